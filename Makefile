@@ -1,0 +1,88 @@
+# `make` shows the index. Every target sets up what it needs, once: a Python environment, the jars.
+
+SHELL       := bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS   += --no-print-directory
+
+VENV    ?= .venv
+PEER    := .venv-pypaimon
+BIN     := $(VENV)/bin
+INSTALL := $(VENV)/.installed
+CASES   ?= tests/conformance/cases
+ARGS    ?=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test unit check format bench soak conformance setup java jars peer clean distclean
+
+help: ## This index
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+	@echo '  Options for the program behind a target: make demo ARGS="--scale 0.05"'
+
+demo: jars ## The flights demo: real Kafka, Spark, service, console
+	@$(BIN)/python -m demo.flights $(ARGS)
+
+test: jars peer ## Every test that guards a change (about 5 minutes)
+	@$(BIN)/python -m pytest $(ARGS)
+
+unit: $(INSTALL) ## The fast tests: no Kafka, no Spark, no Java
+	@$(BIN)/python -m pytest -m "not integration and not spark and not interop and not slow and not benchmark and not soak" $(ARGS)
+
+check: $(INSTALL) ## Format, lint, types, import rules
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(INSTALL) ## Rewrite the code in house format
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+conformance: $(INSTALL) ## Run merge cases: make conformance CASES=path
+	@$(BIN)/python -m tests.conformance.run $(CASES)
+
+bench: jars ## Numbers: make bench ARGS="--help"
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+soak: jars ## Faults for many minutes
+	@$(BIN)/python -m pytest -m soak --timeout=0 $(ARGS)
+
+setup: jars ## Only set up: environment and jars
+	@echo 'ready: $(BIN)/braid --help'
+
+clean: ## Remove caches and build outputs
+	@rm -rf .cache build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .coverage
+	@find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
+
+distclean: clean ## Remove the environments and jars as well
+	@rm -rf $(VENV) $(PEER) .jars *.egg-info
+
+# --- set-up ---------------------------------------------------------------------------------
+
+# The first of these that is 3.11 or newer and can make environments; PYTHON=... names another.
+find_python = for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
+	  if "$$python" -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+	  then echo "$$python"; exit 0; fi; done; \
+	echo "make: Python 3.11 or newer with its venv module is needed, found $$(python3 --version 2>&1 || true)" >&2; \
+	echo "hint: apt-get install python3-venv, brew install python, or make PYTHON=/path/to/python3.x" >&2; exit 1
+
+# Java is looked for first: better one line now than after the download.
+$(INSTALL): pyproject.toml constraints.txt
+	@python=$$($(find_python)); \
+	$$python -m pipelines.java >/dev/null; \
+	echo "setting up $(VENV) (a few minutes the first time)"; \
+	[ -x $(BIN)/python ] || $$python -m venv $(VENV); \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt; \
+	touch $@
+
+jars: $(INSTALL)
+	@$(BIN)/python -m pipelines.jars --quiet
+
+# pypaimon pins an old pyarrow, so it lives in an environment of its own.
+peer: $(PEER)/.installed
+$(PEER)/.installed: tests/interop/pypaimon.txt
+	@python=$$($(find_python)); \
+	echo "setting up $(PEER) (another implementation of the format, for the tests)"; \
+	[ -x $(PEER)/bin/python ] || $$python -m venv $(PEER); \
+	$(PEER)/bin/python -m pip install --quiet --disable-pip-version-check -r $<; \
+	touch $@

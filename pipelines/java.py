@@ -1,0 +1,72 @@
+"""Finds the Java that runs Spark, Kafka and the jar resolver.
+
+Imports nothing outside the standard library, so that set-up can ask before anything is installed.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+JAVA_VERSION_MIN = 17
+_HINT = "apt-get install openjdk-17-jre-headless, brew install openjdk@17, or set JAVA_HOME"
+
+
+class JarError(RuntimeError):
+    """Something that Java programs need is missing or not what was asked for.
+
+    Attributes:
+        what: The thing that was looked at.
+        found: What was there instead.
+        expected: What would have been right.
+        hint: What a person can do about it.
+    """
+
+    def __init__(self, what: str, *, found: str, expected: str, hint: str) -> None:
+        super().__init__(f"{what}: found {found}, expected {expected}\nhint: {hint}")
+        self.what = what
+        self.found = found
+        self.expected = expected
+        self.hint = hint
+
+
+def java_executable() -> Path:
+    """Return the `java` of JAVA_HOME, else of PATH; its version is checked.
+
+    Raises:
+        JarError: There is none, JAVA_HOME is wrong, or it is older than Java 17.
+    """
+    expected = f"Java {JAVA_VERSION_MIN} or newer"
+    home = os.environ.get("JAVA_HOME")
+    found = Path(home) / "bin" / "java" if home else Path(shutil.which("java") or "")
+    if not found.is_file():
+        what, value = ("JAVA_HOME", str(home)) if home else ("java", "none on PATH")
+        raise JarError(what, found=value, expected=expected, hint=_HINT)
+    version = _major_version(found)
+    if version is None or version < JAVA_VERSION_MIN:
+        value = "no version" if version is None else f"Java {version}"
+        raise JarError(str(found), found=value, expected=expected, hint=_HINT)
+    return found
+
+
+@cache
+def _major_version(java: Path) -> int | None:
+    # The release file answers without the tenth of a second that starting a JVM takes.
+    release = java.resolve().parents[1] / "release"
+    if release.is_file():
+        text = release.read_text(encoding="utf-8", errors="replace")
+    else:
+        ran = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+        text = ran.stderr
+    match = re.search(r'(?:JAVA_VERSION=|version )"(?:1\.)?(\d+)', text)
+    return int(match.group(1)) if match else None
+
+
+if __name__ == "__main__":
+    try:
+        sys.stdout.write(f"{java_executable()}\n")
+    except JarError as error:
+        sys.exit(f"java: {error}")
