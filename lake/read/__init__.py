@@ -1,0 +1,1 @@
+"""Snapshot in, rows out."""

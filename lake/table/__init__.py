@@ -1,0 +1,7 @@
+"""The facade: catalog, table and scan."""
+
+from lake.table.catalog import Catalog
+from lake.table.scan import Scan
+from lake.table.table import Table
+
+__all__ = ["Catalog", "Scan", "Table"]

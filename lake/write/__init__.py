@@ -1,0 +1,1 @@
+"""Rows in, level-0 files out."""
