@@ -1,0 +1,59 @@
+"""What the demo registers: one table and three streams, as the control plane's requests."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from demo.flights_data import DATA_SET_SCHEMA, PRIMARY_KEY, STREAMS, FlightStream
+
+DATABASE = "demo"
+TABLE = "flights"
+BUCKETS = 4
+TYPE_TEXTS: dict[pa.DataType, str] = {
+    pa.int32(): "INT",
+    pa.string(): "STRING",
+    pa.timestamp("ms", tz="UTC"): "TIMESTAMP(3) WITH LOCAL TIME ZONE",
+}
+
+
+def table_request() -> dict[str, Any]:
+    """Return the body of `PUT /v1/tables/demo/flights`."""
+    columns = [
+        {"name": field.name, "type": TYPE_TEXTS[field.type]} for field in DATA_SET_SCHEMA
+    ] + [{"name": stream.version_column, "type": "INT"} for stream in STREAMS]
+    return {
+        "columns": columns,
+        "primary_key": list(PRIMARY_KEY),
+        "buckets": BUCKETS,
+        "merge_engine": "partial-update",
+        "sequence_groups": [
+            {
+                "name": stream.name,
+                "ordering": [stream.version_column],
+                "columns": list(stream.columns),
+            }
+            for stream in STREAMS
+        ],
+        "completeness": {"groups": "all"},
+    }
+
+
+def stream_request(
+    stream: FlightStream, *, bootstrap_servers: str, trigger_ms: int
+) -> dict[str, Any]:
+    """Return the body of `PUT /v1/tables/demo/flights/streams/<name>`.
+
+    Args:
+        stream: Which of the three.
+        bootstrap_servers: Of the Kafka cluster that holds the topic.
+        trigger_ms: Time between the starts of two micro-batches.
+    """
+    columns = [*PRIMARY_KEY, *stream.columns, stream.version_column]
+    return {
+        "topic": stream.topic,
+        "format": "json",
+        "columns": [{"column": name} for name in columns],
+        "sequence_group": stream.name,
+        "kafka": {"bootstrap_servers": bootstrap_servers},
+        "trigger_ms": trigger_ms,
+    }
