@@ -1,0 +1,62 @@
+"""The contracts as data: what crosses the borders between processes. A leaf: imports nothing."""
+
+from schemas.contract import Contract
+from schemas.document import DesiredState, StreamEntry, TableDocument
+from schemas.problem import FieldProblem, Problem, ProblemCode
+from schemas.progress import Account, RunnerProgress, StreamProgress, StreamState
+from schemas.row import GroupState, GroupStatus, RowStatus, SnapshotInfo, WideRow
+from schemas.status import AccountView, LastCommit, StreamStatus
+from schemas.stream import (
+    KafkaSpec,
+    OnNullOrdering,
+    StartingOffsets,
+    StreamColumn,
+    StreamDefinition,
+    StreamFormat,
+    StreamSpec,
+)
+from schemas.table import (
+    ColumnSpec,
+    CompletenessSpec,
+    MergeEngine,
+    SequenceGroupSpec,
+    StalenessSpec,
+    TableSpec,
+    Unordered,
+)
+
+__all__ = [
+    "Account",
+    "AccountView",
+    "ColumnSpec",
+    "CompletenessSpec",
+    "Contract",
+    "DesiredState",
+    "FieldProblem",
+    "GroupState",
+    "GroupStatus",
+    "KafkaSpec",
+    "LastCommit",
+    "MergeEngine",
+    "OnNullOrdering",
+    "Problem",
+    "ProblemCode",
+    "RowStatus",
+    "RunnerProgress",
+    "SequenceGroupSpec",
+    "SnapshotInfo",
+    "StalenessSpec",
+    "StartingOffsets",
+    "StreamColumn",
+    "StreamDefinition",
+    "StreamEntry",
+    "StreamFormat",
+    "StreamProgress",
+    "StreamSpec",
+    "StreamState",
+    "StreamStatus",
+    "TableDocument",
+    "TableSpec",
+    "Unordered",
+    "WideRow",
+]

@@ -1,0 +1,72 @@
+"""Problems as RFC 9457 says, with a closed set of codes."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from schemas.contract import Contract
+
+
+class ProblemCode(StrEnum):
+    """What a client program decides on; titles and details are for people."""
+
+    MALFORMED_REQUEST = "malformed_request"
+    INVALID_REQUEST = "invalid_request"
+    NOT_FOUND = "not_found"
+    TABLE_NOT_FOUND = "table_not_found"
+    STREAM_NOT_FOUND = "stream_not_found"
+    ROW_NOT_FOUND = "row_not_found"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    TABLE_EXISTS = "table_exists"
+    STREAM_EXISTS = "stream_exists"
+    SCHEMA_MISMATCH = "schema_mismatch"
+    CONFLICT = "conflict"
+    PRECONDITION_FAILED = "precondition_failed"
+    LIMIT_EXCEEDED = "limit_exceeded"
+    UNSUPPORTED_FEATURE = "unsupported_feature"
+    STORAGE_UNAVAILABLE = "storage_unavailable"
+    NOT_READY = "not_ready"
+    CORRUPT_DATA = "corrupt_data"
+    INTERNAL_ERROR = "internal_error"
+
+
+class FieldProblem(Contract):
+    """One thing that is wrong with a request.
+
+    Attributes:
+        pointer: RFC 6901 pointer into the request's body; None when it is not in the body.
+        field: The field or parameter for people: `columns[2].type`, `primary_key`, `year`.
+        value: What was found, as text; None when nothing was.
+        message: What is wrong and what was expected.
+        hint: How to mend it.
+    """
+
+    pointer: str | None = Field(examples=["/columns/2/type"])
+    field: str = Field(examples=["columns[2].type"])
+    value: str | None = None
+    message: str
+    hint: str | None = None
+
+
+class Problem(Contract):
+    """The body of every answer that is an error (`application/problem+json`).
+
+    Attributes:
+        type: A URI reference that names the kind of problem: `/problems/<code>`.
+        title: The kind of problem in words; the same for every occurrence.
+        status: The HTTP status.
+        detail: What happened this time.
+        instance: The path of the request.
+        code: What programs decide on.
+        errors: All that is wrong with the request, field by field.
+        request_id: The same as in the header `x-request-id`, and in the log.
+    """
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    code: ProblemCode
+    errors: tuple[FieldProblem, ...] = ()
+    request_id: str

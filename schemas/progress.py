@@ -1,0 +1,96 @@
+"""What a runner reports about the streams that it hosts."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from pydantic import Field
+
+from schemas.contract import Contract
+
+
+class StreamState(StrEnum):
+    """What a stream is doing, in Kafka Connect's words."""
+
+    UNASSIGNED = "UNASSIGNED"
+    STARTING = "STARTING"
+    RUNNING = "RUNNING"
+    PAUSED = "PAUSED"
+    STOPPED = "STOPPED"
+    FAILED = "FAILED"
+
+
+class Account(Contract):
+    """What became of the records of a stream: each is counted once.
+
+    Attributes:
+        accepted: Written to the table as a row of their own.
+        folded: Merged with a later or earlier record of the same key before writing.
+        ignored: Left out because the stream's declaration says so.
+        dead_lettered: Refused and sent to the dead-letter topic.
+    """
+
+    accepted: int = Field(default=0, ge=0)
+    folded: int = Field(default=0, ge=0)
+    ignored: int = Field(default=0, ge=0)
+    dead_lettered: int = Field(default=0, ge=0)
+
+    @property
+    def records(self) -> int:
+        """The records read: the sum of the four."""
+        return self.accepted + self.folded + self.ignored + self.dead_lettered
+
+
+class StreamProgress(Contract):
+    """What a runner says about one stream; None: not known yet.
+
+    Attributes:
+        state: What the query is doing.
+        trace: Why it failed, as text; None unless FAILED.
+        restart_generation: The generation of the registry that this query was started for.
+        epoch: The claim on the stream under which it commits.
+        topic_id: Kafka's id of the topic.
+        offsets: Next offset to read, by Kafka partition.
+        end_offsets: The topic's end offset, by Kafka partition.
+        lag_records: Sum of end minus next offsets.
+        lag_seconds: Age of the oldest record that is not committed, at `updated_ms`.
+        last_commit_snapshot: Snapshot id of the stream's newest commit.
+        last_commit_ms: When that was, milliseconds since the epoch, UTC.
+        account: Sums since the stream's first record, as the table holds them.
+        dead_letters_by_reason: Records since the query's start, by reason.
+        batch_id: The newest micro-batch that was committed.
+        batch_records: Records in it.
+        batch_ms: How long it took.
+    """
+
+    state: StreamState
+    trace: str | None = None
+    restart_generation: int = 0
+    epoch: int | None = None
+    topic_id: str | None = None
+    offsets: Mapping[int, int] = Field(default_factory=dict)
+    end_offsets: Mapping[int, int] = Field(default_factory=dict)
+    lag_records: int | None = None
+    lag_seconds: float | None = None
+    last_commit_snapshot: int | None = None
+    last_commit_ms: int | None = None
+    account: Account = Field(default_factory=Account)
+    dead_letters_by_reason: Mapping[str, int] = Field(default_factory=dict)
+    batch_id: int | None = None
+    batch_records: int | None = None
+    batch_ms: int | None = None
+
+
+class RunnerProgress(Contract):
+    """What one runner says, overwritten every few seconds.
+
+    Attributes:
+        runner: The runner's name.
+        started_ms: When the process started, milliseconds since the epoch, UTC.
+        updated_ms: When this was written.
+        streams: By `<database>.<table>/<stream>`.
+    """
+
+    runner: str
+    started_ms: int
+    updated_ms: int
+    streams: Mapping[str, StreamProgress] = Field(default_factory=dict)

@@ -1,0 +1,71 @@
+"""A stream's status: what is wanted of it, and what is seen of it."""
+
+from collections.abc import Mapping
+
+from pydantic import Field
+
+from schemas.contract import Contract
+from schemas.document import DesiredState
+from schemas.progress import StreamState
+
+
+class LastCommit(Contract):
+    """A stream's newest commit.
+
+    Attributes:
+        snapshot_id: The snapshot; None when only the time is known.
+        time: ISO 8601, UTC.
+    """
+
+    snapshot_id: int | None
+    time: str
+
+
+class AccountView(Contract):
+    """What became of a stream's records; `records` is the sum of the others."""
+
+    records: int = 0
+    accepted: int = 0
+    folded: int = 0
+    ignored: int = 0
+    dead_lettered: int = 0
+
+
+class StreamStatus(Contract):
+    """What is wanted of a stream and what is seen of it; None: not known.
+
+    Attributes:
+        database: Of the table.
+        table: The table's name.
+        stream: The stream's name.
+        state: What it is doing. UNASSIGNED: no runner reports it.
+        desired_state: What its owner wants.
+        trace: Why it failed; None unless FAILED.
+        worker_id: The runner that hosts it.
+        reported_at: When the runner said so, ISO 8601, UTC.
+        epoch: The claim under which it commits.
+        offsets: Next offset to read, by Kafka partition.
+        end_offsets: The topic's end, by Kafka partition.
+        lag_records: Records not read yet.
+        lag_seconds: Age of the oldest of them.
+        last_commit: The newest commit.
+        account: Sums since the first record.
+        dead_letters: Records by reason, since the query's start.
+    """
+
+    database: str
+    table: str
+    stream: str
+    state: StreamState
+    desired_state: DesiredState
+    trace: str | None = None
+    worker_id: str | None = None
+    reported_at: str | None = None
+    epoch: int | None = None
+    offsets: Mapping[int, int] = Field(default_factory=dict)
+    end_offsets: Mapping[int, int] = Field(default_factory=dict)
+    lag_records: int | None = None
+    lag_seconds: float | None = None
+    last_commit: LastCommit | None = None
+    account: AccountView = Field(default_factory=AccountView)
+    dead_letters: Mapping[str, int] = Field(default_factory=dict)

@@ -1,0 +1,107 @@
+"""The declaration of a stream: one topic that feeds a set of columns of one table."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from pydantic import Field
+
+from schemas.contract import Contract
+
+
+class StreamFormat(StrEnum):
+    """How a message's value is written."""
+
+    JSON = "json"
+
+
+class StartingOffsets(StrEnum):
+    """Where a stream starts that has no position in the table yet."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
+class OnNullOrdering(StrEnum):
+    """What becomes of a record whose ordering columns are all null."""
+
+    DEAD_LETTER = "dead_letter"
+    CLEAR = "clear"
+
+
+class StreamColumn(Contract):
+    """Where a column's value is found in a message.
+
+    Attributes:
+        column: A column of the table.
+        path: Field names from the message's root, joined by dots; the column's name if None.
+    """
+
+    column: str = Field(min_length=1)
+    path: str | None = Field(default=None, min_length=1)
+
+    @property
+    def source_path(self) -> tuple[str, ...]:
+        """The field names from the message's root to the value."""
+        return tuple((self.path or self.column).split("."))
+
+
+class KafkaSpec(Contract):
+    """How the topic's cluster is reached.
+
+    Attributes:
+        bootstrap_servers: `host:port[,host:port]`; None: the cluster that the runner is given.
+        options: Client options by Kafka's own names. A secret is never written here: its value
+            is a reference, `${env:NAME}` or `${file:/path}`, that the runner resolves.
+    """
+
+    bootstrap_servers: str | None = Field(default=None, min_length=1)
+    options: Mapping[str, str] = Field(default_factory=dict)
+
+
+class StreamDefinition(Contract):
+    """A stream as its owner declares it; what is left out is filled in at registration.
+
+    Attributes:
+        name: The last part of the address; may be left out.
+        topic: The Kafka topic.
+        format: How values are written.
+        columns: What the stream writes; empty: the key, and the whole of its group.
+        sequence_group: The group it owns; None: the group of its own name.
+        starting_offsets: Where it starts when the table knows no position of it.
+        dead_letter_topic: Where refused records go; None: `<topic>.dead-letters`.
+        on_null_ordering: What becomes of records whose ordering columns are all null.
+        max_message_bytes: Longer values are dead letters.
+        kafka: How the cluster is reached.
+        trigger_ms: The wanted time between the starts of two micro-batches.
+        max_records_per_batch: The bound of one micro-batch.
+    """
+
+    name: str | None = None
+    topic: str = Field(min_length=1, max_length=249, examples=["departures"])
+    format: StreamFormat = StreamFormat.JSON
+    columns: tuple[StreamColumn, ...] = ()
+    sequence_group: str | None = Field(default=None, min_length=1)
+    starting_offsets: StartingOffsets = StartingOffsets.EARLIEST
+    dead_letter_topic: str | None = Field(default=None, min_length=1, max_length=249)
+    on_null_ordering: OnNullOrdering = OnNullOrdering.DEAD_LETTER
+    max_message_bytes: int = Field(default=1 << 20, gt=0)
+    kafka: KafkaSpec = Field(default_factory=KafkaSpec)
+    trigger_ms: int = Field(default=5_000, gt=0)
+    max_records_per_batch: int = Field(default=500_000, gt=0)
+
+
+class StreamSpec(StreamDefinition):
+    """A registered stream: a definition with everything filled in.
+
+    `columns` is not empty; `sequence_group` is None only where the stream owns no group: on a
+    table without groups, or when it writes unordered columns alone.
+    """
+
+    name: str = Field(min_length=1)
+    columns: tuple[StreamColumn, ...] = Field(min_length=1)
+    dead_letter_topic: str = Field(min_length=1, max_length=249)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The columns it reads from messages, without the generated ones."""
+        return tuple(mapping.column for mapping in self.columns)

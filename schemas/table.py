@@ -1,0 +1,119 @@
+"""The declaration of a table: columns, keys, sequence groups, rules for its rows."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from schemas.contract import Contract
+
+PositiveSeconds = Annotated[int, Field(gt=0)]
+
+
+class MergeEngine(StrEnum):
+    """What several versions of one key become."""
+
+    DEDUPLICATE = "deduplicate"
+    PARTIAL_UPDATE = "partial-update"
+
+
+class Unordered(StrEnum):
+    """Whether non-key columns may do without a sequence group."""
+
+    REFUSED = "refused"
+    ALLOWED = "allowed"
+
+
+class ColumnSpec(Contract):
+    """One column of the table.
+
+    Attributes:
+        name: Unique in the table, letters, digits and `_`.
+        type: SQL text such as `BIGINT`, `DECIMAL(10, 2)`, `TIMESTAMP(3)`, `STRING NOT NULL`.
+        description: For people; kept in the table's schema.
+    """
+
+    name: str = Field(min_length=1, examples=["dep_delay"])
+    type: str = Field(min_length=1, examples=["DECIMAL(10, 2)"])
+    description: str | None = None
+
+
+class SequenceGroupSpec(Contract):
+    """Columns that one stream owns, and the columns that order its versions.
+
+    Attributes:
+        name: Unique in the table; the stream of the same name owns it unless another says so.
+        ordering: Columns that order the versions of the group, most significant first, written
+            by the owner; None makes `<name>__partition` and `<name>__offset`, filled from Kafka.
+        columns: The protected columns: none of them is a key or an ordering column.
+    """
+
+    name: str = Field(min_length=1, examples=["departures"])
+    ordering: tuple[str, ...] | None = Field(default=None, min_length=1)
+    columns: tuple[str, ...] = Field(min_length=1)
+
+
+class StalenessSpec(Contract):
+    """The age at which a group's part of a row counts as stale.
+
+    Attributes:
+        default_seconds: For groups that `groups` does not name; None: never stale.
+        groups: Age in seconds by group name.
+    """
+
+    default_seconds: PositiveSeconds | None = None
+    groups: Mapping[str, PositiveSeconds] = Field(default_factory=dict)
+
+
+class CompletenessSpec(Contract):
+    """Which groups have to have delivered for a row to be complete.
+
+    Attributes:
+        groups: Names of groups, or `all`.
+    """
+
+    groups: tuple[str, ...] | Literal["all"] = "all"
+
+
+class TableSpec(Contract):
+    """A table as its owner declares it; the name is in the address.
+
+    Attributes:
+        columns: In the order in which readers see them; generated columns come after them.
+        primary_key: Column names; they become NOT NULL.
+        partition_keys: A part of the primary key, fewer columns than it has.
+        buckets: Number of buckets of every partition; fixed for the life of the table.
+        merge_engine: What several versions of one key become.
+        sequence_groups: For `partial-update`; groups share no column.
+        tracking: Whether every group carries `<group>__at` and `<group>__op`, on which row
+            status rests.
+        staleness: When a group's part of a row is stale; needs tracking.
+        completeness: When a row is complete.
+        unordered: `allowed` admits columns without a sequence group: of two versions written
+            at once by different jobs the older one may then stay for good.
+        comment: For people; kept in the table's schema.
+        options: Further options of the table format, by their own names.
+    """
+
+    columns: tuple[ColumnSpec, ...] = Field(min_length=1)
+    primary_key: tuple[str, ...] = Field(min_length=1)
+    partition_keys: tuple[str, ...] = ()
+    buckets: int = Field(default=4, gt=0)
+    merge_engine: MergeEngine = MergeEngine.PARTIAL_UPDATE
+    sequence_groups: tuple[SequenceGroupSpec, ...] = ()
+    tracking: bool = True
+    staleness: StalenessSpec = Field(default_factory=StalenessSpec)
+    completeness: CompletenessSpec = Field(default_factory=CompletenessSpec)
+    unordered: Unordered = Unordered.REFUSED
+    comment: str | None = None
+    options: Mapping[str, str] = Field(default_factory=dict)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The declared columns' names, in order, without the generated ones."""
+        return tuple(column.name for column in self.columns)
+
+    def sequence_group(self, name: str) -> SequenceGroupSpec | None:
+        """Return the group of that name, or None."""
+        return next((group for group in self.sequence_groups if group.name == name), None)
