@@ -68,7 +68,8 @@ def resolve(confs: Iterable[str] | None = None, dest: Path | None = None) -> dic
     unknown = [conf for conf in wanted if conf not in locked]
     if unknown:
         expected = f"one of {', '.join(locked)}"
-        raise JarError("conf", found=unknown[0], expected=expected, hint=f"see {LOCK_PATH.name}")
+        hint = f"add it to {LOCK_PATH.name}"
+        raise JarError(what="conf", found=unknown[0], expected=expected, hint=hint)
     return {conf: _resolve_conf(locked[conf], folder / conf) for conf in wanted}
 
 
@@ -144,7 +145,7 @@ def _fetch(jars: Sequence[LockedJar], folder: Path) -> None:
             path = scratch / jar.coordinate.file_name
             if not _is_locked(jar, path):
                 raise JarError(
-                    f"{jar.coordinate} from {repository.url or 'Maven Central'}",
+                    what=f"{jar.coordinate} from {repository.url or 'Maven Central'}",
                     found=f"sha256 {_sha256(path)}",
                     expected=jar.sha256,
                     hint="the repository or ~/.m2/repository serves another file; nothing was kept",

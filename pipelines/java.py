@@ -25,7 +25,7 @@ class JarError(RuntimeError):
         hint: What a person can do about it.
     """
 
-    def __init__(self, what: str, *, found: str, expected: str, hint: str) -> None:
+    def __init__(self, *, what: str, found: str, expected: str, hint: str) -> None:
         super().__init__(f"{what}: found {found}, expected {expected}\nhint: {hint}")
         self.what = what
         self.found = found
@@ -44,11 +44,11 @@ def java_executable() -> Path:
     found = Path(home) / "bin" / "java" if home else Path(shutil.which("java") or "")
     if not found.is_file():
         what, value = ("JAVA_HOME", str(home)) if home else ("java", "none on PATH")
-        raise JarError(what, found=value, expected=expected, hint=_HINT)
+        raise JarError(what=what, found=value, expected=expected, hint=_HINT)
     version = _major_version(found)
     if version is None or version < JAVA_VERSION_MIN:
         value = "no version" if version is None else f"Java {version}"
-        raise JarError(str(found), found=value, expected=expected, hint=_HINT)
+        raise JarError(what=str(found), found=value, expected=expected, hint=_HINT)
     return found
 
 

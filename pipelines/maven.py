@@ -88,7 +88,7 @@ def find_repository(settings: Path | None = None) -> Repository:
         root = ET.parse(path).getroot()  # noqa: S314  (the user's own file, as trusted as mvn's use of it)
     except ET.ParseError as error:
         hint = "mend the file, or set MAVEN_REPO_URL"
-        raise JarError(str(path), found=str(error), expected="XML", hint=hint) from error
+        raise JarError(what=str(path), found=str(error), expected="XML", hint=hint) from error
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
     mirrors = (mirror for mirror in root.iterfind("mirrors/mirror") if _covers_central(mirror))
@@ -130,7 +130,7 @@ def download(jars: Sequence[Coordinate], into: Path, repository: Repository) -> 
         if missing:
             names = ", ".join(str(jar) for jar in missing[:5])
             raise JarError(
-                f"{len(missing)} of {len(jars)} jars from {repository.url or 'Maven Central'}",
+                what=f"{len(missing)} of {len(jars)} jars from {repository.url or 'Maven Central'}",
                 found=_ivy_complaint(ran.stdout + ran.stderr),
                 expected=names + (", ..." if len(missing) > 5 else ""),
                 hint="where a mirror is used, set MAVEN_REPO_URL or a <mirror> in ~/.m2/settings.xml",
@@ -220,7 +220,7 @@ def _ivy_jar() -> Path:
     jars = sorted(folder.glob("ivy-*.jar")) if folder else []
     if not jars:
         hint = "run make setup"
-        raise JarError("pyspark", found="no bundled Ivy", expected="ivy-*.jar", hint=hint)
+        raise JarError(what="pyspark", found="no bundled Ivy", expected="ivy-*.jar", hint=hint)
     return jars[-1]
 
 
