@@ -1,0 +1,1 @@
+"""Sorted runs: which files overlap, and their merge in bounded memory."""
