@@ -43,7 +43,7 @@ class TableDocument(Contract):
         name: The second part.
         table: The declaration.
         streams: By name.
-        created_ms: When version 0 was made, milliseconds since the epoch, UTC.
+        created_ms: When its first version was made, milliseconds since the epoch, UTC.
     """
 
     database: str

@@ -1,0 +1,1 @@
+"""Declared and observed state: documents in the warehouse, and the rules they keep."""

@@ -1,0 +1,67 @@
+"""One document per table in the warehouse: its declaration, its streams, what is wanted."""
+
+from pydantic import ValidationError
+
+from lake import Clock, CorruptData, FileIO
+from registry import paths
+from registry.errors import RegistryConflict
+from registry.versions import Versioned, VersionedFile
+from schemas import TableDocument
+
+__all__ = ["RegistryStore", "Versioned"]
+
+
+class RegistryStore:
+    """Reads and writes the documents of a warehouse; keeps nothing in memory."""
+
+    def __init__(self, file_io: FileIO, warehouse: str, clock: Clock) -> None:
+        self._file_io = file_io
+        self._warehouse = warehouse
+        self._clock = clock
+
+    def identifiers(self) -> list[str]:
+        """Return `database.table` of every table with a document, in alphabetical order."""
+        entries = self._file_io.list(paths.tables_directory(self._warehouse))
+        return sorted(e.path.rstrip("/").rpartition("/")[2] for e in entries if e.is_directory)
+
+    def tables(self) -> list[TableDocument]:
+        """Return every table's newest document, by identifier. One list and read per table."""
+        documents = (self.table(identifier) for identifier in self.identifiers())
+        return [versioned.value for versioned in documents if versioned is not None]
+
+    def table(self, identifier: str) -> Versioned[TableDocument] | None:
+        """Return the newest document of a table and its version; None when there is none.
+
+        Raises:
+            CorruptData: It cannot be read as a document; the message names it.
+        """
+        newest = self._file(identifier).latest()
+        if newest is None:
+            return None
+        try:
+            document = TableDocument.model_validate_json(newest.value)
+        except ValidationError as error:
+            message = f"registry document {identifier}, version {newest.version}: {error}"
+            raise CorruptData(message) from error
+        return Versioned(version=newest.version, value=document)
+
+    def put_table(self, document: TableDocument, *, expected_version: int | None) -> int:
+        """Write the next version of a table's document and return its number.
+
+        Args:
+            document: The whole document.
+            expected_version: The version it was made from; None: there is no document yet.
+
+        Raises:
+            RegistryConflict: Another version came first. Read it, check again, try again.
+        """
+        version = 1 if expected_version is None else expected_version + 1
+        data = document.model_dump_json(indent=1).encode()
+        if not self._file(document.identifier).create(version, data):
+            message = f"version {version} of the document of {document.identifier} is taken"
+            raise RegistryConflict(message)
+        return version
+
+    def _file(self, identifier: str) -> VersionedFile:
+        directory = paths.table_directory(self._warehouse, identifier)
+        return VersionedFile(self._file_io, directory, clock=self._clock)

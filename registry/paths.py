@@ -1,0 +1,28 @@
+"""Where the registry keeps its documents: every name on storage is built here."""
+
+DIRECTORY = "_braid"  # no database is called so: those end with `.db`
+
+
+def tables_directory(warehouse: str) -> str:
+    """Return the directory with one directory per table."""
+    return f"{warehouse.rstrip('/')}/{DIRECTORY}/tables"
+
+
+def table_directory(warehouse: str, identifier: str) -> str:
+    """Return the directory with the versions of one table's document."""
+    return f"{tables_directory(warehouse)}/{identifier}"
+
+
+def runners_directory(warehouse: str) -> str:
+    """Return the directory with one progress document per runner."""
+    return f"{warehouse.rstrip('/')}/{DIRECTORY}/runners"
+
+
+def runner_file(warehouse: str, runner: str) -> str:
+    """Return the progress document of one runner."""
+    return f"{runners_directory(warehouse)}/{runner}.json"
+
+
+def lease_directory(warehouse: str, identifier: str, stream: str) -> str:
+    """Return the directory with the versions of one stream's lease."""
+    return f"{warehouse.rstrip('/')}/{DIRECTORY}/leases/{identifier}.{stream}"

@@ -1,0 +1,84 @@
+"""What runners report: one document per runner, overwritten every few seconds.
+
+Not versioned, because nothing is decided on it: what a stream has done is in the table. A reader
+takes a document that has not been written for a while for the word of a runner that is gone.
+"""
+
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from lake import CorruptData, FileIO
+from registry import paths
+from schemas import RunnerProgress, StreamProgress
+
+__all__ = ["ProgressStore", "Report", "RunnerProgress", "StreamProgress", "newest_report"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What one runner says about one stream.
+
+    Attributes:
+        runner: The runner's name.
+        updated_ms: When it said so, milliseconds since the epoch, UTC.
+        progress: What it said.
+    """
+
+    runner: str
+    updated_ms: int
+    progress: StreamProgress
+
+
+class ProgressStore:
+    """Reads and writes the progress documents of a warehouse."""
+
+    def __init__(self, file_io: FileIO, warehouse: str) -> None:
+        self._file_io = file_io
+        self._warehouse = warehouse
+
+    def write(self, progress: RunnerProgress) -> None:
+        """Replace the runner's document."""
+        path = paths.runner_file(self._warehouse, progress.runner)
+        self._file_io.overwrite(path, progress.model_dump_json().encode())
+
+    def read_all(self) -> list[RunnerProgress]:
+        """Return the document of every runner that ever ran, by name.
+
+        Raises:
+            CorruptData: A document cannot be read; the message names it.
+        """
+        found = []
+        for status in self._file_io.list(paths.runners_directory(self._warehouse)):
+            if not status.path.endswith(".json"):
+                continue  # a file that is being written beside its place
+            try:
+                found.append(RunnerProgress.model_validate_json(self._read(status.path)))
+            except ValidationError as error:
+                message = f"progress document {status.path}: {error}"
+                raise CorruptData(message) from error
+            except FileNotFoundError:
+                continue
+        return sorted(found, key=lambda progress: progress.runner)
+
+    def _read(self, path: str) -> bytes:
+        return self._file_io.read_bytes(path)
+
+
+def stream_key(identifier: str, stream: str) -> str:
+    """Return the key of a stream in `RunnerProgress.streams`: `<database>.<table>/<stream>`."""
+    return f"{identifier}/{stream}"
+
+
+def newest_report(runners: list[RunnerProgress], key: str) -> Report | None:
+    """Return the report that counts for a stream, or None.
+
+    After a stream moved, two runners' documents name it: the higher epoch is the later owner,
+    and of equal epochs the later word.
+    """
+    reports = [
+        Report(runner=runner.runner, updated_ms=runner.updated_ms, progress=runner.streams[key])
+        for runner in runners
+        if key in runner.streams
+    ]
+    return max(reports, key=lambda r: (r.progress.epoch or 0, r.updated_ms), default=None)
