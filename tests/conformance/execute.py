@@ -1,0 +1,196 @@
+"""Executes a table case against the public API of the engine, with one of its merge machines.
+
+Everything that a step expects is checked before the next step begins, so a case that ends at a feature which
+the engine lacks has been right up to there. Such an end is recognised by what happens (the engine raises
+`UnsupportedFeature`, or the step is of a kind that this runner has no call for), never guessed from the case.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from lake import (
+    Catalog,
+    InvalidRequest,
+    LakeError,
+    Machine,
+    MemoryFileIO,
+    Table,
+    UnsupportedFeature,
+)
+from lake.format.data_types import DataField, parse_type
+from tests.conformance.case import Case, Step
+from tests.conformance.column_types import with_field_ids
+from tests.conformance.compare import difference
+from tests.conformance.outcome import Mismatch, NotYet
+from tests.conformance.values import to_arrow
+
+KINDS = {"+I": 0, "-U": 1, "+U": 2, "-D": 3}
+"""Row kinds as data files store them."""
+
+_EARLIER_IS_RIGHT = frozenset({"write", "read", "changelog", "merge"})
+"""Phases of errors that may come when the table is created instead.
+
+Java finds a wrong aggregate function when it first uses it. Errors of `compact` and `alter` are about the
+step itself and have no earlier place.
+"""
+
+
+def run_table_case(case: Case, machine: Machine) -> None:
+    """Create the table in memory, do the steps, check each.
+
+    Raises:
+        Mismatch: An outcome is not the expected one.
+        NotYet: The engine does not have what the case needs; all before that was right.
+    """
+    table = create_table(case)
+    if table is None:
+        return
+    for step in case.steps:
+        if step.expected is None:
+            return
+        _Execution(case=case, table=table, machine=machine).run(step)
+    if case.has_changelog:
+        message = "changelog of a snapshot"
+        raise NotYet(message)
+
+
+def create_table(case: Case) -> Table | None:
+    """Return the table of a case, or None when it was refused as it should be."""
+    expected = expected_error(case)
+    try:
+        table = Catalog("/warehouse", file_io=MemoryFileIO()).create_table(
+            "t.case",
+            columns=data_fields(case),
+            primary_key=case.primary_key,
+            partition_keys=case.partition_keys,
+            options=case.options,
+        )
+    except UnsupportedFeature as error:
+        raise NotYet(first_line(error)) from error
+    except InvalidRequest as error:
+        if case.create_error is not None or expected in _EARLIER_IS_RIGHT:
+            return None
+        message = f"create: refused: {first_line(error)}"
+        raise Mismatch(message) from error
+    if case.create_error is not None:
+        message = f"create: accepted, expected: {case.create_error['message']}"
+        raise Mismatch(message)
+    return table
+
+
+def data_fields(case: Case) -> list[DataField]:
+    """Return the declared columns, ids given to columns and nested fields in order."""
+    ids = itertools.count(len(case.columns))
+    return [
+        DataField(
+            id=index,
+            name=column.name,
+            type=parse_type(with_field_ids(column.type_json, ids)),
+            description=column.comment,
+            default_value=column.default,
+        )
+        for index, column in enumerate(case.columns)
+    ]
+
+
+def expected_error(case: Case) -> str | None:
+    """Return the phase in which a step of the case fails, None when none does."""
+    errors = [step.expected["error"] for step in case.steps if "error" in (step.expected or {})]
+    return errors[0]["phase"] if errors else None
+
+
+def kinds_array(rows: Sequence[Sequence[Any]]) -> pa.Array:
+    """Return the row kinds of rows of the form `[kind, values…]`."""
+    return pa.array([KINDS[row[0]] for row in rows], pa.int8())
+
+
+def rows_table(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.Table:
+    """Return rows of the form `[kind, values…]` as columns of the schema."""
+    columns = [
+        to_arrow([row[position] for row in rows], field.type)
+        for position, field in enumerate(schema, start=1)
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def first_line(error: BaseException) -> str:
+    """Return what an error says, shortly."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+class _Execution:
+    """One step on a table that the steps before it have brought about."""
+
+    def __init__(self, *, case: Case, table: Table, machine: Machine) -> None:
+        self._case = case
+        self._table = table
+        self._machine = machine
+
+    def run(self, step: Step) -> None:
+        """Do the step and compare its outcome."""
+        assert step.expected is not None
+        wanted = step.expected.get("error", {}).get("phase")
+        phase = "read" if step.kind == "read" else step.kind
+        try:
+            actual = self._act(step)
+            if actual is None and ("rows" in step.expected or wanted == "read"):
+                phase, actual = "read", self._read({})
+        except UnsupportedFeature as error:
+            raise NotYet(first_line(error)) from error
+        except LakeError as error:
+            if phase != wanted:
+                message = self._say(step, f"{phase} raised: {first_line(error)}")
+                raise Mismatch(message) from error
+            return
+        if wanted == "changelog":
+            message = "changelog of a snapshot"
+            raise NotYet(message)
+        if wanted is not None:
+            message = self._say(step, f"no error in {wanted}: {step.expected['error']['message']}")
+            raise Mismatch(message)
+        if actual is not None:
+            self._compare(step, actual)
+
+    def _act(self, step: Step) -> pa.Table | None:
+        match step.kind:
+            case "write":
+                self._write(step.action["write"])
+                return None
+            case "read":
+                return self._read(step.action["read"])
+            case other:
+                message = f"step {other}"
+                raise NotYet(message)
+
+    def _write(self, rows: Sequence[Sequence[Any]]) -> None:
+        table = rows_table(rows, self._case.arrow_schema)
+        self._table.write_and_commit(table, kinds=kinds_array(rows), machine=self._machine)
+
+    def _read(self, query: Mapping[str, Any]) -> pa.Table:
+        for part in ("tag", "branch"):
+            if part in query:
+                message = f"read of a {part}"
+                raise NotYet(message)
+        self._table.refresh()
+        scan = self._table.scan(
+            columns=query.get("columns"),
+            snapshot_id=query.get("snapshot"),
+            machine=self._machine,
+        )
+        return scan.to_arrow()
+
+    def _compare(self, step: Step, actual: pa.Table) -> None:
+        assert step.expected is not None
+        names = step.action["read"].get("columns") if step.kind == "read" else None
+        schema = pa.schema([self._case.arrow_schema.field(n) for n in names or self._case.names])
+        hints = self._case.compare
+        found = difference(step.expected["rows"], actual, schema=schema, hints=hints)
+        if found is not None:
+            message = self._say(step, found)
+            raise Mismatch(message)
+
+    def _say(self, step: Step, what: str) -> str:
+        return f"step {step.number} ({step.kind}): {what}"

@@ -1,0 +1,97 @@
+"""Runs a folder of conformance cases through both merge machines: `python -m tests.conformance.run FOLDER`.
+
+A folder holds `*.jsonl` files, one case a line, and `tables/<id>/` with golden tables. A case counts once: it
+has passed when both machines gave the expected outcome at every step, is skipped when one met a feature that
+the engine does not have yet (and nothing before it was wrong), and has failed otherwise.
+"""
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from lake import Machine
+from tests.conformance.case import Case, read_cases
+from tests.conformance.execute import run_table_case
+from tests.conformance.golden import golden_checks
+from tests.conformance.merge_level import run_merge_case
+from tests.conformance.outcome import Mismatch, NotYet, Outcome, Verdict
+
+_REASON_LENGTH_MAX = 300
+"""A failure is one line; the rest of a long row is in the case."""
+
+
+def run_folder(folder: Path) -> Iterator[Outcome]:
+    """Yield the outcome of every case of a folder: files in alphabetical order, then golden tables.
+
+    Raises:
+        FileNotFoundError: There is no such folder, or nothing to run in it.
+    """
+    files, tables = sorted(folder.glob("*.jsonl")), sorted(folder.glob("tables/*/expected.json"))
+    if not files and not tables:
+        message = f"no *.jsonl and no tables/<id>/expected.json in {folder}"
+        raise FileNotFoundError(message)
+    for file in files:
+        for case in read_cases(file):
+            yield run_case(case)
+    for expected in tables:
+        for name, check in golden_checks(expected.parent):
+            yield _judge(name, check)
+
+
+def run_case(case: Case) -> Outcome:
+    """Run one case through both machines."""
+    if case.level == "merge":
+        return _judge(case.id, lambda machine: run_merge_case(case, machine))
+    return _judge(case.id, lambda machine: run_table_case(case, machine))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print failures, skipped cases by reason and the totals; return 1 when anything failed."""
+    parser = argparse.ArgumentParser(description="Run conformance cases through both machines.")
+    parser.add_argument("folder", type=Path)
+    counts: Counter[Verdict] = Counter()
+    skipped: Counter[str] = Counter()
+    for outcome in run_folder(parser.parse_args(arguments).folder):
+        counts[outcome.verdict] += 1
+        if outcome.verdict is Verdict.FAILED:
+            print(f"FAILED {outcome.case_id}: {outcome.reason}")
+        elif outcome.verdict is Verdict.SKIPPED:
+            skipped[outcome.reason] += 1
+    for reason, count in skipped.most_common():
+        print(f"skipped {count:4}: {reason}")
+    print(", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict))
+    return int(counts[Verdict.FAILED] > 0)
+
+
+def _judge(case_id: str, run: Callable[[Machine], None]) -> Outcome:
+    outcomes = [_judge_machine(case_id, machine, run) for machine in Machine]
+    for verdict in (Verdict.FAILED, Verdict.SKIPPED):
+        for outcome in outcomes:
+            if outcome.verdict is verdict:
+                return outcome
+    return outcomes[0]
+
+
+def _judge_machine(case_id: str, machine: Machine, run: Callable[[Machine], None]) -> Outcome:
+    try:
+        run(machine)
+    except NotYet as reason:
+        return Outcome(case_id=case_id, verdict=Verdict.SKIPPED, reason=str(reason))
+    except Mismatch as reason:
+        return _failed(case_id, machine, str(reason))
+    except Exception as error:  # noqa: BLE001  # an engine that crashes fails one case, not the run
+        return _failed(case_id, machine, f"crashed with {type(error).__name__}: {error}")
+    return Outcome(case_id=case_id, verdict=Verdict.PASSED)
+
+
+def _failed(case_id: str, machine: Machine, reason: str) -> Outcome:
+    line = " ".join(f"{machine.name} {reason}".split())
+    if len(line) > _REASON_LENGTH_MAX:
+        line = line[: _REASON_LENGTH_MAX - 1] + "…"
+    return Outcome(case_id=case_id, verdict=Verdict.FAILED, reason=line)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
