@@ -1,0 +1,1 @@
+"""The only code that touches storage: bytes, names, Parquet files, and exclusive creation."""

@@ -1,0 +1,134 @@
+"""What the engine asks of storage.
+
+Paths are absolute strings with `/` between their parts; directories appear when a file is written
+into them. Two kinds of file exist. *Immutable* files are written once under a name nobody else
+uses (`write_new`, `open_output`) or under a name that everybody wants and one gets
+(`create_exclusive`). *Replaceable* files (`overwrite`) are hints and progress documents, whose loss
+or age must never matter.
+
+Errors, for every method: `FileNotFoundError` where it says so, `StorageUnavailable` for everything
+else that storage refuses; after the latter a write may or may not have happened.
+"""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileStatus:
+    """One entry of a directory.
+
+    Attributes:
+        path: Absolute path.
+        size: Bytes; 0 for a directory.
+        modified_ms: Milliseconds since the epoch, by storage's clock.
+        is_directory: True for a directory.
+    """
+
+    path: str
+    size: int
+    modified_ms: int
+    is_directory: bool
+
+    @property
+    def name(self) -> str:
+        """Return the last part of the path."""
+        return self.path.rsplit("/", 1)[-1]
+
+
+class FileIO(Protocol):
+    """Storage of files: local disk, memory, and later object stores."""
+
+    def read_bytes(self, path: str) -> bytes:
+        """Return the whole content of a file.
+
+        Raises:
+            FileNotFoundError: No such file.
+        """
+        ...
+
+    def read_range(self, path: str, offset: int, length: int) -> bytes:
+        """Return `length` bytes from `offset`; fewer when the file ends before.
+
+        Raises:
+            FileNotFoundError: No such file.
+        """
+        ...
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """Return a seekable reader; the caller closes it.
+
+        Raises:
+            FileNotFoundError: No such file.
+        """
+        ...
+
+    def open_output(self, path: str) -> AbstractContextManager[pa.NativeFile]:
+        """Open a new file for writing.
+
+        When the context ends without an error the file is durable; when it ends with one the file
+        is removed.
+
+        Requires:
+            Nobody else uses the name.
+        """
+        ...
+
+    def write_new(self, path: str, data: bytes) -> None:
+        """Write a new file, durable on return.
+
+        Requires:
+            Nobody else uses the name.
+        """
+        ...
+
+    def create_exclusive(self, path: str, data: bytes) -> bool:
+        """Create a file that exactly one caller can create, however many try.
+
+        A reader sees the whole file or none. Never replaces anything.
+
+        Returns:
+            True: created by this call and durable. False: it existed; for a store that repeats
+            requests by itself this can be the doing of this very call, so the caller looks at
+            the content.
+        """
+        ...
+
+    def overwrite(self, path: str, data: bytes) -> None:
+        """Replace a file atomically; for hints and progress documents only."""
+        ...
+
+    def list(self, path: str) -> list[FileStatus]:
+        """Return the direct children of a directory in the order of their names; [] when absent."""
+        ...
+
+    def exists(self, path: str) -> bool:
+        """Return whether a file (or a directory) is there."""
+        ...
+
+    def size(self, path: str) -> int:
+        """Return the bytes of a file.
+
+        Raises:
+            FileNotFoundError: No such file.
+        """
+        ...
+
+    def delete(self, path: str) -> bool:
+        """Delete one file; return whether it was there."""
+        ...
+
+    def delete_tree(self, path: str) -> None:
+        """Delete a directory and all that is in it; nothing happens when it is absent."""
+        ...
+
+    def probe_exclusive_create(self, directory: str) -> None:
+        """Try on the spot whether `create_exclusive` really refuses a second creation.
+
+        Raises:
+            UnsupportedFeature: It does not; commits could overwrite each other here.
+        """
+        ...

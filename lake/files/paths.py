@@ -1,0 +1,115 @@
+"""Every name on storage, built in one place.
+
+```
+<root>/schema/schema-<N>        snapshot/snapshot-<N> LATEST EARLIEST
+       manifest/manifest-<uuid>-<n>  manifest-list-<uuid>-<n>  index-manifest-<uuid>-<n>
+       index/<name>             [<partition>/]bucket-<b>/data-<uuid>-<n>.parquet
+```
+
+Source:
+    Table format, section 1.
+"""
+
+from dataclasses import dataclass
+
+SNAPSHOT_PREFIX = "snapshot-"
+SCHEMA_PREFIX = "schema-"
+
+
+def numbered(name: str, prefix: str) -> int | None:
+    """Return the number behind `prefix`, or None for every other name.
+
+    Strict on purpose: temporary files and other engines' leftovers lie in the same directories.
+
+    Example:
+        >>> numbered("snapshot-12", "snapshot-"), numbered(".snapshot-12.x.tmp", "snapshot-")
+        (12, None)
+    """
+    digits = name.removeprefix(prefix)
+    if digits == name or not (digits.isascii() and digits.isdigit()):
+        return None
+    return int(digits)
+
+
+@dataclass(frozen=True, slots=True)
+class TablePaths:
+    """The paths of one table.
+
+    Attributes:
+        root: Absolute path of the table's directory, without a trailing slash.
+    """
+
+    root: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "root", self.root.rstrip("/"))
+
+    @property
+    def schema_dir(self) -> str:
+        """Return the directory of the schema files."""
+        return f"{self.root}/schema"
+
+    def schema(self, schema_id: int) -> str:
+        """Return the path of schema file `schema_id`."""
+        return f"{self.root}/schema/{SCHEMA_PREFIX}{schema_id}"
+
+    @property
+    def snapshot_dir(self) -> str:
+        """Return the directory of the snapshot files and hints."""
+        return f"{self.root}/snapshot"
+
+    def snapshot(self, snapshot_id: int) -> str:
+        """Return the path of snapshot file `snapshot_id`."""
+        return f"{self.root}/snapshot/{SNAPSHOT_PREFIX}{snapshot_id}"
+
+    @property
+    def latest_hint(self) -> str:
+        """Return the path of the hint that names the newest snapshot."""
+        return f"{self.root}/snapshot/LATEST"
+
+    @property
+    def earliest_hint(self) -> str:
+        """Return the path of the hint that names the oldest snapshot."""
+        return f"{self.root}/snapshot/EARLIEST"
+
+    @property
+    def manifest_dir(self) -> str:
+        """Return the directory of manifests, manifest lists and index manifests."""
+        return f"{self.root}/manifest"
+
+    def manifest(self, name: str) -> str:
+        """Return the path of a manifest, manifest list or index manifest."""
+        return f"{self.root}/manifest/{name}"
+
+    def index(self, name: str) -> str:
+        """Return the path of an index file (deletion vectors)."""
+        return f"{self.root}/index/{name}"
+
+    def bucket_dir(self, partition_dir: str, bucket: int) -> str:
+        """Return the directory of one bucket.
+
+        Args:
+            partition_dir: As `lake.format.partition_path` makes it; "" when unpartitioned.
+            bucket: 0-based number of the bucket; -2 is the postponed one.
+        """
+        parent = f"{self.root}/{partition_dir}" if partition_dir else self.root
+        return f"{parent}/bucket-{'postpone' if bucket == -2 else bucket}"
+
+    def data_file(self, partition_dir: str, bucket: int, name: str) -> str:
+        """Return the path of a data file (see `bucket_dir`)."""
+        return f"{self.bucket_dir(partition_dir, bucket)}/{name}"
+
+    @staticmethod
+    def new_manifest_name(uuid: str, number: int) -> str:
+        """Return the name of the `number`-th manifest of the writer `uuid`."""
+        return f"manifest-{uuid}-{number}"
+
+    @staticmethod
+    def new_manifest_list_name(uuid: str, number: int) -> str:
+        """Return the name of the `number`-th manifest list of the writer `uuid`."""
+        return f"manifest-list-{uuid}-{number}"
+
+    @staticmethod
+    def new_data_file_name(uuid: str, number: int, *, extension: str = "parquet") -> str:
+        """Return the name of the `number`-th data file of the writer `uuid`."""
+        return f"data-{uuid}-{number}.{extension}"
