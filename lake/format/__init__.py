@@ -1,0 +1,1 @@
+"""The bytes of the table format and the frozen values they stand for; pure, no I/O."""

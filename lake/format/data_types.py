@@ -1,0 +1,475 @@
+"""The column types of the format, and their spelling in schema files.
+
+Atomic types are JSON strings (`DECIMAL(10, 2) NOT NULL`), nested ones JSON objects whose
+`type` word carries the nullability (`{"type": "ARRAY NOT NULL", "element": "INT"}`).
+
+Source: table-format 2.1 and 2.2.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final, NoReturn
+
+from lake.errors import InvalidRequest, Problem, UnsupportedFeature
+
+LENGTH_MAX: Final = 2_147_483_647
+DECIMAL_PRECISION_MAX: Final = 38
+TIMESTAMP_PRECISION_MAX: Final = 9
+# The id of a field that no schema has numbered yet.
+UNASSIGNED: Final = -1
+
+
+class TypeRoot(StrEnum):
+    """The kinds of type; the value is the word in a schema file."""
+
+    CHAR = "CHAR"
+    VARCHAR = "VARCHAR"
+    BOOLEAN = "BOOLEAN"
+    BINARY = "BINARY"
+    VARBINARY = "VARBINARY"
+    DECIMAL = "DECIMAL"
+    TINYINT = "TINYINT"
+    SMALLINT = "SMALLINT"
+    INT = "INT"
+    BIGINT = "BIGINT"
+    FLOAT = "FLOAT"
+    DOUBLE = "DOUBLE"
+    DATE = "DATE"
+    TIME = "TIME"
+    TIMESTAMP = "TIMESTAMP"
+    TIMESTAMP_LTZ = "TIMESTAMP_LTZ"
+    ARRAY = "ARRAY"
+    MAP = "MAP"
+    MULTISET = "MULTISET"
+    ROW = "ROW"
+
+
+NESTED_ROOTS: Final = frozenset({TypeRoot.ARRAY, TypeRoot.MAP, TypeRoot.MULTISET, TypeRoot.ROW})
+TIMESTAMP_ROOTS: Final = frozenset({TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ})
+TEXT_ROOTS: Final = frozenset({TypeRoot.CHAR, TypeRoot.VARCHAR})
+BYTES_ROOTS: Final = frozenset({TypeRoot.BINARY, TypeRoot.VARBINARY})
+_LENGTH_ROOTS: Final = TEXT_ROOTS | BYTES_ROOTS
+_UNSUPPORTED_WORDS: Final = ("VARIANT", "BLOB", "VECTOR", "GEOMETRY", "GEOGRAPHY")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataType:
+    """One column type.
+
+    Attributes:
+        root: The kind.
+        nullable: False for `NOT NULL`.
+        length: Characters or bytes, of CHAR, VARCHAR, BINARY and VARBINARY only.
+        precision: Digits, of DECIMAL (1..38), TIME and both timestamps (0..9) only.
+        scale: Digits after the point, of DECIMAL only.
+        element: Of ARRAY and MULTISET only.
+        key: Of MAP only.
+        value: Of MAP only.
+        fields: Of ROW only, in order.
+    """
+
+    root: TypeRoot
+    nullable: bool = True
+    length: int | None = None
+    precision: int | None = None
+    scale: int | None = None
+    element: "DataType | None" = None
+    key: "DataType | None" = None
+    value: "DataType | None" = None
+    fields: "tuple[DataField, ...]" = ()
+
+    def __post_init__(self) -> None:
+        """Check that exactly the attributes of the root are set."""
+        assert (self.length is not None) == (self.root in _LENGTH_ROOTS), self.root
+        assert (self.scale is not None) == (self.root is TypeRoot.DECIMAL), self.root
+        assert (self.value is not None) == (self.root is TypeRoot.MAP), self.root
+        assert (self.key is not None) == (self.root is TypeRoot.MAP), self.root
+
+    def __str__(self) -> str:
+        """Return the canonical text, nested types in SQL form (`ARRAY<INT>`)."""
+        return self._text() + ("" if self.nullable else " NOT NULL")
+
+    @property
+    def is_nested(self) -> bool:
+        """Return whether it is an ARRAY, MAP, MULTISET or ROW."""
+        return self.root in NESTED_ROOTS
+
+    def with_nullable(self, nullable: bool) -> "DataType":
+        """Return the same type, nullable or not."""
+        return self if self.nullable == nullable else replace(self, nullable=nullable)
+
+    def _text(self) -> str:
+        match self.root:
+            case TypeRoot.VARCHAR if self.length == LENGTH_MAX:
+                return "STRING"
+            case TypeRoot.VARBINARY if self.length == LENGTH_MAX:
+                return "BYTES"
+            case TypeRoot.CHAR | TypeRoot.VARCHAR | TypeRoot.BINARY | TypeRoot.VARBINARY:
+                return f"{self.root}({self.length})"
+            case TypeRoot.DECIMAL:
+                return f"DECIMAL({self.precision}, {self.scale})"
+            case TypeRoot.TIME | TypeRoot.TIMESTAMP:
+                return f"{self.root}({self.precision})"
+            case TypeRoot.TIMESTAMP_LTZ:
+                return f"TIMESTAMP({self.precision}) WITH LOCAL TIME ZONE"
+            case TypeRoot.ARRAY | TypeRoot.MULTISET:
+                return f"{self.root}<{self.element}>"
+            case TypeRoot.MAP:
+                return f"MAP<{self.key}, {self.value}>"
+            case TypeRoot.ROW:
+                inner = ", ".join(f"`{field.name}` {field.type}" for field in self.fields)
+                return f"ROW<{inner}>"
+            case _:
+                return str(self.root)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataField:
+    """One column of a table, or one field of a ROW.
+
+    Attributes:
+        id: Unique in the table for ever, nested fields included; `UNASSIGNED` before that.
+        name: As written by the user; case matters.
+        type: Its type, which carries the nullability.
+        description: Free text.
+        default_value: Text of the value that readers of the format put for a missing column.
+    """
+
+    id: int = UNASSIGNED
+    name: str
+    type: DataType
+    description: str | None = None
+    default_value: str | None = None
+
+
+def parse_type(source: str | Mapping[str, object]) -> DataType:
+    """Return the type that a schema file, or a person, has written.
+
+    Accepts aliases (`INTEGER`, `NUMERIC`, `DOUBLE PRECISION`, `TIMESTAMP_LTZ(3)`), any case and
+    spacing, and the SQL form of nested types without ROW (`ARRAY<INT>`, `MAP<STRING, INT>`).
+    ROW fields without an id get `UNASSIGNED`.
+
+    Raises:
+        UnsupportedFeature: The type exists in the format and not in this version (VARIANT, BLOB,
+            VECTOR, GEOMETRY, GEOGRAPHY).
+        InvalidRequest: It is no type of the format, or a length or precision is out of range.
+    """
+    if isinstance(source, str):
+        return _TypeText(source).parse()
+    return _parse_object(source)
+
+
+def type_to_json(data_type: DataType) -> str | dict[str, object]:
+    """Return what a schema file holds for the type: text, or an object for nested types."""
+    if not data_type.is_nested:
+        return str(data_type)
+    word = data_type.root + ("" if data_type.nullable else " NOT NULL")
+    match data_type.root:
+        case TypeRoot.MAP:
+            assert data_type.key is not None
+            assert data_type.value is not None
+            return {
+                "type": word,
+                "key": type_to_json(data_type.key),
+                "value": type_to_json(data_type.value),
+            }
+        case TypeRoot.ROW:
+            return {"type": word, "fields": [field_to_json(field) for field in data_type.fields]}
+        case _:
+            assert data_type.element is not None
+            return {"type": word, "element": type_to_json(data_type.element)}
+
+
+def field_to_json(field: DataField) -> dict[str, object]:
+    """Return the object of a schema file for one field; unset keys are left out."""
+    document: dict[str, object] = {
+        "id": field.id,
+        "name": field.name,
+        "type": type_to_json(field.type),
+    }
+    if field.description is not None:
+        document["description"] = field.description
+    if field.default_value is not None:
+        document["defaultValue"] = field.default_value
+    return document
+
+
+def parse_field(document: Mapping[str, object]) -> DataField:
+    """Return the field of one object of a schema file; a missing id is `UNASSIGNED`.
+
+    Raises:
+        InvalidRequest: A key is missing or of the wrong kind.
+    """
+    field_id = document.get("id", UNASSIGNED)
+    name = document.get("name")
+    if not isinstance(field_id, int):
+        _refuse(str(document), "the id of a field is no whole number")
+    if not isinstance(name, str):
+        _refuse(str(document), "a field has no name")
+    description = document.get("description")
+    default_value = document.get("defaultValue")
+    return DataField(
+        id=field_id,
+        name=name,
+        type=parse_type(_type_source(document.get("type"))),
+        description=None if description is None else str(description),
+        default_value=None if default_value is None else str(default_value),
+    )
+
+
+def assign_field_ids(fields: Sequence[DataField], *, first_id: int = 0) -> tuple[DataField, ...]:
+    """Return the fields numbered from `first_id`, each before the fields nested in it.
+
+    This is the order in which Paimon numbers the columns of a new table.
+    """
+    counter = iter(range(first_id, LENGTH_MAX))
+    return tuple(_renumber_field(field, counter) for field in fields)
+
+
+def highest_field_id(fields: Sequence[DataField]) -> int:
+    """Return the highest id in use, nested fields included; -1 without fields."""
+    return max((field.id for field in walk_fields(fields)), default=UNASSIGNED)
+
+
+def walk_fields(fields: Sequence[DataField]) -> Iterator[DataField]:
+    """Yield every field, each before the fields nested in its type."""
+    for field in fields:
+        yield field
+        yield from _walk_type(field.type)
+
+
+def _walk_type(data_type: DataType) -> Iterator[DataField]:
+    yield from walk_fields(data_type.fields)
+    for part in (data_type.element, data_type.key, data_type.value):
+        if part is not None:
+            yield from _walk_type(part)
+
+
+def _renumber_field(field: DataField, counter: Iterator[int]) -> DataField:
+    field_id = next(counter)
+    return replace(field, id=field_id, type=_renumber_type(field.type, counter))
+
+
+def _renumber_type(data_type: DataType, counter: Iterator[int]) -> DataType:
+    if not data_type.is_nested:
+        return data_type
+    return replace(
+        data_type,
+        element=data_type.element and _renumber_type(data_type.element, counter),
+        key=data_type.key and _renumber_type(data_type.key, counter),
+        value=data_type.value and _renumber_type(data_type.value, counter),
+        fields=tuple(_renumber_field(field, counter) for field in data_type.fields),
+    )
+
+
+def _type_source(source: object) -> str | Mapping[str, object]:
+    if not isinstance(source, str | Mapping):
+        _refuse(str(source), "a type is text or an object")
+    return source
+
+
+def _parse_object(source: Mapping[str, object]) -> DataType:
+    word = source.get("type")
+    if not isinstance(word, str):
+        _refuse(str(source), "the object of a nested type has no `type`")
+    words = word.upper().split()
+    if words and words[0] in _UNSUPPORTED_WORDS:
+        _refuse_unsupported(word)
+    nullable = words[1:] != ["NOT", "NULL"]
+    if words[1:] not in ([], ["NOT", "NULL"]):
+        _refuse(word, "unknown words after the type")
+    match words[:1]:
+        case ["ARRAY" | "MULTISET" as root]:
+            return DataType(
+                root=TypeRoot(root),
+                nullable=nullable,
+                element=parse_type(_type_source(source.get("element"))),
+            )
+        case ["MAP"]:
+            return DataType(
+                root=TypeRoot.MAP,
+                nullable=nullable,
+                key=parse_type(_type_source(source.get("key"))),
+                value=parse_type(_type_source(source.get("value"))),
+            )
+        case ["ROW"]:
+            fields = source.get("fields")
+            if not isinstance(fields, Sequence) or isinstance(fields, str):
+                _refuse(str(source), "a ROW has no list `fields`")
+            return DataType(
+                root=TypeRoot.ROW,
+                nullable=nullable,
+                fields=tuple(parse_field(field) for field in fields),
+            )
+        case _:
+            return _refuse(word, "not a nested type")
+
+
+_TOKEN = re.compile(r"\s*(?:(\w+)|([(),<>]))")
+
+
+class _TypeText:
+    """A recursive descent over the words of one type's text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = self._tokenise(text)
+        self._index = 0
+
+    def parse(self) -> DataType:
+        result = self._type()
+        if self._index != len(self._tokens):
+            self._refuse(f"unexpected `{self._tokens[self._index]}`")
+        return result
+
+    def _tokenise(self, text: str) -> list[str]:
+        stripped = text.rstrip().upper()
+        tokens: list[str] = []
+        position = 0
+        while position < len(stripped):
+            match = _TOKEN.match(stripped, position)
+            if match is None:
+                if stripped.startswith(_UNSUPPORTED_WORDS):
+                    _refuse_unsupported(text)
+                self._refuse(f"unexpected `{stripped[position:].strip()}`")
+            tokens.append(match.group(1) or match.group(2))
+            position = match.end()
+        return tokens
+
+    def _type(self) -> DataType:
+        word = self._next()
+        if word in _UNSUPPORTED_WORDS:
+            _refuse_unsupported(self._text)
+        base = self._nested(word) or self._sized(word) or self._timed(word) or self._plain(word)
+        if base is None:
+            self._refuse("not a type of the format")
+        return base.with_nullable(self._nullable())
+
+    def _nested(self, word: str) -> DataType | None:
+        match word:
+            case "ARRAY" | "MULTISET":
+                self._expect("<")
+                element = self._type()
+                self._expect(">")
+                return DataType(root=TypeRoot(word), element=element)
+            case "MAP":
+                self._expect("<")
+                key = self._type()
+                self._expect(",")
+                value = self._type()
+                self._expect(">")
+                return DataType(root=TypeRoot.MAP, key=key, value=value)
+            case "ROW":
+                return self._refuse("a ROW is written as an object with a list `fields`")
+            case _:
+                return None
+
+    def _sized(self, word: str) -> DataType | None:
+        match word:
+            case "STRING":
+                return DataType(root=TypeRoot.VARCHAR, length=LENGTH_MAX)
+            case "BYTES":
+                return DataType(root=TypeRoot.VARBINARY, length=LENGTH_MAX)
+            case "CHAR" | "VARCHAR" | "BINARY" | "VARBINARY":
+                (length,) = self._numbers([1])
+                self._check("length", length, 1, LENGTH_MAX)
+                return DataType(root=TypeRoot(word), length=length)
+            case "DECIMAL" | "NUMERIC" | "DEC":
+                precision, scale = self._numbers([10, 0])
+                self._check("precision", precision, 1, DECIMAL_PRECISION_MAX)
+                self._check("scale", scale, 0, precision)
+                return DataType(root=TypeRoot.DECIMAL, precision=precision, scale=scale)
+            case _:
+                return None
+
+    def _timed(self, word: str) -> DataType | None:
+        if word not in ("TIME", "TIMESTAMP", "TIMESTAMP_LTZ"):
+            return None
+        root = TypeRoot(word)
+        (precision,) = self._numbers([0 if root is TypeRoot.TIME else 6])
+        self._check("precision", precision, 0, TIMESTAMP_PRECISION_MAX)
+        if self._skip("WITHOUT", "TIME", "ZONE"):
+            pass
+        elif root is TypeRoot.TIMESTAMP and self._skip("WITH", "LOCAL", "TIME", "ZONE"):
+            root = TypeRoot.TIMESTAMP_LTZ
+        return DataType(root=root, precision=precision)
+
+    def _plain(self, word: str) -> DataType | None:
+        if word == "INTEGER":
+            return DataType(root=TypeRoot.INT)
+        if word == "DOUBLE":
+            self._skip("PRECISION")
+        if word in ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DATE"):
+            return DataType(root=TypeRoot(word))
+        return None
+
+    def _nullable(self) -> bool:
+        if self._skip("NOT", "NULL"):
+            return False
+        self._skip("NULL")
+        return True
+
+    def _numbers(self, defaults: list[int]) -> list[int]:
+        if not self._skip("("):
+            return defaults
+        numbers = [self._number()]
+        while self._skip(","):
+            numbers.append(self._number())
+        self._expect(")")
+        if len(numbers) > len(defaults):
+            self._refuse(f"at most {len(defaults)} numbers in parentheses")
+        return numbers + defaults[len(numbers) :]
+
+    def _number(self) -> int:
+        token = self._next()
+        if not token.isdecimal():
+            self._refuse(f"`{token}` is no number")
+        return int(token)
+
+    def _check(self, what: str, found: int, low: int, high: int) -> None:
+        if not low <= found <= high:
+            self._refuse(f"{what} {found} is outside {low}..{high}")
+
+    def _next(self) -> str:
+        if self._index == len(self._tokens):
+            self._refuse("it ends too early")
+        self._index += 1
+        return self._tokens[self._index - 1]
+
+    def _expect(self, token: str) -> None:
+        if not self._skip(token):
+            self._refuse(f"expected `{token}`")
+
+    def _skip(self, *tokens: str) -> bool:
+        end = self._index + len(tokens)
+        if tuple(self._tokens[self._index : end]) != tokens:
+            return False
+        self._index = end
+        return True
+
+    def _refuse(self, message: str) -> NoReturn:
+        _refuse(self._text, message)
+
+
+def _refuse(found: str, message: str) -> NoReturn:
+    problem = Problem(
+        field="type",
+        value=found,
+        message=message,
+        hint="for example INT, DECIMAL(10, 2), STRING NOT NULL, TIMESTAMP(3)",
+    )
+    text = f"cannot read the column type `{found}`"
+    raise InvalidRequest(text, problems=[problem])
+
+
+def _refuse_unsupported(found: str) -> NoReturn:
+    problem = Problem(
+        field="type",
+        value=found,
+        message="this version reads and writes no column of this type",
+        hint=f"not supported: {', '.join(_UNSUPPORTED_WORDS)}",
+    )
+    text = f"the column type `{found}` is not supported"
+    raise UnsupportedFeature(text, problems=[problem])

@@ -1,0 +1,217 @@
+"""A schema file: the columns, keys and options of a table, as JSON.
+
+Schemas are numbered 0, 1, 2…; the highest is the current one, and data files name the one whose
+column names they use. Columns are told apart by id, which is never used twice.
+
+Source: table-format 2.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+import pyarrow as pa
+
+from lake.errors import CorruptData, InvalidRequest, Problem, UnsupportedFeature
+from lake.format.arrow_types import arrow_schema
+from lake.format.data_types import DataField, field_to_json, parse_field
+from lake.format.json_document import JsonDocument, dump_json
+from lake.options import POSTPONE_BUCKET, BucketFunction, TableOptions
+
+SCHEMA_VERSION: Final = 3
+# Defaults that older versions of the file had; a value in the file wins.
+_DEFAULTS_BY_VERSION: Final[Mapping[int, Mapping[str, str]]] = {
+    1: {"bucket": "1", "file.format": "orc"},
+    2: {"file.format": "orc"},
+}
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a dictionary
+class TableSchema:
+    """The columns, keys and options of a table.
+
+    Attributes:
+        id: 0, 1, 2…, also in the file's name.
+        fields: The columns, in order.
+        highest_field_id: Highest id ever used, nested and dropped fields included.
+        partition_keys: Column names, in the order of the directories.
+        primary_keys: Column names, partition columns included.
+        options: Text by key, as written.
+        comment: Of the table.
+        time_millis: When the schema was made, milliseconds since 1970 UTC; 0 when unknown.
+        version: Of the file's format.
+    """
+
+    id: int
+    fields: tuple[DataField, ...]
+    highest_field_id: int
+    partition_keys: tuple[str, ...]
+    primary_keys: tuple[str, ...]
+    options: Mapping[str, str] = field(hash=False)
+    comment: str | None = None
+    time_millis: int = 0
+    version: int = SCHEMA_VERSION
+
+    @cached_property
+    def trimmed_primary_keys(self) -> tuple[str, ...]:
+        """Return the primary key without partition columns: the key inside a partition."""
+        return tuple(name for name in self.primary_keys if name not in self.partition_keys)
+
+    @cached_property
+    def bucket_keys(self) -> tuple[str, ...]:
+        """Return the columns that decide the bucket, in hash order."""
+        return self.table_options.bucket_key or self.trimmed_primary_keys
+
+    @cached_property
+    def field_names(self) -> tuple[str, ...]:
+        """Return the names of the columns, in order."""
+        return tuple(column.name for column in self.fields)
+
+    @cached_property
+    def arrow_schema(self) -> pa.Schema:
+        """Return the Arrow schema of the columns, nullability as declared."""
+        return arrow_schema(self.fields)
+
+    @cached_property
+    def key_fields(self) -> tuple[DataField, ...]:
+        """Return the columns of the trimmed primary key, in key order."""
+        return tuple(self.field(name) for name in self.trimmed_primary_keys)
+
+    @cached_property
+    def partition_fields(self) -> tuple[DataField, ...]:
+        """Return the partition columns, in the order of the directories."""
+        return tuple(self.field(name) for name in self.partition_keys)
+
+    @cached_property
+    def table_options(self) -> TableOptions:
+        """Return the options, typed; with the defaults of the schema file's version.
+
+        Raises:
+            InvalidRequest: A value cannot be read.
+        """
+        return TableOptions.parse({**_DEFAULTS_BY_VERSION.get(self.version, {}), **self.options})
+
+    def field(self, name: str) -> DataField:
+        """Return the column of that name.
+
+        Raises:
+            InvalidRequest: There is none; the message lists those there are.
+        """
+        found = self._fields_by_name.get(name)
+        if found is None:
+            problem = Problem(
+                field=name,
+                value=None,
+                message="the table has no such column",
+                hint=f"columns: {', '.join(self.field_names)}",
+            )
+            text = f"no column `{name}` in schema {self.id}"
+            raise InvalidRequest(text, problems=[problem])
+        return found
+
+    @cached_property
+    def _fields_by_name(self) -> Mapping[str, DataField]:
+        return {column.name: column for column in self.fields}
+
+
+def parse_schema(data: bytes) -> TableSchema:
+    """Return the schema that the bytes of a schema file describe.
+
+    Raises:
+        CorruptData: No JSON object; a required key is missing or of the wrong kind; a key column
+            does not exist.
+        UnsupportedFeature: A newer version of the file, or a column type that this version does
+            not have.
+    """
+    document = JsonDocument.parse(data, what="schema")
+    version = document.integer("version", default=1)
+    if version > SCHEMA_VERSION:
+        text = f"schema has version {version}, expected at most {SCHEMA_VERSION}"
+        raise UnsupportedFeature(text)
+    schema = TableSchema(
+        id=document.integer("id"),
+        fields=_parse_fields(document),
+        highest_field_id=document.integer("highestFieldId"),
+        partition_keys=document.text_list("partitionKeys"),
+        primary_keys=document.text_list("primaryKeys"),
+        options=document.text_map("options", required=True),
+        comment=document.optional_text("comment"),
+        time_millis=document.integer("timeMillis", default=0),
+        version=version,
+    )
+    for name in (*schema.primary_keys, *schema.partition_keys):
+        if name not in schema.field_names:
+            text = f"schema {schema.id} has the key column `{name}` but no such column"
+            raise CorruptData(text)
+    return schema
+
+
+def serialize_schema(schema: TableSchema) -> bytes:
+    """Return the bytes of the schema file; an unset comment is left out."""
+    return dump_json(
+        {
+            "version": schema.version,
+            "id": schema.id,
+            "fields": [field_to_json(column) for column in schema.fields],
+            "highestFieldId": schema.highest_field_id,
+            "partitionKeys": list(schema.partition_keys),
+            "primaryKeys": list(schema.primary_keys),
+            "options": dict(schema.options),
+            "comment": schema.comment,
+            "timeMillis": schema.time_millis,
+        }
+    )
+
+
+def check_supported(schema: TableSchema) -> None:
+    """Check that this version can work with the table at all.
+
+    Raises:
+        UnsupportedFeature: It cannot; `problems` names each option, its value and a way out.
+        InvalidRequest: An option cannot be read.
+    """
+    options = schema.table_options
+    refused = [
+        ("bucket-function.type", options.bucket_function_type is not BucketFunction.DEFAULT),
+        ("row-tracking.enabled", options.row_tracking_enabled),
+        ("data-evolution.enabled", options.data_evolution_enabled),
+        ("data-file.external-paths", options.data_file_external_paths is not None),
+        ("sequence.snapshot-ordering", options.sequence_snapshot_ordering),
+        ("file.format", options.file_format != "parquet"),
+        ("bucket", options.bucket == POSTPONE_BUCKET),
+    ]
+    problems = [
+        Problem(
+            field=key,
+            value=schema.options.get(key, _DEFAULTS_BY_VERSION.get(schema.version, {}).get(key)),
+            message="this version does not support the option's value",
+            hint=_HINTS[key],
+        )
+        for key, is_refused in refused
+        if is_refused
+    ]
+    if problems:
+        text = f"schema {schema.id} uses what this version does not support"
+        raise UnsupportedFeature(text, problems=problems)
+
+
+_HINTS: Final = {
+    "bucket-function.type": "leave it out, or set `default`",
+    "row-tracking.enabled": "leave it out; a primary key needs no row ids",
+    "data-evolution.enabled": "leave it out",
+    "data-file.external-paths": "leave it out; data files live in the table's directory",
+    "sequence.snapshot-ordering": "leave it out; order comes from sequence fields or groups",
+    "file.format": "set `parquet`; files of other formats need another engine",
+    "bucket": "set a bucket count from 1",
+}
+
+
+def _parse_fields(document: JsonDocument) -> tuple[DataField, ...]:
+    try:
+        return tuple(parse_field(item) for item in document.object_list("fields"))
+    except UnsupportedFeature:
+        raise
+    except InvalidRequest as error:
+        text = f"schema file has a column that cannot be read: {error}"
+        raise CorruptData(text) from error

@@ -1,0 +1,168 @@
+"""A snapshot file: one committed state of a table, as JSON.
+
+There is no other record of a table's state: it is the snapshot with the highest id. Keys of the
+file are the attributes in camelCase; optional ones are left out when None, unknown ones ignored.
+
+Source: table-format 3.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from lake.errors import UnsupportedFeature
+from lake.format.json_document import JsonDocument, dump_json
+
+SNAPSHOT_VERSION: Final = 3
+# The commit identifier of a commit that is not one of a numbered series.
+BATCH_COMMIT_IDENTIFIER: Final = 9_223_372_036_854_775_807
+MAX_SEQUENCE_NUMBER_PROPERTY: Final = "sequence.generation.max-sequence-number"
+
+
+class CommitKind(StrEnum):
+    """What a commit did; readers of the format refuse any other word."""
+
+    APPEND = "APPEND"
+    COMPACT = "COMPACT"
+    OVERWRITE = "OVERWRITE"
+    ANALYZE = "ANALYZE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """One committed state of a table.
+
+    Attributes:
+        version: Of the file's format.
+        uuid: Random id of this snapshot; tells whose commit won.
+        id: 1, 2, 3…, also in the file's name.
+        schema_id: Newest schema at the time of the commit.
+        base_manifest_list: Everything before this commit.
+        base_manifest_list_size: Bytes.
+        delta_manifest_list: The changes of this commit.
+        delta_manifest_list_size: Bytes.
+        changelog_manifest_list: Only with changelog files.
+        changelog_manifest_list_size: Bytes.
+        index_manifest: All live index files; None without any.
+        commit_user: Who committed.
+        writer_version: Free text.
+        commit_identifier: Rising per user, or `BATCH_COMMIT_IDENTIFIER`.
+        commit_kind: What the commit did.
+        time_millis: Milliseconds since 1970 UTC; never falls from one snapshot to the next.
+        total_record_count: Physical rows in live data files.
+        delta_record_count: Rows of added files less rows of deleted ones.
+        changelog_record_count: Only with changelog files.
+        watermark: Milliseconds; never falls.
+        statistics: Name of a statistics file.
+        properties: Free text by key; ours begin with `braid.`.
+        next_row_id: Carried forward; used by tables with row tracking only.
+        operation: Of a closed set that readers check; None when unknown.
+    """
+
+    version: int = SNAPSHOT_VERSION
+    uuid: str | None = None
+    id: int
+    schema_id: int
+    base_manifest_list: str
+    base_manifest_list_size: int | None = None
+    delta_manifest_list: str
+    delta_manifest_list_size: int | None = None
+    changelog_manifest_list: str | None = None
+    changelog_manifest_list_size: int | None = None
+    index_manifest: str | None = None
+    commit_user: str
+    writer_version: str | None = None
+    commit_identifier: int
+    commit_kind: CommitKind
+    time_millis: int
+    total_record_count: int
+    delta_record_count: int
+    changelog_record_count: int | None = None
+    watermark: int | None = None
+    statistics: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict, hash=False)
+    next_row_id: int | None = None
+    operation: str | None = None
+
+
+def parse_snapshot(data: bytes) -> Snapshot:
+    """Return the snapshot that the bytes of a snapshot file describe.
+
+    Raises:
+        CorruptData: No JSON object, or a key that every writer writes is missing or of the
+            wrong kind.
+        UnsupportedFeature: A newer version of the file, or an unknown commit kind.
+    """
+    document = JsonDocument.parse(data, what="snapshot")
+    version = document.integer("version", default=SNAPSHOT_VERSION)
+    if version > SNAPSHOT_VERSION:
+        text = f"snapshot has version {version}, expected at most {SNAPSHOT_VERSION}"
+        raise UnsupportedFeature(text)
+    return Snapshot(
+        version=version,
+        uuid=document.optional_text("uuid"),
+        id=document.integer("id"),
+        schema_id=document.integer("schemaId"),
+        base_manifest_list=document.text("baseManifestList"),
+        base_manifest_list_size=document.optional_integer("baseManifestListSize"),
+        delta_manifest_list=document.text("deltaManifestList"),
+        delta_manifest_list_size=document.optional_integer("deltaManifestListSize"),
+        changelog_manifest_list=document.optional_text("changelogManifestList"),
+        changelog_manifest_list_size=document.optional_integer("changelogManifestListSize"),
+        index_manifest=document.optional_text("indexManifest"),
+        commit_user=document.text("commitUser"),
+        writer_version=document.optional_text("writerVersion"),
+        commit_identifier=document.integer("commitIdentifier"),
+        commit_kind=_parse_kind(document.text("commitKind")),
+        time_millis=document.integer("timeMillis"),
+        total_record_count=document.integer("totalRecordCount"),
+        delta_record_count=document.integer("deltaRecordCount"),
+        changelog_record_count=document.optional_integer("changelogRecordCount"),
+        watermark=document.optional_integer("watermark"),
+        statistics=document.optional_text("statistics"),
+        properties=document.text_map("properties"),
+        next_row_id=document.optional_integer("nextRowId"),
+        operation=document.optional_text("operation"),
+    )
+
+
+def serialize_snapshot(snapshot: Snapshot) -> bytes:
+    """Return the bytes of the snapshot file; keys in the order in which Java writes them."""
+    return dump_json(
+        {
+            "version": snapshot.version,
+            "uuid": snapshot.uuid,
+            "id": snapshot.id,
+            "schemaId": snapshot.schema_id,
+            "baseManifestList": snapshot.base_manifest_list,
+            "baseManifestListSize": snapshot.base_manifest_list_size,
+            "deltaManifestList": snapshot.delta_manifest_list,
+            "deltaManifestListSize": snapshot.delta_manifest_list_size,
+            "changelogManifestList": snapshot.changelog_manifest_list,
+            "changelogManifestListSize": snapshot.changelog_manifest_list_size,
+            "indexManifest": snapshot.index_manifest,
+            "commitUser": snapshot.commit_user,
+            "writerVersion": snapshot.writer_version,
+            "commitIdentifier": snapshot.commit_identifier,
+            "commitKind": snapshot.commit_kind.value,
+            "timeMillis": snapshot.time_millis,
+            "totalRecordCount": snapshot.total_record_count,
+            "deltaRecordCount": snapshot.delta_record_count,
+            "changelogRecordCount": snapshot.changelog_record_count,
+            "watermark": snapshot.watermark,
+            "statistics": snapshot.statistics,
+            "properties": dict(snapshot.properties) or None,
+            "nextRowId": snapshot.next_row_id,
+            "operation": snapshot.operation,
+        }
+    )
+
+
+def _parse_kind(word: str) -> CommitKind:
+    try:
+        return CommitKind(word)
+    except ValueError as error:
+        valid = ", ".join(CommitKind)
+        text = f"snapshot has the commit kind `{word}`, expected one of {valid}"
+        raise UnsupportedFeature(text) from error

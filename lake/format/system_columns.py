@@ -1,0 +1,60 @@
+"""The columns that a data file carries beside the columns of its table.
+
+| column | Arrow type | field id | meaning |
+|---|---|---|---|
+| `_KEY_<name>` | as the key column, not null | 1073741823 + id | a copy of a key column; absent in thin mode |
+| `_SEQUENCE_NUMBER` | int64, not null | 2147483646 | order of arrival within a bucket |
+| `_VALUE_KIND` | int8, not null | 2147483645 | `RowKind` |
+
+Source: table-format 12.1 and 12.2.
+"""
+
+from enum import IntEnum
+
+import pyarrow as pa
+
+KEY_PREFIX = "_KEY_"
+SEQUENCE_NUMBER = "_SEQUENCE_NUMBER"
+VALUE_KIND = "_VALUE_KIND"
+LEVEL = "_LEVEL"
+ROW_KIND = "rowkind"
+ROW_ID = "_ROW_ID"
+
+KEY_FIELD_ID_START = 1_073_741_823
+SEQUENCE_NUMBER_FIELD_ID = 2_147_483_646
+VALUE_KIND_FIELD_ID = 2_147_483_645
+
+# Names that a user's column may not have (table-format 2).
+RESERVED_NAMES = frozenset({SEQUENCE_NUMBER, VALUE_KIND, LEVEL, ROW_KIND, ROW_ID})
+
+SEQUENCE_NUMBER_FIELD = pa.field(SEQUENCE_NUMBER, pa.int64(), nullable=False)
+VALUE_KIND_FIELD = pa.field(VALUE_KIND, pa.int8(), nullable=False)
+
+
+class RowKind(IntEnum):
+    """What a record does to its key; the value is the byte in `_VALUE_KIND`."""
+
+    INSERT = 0
+    UPDATE_BEFORE = 1
+    UPDATE_AFTER = 2
+    DELETE = 3
+
+    @property
+    def symbol(self) -> str:
+        """Return `+I`, `-U`, `+U` or `-D`."""
+        return ("+I", "-U", "+U", "-D")[self]
+
+    @property
+    def is_retract(self) -> bool:
+        """Return whether the record takes something away (`-U`, `-D`)."""
+        return self in (RowKind.UPDATE_BEFORE, RowKind.DELETE)
+
+    @classmethod
+    def from_symbol(cls, symbol: str) -> "RowKind":
+        """Return the kind written as `+I`, `-U`, `+U` or `-D`; ValueError otherwise."""
+        return cls(("+I", "-U", "+U", "-D").index(symbol))
+
+
+def is_reserved(name: str) -> bool:
+    """Return whether a user's column may not be called `name`."""
+    return name in RESERVED_NAMES or name.startswith(KEY_PREFIX)

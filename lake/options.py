@@ -1,0 +1,349 @@
+"""A typed, checked view of the options of a table.
+
+Only what this engine acts on has an attribute; other options stay in the schema untouched and
+belong to other engines. Keys, values and defaults are the format's own.
+
+Source: merge-semantics 9 and table-format 1, 4, 6, 9 to 13, 19.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeVar
+
+from lake.errors import InvalidRequest, Problem
+
+DYNAMIC_BUCKET: Final = -1
+POSTPONE_BUCKET: Final = -2
+_INT_MAX: Final = 2_147_483_647
+
+
+class MergeEngine(StrEnum):
+    """What several records of one key become."""
+
+    DEDUPLICATE = "deduplicate"
+    PARTIAL_UPDATE = "partial-update"
+    AGGREGATION = "aggregation"
+    FIRST_ROW = "first-row"
+
+
+class ChangelogProducer(StrEnum):
+    """Who writes a changelog, and when."""
+
+    NONE = "none"
+    INPUT = "input"
+    FULL_COMPACTION = "full-compaction"
+    LOOKUP = "lookup"
+
+
+class BucketFunction(StrEnum):
+    """How a bucket key becomes a bucket."""
+
+    DEFAULT = "default"
+    MOD = "mod"
+    HIVE = "hive"
+
+
+class SequenceNumberInit(StrEnum):
+    """Where a writer learns the highest sequence number in use."""
+
+    SCAN = "scan"
+    SNAPSHOT = "snapshot"
+
+
+class ManifestCompression(StrEnum):
+    """Codecs of manifests that every reader of the format knows."""
+
+    ZSTANDARD = "zstandard"
+    DEFLATE = "deflate"
+    NULL = "null"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOptions:
+    """The options of one table; `parse` is the way to get them.
+
+    Sizes are bytes, times milliseconds. Each attribute is the option of the same name with `.`
+    and `-` in place of `_`, the unit dropped, unless its comment says otherwise.
+    """
+
+    bucket: int = DYNAMIC_BUCKET
+    bucket_key: tuple[str, ...] = ()
+    bucket_function_type: BucketFunction = BucketFunction.DEFAULT
+
+    merge_engine: MergeEngine = MergeEngine.DEDUPLICATE
+    sequence_field: tuple[str, ...] = ()
+    sequence_field_descending: bool = False  # sequence.field.sort-order
+    sequence_snapshot_ordering: bool = False
+    sequence_number_init_mode: SequenceNumberInit = SequenceNumberInit.SCAN
+    rowkind_field: str | None = None
+    ignore_delete: bool = False
+    ignore_update_before: bool = False
+    partial_update_remove_record_on_delete: bool = False
+    partial_update_remove_record_on_sequence_group: tuple[str, ...] = ()
+    aggregation_remove_record_on_delete: bool = False
+    default_aggregate_function: str | None = None  # fields.default-aggregate-function
+
+    file_format: str = "parquet"
+    file_compression: str = "zstd"
+    zstd_level: int = 1  # file.compression.zstd-level
+    target_file_size_bytes: int = 128 << 20
+    thin_mode: bool = False  # data-file.thin-mode
+    data_file_prefix: str = "data-"
+    changelog_file_prefix: str = "changelog-"
+    data_file_path_directory: str | None = None
+    data_file_external_paths: str | None = None
+    row_tracking_enabled: bool = False
+    data_evolution_enabled: bool = False
+
+    partition_default_name: str = "__DEFAULT_PARTITION__"
+    partition_legacy_name: bool = True
+
+    manifest_compression: ManifestCompression = ManifestCompression.ZSTANDARD
+    manifest_target_file_size_bytes: int = 8 << 20
+    manifest_merge_min_count: int = 30
+    # manifest.full-compaction-threshold-size
+    manifest_full_compaction_threshold_bytes: int = 16 << 20
+
+    write_only: bool = False
+    write_buffer_size_bytes: int = 256 << 20
+    commit_max_retries: int = 10
+    commit_min_retry_wait_ms: int = 10
+    commit_max_retry_wait_ms: int = 10_000
+    commit_timeout_ms: int | None = None
+    snapshot_num_retained_min: int = 10
+    snapshot_num_retained_max: int = _INT_MAX
+    snapshot_time_retained_ms: int = 3_600_000
+    snapshot_expire_limit: int = 50
+
+    num_sorted_run_compaction_trigger: int = 5
+    num_sorted_run_stop_trigger: int = 8  # the trigger + 3 unless set
+    num_levels: int = 6  # the trigger + 1 unless set
+    compaction_max_size_amplification_percent: int = 200
+    compaction_size_ratio: int = 1
+    full_compaction_delta_commits: int | None = None
+    changelog_producer: ChangelogProducer = ChangelogProducer.NONE
+    deletion_vectors_enabled: bool = False
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> "TableOptions":
+        """Return the typed view of the options in a schema.
+
+        Raises:
+            InvalidRequest: One or more values cannot be read; `problems` names each option,
+                its value, and what is valid.
+        """
+        reader = _OptionReader(options)
+        trigger = reader.integer("num-sorted-run.compaction-trigger", 5, low=1)
+        parsed = cls(
+            bucket=reader.bucket(),
+            bucket_key=reader.names("bucket-key"),
+            bucket_function_type=reader.choice("bucket-function.type", BucketFunction.DEFAULT),
+            merge_engine=reader.choice("merge-engine", MergeEngine.DEDUPLICATE),
+            sequence_field=reader.names("sequence.field"),
+            sequence_field_descending=reader.descending("sequence.field.sort-order"),
+            sequence_snapshot_ordering=reader.flag("sequence.snapshot-ordering"),
+            sequence_number_init_mode=reader.choice(
+                "write.sequence-number-init-mode", SequenceNumberInit.SCAN
+            ),
+            rowkind_field=reader.optional_text("rowkind.field"),
+            ignore_delete=reader.flag(
+                "ignore-delete",
+                fallbacks=(
+                    "first-row.ignore-delete",
+                    "deduplicate.ignore-delete",
+                    "partial-update.ignore-delete",
+                ),
+            ),
+            ignore_update_before=reader.flag("ignore-update-before"),
+            partial_update_remove_record_on_delete=reader.flag(
+                "partial-update.remove-record-on-delete"
+            ),
+            partial_update_remove_record_on_sequence_group=reader.names(
+                "partial-update.remove-record-on-sequence-group", strip=False
+            ),
+            aggregation_remove_record_on_delete=reader.flag("aggregation.remove-record-on-delete"),
+            default_aggregate_function=reader.optional_text("fields.default-aggregate-function"),
+            file_format=reader.text("file.format", "parquet").lower(),
+            file_compression=reader.text("file.compression", "zstd").lower(),
+            zstd_level=reader.integer("file.compression.zstd-level", 1, low=1, high=22),
+            target_file_size_bytes=reader.size("target-file-size", 128 << 20),
+            thin_mode=reader.flag("data-file.thin-mode"),
+            data_file_prefix=reader.text("data-file.prefix", "data-"),
+            changelog_file_prefix=reader.text("changelog-file.prefix", "changelog-"),
+            data_file_path_directory=reader.optional_text("data-file.path-directory"),
+            data_file_external_paths=reader.optional_text("data-file.external-paths"),
+            row_tracking_enabled=reader.flag("row-tracking.enabled"),
+            data_evolution_enabled=reader.flag("data-evolution.enabled"),
+            partition_default_name=reader.text("partition.default-name", "__DEFAULT_PARTITION__"),
+            partition_legacy_name=reader.flag("partition.legacy-name", default=True),
+            manifest_compression=reader.choice(
+                "manifest.compression", ManifestCompression.ZSTANDARD, aliases=_CODEC_ALIASES
+            ),
+            manifest_target_file_size_bytes=reader.size("manifest.target-file-size", 8 << 20),
+            manifest_merge_min_count=reader.integer("manifest.merge-min-count", 30, low=1),
+            manifest_full_compaction_threshold_bytes=reader.size(
+                "manifest.full-compaction-threshold-size", 16 << 20
+            ),
+            write_only=reader.flag("write-only", fallbacks=("write.compaction-skip",)),
+            write_buffer_size_bytes=reader.size("write-buffer-size", 256 << 20),
+            commit_max_retries=reader.integer("commit.max-retries", 10, low=0),
+            commit_min_retry_wait_ms=reader.duration("commit.min-retry-wait", 10),
+            commit_max_retry_wait_ms=reader.duration("commit.max-retry-wait", 10_000),
+            commit_timeout_ms=reader.optional_duration("commit.timeout"),
+            snapshot_num_retained_min=reader.integer("snapshot.num-retained.min", 10, low=1),
+            snapshot_num_retained_max=reader.integer("snapshot.num-retained.max", _INT_MAX, low=1),
+            snapshot_time_retained_ms=reader.duration("snapshot.time-retained", 3_600_000),
+            snapshot_expire_limit=reader.integer("snapshot.expire.limit", 50, low=1),
+            num_sorted_run_compaction_trigger=trigger,
+            num_sorted_run_stop_trigger=max(
+                trigger, reader.integer("num-sorted-run.stop-trigger", trigger + 3)
+            ),
+            num_levels=reader.integer("num-levels", trigger + 1, low=2),
+            compaction_max_size_amplification_percent=reader.integer(
+                "compaction.max-size-amplification-percent", 200, low=0
+            ),
+            compaction_size_ratio=reader.integer("compaction.size-ratio", 1, low=0),
+            full_compaction_delta_commits=reader.optional_integer("full-compaction.delta-commits"),
+            changelog_producer=reader.choice("changelog-producer", ChangelogProducer.NONE),
+            deletion_vectors_enabled=reader.flag("deletion-vectors.enabled"),
+        )
+        reader.raise_problems()
+        return parsed
+
+
+_CODEC_ALIASES: Final = {"zstd": "zstandard", "none": "null"}
+_SIZE_UNITS: Final = {
+    "": 1, "b": 1, "bytes": 1,
+    "k": 1 << 10, "kb": 1 << 10, "kibibytes": 1 << 10,
+    "m": 1 << 20, "mb": 1 << 20, "mebibytes": 1 << 20,
+    "g": 1 << 30, "gb": 1 << 30, "gibibytes": 1 << 30,
+    "t": 1 << 40, "tb": 1 << 40, "tebibytes": 1 << 40,
+}  # fmt: skip
+# Nanoseconds, so that the smallest unit is a whole number.
+_TIME_UNITS: Final = {
+    **dict.fromkeys(["ns", "nano", "nanos", "nanosecond", "nanoseconds"], 1),
+    **dict.fromkeys(["us", "µs", "micro", "micros", "microsecond", "microseconds"], 10**3),
+    **dict.fromkeys(["", "ms", "milli", "millis", "millisecond", "milliseconds"], 10**6),
+    **dict.fromkeys(["s", "sec", "secs", "second", "seconds"], 10**9),
+    **dict.fromkeys(["m", "min", "mins", "minute", "minutes"], 60 * 10**9),
+    **dict.fromkeys(["h", "hour", "hours"], 3600 * 10**9),
+    **dict.fromkeys(["d", "day", "days"], 86_400 * 10**9),
+}
+_QUANTITY: Final = re.compile(r"\s*(\d+)\s*([^\W\d]*)\s*")
+
+ValueT = TypeVar("ValueT")
+EnumT = TypeVar("EnumT", bound=StrEnum)
+
+
+def parse_size(text: str) -> int | None:
+    """Return the bytes of `128 MB`, `8mb` or `1024`; None when it is no size."""
+    return _parse_quantity(text, _SIZE_UNITS)
+
+
+def parse_duration(text: str) -> int | None:
+    """Return the milliseconds, rounded down, of `1 h`, `10s` or `500`; None when it is none."""
+    nanoseconds = _parse_quantity(text, _TIME_UNITS)
+    return None if nanoseconds is None else nanoseconds // 10**6
+
+
+def _parse_quantity(text: str, units: Mapping[str, int]) -> int | None:
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        return None
+    factor = units.get(match.group(2).lower())
+    return None if factor is None else int(match.group(1)) * factor
+
+
+class _OptionReader:
+    """Reads options one by one and remembers what is wrong, to tell it all at once."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._options = options
+        self._problems: list[Problem] = []
+
+    def raise_problems(self) -> None:
+        if self._problems:
+            text = "the table's options cannot be read"
+            raise InvalidRequest(text, problems=self._problems)
+
+    def text(self, key: str, default: str) -> str:
+        return self._options.get(key, default)
+
+    def optional_text(self, key: str) -> str | None:
+        return self._options.get(key)
+
+    def names(self, key: str, *, strip: bool = True) -> tuple[str, ...]:
+        # Java trims the names of some lists and not of others; a space can be part of a name.
+        names = self._options.get(key, "").split(",")
+        return tuple(filter(None, (name.strip() if strip else name for name in names)))
+
+    def flag(self, key: str, *, default: bool = False, fallbacks: Sequence[str] = ()) -> bool:
+        present = [name for name in (key, *fallbacks) if name in self._options]
+        return self._read((present or [key])[0], default, _parse_flag, "expected true or false")
+
+    def integer(self, key: str, default: int, *, low: int = -_INT_MAX, high: int = _INT_MAX) -> int:
+        def parse(text: str) -> int | None:
+            number = _parse_integer(text)
+            return number if number is not None and low <= number <= high else None
+
+        limits = {-_INT_MAX: ""}.get(low, f" from {low}") + {_INT_MAX: ""}.get(high, f" to {high}")
+        return self._read(key, default, parse, f"expected a whole number{limits}")
+
+    def optional_integer(self, key: str) -> int | None:
+        return self._read(key, None, _parse_integer, "expected a whole number")
+
+    def size(self, key: str, default: int) -> int:
+        return self._read(key, default, parse_size, "expected a size such as `128 mb`")
+
+    def duration(self, key: str, default: int) -> int:
+        return self._read(key, default, parse_duration, "expected a duration such as `10 s`")
+
+    def optional_duration(self, key: str) -> int | None:
+        return self._read(key, None, parse_duration, "expected a duration such as `10 s`")
+
+    def descending(self, key: str) -> bool:
+        values = {"ascending": False, "descending": True}
+        expected = "expected ascending or descending"
+        return self._read(key, False, lambda text: values.get(text.strip().lower()), expected)
+
+    def bucket(self) -> int:
+        def parse(text: str) -> int | None:
+            number = _parse_integer(text)
+            valid = number is not None and number >= POSTPONE_BUCKET and number != 0
+            return number if valid else None
+
+        expected = "expected a bucket count from 1, or -1 for dynamic buckets"
+        return self._read("bucket", DYNAMIC_BUCKET, parse, expected)
+
+    def choice(
+        self, key: str, default: EnumT, *, aliases: Mapping[str, str] | None = None
+    ) -> EnumT:
+        by_name = {str(member): member for member in type(default)}
+        spellings = {**{name: name for name in by_name}, **(aliases or {})}
+
+        def parse(text: str) -> EnumT | None:
+            return by_name.get(spellings.get(text.strip().lower(), ""))
+
+        return self._read(key, default, parse, f"expected one of {', '.join(by_name)}")
+
+    def _read(
+        self, key: str, default: ValueT, parse: Callable[[str], ValueT | None], expected: str
+    ) -> ValueT:
+        text = self._options.get(key)
+        if text is None:
+            return default
+        value = parse(text)
+        if value is None:
+            self._problems.append(Problem(field=key, value=text, message=expected))
+            return default
+        return value
+
+
+def _parse_flag(text: str) -> bool | None:
+    return {"true": True, "false": False}.get(text.strip().lower())
+
+
+def _parse_integer(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"\s*[+-]?\d+\s*", text) else None
