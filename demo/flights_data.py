@@ -114,7 +114,9 @@ def load_flights(scale: float = 1.0) -> pa.Table:
     archive = zipfile.ZipFile(Path(spec.origin).parent / "data" / "flights.csv.zip")
     flights = pyarrow.csv.read_csv(
         io.BytesIO(archive.read("flights.csv")),
-        convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True, null_values=["", "NA"]),
+        convert_options=pyarrow.csv.ConvertOptions(
+            strings_can_be_null=True, null_values=["", "NA"]
+        ),
     )
     flights = flights.select(DATA_SET_SCHEMA.names).cast(DATA_SET_SCHEMA).combine_chunks()
     if scale >= 1.0:
@@ -192,7 +194,7 @@ def _estimate(flights: pa.Table, stream: FlightStream) -> pa.Table:
 
 
 def _differs(left: pa.ChunkedArray, right: pa.ChunkedArray) -> np.ndarray:
-    unequal = pc.fill_null(pc.not_equal(left, right), False)  # noqa: FBT003 - Arrow's signature
+    unequal = pc.fill_null(pc.not_equal(left, right), False)
     one_null = pc.xor(pc.is_null(left), pc.is_null(right))
     return pc.or_(unequal, one_null).to_numpy().astype(np.int64)
 

@@ -39,7 +39,7 @@ def table_request() -> dict[str, Any]:
 
 
 def stream_request(
-    stream: FlightStream, *, bootstrap_servers: str, trigger_ms: int
+    stream: FlightStream, *, bootstrap_servers: str, trigger_ms: int, max_records_per_batch: int
 ) -> dict[str, Any]:
     """Return the body of `PUT /v1/tables/demo/flights/streams/<name>`.
 
@@ -47,6 +47,7 @@ def stream_request(
         stream: Which of the three.
         bootstrap_servers: Of the Kafka cluster that holds the topic.
         trigger_ms: Time between the starts of two micro-batches.
+        max_records_per_batch: The bound of one micro-batch.
     """
     columns = [*PRIMARY_KEY, *stream.columns, stream.version_column]
     return {
@@ -56,4 +57,5 @@ def stream_request(
         "sequence_group": stream.name,
         "kafka": {"bootstrap_servers": bootstrap_servers},
         "trigger_ms": trigger_ms,
+        "max_records_per_batch": max_records_per_batch,
     }

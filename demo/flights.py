@@ -1,0 +1,177 @@
+"""The main job, end to end, on real data: `make demo`.
+
+Three systems each know a part of 336,776 flights and publish it as a Kafka topic: history instead
+of the end, shuffled, some of it twice. Three Spark streaming jobs write their columns into one
+table. At the end the table has to equal the data set in all 19 columns, nulls included; the
+program ends with 1 if it does not.
+"""
+
+import argparse
+import json
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table as Grid
+
+from demo.flights_data import PRIMARY_KEY, STREAMS, count_differences, load_flights, stream_history
+from demo.flights_run import FlightsRun, Statuses
+
+INGEST_TIMEOUT_S = 3_600.0
+
+
+def main() -> int:
+    """Run the demo; return the process's exit code."""
+    arguments = _parse_arguments()
+    console = Console()
+    work_dir = Path(tempfile.mkdtemp(prefix="braid-flights-"))
+    try:
+        with FlightsRun(work_dir, scale=arguments.scale, trigger_ms=arguments.trigger_ms) as run:
+            is_equal = _run(run, console, runner_count=arguments.runners)
+            if arguments.keep:
+                _keep(run, console)
+            return 0 if is_equal else 1
+    except KeyboardInterrupt:
+        console.print("interrupted; every process is ended")
+        return 130
+    finally:
+        shutil.rmtree(work_dir, ignore_errors=True)
+
+
+def _parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="make demo ARGS=…", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--scale", type=_share, default=1.0, help="share of the data, in (0, 1]")
+    parser.add_argument("--keep", action="store_true", help="leave all running until Ctrl-C")
+    parser.add_argument(
+        "--runners", type=int, choices=(1, 2, 3), default=1, help="processes that host the streams"
+    )
+    parser.add_argument(
+        "--trigger-ms", type=int, default=2_000, help="time between two micro-batches of a stream"
+    )
+    return parser.parse_args()
+
+
+def _share(text: str) -> float:
+    share = float(text)
+    if not 0.0 < share <= 1.0:
+        message = f"a share in (0, 1] is expected, found {text}"
+        raise argparse.ArgumentTypeError(message)
+    return share
+
+
+def _run(run: FlightsRun, console: Console, *, runner_count: int) -> bool:
+    """Go through the stages, print the summary, return whether every value is right."""
+    seconds: dict[str, float] = {}
+    with _stage("data set", seconds, console):
+        flights = load_flights(run.scale)
+        expected = {stream.name: stream_history(flights, stream).num_rows for stream in STREAMS}
+    with _stage("kafka broker", seconds, console):
+        run.start_broker()
+    with _stage("service", seconds, console):
+        run.start_service()
+    with _stage("register a table and three streams", seconds, console):
+        run.register()
+    with _stage("produce, ingest, commit", seconds, console):
+        for index in range(runner_count):
+            hosted = STREAMS[index::runner_count] if runner_count > 1 else ()
+            run.start_runner(f"runner-{index + 1}", streams=hosted)
+        run.start_producers()
+        statuses = _ingest(run, console, expected)
+    with _stage("read and compare", seconds, console):
+        equal_rows, wrong_values = count_differences(flights, run.read_flights())
+    _print_summary(run, console, expected=expected, seconds=seconds, statuses=statuses)
+    _print_row(run, console, {name: flights[name][0].as_py() for name in PRIMARY_KEY})
+    console.print(f"wrong values: {wrong_values:,}")
+    console.print(
+        f"[bold]{equal_rows:,} of {flights.num_rows:,} rows equal[/bold]", highlight=False
+    )
+    return equal_rows == flights.num_rows and wrong_values == 0
+
+
+@contextmanager
+def _stage(name: str, seconds: dict[str, float], console: Console) -> Iterator[None]:
+    console.print(f"… {name}", highlight=False)
+    start = time.monotonic()
+    yield
+    seconds[name] = time.monotonic() - start
+
+
+def _ingest(run: FlightsRun, console: Console, expected: Mapping[str, int]) -> Statuses:
+    columns = (
+        TextColumn("  {task.description:<11}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[state]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        tasks = {
+            name: progress.add_task(name, total=total, state="") for name, total in expected.items()
+        }
+
+        def show(statuses: Statuses) -> None:
+            for name, status in statuses.items():
+                lag = status["lag_records"]
+                state = status["state"] if lag is None else f"{status['state']} lag {lag:,}"
+                progress.update(tasks[name], completed=status["account"]["records"], state=state)
+
+        return run.wait_until_ingested(expected, timeout_s=INGEST_TIMEOUT_S, on_progress=show)
+
+
+def _print_summary(
+    run: FlightsRun,
+    console: Console,
+    *,
+    expected: Mapping[str, int],
+    seconds: Mapping[str, float],
+    statuses: Statuses,
+) -> None:
+    streams = Grid("stream", "records", "accepted", "folded", "dead-lettered", "lag", "snapshot")
+    for name, status in statuses.items():
+        account = status["account"]
+        counts = (account["records"], account["accepted"], account["folded"])
+        streams.add_row(
+            name,
+            *(f"{count:,}" for count in (*counts, account["dead_lettered"])),
+            f"{status['lag_records']}",
+            f"{status['last_commit']['snapshot_id']}",
+        )
+    console.print(streams)
+    stages = Grid("stage", "seconds")
+    for name, value in seconds.items():
+        stages.add_row(name, f"{value:.1f}")
+    console.print(stages)
+    table = run.table()
+    snapshot = table.latest_snapshot()
+    total = sum(expected.values())
+    ingest_s = seconds["produce, ingest, commit"]
+    console.print(
+        f"messages: {total:,} ({total / ingest_s:,.0f}/s)"
+        f"   snapshots: {snapshot.id if snapshot else 0}"
+        f"   files: {table.scan().plan().file_count}"
+    )
+
+
+def _print_row(run: FlightsRun, console: Console, key: Mapping[str, object]) -> None:
+    console.print("one wide row over HTTP, and which stream delivered what:")
+    console.print_json(json.dumps(run.get_row(key)))
+    console.print_json(json.dumps(run.get_row(key, status=True)))
+
+
+def _keep(run: FlightsRun, console: Console) -> None:
+    console.print(f"API={run.api} KAFKA={run.broker.bootstrap_servers}", highlight=False)
+    console.print(f"warehouse: {run.warehouse}; Ctrl-C ends everything", highlight=False)
+    signal.pause()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,238 @@
+"""A whole Braid on this machine, set up for the flights: broker, service, runners, producers.
+
+Every part is the real one, in a process of its own. The demo and the crash tests drive it.
+"""
+
+import socket
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+import pyarrow as pa
+
+from demo.broker import KafkaBroker
+from demo.flights_data import DATA_SET_SCHEMA, STREAMS, FlightStream
+from demo.flights_definition import DATABASE, TABLE, stream_request, table_request
+from demo.processes import ChildProcess, ProcessFailed, Supervisor
+from lake import Catalog, Table
+
+PARTITIONS = 2
+READY_TIMEOUT_S = 60.0
+REQUEST_TIMEOUT_S = 30.0
+POLL_S = 0.5
+
+Statuses = dict[str, Mapping[str, Any]]
+
+
+class StreamFailed(RuntimeError):
+    """A stream's state became FAILED; the message holds its trace."""
+
+
+class FlightsRun:
+    """Owns the processes of one run; leaving the context ends them all."""
+
+    def __init__(
+        self,
+        work_dir: Path,
+        *,
+        scale: float,
+        trigger_ms: int = 2_000,
+        max_records_per_batch: int = 200_000,
+    ) -> None:
+        """Prepare a run.
+
+        Args:
+            work_dir: Empty folder for warehouse, broker data and logs.
+            scale: Share of the data set that the producers send.
+            trigger_ms: Time between the starts of two micro-batches of a stream.
+            max_records_per_batch: The bound of one micro-batch.
+        """
+        self.work_dir = work_dir
+        self.warehouse = work_dir / "warehouse"
+        self.warehouse.mkdir(parents=True, exist_ok=True)
+        self.scale = scale
+        self.trigger_ms = trigger_ms
+        self.max_records_per_batch = max_records_per_batch
+        self.supervisor = Supervisor(work_dir / "logs")
+        self.broker = KafkaBroker(work_dir / "kafka")
+        self.api = f"http://127.0.0.1:{_free_port()}"
+        self.http = httpx.Client(base_url=self.api, timeout=REQUEST_TIMEOUT_S)
+        self.producers: dict[str, ChildProcess] = {}
+
+    def __enter__(self) -> Self:
+        """Take charge of the children that will be started."""
+        self.supervisor.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End every process."""
+        self.http.close()
+        self.supervisor.__exit__(kind, error, trace)
+        self.broker.close()
+
+    def start_broker(self) -> None:
+        """Start Kafka and create the three topics."""
+        self.broker.start()
+        self.broker.create_topics({stream.topic: PARTITIONS for stream in STREAMS})
+
+    def start_service(self) -> None:
+        """Start the control plane and wait until it says that it is ready."""
+        service = self.supervisor.start_module(
+            "service", "braid", "service",
+            "--warehouse", str(self.warehouse), "--port", self.api.rpartition(":")[2],
+        )  # fmt: skip
+        service.wait_ready(self._is_service_ready, timeout_s=READY_TIMEOUT_S)
+
+    def register(self) -> None:
+        """Create the table, register the three streams, and ask for all of them to run."""
+        path = f"/v1/tables/{DATABASE}/{TABLE}"
+        self._send("PUT", path, table_request())
+        for stream in STREAMS:
+            request = stream_request(
+                stream,
+                bootstrap_servers=self.broker.bootstrap_servers,
+                trigger_ms=self.trigger_ms,
+                max_records_per_batch=self.max_records_per_batch,
+            )
+            self._send("PUT", f"{path}/streams/{stream.name}", request)
+            self._send("POST", f"{path}/streams/{stream.name}/start")
+
+    def start_runner(self, name: str, *, streams: tuple[FlightStream, ...] = ()) -> ChildProcess:
+        """Start a runner, with a Spark driver of its own.
+
+        Args:
+            name: Of the runner, in the registry and in its log's name.
+            streams: What it may host; empty: whatever no other runner does.
+        """
+        only = [f"--stream={DATABASE}.{TABLE}/{stream.name}" for stream in streams]
+        return self.supervisor.start_module(
+            name, "braid", "runner", "--warehouse", str(self.warehouse),
+            "--kafka", self.broker.bootstrap_servers, "--name", name, *only,
+        )  # fmt: skip
+
+    def start_producers(self) -> None:
+        """Start the three producers, each a process of its own."""
+        for stream in STREAMS:
+            self.producers[stream.name] = self.supervisor.start_module(
+                f"producer-{stream.name}", "demo.flights_producer",
+                "--stream", stream.name, "--bootstrap-servers", self.broker.bootstrap_servers,
+                "--scale", str(self.scale), "--partitions", str(PARTITIONS),
+            )  # fmt: skip
+
+    def stream_statuses(self) -> Statuses:
+        """Return what the service says of each stream."""
+        path = f"/v1/tables/{DATABASE}/{TABLE}/streams"
+        return {
+            stream.name: self._send("GET", f"{path}/{stream.name}/status") for stream in STREAMS
+        }
+
+    def wait_until_ingested(
+        self,
+        expected: Mapping[str, int],
+        *,
+        timeout_s: float,
+        on_progress: Callable[[Statuses], None] = lambda _statuses: None,
+    ) -> Statuses:
+        """Wait until every stream's account holds all its messages; return the last statuses.
+
+        Args:
+            expected: Messages by stream name.
+            timeout_s: For the whole wait.
+            on_progress: Called with the statuses about twice a second.
+
+        Raises:
+            ProcessFailed: A producer ended with an error.
+            StreamFailed: A stream reports FAILED.
+            TimeoutError: The time is over; the message holds what was reached.
+        """
+        statuses: Statuses = {}
+
+        def is_ingested() -> bool:
+            nonlocal statuses
+            statuses = self.stream_statuses()
+            on_progress(statuses)
+            self._check_streams(statuses)
+            return all(
+                statuses[name]["account"]["records"] >= count for name, count in expected.items()
+            )
+
+        self.wait_until(is_ingested, timeout_s=timeout_s)
+        return statuses
+
+    def wait_until(self, is_reached: Callable[[], bool], *, timeout_s: float) -> None:
+        """Ask about twice a second until the answer is yes.
+
+        Raises:
+            ProcessFailed: A producer ended with an error meanwhile.
+            TimeoutError: The time is over; the message holds the streams' accounts.
+        """
+        deadline = time.monotonic() + timeout_s
+        while not is_reached():
+            for producer in self.producers.values():
+                if producer.return_code not in {None, 0}:
+                    raise ProcessFailed(producer, what=f"ended with {producer.return_code}")
+            if time.monotonic() > deadline:
+                accounts = {
+                    name: (status["state"], status["account"])
+                    for name, status in self.stream_statuses().items()
+                }
+                message = f"not reached in {timeout_s:g} s; the streams are at {accounts}"
+                raise TimeoutError(message)
+            time.sleep(POLL_S)
+
+    def table(self) -> Table:
+        """Open the table from its files, as any reader would."""
+        return Catalog(str(self.warehouse)).table(f"{DATABASE}.{TABLE}")
+
+    def read_flights(self) -> pa.Table:
+        """Return the table's rows in the columns of the data set."""
+        return self.table().scan(columns=DATA_SET_SCHEMA.names).to_arrow()
+
+    def get_row(self, key: Mapping[str, object], *, status: bool = False) -> dict[str, Any]:
+        """Return one wide row, or its status per stream, over HTTP."""
+        suffix = "/status" if status else ""
+        response = self.http.get(
+            f"/v1/tables/{DATABASE}/{TABLE}/rows{suffix}",
+            params={name: str(value) for name, value in key.items()},
+        )
+        return _body(response)
+
+    def _is_service_ready(self) -> bool:
+        try:
+            return self.http.get("/ready").status_code == httpx.codes.OK
+        except httpx.TransportError:
+            return False
+
+    def _send(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        return _body(self.http.request(method, path, json=body))
+
+    def _check_streams(self, statuses: Statuses) -> None:
+        for name, status in statuses.items():
+            if status["state"] == "FAILED":
+                message = f"stream {name} failed: {status['trace']}"
+                raise StreamFailed(message)
+
+
+def _body(response: httpx.Response) -> dict[str, Any]:
+    if response.is_error:
+        message = f"{response.request.method} {response.request.url}: {response.text}"
+        raise RuntimeError(message)
+    body: dict[str, Any] = response.json()
+    return body
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
