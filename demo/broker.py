@@ -1,0 +1,272 @@
+"""A real single-node Apache Kafka broker as a child process: no Docker, no ZooKeeper.
+
+The broker keeps its port and its data over `kill` and `start`, so that clients reconnect and find
+what they wrote: the crash of a broker is one call.
+"""
+
+import base64
+import os
+import shutil
+import socket
+import tempfile
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Self
+
+from kafka import KafkaAdminClient
+from kafka.errors import KafkaError
+
+from demo.processes import ChildProcess, ProcessFailed, Supervisor
+from pipelines.jars import java_executable, resolve
+
+_START_TIMEOUT_S = 60.0
+_START_ATTEMPTS = 3
+_NO_TEXT: Mapping[str, str] = MappingProxyType({})
+
+# The heap is small on purpose: the machine is shared with Spark.
+_JVM = (
+    "-Xms64m",
+    "-Xmx384m",
+    "-Xss512k",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:MaxDirectMemorySize=128m",
+    "-Djava.awt.headless=true",
+)
+
+_SETTINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "controller.listener.names": "CONTROLLER",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "auto.create.topics.enable": "false",
+        "offsets.topic.replication.factor": "1",
+        "offsets.topic.num.partitions": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "transaction.state.log.num.partitions": "1",
+        "share.coordinator.state.topic.replication.factor": "1",
+        "share.coordinator.state.topic.min.isr": "1",
+        "share.coordinator.state.topic.num.partitions": "1",
+        "group.initial.rebalance.delay.ms": "0",
+        # A broker killed and started again must wait until its old registration has expired:
+        # 11.6 s with the default of 9 s.
+        "broker.session.timeout.ms": "2000",
+        "broker.heartbeat.interval.ms": "400",
+        "num.network.threads": "1",
+        "num.io.threads": "2",
+        "background.threads": "2",
+        # The default is 128 MB of the heap.
+        "log.cleaner.dedupe.buffer.size": "4194304",
+        "log.cleaner.io.buffer.size": "65536",
+    }
+)
+
+_LOG4J = """\
+status=error
+appender.console.type=Console
+appender.console.name=console
+appender.console.layout.type=PatternLayout
+appender.console.layout.pattern=%d{HH:mm:ss.SSS} %p %c{1} - %m%n
+rootLogger.level=warn
+rootLogger.appenderRef.console.ref=console
+"""
+
+
+class KafkaBroker:
+    """One broker on 127.0.0.1, with its data in one folder.
+
+    Example:
+        with KafkaBroker() as broker:
+            broker.create_topics({"orders": 2})
+            ... broker.bootstrap_servers ...
+    """
+
+    def __init__(
+        self, base_dir: Path | None = None, *, settings: Mapping[str, str] = _NO_TEXT
+    ) -> None:
+        """Prepare a broker; `start` starts it.
+
+        Args:
+            base_dir: Holds settings, data and `kafka.log`; an earlier broker's data is taken up.
+                Default a temporary folder, removed by `close`.
+            settings: Added to the broker's `server.properties`, where they win.
+
+        Raises:
+            JarError: There is no Java 17, or the broker's jars cannot be had.
+        """
+        self._java = java_executable()
+        self._class_path = os.pathsep.join(map(str, resolve(["kafka"])["kafka"]))
+        self._is_temporary = base_dir is None
+        self._dir = (base_dir or Path(tempfile.mkdtemp(prefix="braid-kafka-"))).absolute()
+        self._settings = dict(settings)
+        self._supervisor = Supervisor(self._dir)
+        self._child: ChildProcess | None = None
+        self._ports: tuple[int, int] | None = None
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Host and port for clients; the same over restarts. Requires a first `start`."""
+        assert self._ports is not None, "start() chooses the port"
+        return f"127.0.0.1:{self._ports[0]}"
+
+    @property
+    def process_id(self) -> int | None:
+        """The broker's process id, None while it does not run."""
+        return self._child.process_id if self._child and self._child.is_running else None
+
+    @property
+    def log_path(self) -> Path:
+        """Everything the broker wrote, over all its starts."""
+        return self._dir / "kafka.log"
+
+    def start(self) -> Self:
+        """Start the broker and wait until it answers; nothing happens if it runs.
+
+        Raises:
+            ProcessFailed: It did not come up; the message shows the end of its log.
+        """
+        is_first = self._ports is None
+        for attempt in range(_START_ATTEMPTS):
+            if self.process_id is not None:
+                break
+            try:
+                self._start_once()
+            except ProcessFailed as error:
+                self.kill()
+                # Between our look at a port and the broker's bind somebody may take it.
+                is_port_taken = "Address already in use" in str(error)
+                if not (is_first and is_port_taken) or attempt == _START_ATTEMPTS - 1:
+                    raise
+                self._ports = None
+        return self
+
+    def stop(self) -> None:
+        """Shut the broker down cleanly; its data stays."""
+        if self._child is not None:
+            self._child.stop()
+
+    def kill(self) -> None:
+        """Crash the broker (SIGKILL); its data stays."""
+        if self._child is not None:
+            self._child.kill()
+
+    def restart(self) -> None:
+        """Crash the broker and start it again, on the same port with the same data."""
+        self.kill()
+        self.start()
+
+    def close(self) -> None:
+        """Stop the broker; remove its data if the folder is a temporary one."""
+        self._supervisor.close()
+        if self._is_temporary:
+            shutil.rmtree(self._dir, ignore_errors=True)
+
+    def admin(self) -> KafkaAdminClient:
+        """Return an admin client; the caller closes it."""
+        return KafkaAdminClient(bootstrap_servers=self.bootstrap_servers)
+
+    def create_topics(
+        self, topics: Mapping[str, int], *, configs: Mapping[str, str] = _NO_TEXT
+    ) -> None:
+        """Create topics and wait until the broker knows them.
+
+        Args:
+            topics: Partition count by name.
+            configs: Topic settings, the same for all: `{"retention.ms": "-1"}`.
+
+        Raises:
+            KafkaError: The broker refuses, for example because a topic exists.
+        """
+        wanted = {
+            name: {"num_partitions": count, "replication_factor": 1, "configs": dict(configs)}
+            for name, count in topics.items()
+        }
+        admin = self.admin()
+        try:
+            admin.create_topics(wanted, wait_for_metadata=True)
+        finally:
+            admin.close()
+
+    def __enter__(self) -> Self:
+        self._supervisor.__enter__()
+        try:
+            return self.start()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._supervisor.__exit__(kind, error, trace)
+        self.close()
+
+    def _start_once(self) -> None:
+        properties = self._write_settings()
+        if not (self._dir / "data" / "meta.properties").exists():
+            self._format(properties)
+        command = self._command("kafka.Kafka", str(properties))
+        self._child = self._supervisor.start("kafka", command)
+        self._child.wait_ready(self._answers, timeout_s=_START_TIMEOUT_S)
+
+    def _write_settings(self) -> Path:
+        if self._ports is None:
+            self._ports = (_free_port(), _free_port())
+        client_port, controller_port = self._ports
+        settings = {
+            **_SETTINGS,
+            "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{client_port},"
+            f"CONTROLLER://127.0.0.1:{controller_port}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{client_port}",
+            "log.dirs": str(self._dir / "data"),
+            **self._settings,
+        }
+        path = self._dir / "server.properties"
+        path.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        (self._dir / "log4j2.properties").write_text(_LOG4J)
+        return path
+
+    def _format(self, properties: Path) -> None:
+        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        arguments = ("format", "-t", cluster_id, "-c", str(properties))
+        child = self._supervisor.start(
+            "kafka-format", self._command("kafka.tools.StorageTool", *arguments)
+        )
+        if child.wait(timeout_s=_START_TIMEOUT_S):
+            raise ProcessFailed(child, what=f"ended with {child.return_code}")
+
+    def _command(self, main_class: str, *arguments: str) -> list[str]:
+        log4j = f"-Dlog4j2.configurationFile={self._dir / 'log4j2.properties'}"
+        return [str(self._java), *_JVM, log4j, "-cp", self._class_path, main_class, *arguments]
+
+    def _answers(self) -> bool:
+        assert self._ports is not None, "settings are written before the start"
+        # The cheap question first: a client that is refused waits before it asks again.
+        socket.create_connection(("127.0.0.1", self._ports[0]), timeout=1).close()
+        try:
+            admin = self.admin()
+        except KafkaError:
+            return False
+        try:
+            return bool(admin.describe_cluster()["brokers"])
+        except KafkaError:
+            return False
+        finally:
+            admin.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    assert isinstance(port, int)
+    return port
