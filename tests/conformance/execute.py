@@ -57,17 +57,27 @@ def run_table_case(case: Case, machine: Machine) -> None:
         raise NotYet(message)
 
 
+def memory_catalog() -> Catalog:
+    """Return a catalog of its own, in memory."""
+    return Catalog("/warehouse", file_io=MemoryFileIO())
+
+
+def create_declared(case: Case, catalog: Catalog) -> Table:
+    """Create the table that a case declares, as `t.<case id>`; errors are the engine's."""
+    return catalog.create_table(
+        f"t.{case.id}",
+        columns=data_fields(case),
+        primary_key=case.primary_key,
+        partition_keys=case.partition_keys,
+        options=case.options,
+    )
+
+
 def create_table(case: Case) -> Table | None:
-    """Return the table of a case, or None when it was refused as it should be."""
+    """Return the table of a case in memory, or None when it was refused as it should be."""
     expected = expected_error(case)
     try:
-        table = Catalog("/warehouse", file_io=MemoryFileIO()).create_table(
-            "t.case",
-            columns=data_fields(case),
-            primary_key=case.primary_key,
-            partition_keys=case.partition_keys,
-            options=case.options,
-        )
+        table = create_declared(case, memory_catalog())
     except UnsupportedFeature as error:
         raise NotYet(first_line(error)) from error
     except InvalidRequest as error:
@@ -98,8 +108,18 @@ def data_fields(case: Case) -> list[DataField]:
 
 def expected_error(case: Case) -> str | None:
     """Return the phase in which a step of the case fails, None when none does."""
-    errors = [step.expected["error"] for step in case.steps if "error" in (step.expected or {})]
-    return errors[0]["phase"] if errors else None
+    for step in case.steps:
+        if step.expected is not None and "error" in step.expected:
+            return str(step.expected["error"]["phase"])
+    return None
+
+
+def write_rows(
+    table: Table, rows: Sequence[Sequence[Any]], schema: pa.Schema, *, machine: Machine
+) -> int:
+    """Commit rows of the form `[kind, values…]` in one snapshot and return its id."""
+    columns = rows_table(rows, schema)
+    return table.write_and_commit(columns, kinds=kinds_array(rows), machine=machine).snapshot_id
 
 
 def kinds_array(rows: Sequence[Sequence[Any]]) -> pa.Array:
@@ -166,8 +186,7 @@ class _Execution:
                 raise NotYet(message)
 
     def _write(self, rows: Sequence[Sequence[Any]]) -> None:
-        table = rows_table(rows, self._case.arrow_schema)
-        self._table.write_and_commit(table, kinds=kinds_array(rows), machine=self._machine)
+        write_rows(self._table, rows, self._case.arrow_schema, machine=self._machine)
 
     def _read(self, query: Mapping[str, Any]) -> pa.Table:
         for part in ("tag", "branch"):
