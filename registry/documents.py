@@ -2,7 +2,9 @@
 
 from pydantic import ValidationError
 
-from lake import Clock, CorruptData, FileIO
+from lake.errors import CorruptData
+from lake.files.clock import Clock
+from lake.files.file_io import FileIO
 from registry import paths
 from registry.errors import RegistryConflict
 from registry.versions import Versioned, VersionedFile
@@ -22,7 +24,7 @@ class RegistryStore:
     def identifiers(self) -> list[str]:
         """Return `database.table` of every table with a document, in alphabetical order."""
         entries = self._file_io.list(paths.tables_directory(self._warehouse))
-        return sorted(e.path.rstrip("/").rpartition("/")[2] for e in entries if e.is_directory)
+        return sorted(entry.name for entry in entries if entry.is_directory)
 
     def tables(self) -> list[TableDocument]:
         """Return every table's newest document, by identifier. One list and read per table."""

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from lake import Clock, FileIO
+from lake.files.clock import Clock
+from lake.files.file_io import FileIO
 from registry import paths
 from registry.versions import Versioned, VersionedFile
 from schemas import Contract

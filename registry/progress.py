@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from lake import CorruptData, FileIO
+from lake.errors import CorruptData
+from lake.files.file_io import FileIO
 from registry import paths
 from schemas import RunnerProgress, StreamProgress
 

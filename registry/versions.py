@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Generic, TypeVar
 
-from lake import Clock, FileIO
+from lake.files.clock import Clock
+from lake.files.file_io import FileIO
 
 KEPT_VERSIONS = 10
 KEPT_MS = 10 * 60 * 1000  # longer than any request, and than a reasonable pause of a process
@@ -80,7 +81,8 @@ class VersionedFile:
         """
         assert version >= 1
         if not self._file_io.create_exclusive(self._path(version), data):
-            return False
+            # A store that repeats requests may refuse what it has just done for us.
+            return self._holds(version, data)
         versions = self._versions()
         if max(versions, default=version) > version and version + 1 not in versions:
             # The file landed in the hole that cleaning left behind: nobody will ever read it.
@@ -88,6 +90,12 @@ class VersionedFile:
             return False
         self._clean(versions)
         return True
+
+    def _holds(self, version: int, data: bytes) -> bool:
+        try:
+            return self._file_io.read_bytes(self._path(version)) == data
+        except FileNotFoundError:
+            return False
 
     def _clean(self, versions: dict[int, int]) -> None:
         now_ms = self._clock.now_ms()
@@ -104,8 +112,7 @@ class VersionedFile:
         return {
             int(name.removesuffix(SUFFIX)): status.modified_ms
             for status in self._file_io.list(self._directory)
-            if (name := status.path.rpartition("/")[2]).removesuffix(SUFFIX).isdigit()
-            and name.endswith(SUFFIX)
+            if (name := status.name).removesuffix(SUFFIX).isdigit() and name.endswith(SUFFIX)
         }
 
     def _path(self, version: int) -> str:

@@ -1,0 +1,97 @@
+"""Which names databases, tables, columns, groups and streams may have.
+
+Names become directories, option keys, commit users and columns of generated names, and some
+readers of the format fold case; so they are plain, and differ in more than case.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from registry.findings import Place, found_at
+from schemas import FieldProblem
+
+LENGTH_MAX = 128
+TOPIC_LENGTH_MAX = 249  # Kafka's
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_TOPIC = re.compile(r"[A-Za-z0-9._-]+")
+_RESERVED_DATABASES = ("sys",)  # where readers of the format keep their system tables
+_RESERVED_COLUMNS = ("rowkind",)  # a system column; the others start with `_`
+
+
+def check_name(name: str, *place: str | int, kind: str) -> Iterator[FieldProblem]:
+    """Yield what is wrong with the characters or length of a name."""
+    if not _NAME.fullmatch(name) or len(name) > LENGTH_MAX:
+        yield found_at(
+            *place,
+            value=name,
+            message=f"the name of a {kind} is a letter, then letters, digits and `_`, "
+            f"at most {LENGTH_MAX} characters",
+            hint=_suggestion(name),
+        )
+
+
+def check_database(name: str, *place: str | int) -> Iterator[FieldProblem]:
+    """Yield what is wrong with the name of a database."""
+    yield from check_name(name, *place, kind="database")
+    if name.lower() in _RESERVED_DATABASES:
+        yield found_at(
+            *place,
+            value=name,
+            message="this database belongs to the table format's system tables",
+            hint="choose another name",
+        )
+
+
+def check_column_name(name: str, *place: str | int) -> Iterator[FieldProblem]:
+    """Yield what is wrong with the name of a column."""
+    yield from check_name(name, *place, kind="column")
+    if name.lower() in _RESERVED_COLUMNS:
+        yield found_at(
+            *place,
+            value=name,
+            message="this is the name of a system column of the table format",
+            hint="choose another name",
+        )
+
+
+def check_topic(topic: str, *place: str | int) -> Iterator[FieldProblem]:
+    """Yield what is wrong with the name of a Kafka topic."""
+    if not _TOPIC.fullmatch(topic) or topic in (".", "..") or len(topic) > TOPIC_LENGTH_MAX:
+        yield found_at(
+            *place,
+            value=topic,
+            message="a Kafka topic has letters, digits, `.`, `_` and `-`, "
+            f"at most {TOPIC_LENGTH_MAX} characters",
+            hint="give the topic's name as Kafka lists it",
+        )
+
+
+def check_distinct(
+    names: Sequence[str], places: Iterable[Place], *, kind: str
+) -> Iterator[FieldProblem]:
+    """Yield the names that differ from an earlier one in nothing, or in case only."""
+    seen: dict[str, str] = {}
+    for name, place in zip(names, places, strict=True):
+        earlier = seen.get(name.lower())
+        if earlier is None:
+            seen[name.lower()] = name
+        elif earlier == name:
+            yield found_at(
+                *place,
+                value=name,
+                message=f"the {kind} `{name}` is named twice",
+                hint="name it once",
+            )
+        else:
+            yield found_at(
+                *place,
+                value=name,
+                message=f"differs from the {kind} `{earlier}` in case only",
+                hint="readers that fold case could not tell them apart; rename one",
+            )
+
+
+def _suggestion(name: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")[:LENGTH_MAX]
+    return f"for example `{plain}`" if _NAME.fullmatch(plain) else "choose another name"

@@ -1,0 +1,387 @@
+"""Registers tables and streams: checks, then one exclusive write; who loses a race checks again.
+
+A change is a function from the newest document to the next one. It runs on a fresh document
+every time, so that a rule across streams is checked on exactly the document that the change is
+made to: a race cannot break it.
+
+A table is created in the warehouse before its document is written. A crash in between leaves a
+table without a document, which the repeated request finds and takes; the other order would leave
+a document that promises a table which is not there.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from lake.errors import TableNotFound
+from lake.files.clock import Clock
+from lake.table import Catalog, Table
+from registry.documents import RegistryStore
+from registry.errors import (
+    DefinitionDiffers,
+    DefinitionRefused,
+    RegistryConflict,
+    StreamNotFound,
+)
+from registry.findings import found_at
+from registry.revision import NO_PRECONDITION, Precondition, revision_of
+from registry.stream_rules import check_stream
+from registry.table_definition import TableDefinition, complete_stream, define_table
+from registry.table_rules import check_table
+from registry.versions import Versioned
+from schemas import (
+    Contract,
+    DesiredState,
+    FieldProblem,
+    StreamDefinition,
+    StreamEntry,
+    StreamSpec,
+    TableDocument,
+    TableSpec,
+)
+
+ATTEMPTS = 20  # a table's document changes by hand: so many lost races mean something is wrong
+
+# A stream's offsets in the table belong to its topic, and what it has written to its group.
+_FIXED_ONCE_STARTED = ("topic", "sequence_group")
+
+
+class Verb(StrEnum):
+    """What is asked of a stream, in Kafka Connect's words."""
+
+    START = "start"
+    PAUSE = "pause"
+    RESUME = "resume"
+    STOP = "stop"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registered:
+    """What is registered after a request.
+
+    Attributes:
+        document: The newest document.
+        is_new: Whether this request made the table or stream.
+    """
+
+    document: TableDocument
+    is_new: bool
+
+
+class Registrar:
+    """Reads and changes what is registered in one warehouse."""
+
+    def __init__(self, store: RegistryStore, catalog: Catalog, clock: Clock) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._clock = clock
+
+    def document(self, identifier: str) -> TableDocument:
+        """Return the newest document of a table.
+
+        Raises:
+            TableNotFound: No table of that name is registered.
+        """
+        return self._newest(identifier).value
+
+    def entry(self, identifier: str, stream: str) -> StreamEntry:
+        """Return a stream and what is wanted of it.
+
+        Raises:
+            TableNotFound: No table of that name is registered.
+            StreamNotFound: The table has no such stream.
+        """
+        return entry_of(self.document(identifier), stream)
+
+    def check_table(self, database: str, name: str, spec: TableSpec) -> list[FieldProblem]:
+        """Return why `put_table` would refuse; empty when it would not. Changes nothing."""
+        problems = check_table(database, name, spec)
+        if problems:
+            return problems
+        identifier = f"{database}.{name}"
+        found = self._store.table(identifier)
+        if found is not None:
+            return _differences(found.value.table, spec)
+        try:
+            table = self._catalog.table(identifier)
+        except TableNotFound:
+            return []
+        return [] if _fits(table, define_table(spec)) else [_unregistered_other(identifier)]
+
+    def put_table(
+        self,
+        database: str,
+        name: str,
+        spec: TableSpec,
+        *,
+        precondition: Precondition = NO_PRECONDITION,
+    ) -> Registered:
+        """Create a table, or find the one that was declared alike.
+
+        Raises:
+            DefinitionRefused: The declaration breaks rules; `problems` has all of them.
+            DefinitionDiffers: There is a table of that name, declared otherwise.
+            PreconditionFailed: What the caller has seen is not what is there.
+        """
+        identifier = f"{database}.{name}"
+        problems = check_table(database, name, spec)
+        if problems:
+            message = f"the table {identifier} cannot be created"
+            raise DefinitionRefused(message, problems=problems)
+        for _ in range(ATTEMPTS):
+            found = self._store.table(identifier)
+            precondition.check(None if found is None else revision_of(found.value))
+            if found is not None:
+                return Registered(document=_same_table(found.value, spec), is_new=False)
+            self._create_in_warehouse(identifier, define_table(spec))
+            document = TableDocument(
+                database=database, name=name, table=spec, created_ms=self._clock.now_ms()
+            )
+            try:
+                self._store.put_table(document, expected_version=None)
+            except RegistryConflict:
+                continue
+            return Registered(document=document, is_new=True)
+        raise _too_many_conflicts(identifier)
+
+    def check_stream(
+        self, identifier: str, name: str, definition: StreamDefinition
+    ) -> list[FieldProblem]:
+        """Return why `put_stream` would refuse; empty when it would not. Changes nothing.
+
+        Raises:
+            TableNotFound: No table of that name is registered.
+        """
+        document = self.document(identifier)
+        try:
+            self._admit(document, name, definition)
+        except (DefinitionRefused, DefinitionDiffers) as error:
+            return list(error.problems)
+        return []
+
+    def put_stream(
+        self,
+        identifier: str,
+        name: str,
+        definition: StreamDefinition,
+        *,
+        precondition: Precondition = NO_PRECONDITION,
+    ) -> Registered:
+        """Register a stream, or change it; a changed one is restarted by its runner.
+
+        Raises:
+            TableNotFound: No table of that name is registered.
+            DefinitionRefused: The definition breaks rules; `problems` has all of them.
+            DefinitionDiffers: The table holds offsets of this stream, and the change would make
+                them those of another topic or group.
+            PreconditionFailed: What the caller has seen is not what is there.
+        """
+        is_new = False
+
+        def change(document: TableDocument) -> TableDocument:
+            nonlocal is_new
+            found = document.streams.get(name)
+            is_new = found is None
+            precondition.check(None if found is None else revision_of(found))
+            spec = self._admit(document, name, definition)
+            if found is None:
+                return _with_entry(document, StreamEntry(spec=spec))
+            if found.spec == spec:
+                return document
+            generation = found.restart_generation + 1
+            return _with_entry(
+                document,
+                found.model_copy(update={"spec": spec, "restart_generation": generation}),
+            )
+
+        return Registered(document=self._change(identifier, change), is_new=is_new)
+
+    def ask(
+        self, identifier: str, stream: str, verb: Verb, *, is_running: bool = False
+    ) -> TableDocument:
+        """Write down what is wanted of a stream; its runner follows.
+
+        `start` gives the stream a new generation, so that a failed query is started again,
+        unless it runs as wanted already. The others change the wanted state alone.
+
+        Args:
+            identifier: `<database>.<table>`.
+            stream: The stream's name.
+            verb: What is asked.
+            is_running: Whether a runner reports the stream as starting or running.
+
+        Raises:
+            TableNotFound: No table of that name is registered.
+            StreamNotFound: The table has no such stream.
+        """
+
+        def change(document: TableDocument) -> TableDocument:
+            entry = entry_of(document, stream)
+            return _with_entry(document, _asked(entry, verb, is_running=is_running))
+
+        return self._change(identifier, change)
+
+    def _change(
+        self, identifier: str, change: Callable[[TableDocument], TableDocument]
+    ) -> TableDocument:
+        for _ in range(ATTEMPTS):
+            newest = self._newest(identifier)
+            document = change(newest.value)
+            if document == newest.value:
+                return document
+            try:
+                self._store.put_table(document, expected_version=newest.version)
+            except RegistryConflict:
+                continue
+            return document
+        raise _too_many_conflicts(identifier)
+
+    def _admit(
+        self, document: TableDocument, name: str, definition: StreamDefinition
+    ) -> StreamSpec:
+        problems = _check_given_name(name, definition)
+        spec = complete_stream(document.table, definition, name=name)
+        streams = {other: entry.spec for other, entry in document.streams.items()}
+        problems += check_stream(document.table, streams, spec)
+        if problems:
+            message = f"the stream {name} cannot be registered on {document.identifier}"
+            raise DefinitionRefused(message, problems=problems)
+        if name in streams:
+            self._check_change(document.identifier, streams[name], spec)
+        return spec
+
+    def _check_change(self, identifier: str, old: StreamSpec, new: StreamSpec) -> None:
+        problems = [
+            found_at(
+                field,
+                value=getattr(new, field),
+                message=f"is `{getattr(old, field)}`, and the table holds what was read so far",
+                hint="stop this stream and register another under a new name",
+            )
+            for field in _FIXED_ONCE_STARTED
+            if getattr(old, field) != getattr(new, field)
+        ]
+        if not problems:
+            return
+        positions = self._catalog.table(identifier).committer().stream_positions()
+        if old.name in positions:
+            message = f"the stream {old.name} of {identifier} cannot become this"
+            raise DefinitionDiffers(message, kind="stream", problems=problems)
+
+    def _create_in_warehouse(self, identifier: str, definition: TableDefinition) -> None:
+        table = self._catalog.create_table(
+            identifier,
+            columns=definition.columns,
+            primary_key=definition.primary_key,
+            partition_keys=definition.partition_keys,
+            options=definition.options,
+            comment=definition.comment,
+            if_not_exists=True,
+        )
+        if not _fits(table, definition):
+            problem = _unregistered_other(identifier)
+            raise DefinitionDiffers(problem.message, kind="table", problems=[problem])
+
+    def _newest(self, identifier: str) -> Versioned[TableDocument]:
+        found = self._store.table(identifier)
+        if found is None:
+            message = f"no table {identifier} is registered"
+            raise TableNotFound(message)
+        return found
+
+
+def entry_of(document: TableDocument, stream: str) -> StreamEntry:
+    """Return a stream of a table.
+
+    Raises:
+        StreamNotFound: The table has no such stream; the message lists those it has.
+    """
+    entry = document.streams.get(stream)
+    if entry is None:
+        known = ", ".join(sorted(document.streams)) or "none"
+        message = f"the table {document.identifier} has no stream {stream}; it has: {known}"
+        raise StreamNotFound(message)
+    return entry
+
+
+def _asked(entry: StreamEntry, verb: Verb, *, is_running: bool) -> StreamEntry:
+    match verb:
+        case Verb.START:
+            is_fine = is_running and entry.desired_state is DesiredState.RUNNING
+            generation = entry.restart_generation + (0 if is_fine else 1)
+            update: Mapping[str, object] = {
+                "desired_state": DesiredState.RUNNING,
+                "restart_generation": generation,
+            }
+        case Verb.RESUME:
+            update = {"desired_state": DesiredState.RUNNING}
+        case Verb.PAUSE:
+            update = {"desired_state": DesiredState.PAUSED}
+        case Verb.STOP:
+            update = {"desired_state": DesiredState.STOPPED}
+        case _:
+            assert_never(verb)
+    return entry.model_copy(update=dict(update))
+
+
+def _with_entry(document: TableDocument, entry: StreamEntry) -> TableDocument:
+    streams = dict(document.streams) | {entry.spec.name: entry}
+    return document.model_copy(update={"streams": streams})
+
+
+def _same_table(document: TableDocument, spec: TableSpec) -> TableDocument:
+    problems = _differences(document.table, spec)
+    if problems:
+        message = f"there is a table {document.identifier}, declared otherwise"
+        raise DefinitionDiffers(message, kind="table", problems=problems)
+    return document
+
+
+def _differences(old: Contract, new: Contract) -> list[FieldProblem]:
+    before, after = old.model_dump(mode="json"), new.model_dump(mode="json")
+    return [
+        found_at(
+            field,
+            value=after[field],
+            message=f"is `{before[field]}`",
+            hint="a table's declaration cannot be changed in this version; "
+            "repeat it as it is, or create a table of another name",
+        )
+        for field in after
+        if after[field] != before[field]
+    ]
+
+
+def _check_given_name(name: str, definition: StreamDefinition) -> list[FieldProblem]:
+    if definition.name in (None, name):
+        return []
+    hint = f"leave it out, or write `{name}`"
+    message = f"the address says `{name}`"
+    return [found_at("name", value=definition.name, message=message, hint=hint)]
+
+
+def _fits(table: Table, definition: TableDefinition) -> bool:
+    schema = table.schema
+    columns = [(field.name, field.type) for field in schema.fields]
+    return (
+        columns == [(field.name, field.type) for field in definition.columns]
+        and schema.primary_keys == definition.primary_key
+        and schema.partition_keys == definition.partition_keys
+        and all(schema.options.get(key) == value for key, value in definition.options.items())
+    )
+
+
+def _unregistered_other(identifier: str) -> FieldProblem:
+    return found_at(
+        "table",
+        value=identifier,
+        message="the warehouse has a table of this name that is not registered, with other "
+        "columns, keys or options",
+        hint="declare it as it is, or choose another name",
+    )
+
+
+def _too_many_conflicts(identifier: str) -> RegistryConflict:
+    message = f"the document of {identifier} changed {ATTEMPTS} times while it was being changed"
+    return RegistryConflict(message)

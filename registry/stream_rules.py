@@ -1,0 +1,328 @@
+"""What a stream has to be so that it cannot harm the other streams of its table.
+
+Pure: from a table, its streams and one more to the list of all that is wrong with that one. The
+rules of design 4 that concern streams:
+
+1. A stream maps the whole key, and only columns that exist.
+2. One group has one owner. A stream writes whole groups: a part of a group would null the rest
+   of it whenever its version is the newest.
+3. A stream writes nothing outside its group and the key, except unordered columns of a table
+   that allows them, and of those each has one owner.
+4. Ordering columns that the table declares come from the stream; generated ones do not.
+5. A deduplicate table takes one stream, for its rows replace each other whole.
+
+Two streams may read one topic: each keeps its own position and account, and they own different
+columns.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from registry import names
+from registry.findings import found_at, listed
+from registry.table_definition import define_groups, ungrouped_columns
+from registry.table_rules import UNORDERED_RISK
+from schemas import (
+    FieldProblem,
+    MergeEngine,
+    SequenceGroupSpec,
+    StreamSpec,
+    TableSpec,
+    Unordered,
+)
+
+# Spark's source sets these itself and refuses a stream that does.
+_SOURCE_OPTIONS = (
+    "auto.offset.reset",
+    "bootstrap.servers",
+    "enable.auto.commit",
+    "group.id",
+    "interceptor.classes",
+    "isolation.level",
+    "key.deserializer",
+    "value.deserializer",
+)
+_SECRET_OPTION = re.compile(r"password|secret|jaas|token|keystore\.key|\.key$", re.IGNORECASE)
+_REFERENCE = re.compile(r"\$\{(env:[A-Za-z_][A-Za-z0-9_]*|file:/[^}]+)\}")
+
+
+def check_stream(
+    table: TableSpec, streams: Mapping[str, StreamSpec], stream: StreamSpec
+) -> list[FieldProblem]:
+    """Return all that is wrong with a stream; empty when it can be registered.
+
+    Args:
+        table: The stream's table, which has been checked.
+        streams: The table's streams by name; one of the same name is replaced, not compared.
+        stream: The stream, complete (`registry.table_definition.complete_stream`).
+    """
+    others = {name: spec for name, spec in streams.items() if name != stream.name}
+    return [
+        *_check_names(others, stream),
+        *_check_kafka(stream),
+        *_check_mapping(table, stream),
+        *_check_key(table, stream),
+        *_check_ownership(table, others, stream),
+    ]
+
+
+def _check_names(others: Mapping[str, StreamSpec], stream: StreamSpec) -> Iterator[FieldProblem]:
+    yield from names.check_name(stream.name, "name", kind="stream")
+    for other in others:
+        if other.lower() == stream.name.lower():
+            yield found_at(
+                "name",
+                value=stream.name,
+                message=f"differs from the stream `{other}` in case only",
+                hint="choose another name",
+            )
+    yield from names.check_topic(stream.topic, "topic")
+    yield from names.check_topic(stream.dead_letter_topic, "dead_letter_topic")
+    if stream.dead_letter_topic == stream.topic:
+        yield found_at(
+            "dead_letter_topic",
+            value=stream.dead_letter_topic,
+            message="refused records would come back as new ones",
+            hint=f"for example `{stream.topic}.dead-letters`",
+        )
+    for name, other_spec in others.items():
+        if stream.dead_letter_topic == other_spec.topic:
+            yield found_at(
+                "dead_letter_topic",
+                value=stream.dead_letter_topic,
+                message=f"the stream `{name}` reads this topic",
+                hint="choose a topic that no stream reads",
+            )
+        if stream.topic == other_spec.dead_letter_topic:
+            yield found_at(
+                "topic",
+                value=stream.topic,
+                message=f"this is the dead-letter topic of the stream `{name}`",
+                hint="read the topic that the records come from",
+            )
+
+
+def _check_kafka(stream: StreamSpec) -> Iterator[FieldProblem]:
+    for key, value in stream.kafka.options.items():
+        place = ("kafka", "options", key)
+        if key.startswith("kafka."):
+            hint = f"write `{key.removeprefix('kafka.')}`"
+            yield found_at(
+                *place, value=key, message="options have Kafka's own names, no prefix", hint=hint
+            )
+        elif key in _SOURCE_OPTIONS:
+            hint = (
+                "use the field `kafka.bootstrap_servers`"
+                if key == "bootstrap.servers"
+                else "leave it out"
+            )
+            yield found_at(
+                *place, value=key, message="the ingest job sets this option itself", hint=hint
+            )
+        elif _SECRET_OPTION.search(key) and not _REFERENCE.fullmatch(value):
+            # The value is not repeated: it may be the secret.
+            yield found_at(
+                *place,
+                value=key,
+                message="a secret is given by reference",
+                hint="write `${env:NAME}` or `${file:/path}`; the runner looks it up",
+            )
+
+
+def _check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
+    generated = {
+        column: group.name for group in define_groups(table) for column in group.generated_columns
+    }
+    for index, mapping in enumerate(stream.columns):
+        place = ("columns", index, "column")
+        if mapping.column in generated:
+            yield found_at(
+                *place,
+                value=mapping.column,
+                message=f"this column is filled in for the group `{generated[mapping.column]}`",
+                hint="leave it out",
+            )
+        elif mapping.column not in table.column_names:
+            yield found_at(
+                *place,
+                value=mapping.column,
+                message="no such column",
+                hint=f"columns: {listed(table.column_names)}",
+            )
+        elif mapping.column in stream.column_names[:index]:
+            yield found_at(*place, value=mapping.column, message="mapped twice", hint="map it once")
+        if not all(mapping.source_path):
+            yield found_at(
+                "columns",
+                index,
+                "path",
+                value=mapping.path,
+                message="a path is field names joined by single dots",
+                hint="for example `payload.after.amount`",
+            )
+
+
+def _check_key(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
+    for column in table.primary_key:
+        if column not in stream.column_names:
+            yield found_at(
+                "columns",
+                value=column,
+                message=f"the key column `{column}` is not mapped: no row could be found",
+                hint=f'add {{"column": "{column}"}}, with a `path` if the message calls it '
+                "otherwise",
+            )
+
+
+def _check_ownership(
+    table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
+) -> Iterator[FieldProblem]:
+    if table.merge_engine is MergeEngine.DEDUPLICATE:
+        yield from _check_single(table, others, stream)
+        return
+    group = table.sequence_group(stream.sequence_group) if stream.sequence_group else None
+    yield from _check_group(table, others, stream, group)
+    yield from _check_foreign(table, others, stream, group)
+    yield from _check_plain(table, others, stream)
+
+
+def _check_single(
+    table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
+) -> Iterator[FieldProblem]:
+    if others:
+        yield found_at(
+            "name",
+            value=stream.name,
+            message="a deduplicate table takes one stream, and has "
+            f"{listed(sorted(others))}: rows replace each other whole",
+            hint="make a partial-update table with a sequence group for each stream",
+        )
+    if stream.sequence_group is not None:
+        yield found_at(
+            "sequence_group",
+            value=stream.sequence_group,
+            message="a deduplicate table has no sequence groups",
+            hint="leave it out",
+        )
+    needed = [name.strip() for name in table.options.get("sequence.field", "").split(",")]
+    needed += [c.name for c in table.columns if c.type.upper().rstrip().endswith("NOT NULL")]
+    for column in dict.fromkeys(needed):
+        is_missing = column in table.column_names and column not in stream.column_names
+        if is_missing and column not in table.primary_key:
+            yield found_at(
+                "columns",
+                value=column,
+                message=f"`{column}` is NOT NULL or orders the rows, and is not mapped",
+                hint=f'add {{"column": "{column}"}}',
+            )
+
+
+def _check_group(
+    table: TableSpec,
+    others: Mapping[str, StreamSpec],
+    stream: StreamSpec,
+    group: SequenceGroupSpec | None,
+) -> Iterator[FieldProblem]:
+    if group is None:
+        yield from _check_groupless(table, others, stream)
+        return
+    for name, other in others.items():
+        if other.sequence_group == group.name:
+            free = _free_groups(table, others)
+            yield found_at(
+                "sequence_group",
+                value=group.name,
+                message=f"the stream `{name}` owns this sequence group already",
+                hint=f"one group has one owner; groups without one: {listed(free)}",
+            )
+    mapped = set(stream.column_names)
+    for column in group.ordering or ():
+        if column not in mapped:
+            yield found_at(
+                "columns",
+                value=column,
+                message=f"the ordering column `{column}` of the group `{group.name}` "
+                "is not mapped: its versions would have no order",
+                hint=f'add {{"column": "{column}"}}',
+            )
+    for column in group.columns:
+        if column not in mapped:
+            yield found_at(
+                "columns",
+                value=column,
+                message=f"`{column}` of the group `{group.name}` is not mapped: a stream writes "
+                "whole groups, or every record of it would set the rest to null",
+                hint=f'add {{"column": "{column}"}}, or make it a group of its own',
+            )
+
+
+def _check_groupless(
+    table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
+) -> Iterator[FieldProblem]:
+    hint = f"groups without an owner: {listed(_free_groups(table, others))}"
+    if stream.sequence_group is not None:
+        yield found_at(
+            "sequence_group",
+            value=stream.sequence_group,
+            message="no such sequence group",
+            hint=hint,
+        )
+    elif not set(stream.column_names) & set(ungrouped_columns(table)):
+        yield found_at(
+            "sequence_group",
+            message=f"the stream owns nothing: no group is called `{stream.name}` and "
+            "`sequence_group` names none",
+            hint=hint,
+        )
+
+
+def _check_foreign(
+    table: TableSpec,
+    others: Mapping[str, StreamSpec],
+    stream: StreamSpec,
+    group: SequenceGroupSpec | None,
+) -> Iterator[FieldProblem]:
+    owners = {other.sequence_group: name for name, other in others.items()}
+    belongs = {
+        column: foreign.name
+        for foreign in table.sequence_groups
+        if foreign != group
+        for column in (*(foreign.ordering or ()), *foreign.columns)
+    }
+    for index, column in enumerate(stream.column_names):
+        if column not in belongs:
+            continue
+        owner = owners.get(belongs[column])
+        owned_by = f", which the stream `{owner}` owns" if owner else ""
+        yield found_at(
+            "columns",
+            index,
+            "column",
+            value=column,
+            message=f"the column belongs to the group `{belongs[column]}`{owned_by}",
+            hint="map only the key and the columns of the stream's own group",
+        )
+
+
+def _check_plain(
+    table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
+) -> Iterator[FieldProblem]:
+    plain = set(ungrouped_columns(table))
+    owners = {column: name for name, other in others.items() for column in other.column_names}
+    for index, column in enumerate(stream.column_names):
+        if column not in plain:
+            continue
+        if table.unordered is not Unordered.ALLOWED:
+            message = f"no sequence group orders this column: {UNORDERED_RISK}"
+            hint = "declare the column in a sequence group of the table"
+        elif column in owners:
+            message = f"the stream `{owners[column]}` writes this unordered column already"
+            hint = "one column has one owner; leave it out"
+        else:
+            continue
+        yield found_at("columns", index, "column", value=column, message=message, hint=hint)
+
+
+def _free_groups(table: TableSpec, others: Mapping[str, StreamSpec]) -> list[str]:
+    taken = {other.sequence_group for other in others.values()}
+    return [group.name for group in table.sequence_groups if group.name not in taken]

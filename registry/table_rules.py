@@ -1,0 +1,308 @@
+"""What a table has to be so that the streams that feed it cannot harm each other.
+
+Pure: from a declaration to the list of all that is wrong with it, each with place, value and
+fix. The rules of design 4 that concern a table by itself:
+
+1. Every non-key column is protected by exactly one sequence group, because sequence numbers of
+   concurrent writers are not ordered: without an order in the data the older of two versions
+   can stay for good. `unordered: allowed` takes that risk by name.
+2. Groups share no column, and neither keys nor another group's ordering columns are in one.
+3. A non-key column is nullable: the file of one stream is null in the columns of the others.
+4. Columns that are made for a group do not collide with declared ones.
+5. What names a group (staleness, completeness) names one that exists.
+6. The engine's own checks of types, keys and options come last, on the definition it would get.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from lake.errors import InvalidRequest
+from lake.format.data_types import DataField, parse_type
+from lake.format.schema import TableSchema, check_supported
+from lake.merge.validation import validate_schema
+from registry import names
+from registry.findings import found_at, listed
+from registry.table_definition import define_groups, define_table, ungrouped_columns
+from schemas import FieldProblem, MergeEngine, TableSpec, Unordered
+
+# Options that a field of the declaration speaks for, or that are the same for every table.
+_FIELD_OF_OPTION = {
+    "bucket": "buckets",
+    "merge-engine": "merge_engine",
+    "primary-key": "primary_key",
+    "partition": "partition_keys",
+}
+_FIXED_OPTIONS = ("write-only", "write.sequence-number-init-mode", "type", "path")
+UNORDERED_RISK = "of two versions written at once by different jobs the older one may stay for good"
+
+
+def check_table(database: str, name: str, spec: TableSpec) -> list[FieldProblem]:
+    """Return all that is wrong with a table's declaration; empty when it can be created.
+
+    Args:
+        database: The first part of its identifier, from the address.
+        name: The second part.
+        spec: The declaration.
+    """
+    problems = [
+        *names.check_database(database, "database"),
+        *names.check_name(name, "table", kind="table"),
+        *_check_columns(spec),
+        *_check_keys(spec),
+        *_check_groups(spec),
+        *_check_generated(spec),
+        *_check_group_columns(spec),
+        *_check_unordered(spec),
+        *_check_row_rules(spec),
+        *_check_options(spec),
+    ]
+    # The engine is asked only about declarations that can be put into its words at all.
+    return problems or list(_check_with_engine(spec))
+
+
+def _check_columns(spec: TableSpec) -> Iterator[FieldProblem]:
+    places = [("columns", index, "name") for index in range(len(spec.columns))]
+    yield from names.check_distinct(spec.column_names, places, kind="column")
+    is_partial = spec.merge_engine is MergeEngine.PARTIAL_UPDATE
+    for index, column in enumerate(spec.columns):
+        yield from names.check_column_name(column.name, "columns", index, "name")
+        try:
+            data_type = parse_type(column.type)
+        except InvalidRequest as error:
+            reasons = [p.message for p in error.problems] or [str(error).partition("\n")[0]]
+            hints = [p.hint for p in error.problems if p.hint is not None]
+            yield found_at(
+                "columns",
+                index,
+                "type",
+                value=column.type,
+                message="; ".join(reasons),
+                hint="; ".join(hints) or "for example BIGINT, DECIMAL(10, 2), TIMESTAMP(3), STRING",
+            )
+            continue
+        if is_partial and not data_type.nullable and column.name not in spec.primary_key:
+            yield found_at(
+                "columns",
+                index,
+                "type",
+                value=column.type,
+                message="a non-key column of a partial-update table cannot be NOT NULL: "
+                "it is null until its stream has delivered",
+                hint=f"write `{data_type.with_nullable(True)}`",
+            )
+
+
+def _check_keys(spec: TableSpec) -> Iterator[FieldProblem]:
+    for field, keys in (("primary_key", spec.primary_key), ("partition_keys", spec.partition_keys)):
+        yield from _check_references(field, keys, spec)
+    for index, key in enumerate(spec.partition_keys):
+        if key in spec.column_names and key not in spec.primary_key:
+            yield found_at(
+                "partition_keys",
+                index,
+                value=key,
+                message="a partition column has to be part of the primary key, "
+                "or one key could be in two partitions",
+                hint=f"add `{key}` to primary_key, or take it out of partition_keys",
+            )
+    if spec.partition_keys and set(spec.primary_key) <= set(spec.partition_keys):
+        yield found_at(
+            "partition_keys",
+            value=", ".join(spec.partition_keys),
+            message="the primary key needs a column that is not a partition column",
+            hint="partition by fewer columns",
+        )
+
+
+def _check_references(
+    field: str, columns: tuple[str, ...], spec: TableSpec, *prefix: str | int
+) -> Iterator[FieldProblem]:
+    for index, column in enumerate(columns):
+        if column not in spec.column_names:
+            yield found_at(
+                *prefix,
+                field,
+                index,
+                value=column,
+                message="no such column",
+                hint=f"columns: {listed(spec.column_names)}",
+            )
+        elif column in columns[:index]:
+            yield found_at(
+                *prefix, field, index, value=column, message="named twice", hint="name it once"
+            )
+
+
+def _check_groups(spec: TableSpec) -> Iterator[FieldProblem]:
+    groups = spec.sequence_groups
+    if groups and spec.merge_engine is not MergeEngine.PARTIAL_UPDATE:
+        yield found_at(
+            "sequence_groups",
+            value=listed(group.name for group in groups),
+            message=f"only partial-update tables have sequence groups, this is "
+            f"{spec.merge_engine.value}",
+            hint="use merge_engine `partial-update`, or order whole rows by the option "
+            "`sequence.field`",
+        )
+    places = [("sequence_groups", index, "name") for index in range(len(groups))]
+    yield from names.check_distinct([g.name for g in groups], places, kind="sequence group")
+    for index, group in enumerate(groups):
+        yield from names.check_name(
+            group.name, "sequence_groups", index, "name", kind="sequence group"
+        )
+        for field, columns in (("ordering", group.ordering or ()), ("columns", group.columns)):
+            yield from _check_references(field, columns, spec, "sequence_groups", index)
+
+
+def _check_group_columns(spec: TableSpec) -> Iterator[FieldProblem]:
+    owner: dict[str, str] = {}
+    for index, group in enumerate(spec.sequence_groups):
+        for field, columns in (("ordering", group.ordering or ()), ("columns", group.columns)):
+            for position, column in enumerate(columns):
+                place = ("sequence_groups", index, field, position)
+                if column in spec.primary_key:
+                    yield found_at(
+                        *place,
+                        value=column,
+                        message="a key column cannot be in a sequence group",
+                        hint="take it out: the key is the same in every version of a row",
+                    )
+                elif column in owner and column not in columns[:position]:
+                    yield found_at(
+                        *place,
+                        value=column,
+                        message=f"the column is in the sequence group `{owner[column]}` already",
+                        hint="a column has one place in one group; take it out of the other",
+                    )
+                else:
+                    owner[column] = group.name
+
+
+def _check_generated(spec: TableSpec) -> Iterator[FieldProblem]:
+    groups = define_groups(spec)
+    made = Counter(name.lower() for group in groups for name in group.generated_columns)
+    declared = {name.lower(): index for index, name in enumerate(spec.column_names)}
+    for index, group in enumerate(groups):
+        for name in group.generated_columns:
+            if name.lower() in declared:
+                yield found_at(
+                    "columns",
+                    declared[name.lower()],
+                    "name",
+                    value=name,
+                    message=f"the sequence group `{group.name}` makes a column of this name",
+                    hint="rename the column or the group",
+                )
+            elif made[name.lower()] > 1:
+                yield found_at(
+                    "sequence_groups",
+                    index,
+                    "name",
+                    value=group.name,
+                    message=f"two sequence groups would make the column `{name}`",
+                    hint="rename one of the groups",
+                )
+
+
+def _check_unordered(spec: TableSpec) -> Iterator[FieldProblem]:
+    is_partial = spec.merge_engine is MergeEngine.PARTIAL_UPDATE
+    if not is_partial or spec.unordered is Unordered.ALLOWED:
+        return
+    for column in ungrouped_columns(spec):
+        yield found_at(
+            "columns",
+            spec.column_names.index(column),
+            "name",
+            value=column,
+            message=f"no sequence group orders this column: {UNORDERED_RISK}",
+            hint="add it to the `columns` of a sequence group, or accept the risk for the table "
+            "with `unordered: allowed`",
+        )
+
+
+def _check_row_rules(spec: TableSpec) -> Iterator[FieldProblem]:
+    known = [group.name for group in spec.sequence_groups]
+    hint = f"sequence groups: {listed(known)}"
+    for name in spec.staleness.groups:
+        if name not in known:
+            yield found_at(
+                "staleness", "groups", name, value=name, message="no such sequence group", hint=hint
+            )
+    if not spec.tracking and (spec.staleness.groups or spec.staleness.default_seconds is not None):
+        yield found_at(
+            "staleness",
+            value="tracking: false",
+            message="staleness is measured by the columns that tracking adds",
+            hint="leave `tracking` true, or leave out `staleness`",
+        )
+    if spec.completeness.groups == "all":
+        return
+    for index, name in enumerate(spec.completeness.groups):
+        if name not in known:
+            yield found_at(
+                "completeness",
+                "groups",
+                index,
+                value=name,
+                message="no such sequence group",
+                hint=hint,
+            )
+
+
+def _check_options(spec: TableSpec) -> Iterator[FieldProblem]:
+    for key, value in spec.options.items():
+        if key in _FIELD_OF_OPTION:
+            message = "a field of the declaration says this"
+            hint = f"use the field `{_FIELD_OF_OPTION[key]}`"
+        elif key in _FIXED_OPTIONS:
+            message = "this option is the same for every table"
+            hint = "leave it out"
+        elif key.startswith("fields."):
+            message = "options of single columns are not declared as such in this version"
+            hint = "use the field `sequence_groups`"
+        elif key == "sequence.field" and spec.merge_engine is MergeEngine.PARTIAL_UPDATE:
+            message = "one order of whole rows would let one stream hold back another's columns"
+            hint = "name the ordering columns of each sequence group"
+        else:
+            continue
+        yield found_at("options", key, value=value, message=message, hint=hint)
+
+
+def _check_with_engine(spec: TableSpec) -> Iterator[FieldProblem]:
+    definition = define_table(spec)
+    schema = TableSchema(
+        id=0,
+        fields=definition.columns,
+        highest_field_id=len(definition.columns) - 1,
+        partition_keys=definition.partition_keys,
+        primary_keys=definition.primary_key,
+        options=definition.options,
+        comment=definition.comment,
+    )
+    for check in (validate_schema, check_supported):
+        try:
+            check(schema)
+        except InvalidRequest as error:
+            if not error.problems:
+                yield found_at(message=str(error))
+            for problem in error.problems:
+                place = _place_of(problem.field, spec, definition.columns)
+                yield found_at(
+                    *place, value=problem.value, message=problem.message, hint=problem.hint
+                )
+            return  # The second check rests on what the first has found right.
+
+
+def _place_of(field: str, spec: TableSpec, columns: tuple[DataField, ...]) -> tuple[str | int, ...]:
+    """Return where in the declaration the engine's field comes from."""
+    if field in _FIELD_OF_OPTION:
+        return (_FIELD_OF_OPTION[field],)
+    if field in spec.column_names:
+        return ("columns", spec.column_names.index(field), "name")
+    for index, group in enumerate(define_groups(spec)):
+        if field == group.option[0] or field in group.generated_columns:
+            return ("sequence_groups", index)
+    if field in ("primary_key", "partition_keys"):
+        return (field,)
+    assert field not in {column.name for column in columns}
+    return ("options", field)
