@@ -62,10 +62,10 @@ def memory_catalog() -> Catalog:
     return Catalog("/warehouse", file_io=MemoryFileIO())
 
 
-def create_declared(case: Case, catalog: Catalog) -> Table:
-    """Create the table that a case declares, as `t.<case id>`; errors are the engine's."""
+def create_declared(case: Case, catalog: Catalog, name: str = "case") -> Table:
+    """Create the table that a case declares, in the database `t`; errors are the engine's."""
     return catalog.create_table(
-        f"t.{case.id}",
+        f"t.{name}",
         columns=data_fields(case),
         primary_key=case.primary_key,
         partition_keys=case.partition_keys,

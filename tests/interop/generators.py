@@ -53,20 +53,23 @@ _FLOATS = (0.0, -0.0, 1.5, -2.25, 0.1, 3.4e38, "NaN", "Infinity", "-Infinity")
 _BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 
 
-def deduplicate_case(case_id: str, seed: int) -> dict[str, Any]:
+def deduplicate_case(
+    case_id: str, seed: int, *, types: Sequence[Any] = (*ATOMIC_TYPES, *NESTED_TYPES)
+) -> dict[str, Any]:
     """Return a table with a composite string/int key and a value of every type, nested ones too."""
     chance = random.Random(seed)
     columns = [_column("k1", "STRING NOT NULL"), _column("k2", "INT NOT NULL")]
-    types = (*ATOMIC_TYPES, *NESTED_TYPES)
     columns += [_column(f"v{index}", value) for index, value in enumerate(types)]
     return _case(case_id, chance, columns, ["k1", "k2"], {"bucket": "3"})
 
 
-def partial_update_case(case_id: str, seed: int) -> dict[str, Any]:
+def partial_update_case(
+    case_id: str, seed: int, *, types: Sequence[Any] = ATOMIC_TYPES
+) -> dict[str, Any]:
     """Return a partial-update table without groups: integer key, every atomic type."""
     chance = random.Random(seed)
     columns = [_column("k", "BIGINT NOT NULL")]
-    columns += [_column(f"v{index}", value) for index, value in enumerate(ATOMIC_TYPES)]
+    columns += [_column(f"v{index}", value) for index, value in enumerate(types)]
     options = {"bucket": "2", "merge-engine": "partial-update"}
     return _case(case_id, chance, columns, ["k"], options)
 
@@ -102,11 +105,21 @@ def sequence_group_case(case_id: str, seed: int) -> dict[str, Any]:
     return _case(case_id, chance, columns, ["p", "k1", "k2"], options, partition=["p"])
 
 
-def random_rows(
-    columns: Sequence[dict[str, Any]], primary_key: Sequence[str], *, seed: int, row_count: int
-) -> list[list[Json]]:
-    """Return rows `[kind, values…]` whose keys meet often and whose other values are often null."""
-    return _rows(columns, primary_key, random.Random(seed), row_count)
+def more_rows(case: dict[str, Any], *, seed: int, row_count: int) -> list[list[Json]]:
+    """Return rows `[kind, values…]` for the table of a case; half of them have keys of the case."""
+    schema, chance = case["schema"], random.Random(seed)
+    rows = _rows(schema["columns"], schema["primary_key"], chance, row_count)
+    written = [row for step in case["steps"] for row in step["write"]]
+    keys = [
+        position
+        for position, column in enumerate(schema["columns"], start=1)
+        if column["name"] in schema["primary_key"]
+    ]
+    for row in rows[::2]:
+        known = chance.choice(written)
+        for position in keys:
+            row[position] = known[position]
+    return rows
 
 
 def _case(

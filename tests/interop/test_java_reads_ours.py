@@ -1,0 +1,82 @@
+"""Java's reader returns exactly the rows of tables that we wrote."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lake import Machine
+from tests.conformance.case import parse_case
+from tests.conformance.compare import difference
+from tests.conformance.execute import write_rows
+from tests.interop import java_reader
+from tests.interop.generators import (
+    deduplicate_case,
+    more_rows,
+    partial_update_case,
+    sequence_group_case,
+)
+from tests.interop.ours import json_rows, write_case
+
+pytestmark = pytest.mark.interop
+
+CaseMaker = Callable[[str, int], dict[str, Any]]
+
+
+@pytest.mark.parametrize("machine", Machine, ids=lambda machine: machine.name.lower())
+@pytest.mark.parametrize(
+    ("make", "seed"),
+    [
+        (deduplicate_case, 101),
+        (partial_update_case, 102),
+        (sequence_group_case, 103),
+        (sequence_group_case, 104),
+        (sequence_group_case, 105),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_java_reads_exactly_our_rows(
+    make: CaseMaker, seed: int, machine: Machine, tmp_path: Path
+) -> None:
+    case = parse_case(make("ours", seed))
+    table = write_case(case, tmp_path)
+
+    read = java_reader.read_rows(Path(table.path))
+
+    assert read.rows is not None
+    ours = table.scan(machine=machine).to_arrow()
+    assert difference(read.rows, ours, schema=case.arrow_schema, hints={}) is None
+    assert [(snapshot["id"], snapshot["kind"]) for snapshot in read.snapshots] == [
+        (number, "APPEND") for number in range(1, len(case.steps) + 1)
+    ]
+
+
+def test_java_travels_to_our_snapshots(tmp_path: Path) -> None:
+    case = parse_case(sequence_group_case("travel", 111))
+    table = write_case(case, tmp_path)
+
+    read = java_reader.read_rows(Path(table.path), snapshot=2)
+
+    assert read.rows is not None
+    ours = table.scan(snapshot_id=2).to_arrow()
+    assert difference(read.rows, ours, schema=case.arrow_schema, hints={}) is None
+
+
+@pytest.mark.parametrize("make", [deduplicate_case, sequence_group_case])
+def test_java_rewrites_thousands_of_our_rows_unchanged(make: CaseMaker, tmp_path: Path) -> None:
+    raw = make("many", 121)
+    case = parse_case(raw)
+    table = write_case(case, tmp_path)
+    for commit in range(3):
+        rows = more_rows(raw, seed=commit, row_count=2_000)
+        write_rows(table, rows, case.arrow_schema, machine=Machine.COLUMN)
+
+    files = java_reader.read_to_parquet(Path(table.path), tmp_path / "rewritten")
+
+    ours = json_rows(table.scan().to_arrow())
+    theirs = pa.concat_tables([pq.read_table(file) for file in files])
+    assert len(ours) > 500
+    assert difference(ours, theirs, schema=case.arrow_schema, hints={}) is None
