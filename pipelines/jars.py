@@ -73,10 +73,10 @@ def resolve(confs: Iterable[str] | None = None, dest: Path | None = None) -> dic
     return {conf: _resolve_conf(locked[conf], folder / conf) for conf in wanted}
 
 
-def read_lock(path: Path = LOCK_PATH) -> dict[str, list[LockedJar]]:
-    """Return the jars of the lock file by conf, in file order."""
+def read_lock(path: Path | None = None) -> dict[str, list[LockedJar]]:
+    """Return the jars of the lock file (default our own) by conf, in file order."""
     confs: dict[str, list[LockedJar]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in (path or LOCK_PATH).read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             conf, coordinate, sha256, size = line.split()
             jar = LockedJar(

@@ -1,0 +1,32 @@
+"""Servers that are started once a run, and only if a test asks for them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from demo.broker import KafkaBroker
+from pipelines.jars import resolve
+from pipelines.session import build_session
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[KafkaBroker]:
+    """A running broker, shared: use topic names of your own, and leave it running."""
+    with KafkaBroker() as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def spark_jars() -> list[Path]:
+    """The jars of Spark's Kafka connector."""
+    return resolve(["spark"])["spark"]
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The one Spark session of this process."""
+    session = build_session(app_name="tests", work_dir=tmp_path_factory.mktemp("spark"))
+    yield session
+    session.stop()

@@ -1,0 +1,73 @@
+"""The Spark session is quiet, uses this Python, and ends with it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+_PROGRAM = """\
+import sys, time
+from pathlib import Path
+from pipelines.session import build_session, jvm_process_id
+session = build_session(app_name="victim", work_dir=Path(sys.argv[1]))
+session.range(4).mapInArrow(lambda batches: batches, "id long").collect()
+print(jvm_process_id(session), flush=True)
+time.sleep(600)
+"""
+
+
+def _descendants(process_id: int) -> set[int]:
+    children = Path(f"/proc/{process_id}/task").glob("*/children")
+    direct = {int(word) for path in children for word in path.read_text().split()}
+    return direct.union(*map(_descendants, direct))
+
+
+def _is_alive(process_id: int) -> bool:
+    with suppress(OSError):
+        return ") Z " not in Path(f"/proc/{process_id}/stat").read_text()
+    return False
+
+
+def test_workers_exchange_arrow_batches_with_this_python(spark: SparkSession) -> None:
+    def name_python(batches):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"prefix": [sys.prefix] * batch.num_rows})
+
+    rows = spark.range(3).mapInArrow(name_python, "prefix string").collect()
+
+    assert [row["prefix"] for row in rows] == [sys.prefix] * 3
+
+
+def test_kafka_connector_and_zone_are_set(spark: SparkSession) -> None:
+    frame = spark.readStream.format("kafka").option("subscribe", "topic")
+    frame = frame.option("kafka.bootstrap.servers", "127.0.0.1:1")
+
+    assert "offset" in frame.load().columns
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_jvm_and_workers_end_when_their_python_is_killed(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _PROGRAM, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as driver:
+        assert driver.stdout is not None
+        jvm = int(driver.stdout.readline())
+        started = _descendants(driver.pid)
+        os.kill(driver.pid, signal.SIGKILL)
+
+    deadline = time.monotonic() + 20
+    while any(map(_is_alive, started)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+    assert jvm in started
+    assert len(started) > 1
+    assert not [process_id for process_id in started if _is_alive(process_id)]
