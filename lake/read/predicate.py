@@ -1,10 +1,19 @@
-"""Conditions on rows: what a scan keeps."""
+"""Conditions on rows: what a scan keeps.
 
-from collections.abc import Sequence
+As in SQL a comparison with a null is not true, whatever the operator; NaN equals nothing and is
+neither less nor greater than anything.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import assert_never
 
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.errors import InvalidRequest, Problem
+from lake.format.schema import TableSchema
 
 
 class Operator(StrEnum):
@@ -25,13 +34,15 @@ class Operator(StrEnum):
 class Condition:
     """One comparison; several of them are a conjunction.
 
-    As in SQL a comparison with a null is not true, whatever the operator.
-
     Attributes:
         column: A column of the table.
-        op: One of `Operator`'s values, as text or member.
-        value: What to compare with, as `pa.Array.to_pylist()` would give it; a list for `in`;
-            None for `is_null` and `not_null`.
+        op: One of `Operator`'s values.
+        value: What to compare with, in the form that `pa.Array.to_pylist()` would give; several
+            for `in`; None for `is_null` and `not_null`.
+
+    Example:
+        >>> Condition(column="price", op=">=", value=10)
+        Condition(column='price', op='>=', value=10)
     """
 
     column: str
@@ -39,6 +50,147 @@ class Condition:
     value: object = None
 
 
-def matching_rows(table: pa.Table | pa.RecordBatch, where: Sequence[Condition]) -> pa.Array:
-    """Return a boolean array without nulls: True where all conditions hold."""
-    raise NotImplementedError
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundCondition:
+    """A condition whose column exists and whose value has the column's type.
+
+    Attributes:
+        column: Name of the column.
+        op: The operator.
+        values: In the column's Arrow type, without nulls: one for a comparison (none when it
+            compares with null), any number for `in`, none for the null tests.
+    """
+
+    column: str
+    op: Operator
+    values: pa.Array
+
+    @property
+    def never_holds(self) -> bool:
+        """Whether no row can fulfil it, because it compares with nothing or with null."""
+        return len(self.values) == 0 and self.op not in (Operator.IS_NULL, Operator.NOT_NULL)
+
+
+def bind_conditions(where: Sequence[Condition], schema: TableSchema) -> tuple[BoundCondition, ...]:
+    """Return the conditions with operators and values checked against the table.
+
+    Raises:
+        InvalidRequest: `problems` names each unknown column or operator, and each value that is
+            not of the column's type.
+    """
+    bound: list[BoundCondition] = []
+    problems: list[Problem] = []
+    for condition in where:
+        result = _bind(condition, schema)
+        if isinstance(result, Problem):
+            problems.append(result)
+        else:
+            bound.append(result)
+    if problems:
+        message = "the conditions do not fit the table"
+        raise InvalidRequest(message, problems=problems)
+    return tuple(bound)
+
+
+def matching_rows(
+    columns: Mapping[str, pa.Array | pa.ChunkedArray] | pa.Table | pa.RecordBatch,
+    where: Sequence[BoundCondition],
+) -> pa.Array | pa.ChunkedArray | None:
+    """Return a boolean per row without nulls: True where all conditions hold; None for no condition.
+
+    Args:
+        columns: Has at least the columns that the conditions name.
+        where: The conjunction.
+    """
+    mask: pa.Array | pa.ChunkedArray | None = None
+    for condition in where:
+        column = columns[condition.column]
+        matches = pc.fill_null(_matches(column, condition), False)
+        mask = matches if mask is None else pc.and_(mask, matches)
+    return mask
+
+
+def _bind(condition: Condition, schema: TableSchema) -> BoundCondition | Problem:
+    name = condition.column
+    if name not in schema.field_names:
+        hint = f"columns: {', '.join(schema.field_names)}"
+        return Problem(field=name, value=None, message="the table has no such column", hint=hint)
+    if condition.op not in set(Operator):
+        expected = f"expected one of {', '.join(Operator)}"
+        return Problem(
+            field=name, value=condition.op, message=f"the operator is unknown, {expected}"
+        )
+    operator = Operator(condition.op)
+    arrow_type = schema.arrow_schema.field(name).type
+    takes_value = operator not in (Operator.IS_NULL, Operator.NOT_NULL)
+    if takes_value and pa.types.is_nested(arrow_type):
+        message = f"a column of type {schema.field(name).type} can only be tested for null"
+        return Problem(field=name, value=condition.op, message=message)
+    values = _values(condition, operator)
+    if values is None:
+        message = f"the operator {operator} expects a list of values"
+        return Problem(field=name, value=str(condition.value), message=message)
+    try:
+        array = pa.array([value for value in values if value is not None], arrow_type)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError, OverflowError) as error:
+        message = f"the value is not of type {schema.field(name).type}: {error}"
+        return Problem(field=name, value=str(condition.value), message=message)
+    return BoundCondition(column=name, op=operator, values=array)
+
+
+def _values(condition: Condition, operator: Operator) -> Sequence[object] | None:
+    match operator:
+        case Operator.IS_NULL | Operator.NOT_NULL:
+            return []
+        case Operator.IN:
+            value = condition.value
+            if isinstance(value, (str, bytes)) or not isinstance(value, Sequence | set | frozenset):
+                return None
+            return list(value)
+        case _:
+            return [condition.value]
+
+
+def _matches(
+    column: pa.Array | pa.ChunkedArray, condition: BoundCondition
+) -> pa.Array | pa.ChunkedArray:
+    operator = condition.op
+    if operator is Operator.IS_NULL:
+        return column.is_null()
+    if operator is Operator.NOT_NULL:
+        return column.is_valid()
+    if condition.never_holds:
+        return pa.repeat(pa.scalar(value=False), len(column))
+    if operator is Operator.IN:
+        return _is_in(column, condition.values)
+    return _compare(column, operator, condition.values[0])
+
+
+def _compare(
+    column: pa.Array | pa.ChunkedArray, operator: Operator, value: pa.Scalar
+) -> pa.Array | pa.ChunkedArray:
+    match operator:
+        case Operator.EQUAL:
+            return pc.equal(column, value)
+        case Operator.NOT_EQUAL:
+            return pc.not_equal(column, value)
+        case Operator.LESS:
+            return pc.less(column, value)
+        case Operator.LESS_OR_EQUAL:
+            return pc.less_equal(column, value)
+        case Operator.GREATER:
+            return pc.greater(column, value)
+        case Operator.GREATER_OR_EQUAL:
+            return pc.greater_equal(column, value)
+        case Operator.IN | Operator.IS_NULL | Operator.NOT_NULL:
+            message = f"{operator} is no comparison"
+            raise AssertionError(message)
+        case _:
+            assert_never(operator)
+
+
+def _is_in(column: pa.Array | pa.ChunkedArray, values: pa.Array) -> pa.Array | pa.ChunkedArray:
+    if pa.types.is_floating(column.type):
+        # Arrow's set lookup finds NaN in a set with NaN, a comparison never does.
+        values = values.filter(pc.invert(pc.is_nan(values)))
+    return pc.is_in(column, value_set=values)

@@ -1,17 +1,31 @@
-"""Rows of one split, merged, filtered and projected."""
+"""Rows of one split, merged, filtered and projected.
 
-from collections.abc import Iterator, Sequence
+For every table and every condition the result is filter(project(full merge)): what is pushed below
+the merge (key conditions) concerns all records of a key alike.
+"""
 
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from lake.files.data_file_path import live_file_path
 from lake.files.file_io import FileIO
+from lake.files.parquet import DataFileReader, ReadCounters, RowGroupFilter
+from lake.files.parquet_bounds import ColumnBounds
 from lake.files.paths import TablePaths
 from lake.format.schema import TableSchema
-from lake.merge.fold import Machine
-from lake.read.predicate import Condition
-from lake.read.scan import Split
+from lake.lsm.merge_runs import merge_runs
+from lake.lsm.sorted_run import Section, SortedRun
+from lake.merge.fold import Machine, drop_retracts
+from lake.merge.spec import MergeSpec, columns_needed, merge_spec
+from lake.read.predicate import BoundCondition, Condition, bind_conditions, matching_rows
+from lake.read.pruning import may_match
+from lake.read.scan import Split, is_single_run
 
 BATCH_ROWS = 65_536
+"""Rows of a batch; a merge holds about this many per run."""
 
 
 def read_split(
@@ -24,6 +38,117 @@ def read_split(
     where: Sequence[Condition] = (),
     batch_rows: int = BATCH_ROWS,
     machine: Machine = Machine.COLUMN,
+    counters: ReadCounters | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the live rows of a split: filter(project(full merge)), ascending by key."""
-    raise NotImplementedError
+    """Yield the live rows of a split, ascending by key.
+
+    Memory: about `batch_rows` rows of each run of a section, and one row group's compressed bytes
+    for each.
+
+    Args:
+        file_io: Storage.
+        paths: Of the table.
+        schema: Under which the files were written.
+        split: What to read.
+        columns: Of the result, at least one, without repeats.
+        where: A conjunction; its columns need not be among `columns`.
+        batch_rows: Upper bound of the rows of a batch.
+        machine: Which execution merges.
+        counters: Added to when given.
+
+    Yields:
+        Batches of at least one row, with `columns` in their order.
+
+    Raises:
+        InvalidRequest: A column or condition that does not fit the table.
+        SchemaMismatch: Records that the table's merge refuses.
+        CorruptData: A file is not what its metadata says.
+    """
+    reader = _SplitReader(
+        file_io=file_io,
+        paths=paths,
+        schema=schema,
+        split=split,
+        batch_rows=batch_rows,
+        machine=machine,
+        counters=counters if counters is not None else ReadCounters(),
+    )
+    conditions = bind_conditions(where, schema)
+    for section in split.sections:
+        for table in reader.live_rows(section, columns, conditions):
+            mask = matching_rows(table, conditions)
+            matching = table if mask is None else table.filter(mask)
+            yield from _non_empty(matching.select(list(columns)), batch_rows)
+
+
+class _SplitReader:
+    """Merges the sections of a split."""
+
+    def __init__(
+        self,
+        *,
+        file_io: FileIO,
+        paths: TablePaths,
+        schema: TableSchema,
+        split: Split,
+        batch_rows: int,
+        machine: Machine,
+        counters: ReadCounters,
+    ) -> None:
+        self._file_io = file_io
+        self._paths = paths
+        self._schema = schema
+        self._split = split
+        self._batch_rows = batch_rows
+        self._machine = machine
+        self._counters = counters
+        self._spec: MergeSpec = merge_spec(schema)
+
+    def live_rows(
+        self, section: Section, columns: Sequence[str], conditions: Sequence[BoundCondition]
+    ) -> Iterator[pa.Table]:
+        """Yield the rows of a section after merging, without retracts, before filtering."""
+        wanted = tuple(dict.fromkeys([*columns, *(item.column for item in conditions)]))
+        if is_single_run(section):
+            row_filter = _row_group_filter(conditions)
+            for batch in self._run(section.runs[0], wanted, row_filter):
+                yield drop_retracts(pa.Table.from_batches([batch]))
+            return
+        needed = columns_needed(self._spec, wanted)
+        on_key = [item for item in conditions if item.column in self._spec.key_columns]
+        row_filter = _row_group_filter(on_key)
+        runs = [self._run(run, needed, row_filter) for run in section.runs]
+        merged = merge_runs(runs, self._spec, batch_rows=self._batch_rows, machine=self._machine)
+        for table in merged:
+            yield drop_retracts(table)
+
+    def _run(
+        self, run: SortedRun, columns: Sequence[str], row_filter: RowGroupFilter | None
+    ) -> Iterator[pa.RecordBatch]:
+        for file in run.files:
+            split = self._split
+            path = live_file_path(self._paths, self._schema, split.partition, split.bucket, file)
+            reader = DataFileReader(
+                self._file_io,
+                path,
+                file_meta=file,
+                schema=self._schema,
+                counters=self._counters,
+            )
+            yield from reader.batches(columns, batch_rows=self._batch_rows, row_filter=row_filter)
+
+
+def _row_group_filter(conditions: Sequence[BoundCondition]) -> RowGroupFilter | None:
+    if not conditions:
+        return None
+
+    def keep(bounds: Mapping[str, ColumnBounds], count: int) -> npt.NDArray[np.bool_]:
+        return may_match(bounds, conditions, count)
+
+    return keep
+
+
+def _non_empty(table: pa.Table, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    for batch in table.to_batches(max_chunksize=batch_rows):
+        if batch.num_rows:
+            yield batch

@@ -1,13 +1,38 @@
-"""What a scan has to read, decided from metadata alone."""
+"""What a scan has to read, decided from metadata alone.
 
+1. Partitions: their values are known exactly.
+2. Buckets: when the conditions fix the whole bucket key, by its hash.
+3. Files by key statistics: a key's records are dropped all or none, so merging stays right.
+4. What is left is cut into sections of overlapping files.
+5. A section of one file needs no merge; only there value statistics may drop the file. Elsewhere a
+   record that does not match now may be part of a row that does.
+"""
+
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from lake.errors import Problem, UnsupportedFeature
+from lake.format.data_file import DataFileMeta
 from lake.format.manifest import ManifestEntry
+from lake.format.partition_path import partition_directory
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
-from lake.lsm.sorted_run import Section
-from lake.read.predicate import Condition
+from lake.lsm.sorted_run import Section, SortedRun, plan_sections
+from lake.options import BucketFunction, ChangelogProducer, MergeEngine
+from lake.read.predicate import BoundCondition, Condition, bind_conditions
+from lake.read.pruning import (
+    Bounds,
+    file_bounds,
+    hash_in_bucket,
+    matching_partitions,
+    may_match,
+    wanted_bucket_hashes,
+)
+
+_EMPTY_ARITY = bytes(4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +50,13 @@ class Split:
     bucket: int
     total_buckets: int
     sections: tuple[Section, ...]
+
+    @property
+    def files(self) -> tuple[DataFileMeta, ...]:
+        """The files of all sections."""
+        return tuple(
+            file for section in self.sections for run in section.runs for file in run.files
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,5 +88,155 @@ def plan_scan(
     """Choose the files that can hold rows which fulfil `where`.
 
     Pure: no I/O.
+
+    Args:
+        snapshot: The snapshot that is read.
+        schema: Under which all files were written.
+        entries: Its live files.
+        where: A conjunction; pruning only, the reader evaluates it again.
+        buckets: Only these; None means all.
+        partitions: Only these serialised partition rows; None means all.
+
+    Raises:
+        InvalidRequest: A condition does not fit the table.
+        UnsupportedFeature: Reading the table right takes what this version does not have.
     """
-    raise NotImplementedError
+    check_readable(schema)
+    conditions = bind_conditions(where, schema)
+    chosen = [
+        entry
+        for entry in entries
+        if (buckets is None or entry.bucket in buckets)
+        and (partitions is None or entry.partition in partitions)
+    ]
+    chosen = _prune_partitions(chosen, conditions, schema)
+    chosen = _prune_buckets(chosen, conditions, schema)
+    chosen = _prune_keys(chosen, conditions, schema)
+    splits = _splits(chosen, conditions, schema)
+    return ScanPlan(
+        snapshot_id=None if snapshot is None else snapshot.id,
+        splits=splits,
+        files_total=len(entries),
+        files_read=sum(len(split.files) for split in splits),
+    )
+
+
+def check_readable(schema: TableSchema) -> None:
+    """Refuse tables whose rows would come out wrong.
+
+    Raises:
+        UnsupportedFeature: Deletion vectors, first-row, or merged rows that lookup has completed.
+    """
+    options = schema.table_options
+    # With lookup, a record of a higher level is complete already: summing it again is wrong.
+    is_lookup = options.changelog_producer is ChangelogProducer.LOOKUP
+    adds_up = options.merge_engine is MergeEngine.AGGREGATION
+    refused = [
+        ("deletion-vectors.enabled", "true", options.deletion_vectors_enabled),
+        (
+            "merge-engine",
+            options.merge_engine.value,
+            options.merge_engine is MergeEngine.FIRST_ROW,
+        ),
+        ("changelog-producer", options.changelog_producer.value, is_lookup and adds_up),
+    ]
+    problems = [
+        Problem(field=key, value=value, message="this version cannot read such a table")
+        for key, value, is_refused in refused
+        if is_refused
+    ]
+    if problems:
+        message = f"schema {schema.id} uses what this reader does not support"
+        raise UnsupportedFeature(message, problems=problems)
+
+
+def _prune_partitions(
+    entries: Sequence[ManifestEntry], conditions: Sequence[BoundCondition], schema: TableSchema
+) -> list[ManifestEntry]:
+    present = list({entry.partition: None for entry in entries})
+    kept = matching_partitions(present, conditions, schema)
+    return [entry for entry in entries if entry.partition in kept]
+
+
+def _prune_buckets(
+    entries: Sequence[ManifestEntry], conditions: Sequence[BoundCondition], schema: TableSchema
+) -> list[ManifestEntry]:
+    if schema.table_options.bucket_function_type is not BucketFunction.DEFAULT:
+        return list(entries)
+    hashes = wanted_bucket_hashes(conditions, schema)
+    if hashes is None:
+        return list(entries)
+    pairs = {(entry.bucket, entry.total_buckets) for entry in entries}
+    kept = {(bucket, total) for bucket, total in pairs if hash_in_bucket(hashes, bucket, total)}
+    return [entry for entry in entries if (entry.bucket, entry.total_buckets) in kept]
+
+
+def _prune_keys(
+    entries: Sequence[ManifestEntry], conditions: Sequence[BoundCondition], schema: TableSchema
+) -> list[ManifestEntry]:
+    on_key = [item for item in conditions if item.column in schema.trimmed_primary_keys]
+    if not on_key or not entries:
+        return list(entries)
+    known = [not entry.file.key_stats.min_values.startswith(_EMPTY_ARITY) for entry in entries]
+    files = [entry.file for entry, is_known in zip(entries, known, strict=True) if is_known]
+    bounds: dict[str, Bounds] = file_bounds(
+        [file.key_stats for file in files], [file.row_count for file in files], schema.key_fields
+    )
+    kept = np.ones(len(entries), dtype=bool)
+    kept[np.array(known)] = may_match(bounds, on_key, len(files))
+    return [entry for entry, is_kept in zip(entries, kept, strict=True) if is_kept]
+
+
+def _splits(
+    entries: Sequence[ManifestEntry], conditions: Sequence[BoundCondition], schema: TableSchema
+) -> tuple[Split, ...]:
+    groups: dict[tuple[bytes, int], list[ManifestEntry]] = defaultdict(list)
+    for entry in entries:
+        groups[entry.partition, entry.bucket].append(entry)
+    directories = {partition: partition_directory(partition, schema) for partition, _ in groups}
+    splits: list[Split] = []
+    for partition, bucket in sorted(groups, key=lambda pair: (directories[pair[0]], pair[1])):
+        members = groups[partition, bucket]
+        sections = plan_sections([entry.file for entry in members], schema.key_fields)
+        kept = tuple(
+            section for section in sections if not _is_excluded(section, conditions, schema)
+        )
+        if kept:
+            splits.append(
+                Split(
+                    partition=partition,
+                    bucket=bucket,
+                    total_buckets=members[0].total_buckets,
+                    sections=kept,
+                )
+            )
+    return tuple(splits)
+
+
+def is_single_run(section: Section) -> bool:
+    """Return whether reading a section takes no merge."""
+    return len(section.runs) == 1
+
+
+def _is_excluded(
+    section: Section, conditions: Sequence[BoundCondition], schema: TableSchema
+) -> bool:
+    if not conditions or not is_single_run(section):
+        return False
+    return all(not _file_may_match(file, conditions, schema) for file in _files(section.runs))
+
+
+def _files(runs: Sequence[SortedRun]) -> list[DataFileMeta]:
+    return [file for run in runs for file in run.files]
+
+
+def _file_may_match(
+    file: DataFileMeta, conditions: Sequence[BoundCondition], schema: TableSchema
+) -> bool:
+    stats = file.value_stats
+    if stats.min_values.startswith(_EMPTY_ARITY):
+        return True
+    names = schema.field_names if file.value_stats_cols is None else file.value_stats_cols
+    fields = [schema.field(name) for name in names]
+    bounds: dict[str, Bounds] = file_bounds([stats], [file.row_count], fields)
+    return bool(may_match(bounds, conditions, 1)[0])

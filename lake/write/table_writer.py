@@ -1,44 +1,70 @@
-"""The writer of one table: rows in, level-0 files and commit messages out."""
+"""The writer of one table: rows in, level-0 files and commit messages out.
+
+1. Rows are checked, numbered in the order they come, and buffered.
+2. When the buffer is full, and before a commit, a flush routes them to their buckets, folds each
+   bucket with the merge that reads use, and writes what is left as level-0 files.
+3. `prepare_commit` hands the files over as commit messages; `abort` deletes what was not handed
+   over.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
+import numpy as np
 import pyarrow as pa
 
+from lake.errors import Problem, SchemaMismatch, UnsupportedFeature
 from lake.files.clock import Clock
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
 from lake.format.commit_message import CommitMessage
+from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.schema import TableSchema
-from lake.merge.fold import Machine
+from lake.format.system_columns import (
+    SEQUENCE_NUMBER_FIELD,
+    VALUE_KIND_FIELD,
+    RowKind,
+)
+from lake.merge.fold import Machine, fold
+from lake.merge.spec import merge_spec
+from lake.options import ChangelogProducer, MergeEngine
+from lake.write.level_file import DataFileSink, write_level_files
+from lake.write.routing import BucketRows, route
+from lake.write.row_check import conform
 
 BUFFER_BYTES = 256 * 1024 * 1024
+"""Rows in memory before a flush; a flush needs about twice as much again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteResult:
     """What a writer made since it was opened or last asked.
 
+    Every row given to the writer is counted once: accepted, folded or ignored.
+
     Attributes:
         messages: One per (partition, bucket) with new files.
-        rows_accepted: Rows that got a sequence number.
+        rows_accepted: Rows that became a row of a file.
+        rows_folded: Rows merged into another row of their key before they were written.
         rows_ignored: Rows that the table's options discard (`ignore-delete` and the like).
-        rows_folded: Accepted rows that are not in a file because a row of the same key is.
-        max_sequence_number: The largest number given out, of any file; None without rows.
+        max_sequence_number: The largest number given out so far; None when there is none.
         bytes_written: Bytes of the new files.
     """
 
     messages: tuple[CommitMessage, ...]
     rows_accepted: int
-    rows_ignored: int
     rows_folded: int
+    rows_ignored: int
     max_sequence_number: int | None
     bytes_written: int
 
 
 class TableWriter:
-    """Turns rows into level-0 files of one table."""
+    """Turns rows into level-0 files of one table.
+
+    Not for several threads. Memory: `buffer_bytes` and what folding one bucket of it takes.
+    """
 
     def __init__(
         self,
@@ -51,8 +77,41 @@ class TableWriter:
         uuid_source: Callable[[], UUID],
         buffer_bytes: int = BUFFER_BYTES,
         machine: Machine = Machine.COLUMN,
+        drop_null_columns: bool = True,
     ) -> None:
-        raise NotImplementedError
+        """Check that the table can be written; nothing is written yet.
+
+        Args:
+            file_io: Storage.
+            paths: Of the table.
+            schema: Of the table.
+            first_sequence_number: Above every number in the table; rows count up from it.
+            clock: Says when a file was made.
+            uuid_source: Gives the name that all files of this writer share.
+            buffer_bytes: Rows in memory before a flush.
+            machine: Which execution folds.
+            drop_null_columns: Leave columns without a value out of files.
+
+        Raises:
+            UnsupportedFeature: The table needs what this writer does not do.
+        """
+        _check_writable(schema)
+        self._file_io = file_io
+        self._paths = paths
+        self._schema = schema
+        self._spec = merge_spec(schema)
+        self._clock = clock
+        self._uuid = uuid_source()
+        self._buffer_bytes = buffer_bytes
+        self._machine = machine
+        self._drop_null_columns = drop_null_columns
+        self._next_sequence_number = first_sequence_number
+        self._first_sequence_number = first_sequence_number
+        self._file_count = 0
+        self._buffered: list[pa.Table] = []
+        self._buffered_bytes = 0
+        self._uncommitted: list[str] = []
+        self._reset_result()
 
     def write(self, batch: pa.RecordBatch | pa.Table, *, kinds: pa.Array | None = None) -> None:
         """Take rows in arrival order.
@@ -60,17 +119,193 @@ class TableWriter:
         Args:
             batch: Table columns by name, in any order; missing ones become null.
             kinds: int8 row kinds (0 +I, 1 -U, 2 +U, 3 -D), one per row; None means all +I.
+
+        Raises:
+            SchemaMismatch: Rows that do not fit the table; none of the batch was taken.
+            StorageUnavailable: A flush failed; `abort` and write everything anew.
         """
-        raise NotImplementedError
+        rows = conform(batch, self._schema)
+        kind_column = _kind_column(kinds, rows.num_rows)
+        rows, kind_column = self._drop_ignored(rows, kind_column)
+        per_slice = self._rows_per_slice(rows)
+        for start in range(0, rows.num_rows, per_slice):
+            part = rows.slice(start, per_slice)
+            self._buffer(part, kind_column.slice(start, per_slice))
+            if self._buffered_bytes >= self._buffer_bytes:
+                self.flush()
 
     def flush(self) -> None:
-        """Write everything that is buffered to level-0 files."""
-        raise NotImplementedError
+        """Write everything that is buffered to level-0 files.
+
+        Raises:
+            SchemaMismatch: Rows that the table's merge refuses (a retract it does not allow).
+            StorageUnavailable: Storage refused; `abort` and write everything anew.
+        """
+        if not self._buffered:
+            return
+        table = pa.concat_tables(self._buffered).combine_chunks()
+        self._buffered = []
+        self._buffered_bytes = 0
+        for group in route(table, self._schema):
+            self._write_bucket(group)
 
     def prepare_commit(self) -> WriteResult:
-        """Flush, and hand over what was written since the last call."""
-        raise NotImplementedError
+        """Flush, and hand over what was written since the last call.
+
+        From here on the files belong to the caller: `abort` leaves them alone.
+        """
+        self.flush()
+        given_out = self._next_sequence_number > self._first_sequence_number
+        result = WriteResult(
+            messages=tuple(
+                CommitMessage(
+                    partition=partition,
+                    bucket=bucket,
+                    total_buckets=self._schema.table_options.bucket,
+                    schema_id=self._schema.id,
+                    new_files=tuple(files),
+                )
+                for (partition, bucket), files in self._new_files.items()
+            ),
+            rows_accepted=self._rows_accepted,
+            rows_folded=self._rows_folded,
+            rows_ignored=self._rows_ignored,
+            max_sequence_number=self._next_sequence_number - 1 if given_out else None,
+            bytes_written=sum(
+                file.file_size for files in self._new_files.values() for file in files
+            ),
+        )
+        self._uncommitted = []
+        self._reset_result()
+        return result
 
     def abort(self) -> None:
         """Delete the files that no `prepare_commit` has handed over, and forget the buffer."""
-        raise NotImplementedError
+        for path in self._uncommitted:
+            self._file_io.delete(path)
+        self._uncommitted = []
+        self._buffered = []
+        self._buffered_bytes = 0
+        self._reset_result()
+
+    def _reset_result(self) -> None:
+        self._new_files: dict[tuple[bytes, int], list[DataFileMeta]] = {}
+        self._rows_accepted = 0
+        self._rows_folded = 0
+        self._rows_ignored = 0
+
+    def _rows_per_slice(self, rows: pa.Table) -> int:
+        row_bytes = max(1, int(rows.nbytes) // max(1, rows.num_rows))
+        return max(1, self._buffer_bytes // row_bytes)
+
+    def _drop_ignored(self, rows: pa.Table, kinds: pa.Array) -> tuple[pa.Table, pa.Array]:
+        options = self._schema.table_options
+        values = kinds.to_numpy()
+        ignored = np.zeros(len(values), dtype=bool)
+        if options.ignore_delete:
+            ignored |= (values == RowKind.DELETE) | (values == RowKind.UPDATE_BEFORE)
+        if options.ignore_update_before:
+            ignored |= values == RowKind.UPDATE_BEFORE
+        if not ignored.any():
+            return rows, kinds
+        self._rows_ignored += int(np.count_nonzero(ignored))
+        kept = pa.array(~ignored)
+        return rows.filter(kept), kinds.filter(kept)
+
+    def _buffer(self, rows: pa.Table, kinds: pa.Array) -> None:
+        first = self._next_sequence_number
+        self._next_sequence_number += rows.num_rows
+        numbers = pa.array(np.arange(first, self._next_sequence_number, dtype=np.int64))
+        table = pa.Table.from_arrays(
+            [numbers, kinds, *rows.columns],
+            schema=pa.schema([SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD, *rows.schema]),
+        )
+        self._buffered.append(table)
+        self._buffered_bytes += table.nbytes
+
+    def _write_bucket(self, group: BucketRows) -> None:
+        folded = fold(group.rows, self._spec, machine=self._machine)
+        self._rows_accepted += folded.num_rows
+        self._rows_folded += group.rows.num_rows - folded.num_rows
+        if not folded.num_rows:
+            return
+        sink = DataFileSink(
+            file_io=self._file_io,
+            paths=self._paths,
+            schema=self._schema,
+            partition=group.partition,
+            bucket=group.bucket,
+            new_file_name=self._new_file_name,
+            clock=self._clock,
+            drop_null_columns=self._drop_null_columns,
+            on_new_file=self._uncommitted.append,
+        )
+        files = write_level_files(sink, folded, level=0, file_source=FileSource.APPEND)
+        self._new_files.setdefault((group.partition, group.bucket), []).extend(files)
+
+    def _new_file_name(self) -> str:
+        prefix = self._schema.table_options.data_file_prefix
+        name = f"{prefix}{self._uuid}-{self._file_count}.parquet"
+        self._file_count += 1
+        return name
+
+
+def _kind_column(kinds: pa.Array | None, row_count: int) -> pa.Array:
+    if kinds is None:
+        return pa.array(np.zeros(row_count, dtype=np.int8))
+    if isinstance(kinds, pa.ChunkedArray):
+        kinds = kinds.combine_chunks()
+    problem = None
+    if not pa.types.is_integer(kinds.type):
+        problem = f"row kinds have the Arrow type {kinds.type}, expected int8"
+    elif len(kinds) != row_count:
+        problem = f"{len(kinds)} row kinds for {row_count} rows"
+    elif kinds.null_count or not _all_kinds(kinds):
+        problem = "a row kind is none of 0 (+I), 1 (-U), 2 (+U), 3 (-D)"
+    if problem is not None:
+        raise SchemaMismatch(problem)
+    return kinds.cast(pa.int8())
+
+
+def _all_kinds(kinds: pa.Array) -> bool:
+    values = kinds.to_numpy()
+    return bool(np.all((values >= min(RowKind)) & (values <= max(RowKind))))
+
+
+def _check_writable(schema: TableSchema) -> None:
+    options = schema.table_options
+    refused = [
+        ("bucket", str(options.bucket), options.bucket < 1, "set a bucket count from 1"),
+        (
+            "merge-engine",
+            options.merge_engine,
+            options.merge_engine is MergeEngine.FIRST_ROW,
+            "level-0 files of such a table are visible to nobody before a compaction",
+        ),
+        (
+            "deletion-vectors.enabled",
+            "true",
+            options.deletion_vectors_enabled,
+            "level-0 files of such a table are visible to nobody before a compaction",
+        ),
+        (
+            "changelog-producer",
+            options.changelog_producer,
+            options.changelog_producer is ChangelogProducer.INPUT,
+            "streaming readers would miss the rows",
+        ),
+        (
+            "rowkind.field",
+            str(options.rowkind_field),
+            options.rowkind_field is not None,
+            "give the row kinds to the writer",
+        ),
+    ]
+    problems = [
+        Problem(field=key, value=value, message="this version cannot write such a table", hint=hint)
+        for key, value, is_refused, hint in refused
+        if is_refused
+    ]
+    if problems:
+        message = f"schema {schema.id} uses what this writer does not support"
+        raise UnsupportedFeature(message, problems=problems)

@@ -1,0 +1,38 @@
+"""Where a data file lies: table, data directory, partition, bucket, name."""
+
+from lake.errors import UnsupportedFeature
+from lake.files.paths import TablePaths
+from lake.format.data_file import DataFileMeta
+from lake.format.partition_path import partition_directory
+from lake.format.schema import TableSchema
+
+
+def data_file_path(
+    paths: TablePaths, schema: TableSchema, partition: bytes, bucket: int, file_name: str
+) -> str:
+    """Return the absolute path of a data file.
+
+    Args:
+        paths: Of the table.
+        schema: Of the table; `data-file.path-directory` lies between the table and the partitions.
+        partition: Serialised partition row.
+        bucket: Bucket number.
+        file_name: Name inside the bucket's directory.
+    """
+    parts = (schema.table_options.data_file_path_directory, partition_directory(partition, schema))
+    directory = "/".join(part.strip("/") for part in parts if part)
+    return paths.data_file(directory, bucket, file_name)
+
+
+def live_file_path(
+    paths: TablePaths, schema: TableSchema, partition: bytes, bucket: int, file: DataFileMeta
+) -> str:
+    """Return the absolute path of a file that a manifest lists.
+
+    Raises:
+        UnsupportedFeature: The file lies outside the table's directory.
+    """
+    if file.external_path is not None:
+        message = f"data file {file.file_name} is external: {file.external_path}"
+        raise UnsupportedFeature(message)
+    return data_file_path(paths, schema, partition, bucket, file.file_name)

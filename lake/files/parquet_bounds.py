@@ -1,0 +1,109 @@
+"""Smallest and largest values per row group, from the statistics in a Parquet footer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnBounds:
+    """One column's statistics, one entry per row group.
+
+    Attributes:
+        minima: Lower bounds in the column's Arrow type; null where unknown or without values.
+        maxima: Upper bounds likewise.
+        null_counts: int64; -1 where unknown.
+        row_counts: int64.
+    """
+
+    minima: pa.Array
+    maxima: pa.Array
+    null_counts: npt.NDArray[np.int64]
+    row_counts: npt.NDArray[np.int64]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every row group has bounds or provably no value."""
+        unknown = self.minima.is_null().to_numpy(zero_copy_only=False)
+        return bool(np.all(~unknown | (self.null_counts == self.row_counts)))
+
+
+def column_bounds(
+    metadata: pq.FileMetaData, columns: Sequence[pa.Field]
+) -> dict[str, ColumnBounds]:
+    """Return the bounds of those of the columns for which Parquet's order is the format's.
+
+    Floats are left out (Parquet's statistics pass over NaN), so are INT96 timestamps and nested
+    columns.
+
+    Args:
+        metadata: A file's footer.
+        columns: Top-level columns with the Arrow types that the bounds shall have.
+    """
+    if not metadata.num_row_groups:
+        return {}
+    first = metadata.row_group(0)
+    index_of = {first.column(i).path_in_schema: i for i in range(first.num_columns)}
+    return {
+        field.name: _bounds(metadata, index_of[field.name], field.type)
+        for field in columns
+        if field.name in index_of and _is_ordered(field.type, first.column(index_of[field.name]))
+    }
+
+
+def _is_ordered(data_type: pa.DataType, chunk: pq.ColumnChunkMetaData) -> bool:
+    if pa.types.is_nested(data_type) or pa.types.is_floating(data_type):
+        return False
+    return bool(chunk.physical_type != "INT96")
+
+
+def _bounds(metadata: pq.FileMetaData, index: int, data_type: pa.DataType) -> ColumnBounds:
+    minima: list[object] = []
+    maxima: list[object] = []
+    null_counts: list[int] = []
+    row_counts: list[int] = []
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        statistics = group.column(index).statistics
+        has_bounds = statistics is not None and statistics.has_min_max
+        minima.append(statistics.min_raw if has_bounds else None)
+        maxima.append(statistics.max_raw if has_bounds else None)
+        counted = statistics is not None and statistics.has_null_count
+        null_counts.append(statistics.null_count if counted else -1)
+        row_counts.append(group.num_rows)
+    return ColumnBounds(
+        minima=_from_raw(minima, data_type),
+        maxima=_from_raw(maxima, data_type),
+        null_counts=np.array(null_counts, dtype=np.int64),
+        row_counts=np.array(row_counts, dtype=np.int64),
+    )
+
+
+def _from_raw(values: list[object], data_type: pa.DataType) -> pa.Array:
+    """Turn physical values (int, bool, bytes) into the column's type."""
+    if pa.types.is_decimal(data_type):
+        return _decimals(values, data_type)
+    if pa.types.is_string(data_type):
+        # A bound that some other writer cut in the middle of a character is still a bound.
+        return pa.array(values, pa.binary()).view(pa.string())
+    if pa.types.is_temporal(data_type):
+        width = pa.int64() if pa.types.is_timestamp(data_type) else pa.int32()
+        return pa.array(values, width).cast(data_type)
+    return pa.array(values, data_type)
+
+
+def _decimals(values: list[object], data_type: pa.DataType) -> pa.Array:
+    unscaled = [
+        int.from_bytes(value, "big", signed=True) if isinstance(value, bytes) else value
+        for value in values
+    ]
+    data = b"".join(
+        value.to_bytes(16, "little", signed=True) if isinstance(value, int) else bytes(16)
+        for value in unscaled
+    )
+    validity = pa.array([value is not None for value in values]).buffers()[1]
+    return pa.Array.from_buffers(data_type, len(values), [validity, pa.py_buffer(data)])

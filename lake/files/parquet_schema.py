@@ -1,0 +1,125 @@
+"""The Arrow schema that makes Arrow's Parquet writer produce the format's columns.
+
+| column | field id | nullable |
+|---|---|---|
+| `_KEY_<k>`, of each trimmed key column | 1073741823 + id of k | no |
+| `_SEQUENCE_NUMBER` int64 | 2147483646 | no |
+| `_VALUE_KIND` int8 | 2147483645 | no |
+| table columns, in schema order | the schema's | as declared |
+
+Nested: fields of a ROW have their own ids; a list element or map value has
+536870911 + 1024 · id + depth, a map key 536870911 - 1024 · id - depth, where id is that of the
+enclosing field and depth counts from 1.
+
+Source: table-format 12.1, 12.2.
+"""
+
+from collections.abc import Collection
+
+import pyarrow as pa
+
+from lake.format.arrow_types import to_arrow_type
+from lake.format.data_types import DataField, DataType, TypeRoot
+from lake.format.schema import TableSchema
+from lake.format.system_columns import (
+    KEY_FIELD_ID_START,
+    KEY_PREFIX,
+    SEQUENCE_NUMBER,
+    SEQUENCE_NUMBER_FIELD_ID,
+    VALUE_KIND,
+    VALUE_KIND_FIELD_ID,
+)
+
+_NESTED_ID_START = 536_870_911
+_NESTED_ID_STEP = 1_024
+
+
+def data_file_schema(schema: TableSchema, *, without: Collection[str] = ()) -> pa.Schema:
+    """Return the Arrow schema of a data file, field ids in the fields' metadata.
+
+    Args:
+        schema: Of the table; `data-file.thin-mode` leaves the `_KEY_` columns out.
+        without: Table columns that the file does not carry.
+    """
+    fields: list[pa.Field] = []
+    if not schema.table_options.thin_mode:
+        fields += [_key_field(field) for field in schema.key_fields]
+    fields.append(_with_id(SEQUENCE_NUMBER, pa.int64(), False, SEQUENCE_NUMBER_FIELD_ID))
+    fields.append(_with_id(VALUE_KIND, pa.int8(), False, VALUE_KIND_FIELD_ID))
+    fields += [
+        _field(field.name, field.type, field.id, enclosing_id=field.id, depth=0)
+        for field in schema.fields
+        if field.name not in without
+    ]
+    return pa.schema(fields)
+
+
+def _key_field(field: DataField) -> pa.Field:
+    return _field(
+        KEY_PREFIX + field.name,
+        field.type.with_nullable(False),
+        KEY_FIELD_ID_START + field.id,
+        enclosing_id=field.id,
+        depth=0,
+    )
+
+
+def _field(
+    name: str, data_type: DataType, field_id: int, *, enclosing_id: int, depth: int
+) -> pa.Field:
+    arrow_type = _arrow_type(data_type, enclosing_id, depth)
+    return _with_id(name, arrow_type, data_type.nullable, field_id)
+
+
+def _arrow_type(data_type: DataType, enclosing_id: int, depth: int) -> pa.DataType:
+    depth += 1
+    offset = _NESTED_ID_STEP * enclosing_id + depth
+    match data_type.root:
+        case TypeRoot.ARRAY:
+            assert data_type.element is not None
+            return pa.list_(
+                _field(
+                    "element",
+                    data_type.element,
+                    _NESTED_ID_START + offset,
+                    enclosing_id=enclosing_id,
+                    depth=depth,
+                )
+            )
+        case TypeRoot.MAP:
+            assert data_type.key is not None
+            assert data_type.value is not None
+            return _map_type(data_type.key, data_type.value, enclosing_id, depth)
+        case TypeRoot.MULTISET:
+            assert data_type.element is not None
+            count = DataType(root=TypeRoot.INT, nullable=False)
+            return _map_type(data_type.element, count, enclosing_id, depth)
+        case TypeRoot.ROW:
+            return pa.struct(
+                [
+                    _field(inner.name, inner.type, inner.id, enclosing_id=inner.id, depth=0)
+                    for inner in data_type.fields
+                ]
+            )
+        case _:
+            return to_arrow_type(data_type)
+
+
+def _map_type(key: DataType, value: DataType, enclosing_id: int, depth: int) -> pa.DataType:
+    offset = _NESTED_ID_STEP * enclosing_id + depth
+    key_field = _field(
+        "key",
+        key.with_nullable(False),
+        _NESTED_ID_START - offset,
+        enclosing_id=enclosing_id,
+        depth=depth,
+    )
+    value_field = _field(
+        "value", value, _NESTED_ID_START + offset, enclosing_id=enclosing_id, depth=depth
+    )
+    return pa.map_(key_field, value_field)
+
+
+def _with_id(name: str, arrow_type: pa.DataType, nullable: bool, field_id: int) -> pa.Field:
+    metadata = {"PARQUET:field_id": str(field_id)}
+    return pa.field(name, arrow_type, nullable=nullable, metadata=metadata)

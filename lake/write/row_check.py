@@ -1,0 +1,170 @@
+"""Are these rows the table's? Names, types, nulls; then defaults.
+
+The order is the format's: a null for a NOT NULL column is refused even where a default would
+replace it (merge-semantics 1.3).
+"""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.errors import Problem, SchemaMismatch
+from lake.format.data_types import DataField
+from lake.format.schema import TableSchema
+
+
+def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
+    """Return the rows under the table's Arrow schema.
+
+    Args:
+        batch: Columns by name, in any order; a missing one becomes null. Types that hold the same
+            kind of value (narrower integers, large strings, dictionaries, coarser timestamps) are
+            converted as long as no value changes.
+        schema: Of the table.
+
+    Returns:
+        All columns of the table in its order; columns that fit are not copied.
+
+    Raises:
+        SchemaMismatch: An unknown or repeated column, a type or value that does not fit, a null
+            for a NOT NULL column. `problems` names columns and rows (counted from 0).
+    """
+    table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
+    problems = _unknown_columns(table, schema)
+    columns: list[pa.ChunkedArray] = []
+    for field in schema.fields:
+        arrow_type = schema.arrow_schema.field(field.name).type
+        column, problem = _conform_column(table, field, arrow_type)
+        columns.append(column)
+        problems += [problem] if problem is not None else []
+    if problems:
+        message = f"the rows do not fit schema {schema.id} of the table"
+        raise SchemaMismatch(message, problems=problems)
+    return pa.Table.from_arrays(columns, schema=schema.arrow_schema)
+
+
+def _unknown_columns(table: pa.Table, schema: TableSchema) -> list[Problem]:
+    known = set(schema.field_names)
+    hint = f"columns: {', '.join(schema.field_names)}"
+    names = table.column_names
+    unknown = [
+        Problem(field=name, value=None, message="the table has no such column", hint=hint)
+        for name in names
+        if name not in known
+    ]
+    repeated = [
+        Problem(field=name, value=None, message="the column is given more than once")
+        for name in sorted({name for name in names if names.count(name) > 1})
+    ]
+    return unknown + repeated
+
+
+def _conform_column(
+    table: pa.Table, field: DataField, arrow_type: pa.DataType
+) -> tuple[pa.ChunkedArray, Problem | None]:
+    if table.column_names.count(field.name) != 1:
+        column = pa.chunked_array([pa.nulls(table.num_rows, arrow_type)])
+    else:
+        column, problem = _convert(table.column(field.name), field, arrow_type)
+        if problem is not None:
+            return column, problem
+    if column.null_count and not field.type.nullable:
+        row = pc.index(column.is_null(), True).as_py()
+        return column, Problem(
+            field=field.name,
+            value="null",
+            message=f"row {row}: the column is NOT NULL ({column.null_count} of {len(column)} rows)",
+        )
+    if column.null_count and field.default_value is not None:
+        column = pc.fill_null(column, pa.scalar(field.default_value).cast(arrow_type))
+    return column, None
+
+
+def _convert(
+    column: pa.ChunkedArray, field: DataField, target: pa.DataType
+) -> tuple[pa.ChunkedArray, Problem | None]:
+    if column.type.equals(target):
+        return column, None
+    if not _is_same_kind(column.type, target):
+        problem = Problem(
+            field=field.name,
+            value=str(column.type),
+            message=f"the Arrow type does not fit {field.type}, expected {target}",
+        )
+        return column, problem
+    try:
+        return column.cast(target), None
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        row = _first_refused_row(column, target)
+        problem = Problem(
+            field=field.name,
+            value=None if row is None else str(column[row].as_py()),
+            message=f"row {row}: the value does not fit {field.type}: {error}",
+        )
+        return column, problem
+
+
+def _is_same_kind(source: pa.DataType, target: pa.DataType) -> bool:
+    """Return whether a safe cast keeps the meaning; Arrow would also turn text into numbers."""
+    types = pa.types
+    if types.is_dictionary(source):
+        return _is_same_kind(source.value_type, target)
+    if types.is_null(source):
+        return True
+    if types.is_timestamp(target):
+        return types.is_timestamp(source) and (source.tz is None) == (target.tz is None)
+    if types.is_struct(target):
+        return types.is_struct(source) and {field.name for field in source} <= {
+            field.name for field in target
+        }
+    kinds = (
+        types.is_integer,
+        types.is_floating,
+        types.is_decimal,
+        _is_text,
+        _is_binary,
+        types.is_time,
+        types.is_date,
+        _is_list,
+        types.is_map,
+    )
+    return any(kind(source) and kind(target) for kind in kinds)
+
+
+def _is_text(data_type: pa.DataType) -> bool:
+    types = pa.types
+    kinds = (types.is_string, types.is_large_string, types.is_string_view)
+    return any(kind(data_type) for kind in kinds)
+
+
+def _is_binary(data_type: pa.DataType) -> bool:
+    types = pa.types
+    kinds = (types.is_binary, types.is_large_binary, types.is_binary_view)
+    return any(kind(data_type) for kind in kinds) or types.is_fixed_size_binary(data_type)
+
+
+def _is_list(data_type: pa.DataType) -> bool:
+    types = pa.types
+    kinds = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    return any(kind(data_type) for kind in kinds)
+
+
+def _first_refused_row(column: pa.ChunkedArray, target: pa.DataType) -> int | None:
+    """Return the first row whose value cannot be cast, by bisection; None if only all cannot."""
+    low, high = 0, len(column)
+    if _casts(column, target):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _casts(column.slice(low, middle - low), target):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _casts(column: pa.ChunkedArray, target: pa.DataType) -> bool:
+    try:
+        column.cast(target)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return False
+    return True
