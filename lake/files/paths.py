@@ -37,12 +37,15 @@ class TablePaths:
 
     Attributes:
         root: Absolute path of the table's directory, without a trailing slash.
+        data_directory: Between the root and the partitions (`data-file.path-directory`), or "".
     """
 
     root: str
+    data_directory: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", self.root.rstrip("/"))
+        object.__setattr__(self, "data_directory", self.data_directory.strip("/"))
 
     @property
     def schema_dir(self) -> str:
@@ -92,8 +95,8 @@ class TablePaths:
             partition_dir: As `lake.format.partition_path` makes it; "" when unpartitioned.
             bucket: 0-based number of the bucket; -2 is the postponed one.
         """
-        parent = f"{self.root}/{partition_dir}" if partition_dir else self.root
-        return f"{parent}/bucket-{'postpone' if bucket == -2 else bucket}"
+        name = f"bucket-{'postpone' if bucket == -2 else bucket}"
+        return "/".join(filter(None, (self.root, self.data_directory, partition_dir, name)))
 
     def data_file(self, partition_dir: str, bucket: int, name: str) -> str:
         """Return the path of a data file (see `bucket_dir`)."""

@@ -1,0 +1,1 @@
+"""Files become a snapshot: conflict rules, exclusive publishing, exactly-once streams."""

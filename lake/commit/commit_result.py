@@ -1,0 +1,32 @@
+"""What became of a commit."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """How a commit ended."""
+
+    COMMITTED = "committed"
+    REPLAYED = "replayed"  # the same identity or the same offsets were in the table already
+    EMPTY = "empty"  # nothing to commit, and an empty snapshot was not asked for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitResult:
+    """The acknowledgement of a commit.
+
+    Attributes:
+        snapshot_id: The snapshot that holds the commit; for a replay by offsets the newest one at
+            that time; 0 when there is none.
+        attempts: How often a snapshot was planned, 1 without a race.
+        wait_ms: Time spent waiting between attempts, milliseconds.
+        outcome: How it ended.
+        time_ms: `timeMillis` of the snapshot; 0 when there is none.
+    """
+
+    snapshot_id: int
+    attempts: int
+    wait_ms: int
+    outcome: Outcome
+    time_ms: int = 0

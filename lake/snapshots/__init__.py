@@ -1,0 +1,1 @@
+"""What is live: schemas, the snapshot chain, manifests, and the files they leave standing."""

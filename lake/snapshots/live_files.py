@@ -1,0 +1,159 @@
+"""The data files that a snapshot consists of.
+
+Live = entries added minus entries deleted, over all manifests of the base and the delta list. The
+set of manifest names is the whole state, so a set that was seen before (the base of snapshot N + 1
+is usually base + delta of N) is a known state, and only the delta is applied to it. Names are
+random and files immutable, so this holds across rollbacks and overwritten snapshots too.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lake.format.manifest import FileIdentity, FileKind, ManifestEntry
+from lake.format.manifest_list import ManifestFileMeta
+from lake.format.snapshot import Snapshot
+from lake.snapshots.manifest_store import ManifestStore
+
+# Successive states share their entries; what each costs is one dictionary.
+STATES_MAX = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    manifests: frozenset[str]
+    entries: Mapping[FileIdentity, ManifestEntry]
+
+
+class LiveFiles:
+    """Finds the live files of snapshots and remembers recent states; safe between threads."""
+
+    def __init__(self, store: ManifestStore, *, states_max: int = STATES_MAX) -> None:
+        self._store = store
+        self._states_max = states_max
+        self._states: OrderedDict[frozenset[str], _State] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def entries(
+        self,
+        snapshot: Snapshot,
+        *,
+        partitions: Collection[bytes] | None = None,
+        buckets: Collection[int] | None = None,
+    ) -> list[ManifestEntry]:
+        """Return the ADD entries of the live files, in no particular order.
+
+        Args:
+            snapshot: Any snapshot whose manifests still exist.
+            partitions: Serialised partition rows to keep; None keeps all.
+            buckets: Buckets to keep; None keeps all. While the state is unknown, manifests
+                without any of these buckets are not read.
+
+        Raises:
+            ManifestGone: The snapshot expired while it was read.
+            CorruptData: A manifest cannot be read.
+        """
+        if partitions is None and buckets is None:
+            return list(self.by_identity(snapshot).values())
+        base = self._store.read_list(snapshot.base_manifest_list)
+        delta = self._store.read_list(snapshot.delta_manifest_list)
+        known = self._known(_names(base)) or self._known(_names((*base, *delta)))
+        if known is not None or buckets is None:
+            found: Iterable[ManifestEntry] = self.by_identity(snapshot).values()
+        else:
+            wanted = [manifest for manifest in (*base, *delta) if _may_hold(manifest, buckets)]
+            found = self._combine({}, wanted).values()
+        return [
+            entry
+            for entry in found
+            if (partitions is None or entry.partition in partitions)
+            and (buckets is None or entry.bucket in buckets)
+        ]
+
+    def by_identity(self, snapshot: Snapshot) -> Mapping[FileIdentity, ManifestEntry]:
+        """Return the ADD entries of the live files by identity; not to be changed.
+
+        Raises:
+            ManifestGone: The snapshot expired while it was read.
+            CorruptData: A manifest cannot be read.
+        """
+        base = self._store.read_list(snapshot.base_manifest_list)
+        delta = self._store.read_list(snapshot.delta_manifest_list)
+        names = _names((*base, *delta))
+        known = self._known(names)
+        if known is not None:
+            return known.entries
+        before = self._known(_names(base))
+        if before is not None:
+            entries = self._combine(before.entries, delta)
+        else:
+            entries = self._combine({}, (*base, *delta))
+        self._remember(_State(names, entries))
+        return entries
+
+    def recognise(
+        self, manifests: Sequence[ManifestFileMeta], *, same_as: Sequence[ManifestFileMeta]
+    ) -> None:
+        """Tell that two lists of manifests leave the same files standing.
+
+        Whoever has merged manifests knows this, and saves the reading of what they became.
+        """
+        known = self._known(_names(same_as))
+        if known is not None:
+            self._remember(_State(_names(manifests), known.entries))
+
+    def _combine(
+        self,
+        start: Mapping[FileIdentity, ManifestEntry],
+        manifests: Sequence[ManifestFileMeta],
+    ) -> dict[FileIdentity, ManifestEntry]:
+        # Deletes are taken out last: a list may name them before what they delete.
+        entries = dict(start)
+        deleted: list[FileIdentity] = []
+        for manifest in manifests:
+            for entry in self._store.read_manifest(manifest.file_name):
+                if entry.kind is FileKind.ADD:
+                    entries[entry.identity] = entry
+                else:
+                    deleted.append(entry.identity)
+        for identity in deleted:
+            entries.pop(identity, None)
+        return entries
+
+    def _known(self, names: frozenset[str]) -> _State | None:
+        with self._lock:
+            state = self._states.get(names)
+            if state is not None:
+                self._states.move_to_end(names)
+            return state
+
+    def _remember(self, state: _State) -> None:
+        with self._lock:
+            self._states[state.manifests] = state
+            self._states.move_to_end(state.manifests)
+            while len(self._states) > self._states_max:
+                self._states.popitem(last=False)
+
+
+def live_entries(
+    snapshot: Snapshot,
+    store: ManifestStore,
+    *,
+    partitions: Collection[bytes] | None = None,
+    buckets: Collection[int] | None = None,
+) -> list[ManifestEntry]:
+    """Return the live files of one snapshot without remembering (see `LiveFiles.entries`)."""
+    return LiveFiles(store).entries(snapshot, partitions=partitions, buckets=buckets)
+
+
+def _names(manifests: Sequence[ManifestFileMeta]) -> frozenset[str]:
+    return frozenset(manifest.file_name for manifest in manifests)
+
+
+def _may_hold(manifest: ManifestFileMeta, buckets: Collection[int]) -> bool:
+    """Return whether the bounds of a manifest leave room for one of the buckets."""
+    low, high = manifest.min_bucket, manifest.max_bucket
+    if low is None or high is None:
+        return True
+    return any(low <= bucket <= high for bucket in buckets)

@@ -1,0 +1,139 @@
+"""Manifests and manifest lists: written once, named uniquely, so remembered by name."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
+
+from lake.errors import InvalidRequest
+from lake.files.file_io import FileIO
+from lake.files.paths import TablePaths
+from lake.format.data_types import DataField
+from lake.format.manifest import ManifestEntry, decode_manifest, encode_manifest
+from lake.format.manifest_list import (
+    ManifestFileMeta,
+    decode_manifest_list,
+    describe_manifest,
+    encode_manifest_list,
+)
+
+T = TypeVar("T")
+
+CACHE_BYTES = 256 << 20
+# Python objects made of one encoded (compressed) byte, measured on manifests of wide tables.
+_DECODED_BYTES_PER_BYTE = 8
+
+
+class ManifestGone(InvalidRequest):
+    """A manifest is not there any more: the snapshot that names it has expired."""
+
+
+class ManifestStore:
+    """Reads and writes manifests; safe to share between threads.
+
+    Decoded files are kept, least recently used first to go, within `cache_bytes` (an estimate).
+    """
+
+    def __init__(
+        self, file_io: FileIO, paths: TablePaths, *, cache_bytes: int = CACHE_BYTES
+    ) -> None:
+        self._file_io = file_io
+        self._paths = paths
+        self._cache = _BytesBoundCache(cache_bytes)
+
+    def read_manifest(self, name: str) -> tuple[ManifestEntry, ...]:
+        """Return the entries of a manifest, in file order.
+
+        Raises:
+            ManifestGone: The file is not there any more.
+            CorruptData: It cannot be read.
+            UnsupportedFeature: It names files that this version does not handle.
+        """
+        return self._read(name, lambda data: tuple(decode_manifest(data)))
+
+    def read_list(self, name: str) -> tuple[ManifestFileMeta, ...]:
+        """Return the manifests of a list, in file order.
+
+        Raises:
+            ManifestGone: The file is not there any more.
+            CorruptData: It cannot be read.
+        """
+        return self._read(name, lambda data: tuple(decode_manifest_list(data)))
+
+    def write_manifest(
+        self,
+        name: str,
+        entries: Sequence[ManifestEntry],
+        *,
+        partition_fields: Sequence[DataField],
+        compression: str,
+    ) -> ManifestFileMeta:
+        """Write one manifest, durable on return, and return its line for a list."""
+        data = encode_manifest(entries, compression)
+        self._file_io.write_new(self._paths.manifest(name), data)
+        self._cache.put(name, tuple(entries), len(data) * _DECODED_BYTES_PER_BYTE)
+        return describe_manifest(name, len(data), entries, partition_fields)
+
+    def write_list(
+        self, name: str, manifests: Sequence[ManifestFileMeta], *, compression: str
+    ) -> int:
+        """Write one manifest list, durable on return, and return its bytes."""
+        data = encode_manifest_list(manifests, compression)
+        self._file_io.write_new(self._paths.manifest(name), data)
+        self._cache.put(name, tuple(manifests), len(data) * _DECODED_BYTES_PER_BYTE)
+        return len(data)
+
+    def delete(self, name: str) -> bool:
+        """Delete a manifest or list that no snapshot names; return whether it was there."""
+        self._cache.remove(name)
+        return self._file_io.delete(self._paths.manifest(name))
+
+    def _read(self, name: str, decode: Callable[[bytes], T]) -> T:
+        known = self._cache.get(name)
+        if known is not None:
+            return cast("T", known)
+        try:
+            data = self._file_io.read_bytes(self._paths.manifest(name))
+        except FileNotFoundError as error:
+            message = (
+                f"manifest {self._paths.manifest(name)} is gone: the snapshot that names it has "
+                "expired\nhint: read a newer snapshot"
+            )
+            raise ManifestGone(message) from error
+        decoded = decode(data)
+        self._cache.put(name, decoded, len(data) * _DECODED_BYTES_PER_BYTE)
+        return decoded
+
+
+class _BytesBoundCache:
+    """Values by name within a number of bytes; the least recently used go first."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self._bytes_max = bytes_max
+        self._bytes = 0
+        self._values: OrderedDict[str, tuple[Any, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, name: str) -> Any | None:
+        with self._lock:
+            found = self._values.get(name)
+            if found is None:
+                return None
+            self._values.move_to_end(name)
+            return found[0]
+
+    def put(self, name: str, value: Any, size: int) -> None:
+        with self._lock:
+            self._remove(name)
+            self._values[name] = (value, size)
+            self._bytes += size
+            while self._bytes > self._bytes_max and len(self._values) > 1:
+                self._remove(next(iter(self._values)))
+
+    def remove(self, name: str) -> None:
+        with self._lock:
+            self._remove(name)
+
+    def _remove(self, name: str) -> None:
+        _, size = self._values.pop(name, (None, 0))
+        self._bytes -= size

@@ -1,0 +1,79 @@
+"""The schemas of a table."""
+
+import threading
+
+from lake.errors import InvalidRequest
+from lake.files.file_io import FileIO
+from lake.files.paths import SCHEMA_PREFIX, TablePaths, numbered
+from lake.format.schema import TableSchema, parse_schema, serialize_schema
+
+
+class SchemaStore:
+    """Reads and creates schema files; safe to share between threads.
+
+    The newest schema is asked of storage every time; files that were read once are remembered.
+    """
+
+    def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
+        self._file_io = file_io
+        self._paths = paths
+        self._schemas: dict[int, TableSchema] = {}
+        self._lock = threading.Lock()
+
+    def latest_id(self) -> int | None:
+        """Return the highest schema id, None when the directory is no table. One listing."""
+        return max(self._ids(), default=None)
+
+    def latest(self) -> TableSchema | None:
+        """Return the newest schema, None when the directory is no table.
+
+        Raises:
+            CorruptData: The file cannot be read.
+        """
+        newest = self.latest_id()
+        return None if newest is None else self.get(newest)
+
+    def get(self, schema_id: int) -> TableSchema:
+        """Return one schema.
+
+        Raises:
+            InvalidRequest: No such schema; the message names those there are.
+            CorruptData: The file cannot be read.
+        """
+        with self._lock:
+            known = self._schemas.get(schema_id)
+        if known is not None:
+            return known
+        try:
+            data = self._file_io.read_bytes(self._paths.schema(schema_id))
+        except FileNotFoundError as error:
+            message = (
+                f"table {self._paths.root} has no schema {schema_id}, "
+                f"found {sorted(self._ids()) or 'none'}"
+            )
+            raise InvalidRequest(message) from error
+        schema = parse_schema(data)
+        with self._lock:
+            self._schemas[schema_id] = schema
+        return schema
+
+    def create(self, schema: TableSchema) -> bool:
+        """Create schema `schema.id` exclusively.
+
+        Returns:
+            True: it is the table's newest schema now. False: somebody else has made one of that
+            id; read it and plan the change again.
+        """
+        data = serialize_schema(schema)
+        path = self._paths.schema(schema.id)
+        if self._file_io.create_exclusive(path, data):
+            return True
+        # A store that repeats requests by itself may refuse what it has just done for us.
+        return self._file_io.read_bytes(path) == data
+
+    def _ids(self) -> list[int]:
+        found = (
+            numbered(status.name, SCHEMA_PREFIX)
+            for status in self._file_io.list(self._paths.schema_dir)
+        )
+        return [number for number in found if number is not None]

@@ -1,0 +1,127 @@
+"""The chain of snapshots of a table.
+
+`snapshot-1, snapshot-2, …` without a gap; expiry removes from the low end, in order. The state of
+the table is the snapshot of the highest id. `LATEST` and `EARLIEST` are hints: they may be absent,
+torn or old, and only save listings.
+
+Why a hint can be trusted as a place to start: it is written after its snapshot was published, and
+removal goes from the low end. So while the hinted snapshot exists, every later one up to the
+newest exists as well, and walking up finds the newest.
+"""
+
+from lake.errors import InvalidRequest, StorageUnavailable
+from lake.files.file_io import FileIO
+from lake.files.paths import SNAPSHOT_PREFIX, TablePaths, numbered
+from lake.format.snapshot import Snapshot, parse_snapshot
+
+# Above this a listing is cheaper than looking for one file after the other.
+_PROBES_MAX = 16
+
+
+class SnapshotStore:
+    """Reads snapshot files and hints; never remembers, because a rollback reuses ids."""
+
+    def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
+        self._file_io = file_io
+        self._paths = paths
+
+    def latest(self) -> Snapshot | None:
+        """Return the newest snapshot, None when the table has none.
+
+        Costs two small reads and two looks when the hint is fresh.
+
+        Raises:
+            CorruptData: The file cannot be read.
+            StorageUnavailable: Snapshots vanish faster than they can be read.
+        """
+        newest = self.latest_id()
+        # Between the look and the read a rollback or a whole retention may pass.
+        for _ in range(_PROBES_MAX):
+            if newest is None:
+                return None
+            snapshot = self.find(newest)
+            if snapshot is not None:
+                return snapshot
+            newest = max(self.list_ids(), default=None)
+        message = f"table {self._paths.root}: the newest snapshot vanishes whenever it is read"
+        raise StorageUnavailable(message)
+
+    def latest_id(self) -> int | None:
+        """Return the id of the newest snapshot, None when the table has none."""
+        hint = self.read_hint(self._paths.latest_hint)
+        if hint is None or not self.exists(hint):
+            return max(self.list_ids(), default=None)
+        for newest in range(hint, hint + _PROBES_MAX):
+            if not self.exists(newest + 1):
+                return newest
+        return max(self.list_ids(), default=None)
+
+    def earliest_id(self) -> int | None:
+        """Return the id of the oldest snapshot that is kept, None when the table has none."""
+        hint = self.read_hint(self._paths.earliest_hint)
+        if hint is not None and self.exists(hint):
+            return hint
+        return min(self.list_ids(), default=None)
+
+    def get(self, snapshot_id: int) -> Snapshot:
+        """Return one snapshot.
+
+        Raises:
+            InvalidRequest: It has expired or was never made; the message names those kept.
+            CorruptData: The file cannot be read.
+        """
+        snapshot = self.find(snapshot_id)
+        if snapshot is None:
+            ids = self.list_ids()
+            kept = f"snapshots {min(ids)} to {max(ids)} are kept" if ids else "there are none"
+            message = f"table {self._paths.root} has no snapshot {snapshot_id}, {kept}"
+            raise InvalidRequest(message)
+        return snapshot
+
+    def find(self, snapshot_id: int) -> Snapshot | None:
+        """Return one snapshot, None when its file is not there.
+
+        Raises:
+            CorruptData: The file cannot be read.
+        """
+        try:
+            data = self._file_io.read_bytes(self._paths.snapshot(snapshot_id))
+        except FileNotFoundError:
+            return None
+        return parse_snapshot(data)
+
+    def exists(self, snapshot_id: int) -> bool:
+        """Return whether the file of a snapshot is there."""
+        return self._file_io.exists(self._paths.snapshot(snapshot_id))
+
+    def list_ids(self) -> list[int]:
+        """Return all ids in ascending order. One listing, so not for every commit."""
+        found = (
+            numbered(status.name, SNAPSHOT_PREFIX)
+            for status in self._file_io.list(self._paths.snapshot_dir)
+        )
+        return sorted(number for number in found if number is not None)
+
+    def write_latest_hint(self, snapshot_id: int) -> None:
+        """Write `LATEST`; only after the snapshot exists, or other readers fail.
+
+        Raises:
+            StorageUnavailable: The hint is as it was; no commit depends on it.
+        """
+        self._file_io.overwrite(self._paths.latest_hint, str(snapshot_id).encode())
+
+    def write_earliest_hint(self, snapshot_id: int) -> None:
+        """Write `EARLIEST`.
+
+        Raises:
+            StorageUnavailable: The hint is as it was; nothing depends on it.
+        """
+        self._file_io.overwrite(self._paths.earliest_hint, str(snapshot_id).encode())
+
+    def read_hint(self, path: str) -> int | None:
+        """Return the number in a hint file, None when it is absent or torn."""
+        try:
+            text = self._file_io.read_bytes(path)
+        except FileNotFoundError:
+            return None
+        return int(text) if text.isdigit() else None
