@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from lake.errors import Problem, UnsupportedFeature
+from lake.errors import Problem, SchemaMismatch, UnsupportedFeature
 from lake.format.data_types import LENGTH_MAX, TIMESTAMP_ROOTS, DataField, DataType, TypeRoot
 
 _FIXED = {
@@ -93,6 +93,27 @@ def arrow_field(field: DataField) -> pa.Field:
 def arrow_schema(fields: Sequence[DataField]) -> pa.Schema:
     """Return the Arrow schema of some columns, in order, nullability as declared."""
     return pa.schema([arrow_field(field) for field in fields])
+
+
+def to_arrow_form(
+    array: pa.Array | pa.ChunkedArray, data_type: DataType
+) -> pa.Array | pa.ChunkedArray:
+    """Return the column in the Arrow form of its type; nested columns as they are.
+
+    Raises:
+        SchemaMismatch: It has another type, whose values do not all fit.
+    """
+    expected = to_arrow_type(data_type)
+    if array.type == expected or data_type.is_nested:
+        return array
+    try:
+        return array.cast(expected)
+    except pa.ArrowException as error:
+        problem = Problem(
+            field=str(data_type), value=str(array.type), message=f"expected Arrow `{expected}`"
+        )
+        text = f"a column of Arrow type `{array.type}` does not fit `{data_type}`"
+        raise SchemaMismatch(text, problems=[problem]) from error
 
 
 def from_arrow_type(arrow_type: pa.DataType, nullable: bool = True) -> DataType:

@@ -1,23 +1,181 @@
-"""Bucket function."""
+"""The bucket function: which bucket a row belongs to.
+
+Murmur3 (32 bit, seed 42) over the words of the binary row of the bucket key, header included;
+the bucket is the absolute value of the truncated remainder. Readers look for a row in its bucket
+only, so a wrong bucket is a lost row.
+
+Source: table-format 11. Murmur3: Appleby 2011, https://github.com/aappleby/smhasher.
+"""
 
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from lake.errors import Problem, UnsupportedFeature
 from lake.format.data_types import DataField, DataType
+from lake.format.row_words import (
+    WORD_BYTES,
+    Int64Array,
+    RowWords,
+    UInt32Array,
+    UInt64Array,
+    VariablePart,
+    row_blocks,
+)
 from lake.format.schema import TableSchema
+from lake.options import BucketFunction
+
+Int32Array = npt.NDArray[np.int32]
+
+_SEED = 42
+_MASK = 0xFFFFFFFF
+# Temporaries of this many 4-byte words stay in a core's second-level cache.
+_BLOCK_ROWS = 16_384
+# Below this many rows the loop in Python over one row's words is the cheaper one.
+_VECTOR_ROWS_MIN = 16
+
+
+def assign_buckets(table: pa.Table | pa.RecordBatch, schema: TableSchema) -> Int32Array:
+    """Return the bucket of every row.
+
+    Args:
+        table: Holds the bucket key columns of the schema, in any chunks.
+        schema: Of a table with a fixed bucket count and the default bucket function.
+
+    Returns:
+        n int32 in [0, bucket count), in row order.
+
+    Raises:
+        UnsupportedFeature: The bucket count is not fixed, or the function is another one.
+        SchemaMismatch: A bucket key column has the wrong type.
+    """
+    options = schema.table_options
+    if options.bucket < 1 or options.bucket_function_type is not BucketFunction.DEFAULT:
+        problem = Problem(
+            field="bucket",
+            value=str(options.bucket),
+            message="rows are routed by the default function over a fixed bucket count only",
+            hint="set `bucket` to a number from 1",
+        )
+        text = f"rows of schema {schema.id} cannot be routed to buckets"
+        raise UnsupportedFeature(text, problems=[problem])
+    if options.bucket == 1:
+        return np.zeros(table.num_rows, dtype=np.int32)
+    fields = [schema.field(name) for name in schema.bucket_keys]
+    hashes = bucket_hashes([table.column(field.name) for field in fields], fields)
+    return buckets_of(hashes, options.bucket)
+
+
+def buckets_of(hashes: Int32Array, bucket_count: int) -> Int32Array:
+    """Return the bucket of each hash."""
+    # The magnitude of the least int32 needs a wider type.
+    return (np.abs(hashes.astype(np.int64)) % bucket_count).astype(np.int32)
 
 
 def bucket_hashes(
     arrays: Sequence[pa.Array | pa.ChunkedArray], types: Sequence[DataType | DataField]
-) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-    """Return the hash of every row."""
-    raise NotImplementedError
+) -> Int32Array:
+    """Return the hash of every row that the key columns make, in row order.
+
+    Args:
+        arrays: One per key column, in hash order, of one length; nulls are allowed.
+        types: One per key column; the precision of decimals and timestamps matters.
+
+    Returns:
+        n int32. No loop over rows: each word position is mixed for all rows at once.
+
+    Raises:
+        SchemaMismatch: A column has the wrong type.
+        UnsupportedFeature: A column is nested.
+    """
+    blocks = [_hash_rows(words) for words in row_blocks(arrays, types, block_rows=_BLOCK_ROWS)]
+    return np.concatenate(blocks) if blocks else np.zeros(0, dtype=np.int32)
 
 
-def assign_buckets(
-    table: pa.Table | pa.RecordBatch, schema: TableSchema
-) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-    """Return the bucket of every row."""
-    raise NotImplementedError
+def _hash_rows(rows: RowWords) -> Int32Array:
+    # Headers without nulls are the same in every row, so they are mixed once, as a number.
+    state: UInt32Array | int = _SEED
+    for slot in rows.fixed:
+        state = _mix(_mix(state, slot.low), slot.high)
+    hashes = np.full(rows.row_count, state, np.uint32) if isinstance(state, int) else state
+    for part in rows.variable:
+        _mix_variable(hashes, part)
+    hashes ^= np.asarray(rows.word_counts() * WORD_BYTES, dtype=np.uint32)
+    return _finish(hashes).view(np.int32)
+
+
+def _mix(state: UInt32Array | int, word: UInt32Array | None) -> UInt32Array | int:
+    """Return the state after one more word; a fresh array unless state and word are constant."""
+    if word is None:
+        if isinstance(state, int):
+            return _mix_number(state, 0)
+        mixed = state
+    else:
+        mixed = word * np.uint32(0xCC9E2D51)
+        _rotate_left(mixed, 15)
+        mixed *= np.uint32(0x1B873593)
+        mixed ^= np.uint32(state) if isinstance(state, int) else state
+    _rotate_left(mixed, 13)
+    mixed *= np.uint32(5)
+    mixed += np.uint32(0xE6546B64)
+    return mixed
+
+
+def _rotate_left(values: UInt32Array, bits: int) -> None:
+    carried = values >> np.uint32(32 - bits)
+    values <<= np.uint32(bits)
+    values |= carried
+
+
+def _finish(hashes: UInt32Array) -> UInt32Array:
+    hashes ^= hashes >> np.uint32(16)
+    hashes *= np.uint32(0x85EBCA6B)
+    hashes ^= hashes >> np.uint32(13)
+    hashes *= np.uint32(0xC2B2AE35)
+    hashes ^= hashes >> np.uint32(16)
+    return hashes
+
+
+def _mix_variable(hashes: UInt32Array, part: VariablePart) -> None:
+    counts = part.word_counts
+    if isinstance(counts, int):
+        for position in range(counts):
+            _mix_rows(hashes, slice(None), part.words(position, slice(None)))
+        return
+    # Longest first: the rows that have a word at a position are then the first few.
+    rows = np.flatnonzero(counts)
+    rows = rows[np.argsort(-counts[rows], kind="stable")]
+    ascending = counts[rows][::-1]
+    for position in range(int(ascending[-1]) if len(rows) else 0):
+        live = len(rows) - int(np.searchsorted(ascending, position, side="right"))
+        if live < _VECTOR_ROWS_MIN:
+            _mix_tails(hashes, part, rows[:live], position)
+            return
+        _mix_rows(hashes, rows[:live], part.words(position, rows[:live]))
+
+
+def _mix_rows(hashes: UInt32Array, rows: Int64Array | slice, words: UInt64Array) -> None:
+    halves = np.ascontiguousarray(words).view(np.uint32)
+    hashes[rows] = _mix(_mix(hashes[rows], halves[0::2]), halves[1::2])
+
+
+def _mix_tails(hashes: UInt32Array, part: VariablePart, rows: Int64Array, position: int) -> None:
+    """Mix the rest of a few long rows, each read at once and mixed word by word."""
+    assert not isinstance(part.word_counts, int), "rows of one length are mixed together"
+    for row in rows:
+        positions = np.arange(position, part.word_counts[row])
+        words = part.words(positions, np.full(len(positions), row))
+        state = int(hashes[row])
+        for word in words.view(np.uint32).tolist():
+            state = _mix_number(state, word)
+        hashes[row] = state
+
+
+def _mix_number(state: int, word: int) -> int:
+    word = word * 0xCC9E2D51 & _MASK
+    word = (word << 15 | word >> 17) & _MASK
+    state ^= word * 0x1B873593 & _MASK
+    state = (state << 13 | state >> 19) & _MASK
+    return (state * 5 + 0xE6546B64) & _MASK

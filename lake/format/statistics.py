@@ -1,17 +1,40 @@
 """Column statistics of a data file: bounds and null counts.
 
 The bounds are two binary rows over the covered columns; a column without bounds is null in both.
-Statistics are only ever a reason to skip a file, so a bound may be wide and never narrow.
+Statistics are only ever a reason to skip a file, so a bound may be wide and never narrow. Order
+is that of the readers: text by UTF-8 bytes, bytes unsigned, floats as Java orders them (-0.0
+below 0.0, NaN above everything).
 
 Source: table-format 9.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from lake.format.data_types import DataField
+from lake.format.arrow_types import to_arrow_form, to_arrow_type
+from lake.format.binary_row import EMPTY_ROW, encode_rows
+from lake.format.data_types import (
+    BYTES_ROOTS,
+    TEXT_ROOTS,
+    TIMESTAMP_ROOTS,
+    DataField,
+    DataType,
+    TypeRoot,
+)
+
+_CODE_POINT_MAX = 0x10FFFF
+_SURROGATE_FIRST = 0xD800
+_SURROGATE_LAST = 0xDFFF
+_MICROS_PRECISION_MAX = 6
+
+# Least and greatest, as scalars of Arrow or Python; None for no bound.
+Bounds = tuple[Any, Any]
+_NO_BOUNDS: Bounds = (None, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +52,7 @@ class SimpleStats:
     null_counts: tuple[int | None, ...]
 
 
-EMPTY_STATS = SimpleStats(min_values=bytes(12), max_values=bytes(12), null_counts=())
+EMPTY_STATS = SimpleStats(min_values=EMPTY_ROW, max_values=EMPTY_ROW, null_counts=())
 
 
 def collect_statistics(
@@ -38,13 +61,90 @@ def collect_statistics(
     """Return the statistics of the columns that `fields` name, in their order.
 
     Args:
-        table: Any number of rows; columns in the Arrow form of their type.
+        table: Any number of rows; columns in the Arrow form of their type, or one that casts to it.
         fields: The columns to cover.
         truncate: Longest text (characters) and binary (bytes) bound; the upper bound is rounded
-            up to stay one. None keeps bounds whole.
+            up to stay one, and where it cannot be the column has no bounds. None keeps bounds
+            whole.
 
     Returns:
         Statistics of arity `len(fields)`. Nested types and timestamps of precision 7 and more
         have null bounds, as other writers of the format leave them.
+
+    Raises:
+        SchemaMismatch: A column has the wrong type.
     """
-    raise NotImplementedError
+    if not fields:
+        return EMPTY_STATS
+    arrays: list[pa.Array] = []
+    null_counts: list[int] = []
+    for field in fields:
+        column = to_arrow_form(table.column(field.name), field.type)
+        null_counts.append(column.null_count)
+        bounds = _NO_BOUNDS
+        if null_counts[-1] < len(column) and _has_bounds(field.type):
+            bounds = _truncated(_find_bounds(column, field.type), field.type, truncate)
+        arrays.append(pa.array(bounds, type=to_arrow_type(field.type)))
+    min_values, max_values = encode_rows(arrays, fields)
+    return SimpleStats(min_values=min_values, max_values=max_values, null_counts=tuple(null_counts))
+
+
+def _has_bounds(data_type: DataType) -> bool:
+    if data_type.root in TIMESTAMP_ROOTS:
+        assert data_type.precision is not None, data_type
+        return data_type.precision <= _MICROS_PRECISION_MAX
+    return not data_type.is_nested
+
+
+def _find_bounds(column: pa.ChunkedArray, data_type: DataType) -> Bounds:
+    """Return the least and the greatest value that is not null; there is at least one."""
+    if data_type.root in (TypeRoot.FLOAT, TypeRoot.DOUBLE):
+        return _float_bounds(column)
+    bounds = pc.min_max(column)
+    return bounds["min"], bounds["max"]
+
+
+def _float_bounds(column: pa.ChunkedArray) -> Bounds:
+    values = column.drop_null().to_numpy()
+    bits = values.view(f"i{values.dtype.itemsize}")
+    # Sign and magnitude become two's complement, which integers compare by; NaN of either sign
+    # and any payload is the greatest.
+    keys = np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+    keys = np.where(np.isnan(values), np.iinfo(bits.dtype).max, keys)
+    return float(values[keys.argmin()]), float(values[keys.argmax()])
+
+
+def _truncated(bounds: Bounds, data_type: DataType, truncate: int | None) -> Bounds:
+    """Return bounds of at most `truncate` characters or bytes, for text and binary types."""
+    if truncate is None or data_type.root not in TEXT_ROOTS | BYTES_ROOTS:
+        return bounds
+    least, greatest = (bound.as_py() for bound in bounds)
+    round_up = round_up_text if data_type.root in TEXT_ROOTS else round_up_bytes
+    upper = round_up(greatest, truncate)
+    return _NO_BOUNDS if upper is None else (least[:truncate], upper)
+
+
+def round_up_text(text: str, length: int) -> str | None:
+    """Return a text of at most `length` characters that is not below `text`, or None.
+
+    The last character that has a successor is raised and what follows it dropped.
+    """
+    if len(text) <= length:
+        return text
+    for index in range(length - 1, -1, -1):
+        successor = ord(text[index]) + 1
+        if _SURROGATE_FIRST <= successor <= _SURROGATE_LAST:
+            successor = _SURROGATE_LAST + 1  # surrogates have no UTF-8 form
+        if successor <= _CODE_POINT_MAX:
+            return text[:index] + chr(successor)
+    return None
+
+
+def round_up_bytes(data: bytes, length: int) -> bytes | None:
+    """Return at most `length` bytes that are not below `data`, or None."""
+    if len(data) <= length:
+        return data
+    for index in range(length - 1, -1, -1):
+        if data[index] < 0xFF:
+            return data[:index] + bytes([data[index] + 1])
+    return None
