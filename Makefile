@@ -68,7 +68,7 @@ find_python = for python in $(PYTHON) python3 python3.14 python3.13 python3.12 p
 
 # Java is looked for first: better one line now than after the download.
 $(INSTALL): pyproject.toml constraints.txt
-	@python=$$($(find_python)); \
+	@set -e; python=$$($(find_python)); \
 	$$python -m pipelines.java >/dev/null; \
 	echo "setting up $(VENV) (a few minutes the first time)"; \
 	[ -x $(BIN)/python ] || $$python -m venv $(VENV); \
@@ -81,7 +81,7 @@ jars: $(INSTALL)
 # pypaimon pins an old pyarrow, so it lives in an environment of its own.
 peer: $(PEER)/.installed
 $(PEER)/.installed: tests/interop/pypaimon.txt
-	@python=$$($(find_python)); \
+	@set -e; python=$$($(find_python)); \
 	echo "setting up $(PEER) (another implementation of the format, for the tests)"; \
 	[ -x $(PEER)/bin/python ] || $$python -m venv $(PEER); \
 	$(PEER)/bin/python -m pip install --quiet --disable-pip-version-check -r $<; \

@@ -43,7 +43,7 @@ def java_executable() -> Path:
     home = os.environ.get("JAVA_HOME")
     found = Path(home) / "bin" / "java" if home else Path(shutil.which("java") or "")
     if not found.is_file():
-        what, value = ("JAVA_HOME", str(home)) if home else ("java", "none on PATH")
+        what, value = ("JAVA_HOME", str(home)) if home else ("PATH", "no java")
         raise JarError(what=what, found=value, expected=expected, hint=_HINT)
     version = _major_version(found)
     if version is None or version < JAVA_VERSION_MIN:

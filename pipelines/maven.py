@@ -225,8 +225,10 @@ def _ivy_jar() -> Path:
 
 
 def _ivy_complaint(output: str) -> str:
-    lines = (line.strip() for line in output.splitlines())
-    telling = [
-        line for line in lines if re.search(r"xception|rror|denied|not found|\b40\d\b", line)
-    ]
-    return "; ".join(dict.fromkeys(telling))[:1500] or output[-1500:].strip() or "nothing"
+    """Return the line of Ivy's output that says most: why a server failed, else what it lacks."""
+    lines = [line.strip(" :\t") for line in output.splitlines() if line.strip(" :\t")]
+    for pattern in (r"\(.*Exception.*\)|denied|\b40\d\b", r"xception|rror", r"not found"):
+        telling = next((line for line in lines if re.search(pattern, line)), None)
+        if telling:
+            return telling[:500]
+    return lines[-1][:500] if lines else "nothing"

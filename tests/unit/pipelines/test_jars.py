@@ -225,9 +225,22 @@ def test_old_java_is_refused_in_one_line_with_a_hint(
 def test_absent_java_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    with pytest.raises(JarError, match="java: found none on PATH"):
+    with pytest.raises(JarError, match="PATH: found no java"):
         java.java_executable()
 
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     with pytest.raises(JarError, match="JAVA_HOME: found /nowhere"):
         java.java_executable()
+
+
+@pytest.mark.parametrize(
+    ("output", "complaint"),
+    [
+        (":: module not found: a#b;1\n\tServer access error (java.net.X: refused)", "refused"),
+        ("\t:: a#b;1: not found\n", "a#b;1: not found"),
+        ("something else\n", "something else"),
+        ("", "nothing"),
+    ],
+)
+def test_complaint_is_the_line_that_says_most(output: str, complaint: str) -> None:
+    assert complaint in maven._ivy_complaint(output)
