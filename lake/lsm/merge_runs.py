@@ -1,10 +1,25 @@
-"""A streaming merge of sorted runs whose memory depends on runs and batches, not on their size."""
+"""A streaming merge of sorted runs whose memory depends on runs and batches, not on their size.
+
+Each round:
+
+1. Every run that has more is read on until about `batch_rows` of its rows are at hand.
+2. The *bound* is the smallest of the last keys at hand of runs that have more: up to it, no run can
+   still bring a row.
+3. The rows up to the bound are folded and given out; the others stay, as slices.
+
+The run that set the bound is used up by the round, so every round makes progress. When one run is
+left, its keys occur nowhere else and its batches are handed on as they are.
+"""
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
 
-from lake.merge.fold import FoldCounters, Machine
+from lake.errors import CorruptData
+from lake.merge.fold import FoldCounters, Machine, fold
+from lake.merge.key_order import key_codes
+from lake.merge.order_words import Uints
 from lake.merge.spec import MergeSpec
 
 
@@ -20,9 +35,9 @@ def merge_runs(
 
     Args:
         runs: Oldest first. Each yields key-value batches of one schema, ascending by key, a key
-            at most once per run. Consumed lazily, one batch ahead.
+            at most once per run. Consumed lazily.
         spec: How the table's records merge.
-        batch_rows: Batches of a run are gathered to about this many rows before a round.
+        batch_rows: About how many rows of each run are held at a time; at least 1.
         machine: Which execution folds.
         counters: Added to when given.
 
@@ -30,6 +45,97 @@ def merge_runs(
         Tables of at least one row, retracts kept; together what `fold` gives for all runs at once.
 
     Raises:
-        CorruptData: A run is out of order or repeats a key.
+        CorruptData: A run is out of order or repeats a key, seen while it overlaps another.
     """
-    raise NotImplementedError
+    assert batch_rows > 0, batch_rows
+    counted = FoldCounters() if counters is None else counters
+    live = [_Run(batches, batch_rows) for batches in runs]
+    bound: pa.Table | None = None
+    while True:
+        for run in live:
+            run.fill()
+        live = [run for run in live if run.rows.num_rows]
+        if len(live) <= 1:
+            break
+        taken, codes, bound = _take_round(live, spec, bound)
+        yield fold(taken, spec, machine=machine, counters=counted, codes=codes)
+    for run in live:
+        for table in run.rest():
+            counted.rows_in += table.num_rows
+            counted.rows_out += table.num_rows
+            yield table
+
+
+class _Run:
+    """One sorted run: the rows at hand and the batches to come."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch], batch_rows: int) -> None:
+        self._batches = batches
+        self._batch_rows = batch_rows
+        self.has_more = True
+        self.rows = pa.table({})
+
+    def fill(self) -> None:
+        """Read on until enough rows are at hand or the run ends."""
+        parts = [self.rows] if self.rows.num_rows else []
+        count = self.rows.num_rows
+        while self.has_more and count < self._batch_rows:
+            batch = next(self._batches, None)
+            if batch is None:
+                self.has_more = False
+            elif batch.num_rows:
+                parts.append(pa.Table.from_batches([batch]))
+                count += batch.num_rows
+        if parts:
+            self.rows = pa.concat_tables(parts)
+
+    def take(self, count: int) -> pa.Table:
+        """Return the first rows at hand, which are no longer at hand."""
+        taken, self.rows = self.rows.slice(0, count), self.rows.slice(count)
+        return taken
+
+    def rest(self) -> Iterator[pa.Table]:
+        """Yield what is at hand, then every batch to come."""
+        if self.rows.num_rows:
+            yield self.take(self.rows.num_rows)
+        while self.has_more:
+            self.fill()
+            if self.rows.num_rows:
+                yield self.take(self.rows.num_rows)
+
+
+def _take_round(
+    runs: Sequence[_Run], spec: MergeSpec, previous_bound: pa.Table | None
+) -> tuple[pa.Table, Uints, pa.Table]:
+    """Return all rows up to this round's bound, their codes, and the bound as a table of one row.
+
+    Args:
+        runs: Several, oldest first, each with rows at hand.
+        spec: How the table's records merge.
+        previous_bound: The last round's, to check that no run falls behind it.
+    """
+    keys = [run.rows.select(spec.key_columns) for run in runs]
+    every = keys if previous_bound is None else [previous_bound, *keys]
+    codes = key_codes(pa.concat_tables(every).columns)
+    begins = np.cumsum([len(part) for part in every])[:-1]
+    parts = np.split(codes, begins)
+    after = None if previous_bound is None else parts.pop(0)[0]
+    for part in parts:
+        _check_ascending(part, after)
+    lasts = [part[-1] for part in parts]
+    ends = [last for last, run in zip(lasts, runs, strict=True) if run.has_more]
+    bound = min(ends, default=max(lasts))
+    counts = [int(np.searchsorted(part, bound, side="right")) for part in parts]
+    setter = lasts.index(bound)
+    bound_key = keys[setter].slice(len(keys[setter]) - 1)
+    taken = [run.take(count) for run, count in zip(runs, counts, strict=True)]
+    taken_codes = [part[:count] for part, count in zip(parts, counts, strict=True)]
+    return pa.concat_tables(taken), np.concatenate(taken_codes), bound_key
+
+
+def _check_ascending(codes: Uints, after: np.uint64 | None) -> None:
+    ascending = bool((codes[1:] > codes[:-1]).all())
+    if ascending and (after is None or codes[0] > after):
+        return
+    text = "a sorted run is out of order or repeats a key"
+    raise CorruptData(text)

@@ -1,10 +1,13 @@
 """Which files overlap: sections of keys, and in each the fewest sorted runs."""
 
-from collections.abc import Sequence
+import heapq
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from lake.format.binary_row import decode_rows
 from lake.format.data_file import DataFileMeta
 from lake.format.data_types import DataField
+from lake.merge.key_order import key_codes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,15 +26,22 @@ class Section:
     """Runs whose keys overlap with each other and with no other section of the bucket.
 
     Attributes:
-        runs: At least one; ordered by their smallest `min_sequence_number`, oldest first.
+        runs: At least one, oldest first: by their smallest `min_sequence_number`.
     """
 
     runs: tuple[SortedRun, ...]
 
 
-def plan_sections(
-    files: Sequence[DataFileMeta], key_fields: Sequence[DataField]
-) -> tuple[Section, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class _Interval:
+    """One file's keys, as codes that compare with those of the other files; sorts by them."""
+
+    low: int
+    high: int
+    index: int
+
+
+def plan_sections(files: Sequence[DataFileMeta], key_fields: Sequence[DataField]) -> list[Section]:
     """Return the sections of one bucket's files, in key order.
 
     Args:
@@ -44,4 +54,56 @@ def plan_sections(
     Source:
         merge-semantics 7.5.
     """
-    raise NotImplementedError
+    return [
+        _section([[files[interval.index] for interval in run] for run in _pack_into_runs(section)])
+        for section in _cut_into_sections(_intervals(files, key_fields))
+    ]
+
+
+def _intervals(files: Sequence[DataFileMeta], key_fields: Sequence[DataField]) -> list[_Interval]:
+    if not files:
+        return []
+    keys = [file.min_key for file in files] + [file.max_key for file in files]
+    codes = key_codes(decode_rows(keys, key_fields).columns).tolist()
+    lows, highs = codes[: len(files)], codes[len(files) :]
+    return sorted(
+        _Interval(low=low, high=high, index=index)
+        for index, (low, high) in enumerate(zip(lows, highs, strict=True))
+    )
+
+
+def _cut_into_sections(intervals: Sequence[_Interval]) -> Iterator[list[_Interval]]:
+    """Yield stretches of intervals; each begins beyond every key of the one before."""
+    section: list[_Interval] = []
+    bound = -1
+    for interval in intervals:
+        if section and interval.low > bound:
+            yield section
+            section = []
+        section.append(interval)
+        bound = max(bound, interval.high)
+    if section:
+        yield section
+
+
+def _pack_into_runs(section: Sequence[_Interval]) -> list[list[_Interval]]:
+    """Return the fewest runs: each interval goes behind the run that ends first, if it can."""
+    runs: list[list[_Interval]] = []
+    ends: list[tuple[int, int]] = []  # (last key of the run, its index in `runs`)
+    for interval in section:
+        if ends and interval.low > ends[0][0]:
+            _, index = heapq.heappop(ends)
+            runs[index].append(interval)
+        else:
+            index = len(runs)
+            runs.append([interval])
+        heapq.heappush(ends, (interval.high, index))
+    return runs
+
+
+def _section(runs: Sequence[Sequence[DataFileMeta]]) -> Section:
+    def age(run: Sequence[DataFileMeta]) -> tuple[int, str]:
+        # The name makes the order one and the same whatever order the files came in.
+        return min((file.min_sequence_number, file.file_name) for file in run)
+
+    return Section(runs=tuple(SortedRun(files=tuple(run)) for run in sorted(runs, key=age)))

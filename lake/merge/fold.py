@@ -3,9 +3,17 @@
 from dataclasses import dataclass
 from enum import Enum, auto
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from lake.merge.spec import MergeSpec
+from lake.format.system_columns import VALUE_KIND
+from lake.merge.column_machine import select_by_columns
+from lake.merge.key_order import key_codes
+from lake.merge.order_words import one_array
+from lake.merge.row_machine import select_by_rows
+from lake.merge.segments import find_segments
+from lake.merge.spec import MergeSpec, columns_needed
 
 
 class Machine(Enum):
@@ -38,28 +46,60 @@ def fold(
     *,
     machine: Machine = Machine.COLUMN,
     counters: FoldCounters | None = None,
+    codes: npt.NDArray[np.uint64] | None = None,
 ) -> pa.Table:
     """Return one row per key, sorted by key.
 
     Args:
-        table: Key-value table: `_SEQUENCE_NUMBER` int64, `_VALUE_KIND` int8, then table columns,
+        table: Key-value table: `_SEQUENCE_NUMBER` int64, `_VALUE_KIND` int8, and table columns,
             those of `columns_needed` at least. Rows in any order; runs laid one after another,
             each sorted by key, oldest first, are the cheapest. Of two records with equal key,
             sequence fields and sequence number the one further down is the newer.
         spec: How the table's records merge.
         machine: Row is exact and slow; column gives the same answer.
         counters: Added to when given.
+        codes: The rows' `key_codes`, for a caller who has them already.
 
     Returns:
-        The same columns. Every row is a copy: its kind and sequence number are the merge's result,
-        and retracts are kept. A key with one record keeps that record untouched.
+        The same columns. Kind and sequence number of a row are the merge's result; retracts are
+        kept. A key with one record keeps that record untouched.
 
     Raises:
         SchemaMismatch: Null for a NOT NULL column, or a retract that the table does not allow.
     """
-    raise NotImplementedError
+    counted = FoldCounters() if counters is None else counters
+    counted.rows_in += table.num_rows
+    folded = table if table.num_rows == 0 else _fold_rows(table, spec, machine, counted, codes)
+    counted.rows_out += folded.num_rows
+    return folded
 
 
 def drop_retracts(table: pa.Table) -> pa.Table:
     """Return the key-value table without its rows of kind -U and -D, in the same order."""
-    raise NotImplementedError
+    kinds = one_array(table.column(VALUE_KIND)).to_numpy()
+    # The lowest bit tells: +I is 0, -U 1, +U 2, -D 3.
+    is_add = (kinds & 1) == 0
+    return table if is_add.all() else table.filter(pa.array(is_add))
+
+
+def _fold_rows(
+    table: pa.Table,
+    spec: MergeSpec,
+    machine: Machine,
+    counters: FoldCounters,
+    codes: npt.NDArray[np.uint64] | None,
+) -> pa.Table:
+    names = table.column_names
+    assert set(names).issuperset(columns_needed(spec, names)), (
+        "a column that merging needs is missing"
+    )
+    if machine is Machine.ROW:
+        return select_by_rows(table, spec).copy_from(table)
+    if codes is None:
+        codes = key_codes([table.column(name) for name in spec.key_columns])
+    if bool((codes[1:] > codes[:-1]).all()):
+        return table
+    merged = select_by_columns(table, spec, find_segments(table, spec, codes))
+    counters.row_machine_segments += merged.row_machine_segments
+    counters.row_machine_rows += merged.row_machine_rows
+    return merged.selection.copy_from(table)

@@ -1,10 +1,17 @@
-"""One number per row that orders rows as their key columns do."""
+"""One number per row that orders rows as their key columns do.
+
+Keys of a few columns become one unsigned 64-bit code: their words (`order_words`) side by side.
+Where 64 bits do not hold them, codes are ranks: rows are sorted by their first word, and only rows
+that tie there and differ further on are sorted again.
+"""
 
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from lake.merge.order_words import Uints, concatenated, order_words
 
 
 def key_codes(
@@ -15,7 +22,8 @@ def key_codes(
     Codes of one call compare with each other only: to compare several tables, concatenate them.
 
     Args:
-        columns: Equally long, most significant first, of any atomic type. Null is smallest.
+        columns: At least one, equally long, most significant first, of any atomic type. Null is
+            smallest.
         descending: Turns the order of values round; null stays smallest.
 
     Returns:
@@ -24,4 +32,45 @@ def key_codes(
     Raises:
         UnsupportedFeature: A column's type is nested.
     """
-    raise NotImplementedError
+    assert columns, "rows without key columns have no order"
+    words = [word for column in columns for word in order_words(column, descending=descending)]
+    packed = [word.values for word in concatenated(words)]
+    match packed:
+        case []:
+            return np.zeros(len(columns[0]), dtype=np.uint64)
+        case [codes]:
+            return codes
+        case _:
+            return _ranks(packed)
+
+
+def _ranks(words: Sequence[Uints]) -> Uints:
+    order = np.argsort(words[0], kind="stable")
+    starts = _changes(words[0][order])
+    for word in words[1:]:
+        _refine(order, starts, word)
+    codes = np.empty(len(order), dtype=np.uint64)
+    codes[order] = np.cumsum(starts, dtype=np.uint64)
+    return codes
+
+
+def _changes(values: Uints) -> npt.NDArray[np.bool_]:
+    """Return true for the first of each stretch of equal values."""
+    starts = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=starts[1:])
+    return starts
+
+
+def _refine(order: npt.NDArray[np.int64], starts: npt.NDArray[np.bool_], word: Uints) -> None:
+    """Sort each stretch of ties by a further word, in place, and mark the stretches it makes."""
+    changes = _changes(word[order])
+    if not (changes & ~starts).any():
+        return
+    stretch = np.cumsum(starts) - 1
+    mixed = np.zeros(int(stretch[-1]) + 1, dtype=np.bool_)
+    mixed[stretch[changes & ~starts]] = True
+    places = np.flatnonzero(mixed[stretch])
+    rows = order[places]
+    sorted_within = np.lexsort((word[rows], stretch[places]))
+    order[places] = rows[sorted_within]
+    starts[places] |= _changes(word[order[places]])

@@ -6,27 +6,37 @@ A `MergeSpec` is all that the machines know of a table: no option is read after 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lake.errors import Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
 from lake.merge.declared_options import (
-    effective_functions,
-    parse_sequence_groups,
+    LAST_NON_NULL_VALUE,
+    SequenceGroup,
+    declared_function,
+    declared_groups,
+    ignores_retract,
     removing_columns,
 )
-from lake.merge.supported import check_supported_merge
 from lake.options import MergeEngine
+
+__all__ = ["ColumnFunction", "MergeSpec", "SequenceGroup", "columns_needed", "merge_spec"]
+
+SUPPORTED_ENGINES = (MergeEngine.DEDUPLICATE, MergeEngine.PARTIAL_UPDATE)
+SUPPORTED_FUNCTIONS = (LAST_NON_NULL_VALUE,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SequenceGroup:
-    """Columns that change together, and the columns that say which change is the newer.
+class ColumnFunction:
+    """The aggregate function of one column.
 
     Attributes:
-        ordering: Compared in this order, ascending, null smallest. At least one.
-        protected: Taken from the newest record of the group. In declared order.
+        column: Its name; neither a primary-key column nor an ordering column.
+        name: The function, spelt as in the option.
+        ignore_retract: Retracts leave the column alone.
     """
 
-    ordering: tuple[str, ...]
-    protected: tuple[str, ...]
+    column: str
+    name: str
+    ignore_retract: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,14 +46,14 @@ class MergeSpec:
     Attributes:
         engine: Deduplicate or partial-update; others are refused by `merge_spec`.
         key_columns: The trimmed primary key, in comparison order.
-        not_null_columns: Columns, keys included, that no merged row may leave null.
+        not_null_columns: Columns, keys included, that may not be null.
         sequence_fields: Order records of one key before their sequence number does.
         sequence_descending: The largest value of a sequence field merges first.
-        groups: Sequence groups; only partial-update has any.
+        groups: Sequence groups; only partial-update has any. No column is in two.
         ignore_delete: Records of kind -D and -U are skipped.
         remove_record_on_delete: A -D removes the row (partial-update without groups).
         removing_columns: Ordering columns whose group's -D removes the row.
-        functions: (column, aggregate function) for every column that has one.
+        functions: One for every column that has one; only partial-update has any.
     """
 
     engine: MergeEngine
@@ -55,19 +65,82 @@ class MergeSpec:
     ignore_delete: bool = False
     remove_record_on_delete: bool = False
     removing_columns: frozenset[str] = frozenset()
-    functions: tuple[tuple[str, str], ...] = ()
+    functions: tuple[ColumnFunction, ...] = ()
 
 
 def merge_spec(schema: TableSchema) -> MergeSpec:
     """Return how the table's records merge.
 
     Args:
-        schema: A schema that `validate_schema` accepts; its rules are not checked again.
+        schema: One that `validate_schema` accepts, or was written by another engine of the format;
+            its rules are not checked again.
 
     Raises:
         UnsupportedFeature: Its engine or an aggregate function is not in this version.
     """
-    raise NotImplementedError
+    problems = unsupported_merging(schema)
+    if problems:
+        text = "the table merges in a way that this version does not support"
+        raise UnsupportedFeature(text, problems=problems)
+    options = schema.table_options
+    partial = options.merge_engine is MergeEngine.PARTIAL_UPDATE
+    return MergeSpec(
+        engine=options.merge_engine,
+        key_columns=tuple(schema.trimmed_primary_keys),
+        not_null_columns=frozenset(f.name for f in schema.fields if not f.type.nullable),
+        sequence_fields=options.sequence_field,
+        sequence_descending=options.sequence_field_descending,
+        groups=tuple(declared_groups(schema.options).values()) if partial else (),
+        ignore_delete=options.ignore_delete,
+        remove_record_on_delete=partial and options.partial_update_remove_record_on_delete,
+        removing_columns=frozenset(removing_columns(schema.options) if partial else ()),
+        functions=effective_functions(schema) if partial else (),
+    )
+
+
+def effective_functions(schema: TableSchema) -> tuple[ColumnFunction, ...]:
+    """Return the aggregate functions that take effect under partial-update, in column order.
+
+    Primary-key and ordering columns have none, whatever the options say (merge-semantics 5).
+    """
+    ordering = {o for group in declared_groups(schema.options).values() for o in group.ordering}
+    exempt = ordering | set(schema.primary_keys)
+    return tuple(
+        ColumnFunction(
+            column=field.name,
+            name=name,
+            ignore_retract=ignores_retract(schema.options, field.name),
+        )
+        for field in schema.fields
+        if field.name not in exempt
+        and (name := declared_function(schema.options, field.name)) is not None
+    )
+
+
+def unsupported_merging(schema: TableSchema) -> list[Problem]:
+    """Return one problem for everything about merging that this version does not execute."""
+    engine = schema.table_options.merge_engine
+    if engine not in SUPPORTED_ENGINES:
+        return [
+            Problem(
+                field="merge-engine",
+                value=str(engine),
+                message="this merge engine is not in this version",
+                hint=f"supported: {', '.join(SUPPORTED_ENGINES)}",
+            )
+        ]
+    if engine is not MergeEngine.PARTIAL_UPDATE:
+        return []
+    return [
+        Problem(
+            field=f"fields.{function.column}.aggregate-function",
+            value=function.name,
+            message="this aggregate function is not in this version",
+            hint=f"supported: {', '.join(SUPPORTED_FUNCTIONS)}",
+        )
+        for function in effective_functions(schema)
+        if function.name not in SUPPORTED_FUNCTIONS
+    ]
 
 
 def columns_needed(spec: MergeSpec, projection: Sequence[str]) -> tuple[str, ...]:
@@ -78,11 +151,17 @@ def columns_needed(spec: MergeSpec, projection: Sequence[str]) -> tuple[str, ...
         projection: Names of table columns, in any order, without repeats.
 
     Returns:
-        The projection in its order, then what merging needs besides: key columns, sequence
-        fields, ordering columns of the groups concerned and of groups that can remove a row.
+        The projection in its order, then what merging needs besides: key columns, sequence fields,
+        ordering columns of the groups concerned and of groups that can remove a row.
 
     Source:
         merge-semantics 1.7, widened: the reference leaves out the ordering columns of groups that
-        can remove a row, and so shows removed rows under some projections.
+        can remove a row, and so shows removed rows under some projections (2.3, consequence 5).
     """
-    raise NotImplementedError
+    wanted = set(projection)
+    needed = [*projection, *spec.key_columns, *spec.sequence_fields]
+    for group in spec.groups:
+        concerned = wanted.intersection(group.ordering + group.protected)
+        if concerned or spec.removing_columns.intersection(group.ordering):
+            needed.extend(group.ordering)
+    return tuple(dict.fromkeys(needed))

@@ -1,0 +1,86 @@
+"""What the `fields.*` options of a table say, read without judging it.
+
+| option | meaning |
+|---|---|
+| `fields.<o1>[,<o2>...].sequence-group = <p1>[,<p2>...]` | ordering columns protect columns |
+| `fields.<column>.aggregate-function` | how values of the column combine |
+| `fields.<column>.ignore-retract` | retracts leave the column alone |
+| `fields.default-aggregate-function` | for columns that name none |
+
+Names in these options are not trimmed: a blank is part of a name. Source: merge-semantics 3.2, 5, 9.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+FIELDS = "fields"
+SEQUENCE_GROUP = "sequence-group"
+DEFAULT_FUNCTION = "fields.default-aggregate-function"
+REMOVE_ON_GROUP = "partial-update.remove-record-on-sequence-group"
+LAST_NON_NULL_VALUE = "last_non_null_value"
+
+_GROUP_PREFIX = "fields."
+_GROUP_SUFFIX = ".sequence-group"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequenceGroup:
+    """Columns that change together, and the columns that say which change is the newer.
+
+    Attributes:
+        ordering: Compared in this order, ascending, null smallest. At least one.
+        protected: Taken from the newest record of the group. In declared order.
+    """
+
+    ordering: tuple[str, ...]
+    protected: tuple[str, ...]
+
+
+def split_names(text: str) -> tuple[str, ...]:
+    """Return the names between commas as Java splits them: empty ones at the end are dropped."""
+    names = text.split(",")
+    while len(names) > 1 and not names[-1]:
+        names.pop()
+    return tuple(names)
+
+
+def is_group_key(key: str) -> bool:
+    """Return whether the option means to declare a sequence group, well formed or not."""
+    return key.startswith(FIELDS) and key.endswith(SEQUENCE_GROUP)
+
+
+def is_well_formed_group_key(key: str) -> bool:
+    """Return whether the option has a sequence group's exact prefix and suffix."""
+    return (
+        key.startswith(_GROUP_PREFIX)
+        and key.endswith(_GROUP_SUFFIX)
+        and len(key) > len(_GROUP_PREFIX) + len(_GROUP_SUFFIX)
+    )
+
+
+def declared_groups(options: Mapping[str, str]) -> dict[str, SequenceGroup]:
+    """Return the well-formed sequence groups by option key, in the order of the keys."""
+    return {
+        key: SequenceGroup(
+            ordering=split_names(key[len(_GROUP_PREFIX) : -len(_GROUP_SUFFIX)]),
+            protected=split_names(options[key]),
+        )
+        for key in sorted(options)
+        if is_well_formed_group_key(key)
+    }
+
+
+def declared_function(options: Mapping[str, str], column: str) -> str | None:
+    """Return the aggregate function that the column names, or the table's default, or None."""
+    return options.get(f"fields.{column}.aggregate-function", options.get(DEFAULT_FUNCTION))
+
+
+def ignores_retract(options: Mapping[str, str], column: str) -> bool:
+    """Return whether the column declares that retracts leave it alone."""
+    return options.get(f"fields.{column}.ignore-retract", "false").strip().lower() == "true"
+
+
+def removing_columns(options: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the ordering columns whose group's -D removes the row, as declared."""
+    text = options.get(REMOVE_ON_GROUP)
+    return () if text is None else split_names(text)

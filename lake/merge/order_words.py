@@ -1,0 +1,213 @@
+"""Columns as unsigned words whose order is the order of their values.
+
+A *word* holds one number per row, `0 <= value < 2**bits`. A column becomes one or more words, most
+significant first; comparing the words in turn compares the values as table-format 13.1 says:
+integers and dates as numbers, FLOAT and DOUBLE in Java's total order (-0.0 < 0.0, NaN largest,
+all NaNs equal), text and bytes by unsigned bytes, the shorter first, null before everything.
+
+Two things make words narrow, and narrow words fit together into one 64-bit code: each starts at
+the column's own minimum, and zero bits that all values end with are shifted out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.errors import Problem, UnsupportedFeature
+
+Uints = npt.NDArray[np.uint64]
+
+_SIGN = np.uint64(1 << 63)
+# Text longer than this is ranked through a dictionary: its words would take more memory than it.
+_TEXT_WORDS_MAX = 4
+_DECIMAL64_PRECISION = 18
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """One number per row.
+
+    Attributes:
+        values: Each below `2**bits`; read only.
+        bits: 1 to 64.
+    """
+
+    values: Uints
+    bits: int
+
+
+def order_words(column: pa.Array | pa.ChunkedArray, *, descending: bool = False) -> list[Word]:
+    """Return the words of one column, most significant first; none when all rows are equal.
+
+    Args:
+        column: Of any atomic type.
+        descending: Larger values get smaller words; null stays before everything.
+
+    Raises:
+        UnsupportedFeature: The type is nested.
+    """
+    array = one_array(column)
+    if array.null_count == len(array):
+        return []
+    if array.null_count == 0:
+        return [
+            word
+            for values in _ordered_values(array)
+            if (word := _narrow(values, descending=descending)) is not None
+        ]
+    valid = validity(array)
+    words = [Word(values=valid.astype(np.uint64), bits=1)]
+    rows = np.flatnonzero(valid)
+    for word in order_words(array.drop_null(), descending=descending):
+        values = np.zeros(len(array), dtype=np.uint64)
+        values[rows] = word.values
+        words.append(Word(values=values, bits=word.bits))
+    return words
+
+
+def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return the column in one piece; copies only when it has several chunks."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def validity(array: pa.Array) -> npt.NDArray[np.bool_]:
+    """Return one boolean per row, true where the array has a value."""
+    bitmap = array.buffers()[0]
+    if array.null_count == 0 or bitmap is None:
+        return np.full(len(array), array.null_count == 0, dtype=np.bool_)
+    return _unpack_bits(bitmap, array.offset, len(array))
+
+
+def _unpack_bits(bitmap: pa.Buffer, offset: int, length: int) -> npt.NDArray[np.bool_]:
+    first_byte, first_bit = divmod(offset, 8)
+    packed = np.frombuffer(bitmap, dtype=np.uint8)[first_byte:]
+    bits = np.unpackbits(packed, count=first_bit + length, bitorder="little")
+    return bits[first_bit:].view(np.bool_)
+
+
+def _narrow(values: Uints, *, descending: bool) -> Word | None:
+    low, high = values.min(), values.max()
+    if low == high:
+        return None
+    spread = high - values if descending else values - low
+    shift = _trailing_zeros(spread)
+    if shift:
+        spread >>= np.uint64(shift)
+    return Word(values=spread, bits=(int(high) - int(low)).bit_length() - shift)
+
+
+def _trailing_zeros(values: Uints) -> int:
+    seen = int(np.bitwise_or.reduce(values))
+    return (seen & -seen).bit_length() - 1
+
+
+def _ordered_values(array: pa.Array) -> list[Uints]:
+    """Return 64-bit numbers, most significant first, ordered as the values; the array has no null."""
+    kind = array.type
+    if pa.types.is_boolean(kind):
+        return [_unpack_bits(array.buffers()[1], array.offset, len(array)).astype(np.uint64)]
+    if pa.types.is_signed_integer(kind) or pa.types.is_temporal(kind):
+        return [_from_signed(_fixed_width(array, np.dtype(f"i{kind.bit_width // 8}")))]
+    if pa.types.is_floating(kind):
+        return [_from_floating(_fixed_width(array, np.dtype(f"f{kind.bit_width // 8}")))]
+    if pa.types.is_decimal128(kind):
+        return _from_decimal(array)
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        return _from_bytes(array)
+    problem = Problem(
+        field="type", value=str(kind), message="values of this type cannot be put in order"
+    )
+    text = f"ordering by a column of type `{kind}` is not supported"
+    raise UnsupportedFeature(text, problems=[problem])
+
+
+def _fixed_width(array: pa.Array, dtype: np.dtype[np.generic]) -> npt.NDArray[np.generic]:
+    values = np.frombuffer(array.buffers()[1], dtype=dtype)
+    return values[array.offset : array.offset + len(array)]
+
+
+def _from_signed(values: npt.NDArray[np.generic]) -> Uints:
+    return values.astype(np.int64).view(np.uint64) ^ _SIGN
+
+
+def _from_floating(values: npt.NDArray[np.generic]) -> Uints:
+    # FLOAT widens to DOUBLE without loss and in order. One NaN stands for all, as in Java.
+    wide = values.astype(np.float64)
+    wide[np.isnan(wide)] = np.nan
+    bits = wide.view(np.uint64)
+    return np.where(bits & _SIGN, ~bits, bits | _SIGN)
+
+
+def _from_decimal(array: pa.Array) -> list[Uints]:
+    halves = np.frombuffer(array.buffers()[1], dtype=np.int64).reshape(-1, 2)
+    halves = halves[array.offset : array.offset + len(array)]
+    low, high = halves[:, 0], halves[:, 1]
+    if array.type.precision <= _DECIMAL64_PRECISION:
+        return [_from_signed(low)]
+    return [_from_signed(high), low.copy().view(np.uint64)]
+
+
+def _from_bytes(array: pa.Array) -> list[Uints]:
+    raw_offsets, raw_bytes = array.buffers()[1:3]
+    offsets = np.frombuffer(raw_offsets, dtype=np.int32)
+    wide = offsets[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    lengths = np.diff(wide)
+    count = -(-int(lengths.max()) // 8)
+    if count > _TEXT_WORDS_MAX:
+        return [_dictionary_ranks(array)]
+    # Eight bytes of padding, so that a word can be read at every byte.
+    start, stop = int(wide[0]), int(wide[-1])
+    text = np.zeros(stop - start + 8, dtype=np.uint8)
+    if stop > start:
+        text[: stop - start] = np.frombuffer(raw_bytes, dtype=np.uint8)[start:stop]
+    values = _big_endian_words(text, wide[:-1] - start, lengths, count)
+    if count and not text[: stop - start].all():
+        # A zero byte of the text looks like padding; equal words then differ in length alone.
+        values.append(lengths.astype(np.uint64))
+    return values
+
+
+def _big_endian_words(
+    text: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    count: int,
+) -> list[Uints]:
+    every = np.ndarray(
+        shape=(len(text) - 7,), dtype=np.dtype(">u8"), buffer=text.data, strides=(1,)
+    )
+    # _KEEP[n] keeps the first n of eight bytes.
+    keep = np.array([(1 << 64) - (1 << 64 >> 8 * size) for size in range(9)], dtype=np.uint64)
+    words = []
+    for index in range(count):
+        remaining = np.clip(lengths - 8 * index, 0, 8)
+        at = np.where(remaining > 0, starts + 8 * index, 0)
+        words.append(every[at].astype(np.uint64) & keep[remaining])
+    return words
+
+
+def _dictionary_ranks(array: pa.Array) -> Uints:
+    encoded = array.dictionary_encode()
+    ranks = np.empty(len(encoded.dictionary), dtype=np.uint64)
+    ranks[pc.array_sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(ranks))
+    indices: npt.NDArray[np.int32] = encoded.indices.to_numpy()
+    return ranks[indices]
+
+
+def concatenated(words: Sequence[Word]) -> list[Word]:
+    """Return the fewest words that compare alike: neighbours are packed while 64 bits hold them."""
+    packed: list[Word] = []
+    for word in words:
+        if packed and packed[-1].bits + word.bits <= 64:
+            left = packed[-1]
+            values = (left.values << np.uint64(word.bits)) | word.values
+            packed[-1] = Word(values=values, bits=left.bits + word.bits)
+        else:
+            packed.append(word)
+    return packed

@@ -1,0 +1,74 @@
+"""Records as the row machine sees them: plain Python values, one list per column."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
+from lake.merge.aggregate_function import NO_VALUE
+from lake.merge.spec import MergeSpec
+
+# Compares as the format says; null is the empty tuple and so the smallest.
+OrderValue = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """A key-value table, column by column.
+
+    Attributes:
+        kinds: Row kind of each record.
+        sequence_numbers: Sequence number of each record.
+        has_value: By column name, system columns left out, in table order: which records are not
+            null.
+        order_values: By column name, for columns that order records: values that compare.
+    """
+
+    kinds: Sequence[int]
+    sequence_numbers: Sequence[int]
+    has_value: dict[str, list[bool]]
+    order_values: dict[str, list[OrderValue]]
+
+    def cell(self, column: str, record: int) -> int:
+        """Return the record when its value is not null, else `NO_VALUE`."""
+        return record if self.has_value[column][record] else NO_VALUE
+
+
+def records_of(table: pa.Table, spec: MergeSpec) -> Records:
+    """Return the rows of a key-value table as records, numbered by row."""
+    ordering = {name for group in spec.groups for name in group.ordering}
+    ordering.update(spec.key_columns, spec.sequence_fields)
+    columns = [name for name in table.column_names if name not in (SEQUENCE_NUMBER, VALUE_KIND)]
+    return Records(
+        kinds=table.column(VALUE_KIND).to_pylist(),
+        sequence_numbers=table.column(SEQUENCE_NUMBER).to_pylist(),
+        has_value={name: table.column(name).is_valid().to_pylist() for name in columns},
+        order_values={
+            name: order_values(table.column(name)) for name in columns if name in ordering
+        },
+    )
+
+
+def order_values(column: pa.ChunkedArray) -> list[OrderValue]:
+    """Return one tuple per row that compares as the column's values do (table-format 13.1)."""
+    if pa.types.is_timestamp(column.type):
+        # Python's datetime has no nanoseconds.
+        column = column.cast(pa.int64())
+    return [_order_value(value) for value in column.to_pylist()]
+
+
+def _order_value(value: object) -> OrderValue:
+    match value:
+        case None:
+            return ()
+        case float():
+            # Java's total order: -0.0 < 0.0, NaN largest and equal to itself.
+            if math.isnan(value):
+                return (1, 0.0, 0.0)
+            return (0, value, math.copysign(1.0, value))
+        case str():
+            return (value.encode(),)
+        case _:
+            return (value,)

@@ -1,0 +1,99 @@
+"""The definition of merging, executed one record at a time: exact, obvious, slow.
+
+1. Order the records by key, then sequence fields, then sequence number, then place.
+2. A key with one record keeps it untouched: the engine is not asked (merge-semantics 1.6).
+3. Of any other key the engine sees every record in order and says what row they make.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+import numpy as np
+import pyarrow as pa
+
+from lake.merge.deduplicate import Deduplicate
+from lake.merge.merge_function import MergedRow, MergeFunction
+from lake.merge.partial_update import PartialUpdate
+from lake.merge.records import OrderValue, Records, records_of
+from lake.merge.selection import Pick, Selection
+from lake.merge.spec import MergeSpec
+from lake.options import MergeEngine
+
+
+def select_by_rows(table: pa.Table, spec: MergeSpec) -> Selection:
+    """Return the merged rows of a key-value table in key order.
+
+    Raises:
+        SchemaMismatch: Null for a NOT NULL column, or a retract that the table does not allow.
+    """
+    records = records_of(table, spec)
+    merged = merge_segments(records, spec, _segments(records, spec))
+    rows = [row for row in merged if row is not None]
+    cells = np.array([row.cells for row in rows], dtype=np.int64)
+    cells = cells.reshape(len(rows), len(records.has_value))
+    return Selection(
+        picks={name: Pick(rows=cells[:, i].copy()) for i, name in enumerate(records.has_value)},
+        sequence_numbers=np.array([row.sequence_number for row in rows], dtype=np.int64),
+        kinds=np.array([row.kind for row in rows], dtype=np.int8),
+    )
+
+
+def merge_segments(
+    records: Records, spec: MergeSpec, segments: Iterable[Sequence[int]]
+) -> Iterator[MergedRow | None]:
+    """Yield what each segment becomes.
+
+    Args:
+        records: All records.
+        spec: How the table's records merge.
+        segments: Records of one key each, in merge order; at least one.
+
+    Yields:
+        The merged row of each segment, None where every record of it was ignored.
+    """
+    function = merge_function(records, spec)
+    for segment in segments:
+        if len(segment) == 1:
+            yield _untouched(records, segment[0])
+            continue
+        function.reset()
+        for record in segment:
+            function.add(record)
+        yield function.result()
+
+
+def merge_function(records: Records, spec: MergeSpec) -> MergeFunction:
+    """Return the engine of the table, ready for its first record."""
+    match spec.engine:
+        case MergeEngine.DEDUPLICATE:
+            return Deduplicate(records, ignore_delete=spec.ignore_delete)
+        case MergeEngine.PARTIAL_UPDATE:
+            return PartialUpdate(records, spec)
+        case _:
+            raise AssertionError(spec.engine, "merge_spec refuses all others")
+
+
+def _untouched(records: Records, record: int) -> MergedRow:
+    return MergedRow(
+        cells=tuple(records.cell(column, record) for column in records.has_value),
+        sequence_number=records.sequence_numbers[record],
+        kind=records.kinds[record],
+    )
+
+
+def _segments(records: Records, spec: MergeSpec) -> Iterator[list[int]]:
+    def key(record: int) -> list[OrderValue]:
+        return [records.order_values[name][record] for name in spec.key_columns]
+
+    order = sorted(range(len(records.kinds)), key=records.sequence_numbers.__getitem__)
+    # Sorting is stable, so the least significant column goes first.
+    for name in reversed(spec.sequence_fields):
+        values = records.order_values[name]
+        if spec.sequence_descending:
+            # Reversed, null is the smallest all the same.
+            order.sort(key=lambda r, v=values: (not v[r], v[r]), reverse=True)  # type: ignore[misc]
+        else:
+            order.sort(key=values.__getitem__)
+    order.sort(key=key)
+    for _, segment in groupby(order, key=key):
+        yield list(segment)

@@ -1,0 +1,106 @@
+"""Rows of one key, found by arithmetic: a sorted order and where each key begins in it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lake.format.system_columns import SEQUENCE_NUMBER
+from lake.merge.key_order import key_codes
+from lake.merge.order_words import Uints, one_array
+from lake.merge.spec import MergeSpec
+
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Segments:
+    """The rows of a table in merge order, cut at every change of key.
+
+    A *place* is an index into `order`; a *segment* holds the places of one key.
+
+    Attributes:
+        order: Row numbers by key, then sequence fields, then sequence number, then row number.
+        starts: First place of each segment, ascending; at least one, the first is 0.
+    """
+
+    order: Ints
+    starts: Ints
+
+    @property
+    def count(self) -> int:
+        """Return the number of segments."""
+        return len(self.starts)
+
+    @cached_property
+    def lasts(self) -> Ints:
+        """Return the last place of each segment."""
+        lasts = np.empty_like(self.starts)
+        np.subtract(self.starts[1:], 1, out=lasts[:-1])
+        lasts[-1] = len(self.order) - 1
+        return lasts
+
+    @cached_property
+    def is_single(self) -> Bools:
+        """Return which segments have one row."""
+        single: Bools = self.starts == self.lasts
+        return single
+
+    @cached_property
+    def segment_of(self) -> Ints:
+        """Return the segment of each place."""
+        return np.repeat(np.arange(self.count), self.lasts - self.starts + 1)
+
+
+def find_segments(table: pa.Table, spec: MergeSpec, codes: Uints) -> Segments:
+    """Return the segments of a key-value table of at least one row.
+
+    Args:
+        table: Rows in any order; sorted runs one after another are the cheapest.
+        spec: How its records merge.
+        codes: One code per row that orders rows by key.
+    """
+    order = _sorted_order(codes)
+    sorted_codes = codes[order]
+    is_start = np.ones(len(order), dtype=np.bool_)
+    np.not_equal(sorted_codes[1:], sorted_codes[:-1], out=is_start[1:])
+    _order_versions(table, spec, order, is_start)
+    return Segments(order=order, starts=np.flatnonzero(is_start))
+
+
+def _sorted_order(codes: Uints) -> Ints:
+    # A stable sort that knows runs: sorted runs cost one comparison per row and merge.
+    if bool((codes[1:] >= codes[:-1]).all()):
+        return np.arange(len(codes))
+    return np.argsort(codes, kind="stable")
+
+
+def _order_versions(table: pa.Table, spec: MergeSpec, order: Ints, is_start: Bools) -> None:
+    """Put the rows of each key into merge order, in place.
+
+    Runs laid oldest first are in order already, so this looks before it sorts.
+    """
+    sequence_numbers = one_array(table.column(SEQUENCE_NUMBER)).to_numpy()
+    inside = ~is_start[1:]
+    numbers = sequence_numbers[order]
+    wrong = numbers[1:] < numbers[:-1]
+    ranks = None
+    if spec.sequence_fields:
+        fields = [table.column(name) for name in spec.sequence_fields]
+        ranks = key_codes(fields, descending=spec.sequence_descending)[order]
+        wrong &= ranks[1:] == ranks[:-1]
+        wrong |= ranks[1:] < ranks[:-1]
+    wrong &= inside
+    if not wrong.any():
+        return
+    segment_of = np.cumsum(is_start) - 1
+    affected = np.zeros(int(segment_of[-1]) + 1, dtype=np.bool_)
+    affected[segment_of[1:][wrong]] = True
+    places = np.flatnonzero(affected[segment_of])
+    keys = [numbers[places], segment_of[places]]
+    if ranks is not None:
+        keys.insert(1, ranks[places])
+    order[places] = order[places][np.lexsort(keys)]
