@@ -2,11 +2,27 @@
 
 import random as random_module
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from lake.files.clock import Clock
+from lake.errors import InvalidRequest, Problem, TableExists, TableNotFound
+from lake.files.clock import Clock, SystemClock
 from lake.files.file_io import FileIO
-from lake.format.data_types import DataField, DataType
+from lake.files.open import file_io_for, path_for
+from lake.files.paths import SCHEMA_PREFIX, TablePaths, numbered
+from lake.format.data_types import (
+    DataField,
+    DataType,
+    assign_field_ids,
+    highest_field_id,
+    parse_type,
+)
+from lake.format.schema import TableSchema, check_supported
+from lake.merge.validation import validate_schema
+from lake.snapshots.schema_store import SchemaStore
 from lake.table.table import Table
+from lake.write.writable import check_writable
+
+_DATABASE_SUFFIX = ".db"
 
 
 class Catalog:
@@ -20,11 +36,24 @@ class Catalog:
         clock: Clock | None = None,
         random: random_module.Random | None = None,
     ) -> None:
-        raise NotImplementedError
+        """Choose the storage; nothing is read yet.
+
+        Args:
+            warehouse: Absolute path, or a URI when no `file_io` is given.
+            file_io: Storage; chosen by the address when None.
+            clock: Says what time it is; the machine's when None.
+            random: Source of names and waiting times; the system's when None.
+        """
+        if file_io is None:
+            file_io, warehouse = file_io_for(warehouse), path_for(warehouse)
+        self._file_io = file_io
+        self._warehouse = warehouse.rstrip("/")
+        self._clock = clock or SystemClock()
+        self._random = random
 
     def database_path(self, database: str) -> str:
         """Return the directory of a database."""
-        raise NotImplementedError
+        return f"{self._warehouse}/{database}{_DATABASE_SUFFIX}"
 
     def create_table(
         self,
@@ -37,17 +66,160 @@ class Catalog:
         comment: str | None = None,
         if_not_exists: bool = False,
     ) -> Table:
-        """Create a table and return it."""
-        raise NotImplementedError
+        """Create a table and return it.
+
+        Args:
+            identifier: `db.table`.
+            columns: In order; a pair is (name, type). Key columns become NOT NULL. Field ids are
+                given anew.
+            primary_key: Column names, partition columns included.
+            partition_keys: Column names, in the order of the directories.
+            options: Of the table; `bucket` is a must.
+            comment: Free text.
+            if_not_exists: Return a table that is there already, whatever its columns.
+
+        Raises:
+            InvalidRequest: `problems` says everything that is wrong with the declaration.
+            UnsupportedFeature: This version could not read or write the table, or the storage
+                does not honour exclusive creation.
+            TableExists: A table of that name is there.
+        """
+        path = self._table_path(identifier)
+        schema = self._declared_schema(
+            columns=columns,
+            primary_key=primary_key,
+            partition_keys=partition_keys,
+            options=options or {},
+            comment=comment,
+        )
+        check_supported(schema)
+        check_writable(schema)
+        validate_schema(schema)
+        store = SchemaStore(self._file_io, TablePaths(path))
+        if store.latest_id() is None:
+            self._file_io.probe_exclusive_create(self._warehouse)
+            if store.create(schema):
+                return self.table(identifier)
+        if if_not_exists:
+            return self.table(identifier)
+        message = f"table {identifier} exists at {path}"
+        raise TableExists(message)
 
     def table(self, identifier: str) -> Table:
-        """Open a table; TableNotFound when there is none."""
-        raise NotImplementedError
+        """Open a table.
+
+        Raises:
+            TableNotFound: There is none of that name.
+            UnsupportedFeature: It needs what this version does not have.
+        """
+        return Table.open(
+            self._table_path(identifier),
+            file_io=self._file_io,
+            clock=self._clock,
+            random=self._random,
+            identifier=identifier,
+        )
 
     def list_tables(self, database: str | None = None) -> list[str]:
-        """Return the identifiers `db.table` in alphabetical order."""
-        raise NotImplementedError
+        """Return the identifiers `db.table` in alphabetical order.
+
+        Args:
+            database: Only its tables; None means all databases.
+        """
+        databases = [database] if database is not None else self._databases()
+        return sorted(
+            f"{name}.{status.name}"
+            for name in databases
+            for status in self._file_io.list(self.database_path(name))
+            if status.is_directory and self._is_table(status.path)
+        )
 
     def drop_table(self, identifier: str) -> None:
-        """Delete a table and all its files."""
-        raise NotImplementedError
+        """Delete a table and all its files.
+
+        Raises:
+            TableNotFound: There is none of that name.
+        """
+        path = self._table_path(identifier)
+        if not self._is_table(path):
+            message = f"no table {identifier} at {path}"
+            raise TableNotFound(message)
+        self._file_io.delete_tree(path)
+
+    def _databases(self) -> list[str]:
+        return [
+            status.name.removesuffix(_DATABASE_SUFFIX)
+            for status in self._file_io.list(self._warehouse)
+            if status.is_directory and status.name.endswith(_DATABASE_SUFFIX)
+        ]
+
+    def _is_table(self, path: str) -> bool:
+        listed = self._file_io.list(TablePaths(path).schema_dir)
+        return any(numbered(status.name, SCHEMA_PREFIX) is not None for status in listed)
+
+    def _table_path(self, identifier: str) -> str:
+        parts = identifier.split(".")
+        if len(parts) != 2 or not all(parts) or set(identifier) & set("/\\$\0"):
+            problem = Problem(
+                field="identifier",
+                value=identifier,
+                message="expected `database.table`, without `/`, `\\` and `$`",
+            )
+            message = "the name of a table cannot be read"
+            raise InvalidRequest(message, problems=[problem])
+        return f"{self.database_path(parts[0])}/{parts[1]}"
+
+    def _declared_schema(
+        self,
+        *,
+        columns: Sequence[DataField | tuple[str, str | DataType]],
+        primary_key: Sequence[str],
+        partition_keys: Sequence[str],
+        options: Mapping[str, str],
+        comment: str | None,
+    ) -> TableSchema:
+        fields = [_with_key_not_null(_field(column), primary_key) for column in columns]
+        _check_key_columns(fields, [*primary_key, *partition_keys])
+        numbered_fields = assign_field_ids(fields)
+        return TableSchema(
+            id=0,
+            fields=numbered_fields,
+            highest_field_id=highest_field_id(numbered_fields),
+            partition_keys=tuple(partition_keys),
+            primary_keys=tuple(primary_key),
+            options=dict(options),
+            comment=comment,
+            time_millis=self._clock.now_ms(),
+        )
+
+
+def _field(column: DataField | tuple[str, str | DataType]) -> DataField:
+    if isinstance(column, DataField):
+        return column
+    name, declared = column
+    return DataField(
+        name=name, type=parse_type(declared) if isinstance(declared, str) else declared
+    )
+
+
+def _with_key_not_null(field: DataField, primary_key: Sequence[str]) -> DataField:
+    if field.name not in primary_key:
+        return field
+    return replace(field, type=replace(field.type, nullable=False))
+
+
+def _check_key_columns(fields: Sequence[DataField], keys: Sequence[str]) -> None:
+    names = [field.name for field in fields]
+    problems = [
+        Problem(
+            field=key,
+            value=None,
+            message="a key column is not among the columns",
+            hint=f"columns: {', '.join(names)}",
+        )
+        for key in dict.fromkeys(keys)
+        if key not in names
+    ]
+    if problems:
+        message = "the table cannot be created"
+        raise InvalidRequest(message, problems=problems)

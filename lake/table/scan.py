@@ -1,32 +1,117 @@
 """A scan of a table at one snapshot."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import pyarrow as pa
 
-from lake.read.scan import ScanPlan
+from lake.files.file_io import FileIO
+from lake.files.parquet import ReadCounters
+from lake.files.paths import TablePaths
+from lake.format.manifest import ManifestEntry
+from lake.format.schema import TableSchema
+from lake.format.snapshot import Snapshot
+from lake.lsm.sorted_run import Section
+from lake.merge.fold import Machine
+from lake.read.predicate import Condition
+from lake.read.reader import read_split
+from lake.read.scan import ScanPlan, Split, is_single_run, plan_scan
 
 
+@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a dictionary
 class Scan:
-    """Rows of a table at one snapshot, chosen by columns and conditions."""
+    """Rows of a table at one snapshot, chosen by columns and conditions.
 
-    @property
+    Made by `Table.scan`. Can be read any number of times, with the same answer as long as the
+    snapshot is kept.
+
+    Attributes:
+        file_io: Storage.
+        paths: Of the table.
+        schema: Under which the snapshot is read.
+        snapshot: That is read; None for a table without one.
+        entries: Its live files.
+        columns: Of the result, in order.
+        where: A conjunction.
+        batch_rows: Upper bound of the rows of a batch.
+        machine: Which execution merges.
+        counters: What reading has cost so far.
+    """
+
+    file_io: FileIO
+    paths: TablePaths
+    schema: TableSchema
+    snapshot: Snapshot | None
+    entries: Sequence[ManifestEntry]
+    columns: tuple[str, ...]
+    where: tuple[Condition, ...]
+    batch_rows: int
+    machine: Machine
+    counters: ReadCounters
+
+    @cached_property
     def arrow_schema(self) -> pa.Schema:
         """The schema of the rows this scan gives."""
-        raise NotImplementedError
+        return pa.schema([self.schema.arrow_schema.field(name) for name in self.columns])
+
+    @cached_property
+    def _plan(self) -> ScanPlan:
+        return plan_scan(self.snapshot, self.schema, self.entries, where=self.where)
 
     def plan(self) -> ScanPlan:
-        """Return the files to read; planned once."""
-        raise NotImplementedError
+        """Return the files to read; planned once, no I/O.
+
+        Raises:
+            UnsupportedFeature: Reading the table right takes what this version does not have.
+        """
+        return self._plan
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in batches, in memory bounded by batch size times runs."""
-        raise NotImplementedError
+        """Yield the rows in batches of at least one row; ascending by key within a bucket.
+
+        Memory is bounded by `batch_rows` times the runs of a section.
+
+        Raises:
+            UnsupportedFeature: As `plan`.
+            SchemaMismatch: Records that the table's merge refuses.
+            CorruptData: A file is not what its metadata says, or has expired.
+        """
+        for split in self._plan.splits:
+            yield from self._read(split, self.columns)
 
     def to_arrow(self) -> pa.Table:
-        """Return all rows as one table."""
-        raise NotImplementedError
+        """Return all rows as one table; see `to_batches` for order and errors."""
+        return pa.Table.from_batches(self.to_batches(), schema=self.arrow_schema)
 
     def count(self) -> int:
-        """Return the number of rows; reads no file whose metadata says it all."""
-        raise NotImplementedError
+        """Return the number of rows; opens no file whose metadata says it all."""
+        rows = 0
+        keys = self.schema.trimmed_primary_keys
+        for split in self._plan.splits:
+            counted = [section for section in split.sections if self._is_counted(section)]
+            rows += sum(section.runs[0].files[0].row_count for section in counted)
+            others = tuple(section for section in split.sections if section not in counted)
+            if others:
+                batches = self._read(replace(split, sections=others), keys)
+                rows += sum(batch.num_rows for batch in batches)
+        return rows
+
+    def _is_counted(self, section: Section) -> bool:
+        if self.where or not is_single_run(section):
+            return False
+        files = section.runs[0].files
+        return len(files) == 1 and files[0].delete_row_count == 0
+
+    def _read(self, split: Split, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        return read_split(
+            self.file_io,
+            self.paths,
+            self.schema,
+            split,
+            columns=columns,
+            where=self.where,
+            batch_rows=self.batch_rows,
+            machine=self.machine,
+            counters=self.counters,
+        )

@@ -1,28 +1,67 @@
 """One table: its schema, snapshots, scans, lookups, writers and commits."""
 
 import random as random_module
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TypeAlias
+from uuid import UUID, uuid4
 
 import pyarrow as pa
 
-from lake.commit.committer import CommitResult, TableCommitter
-from lake.files.clock import Clock
+from lake.commit.commit_result import CommitResult
+from lake.commit.committer import TableCommitter
+from lake.errors import CommitConflict, InvalidRequest, Problem, TableNotFound, UnsupportedFeature
+from lake.files.clock import Clock, SystemClock
+from lake.files.data_file_path import live_file_path
 from lake.files.file_io import FileIO
+from lake.files.open import file_io_for, path_for
+from lake.files.parquet import ReadCounters
 from lake.files.paths import TablePaths
-from lake.format.schema import TableSchema
+from lake.format.commit_message import CommitMessage
+from lake.format.index_manifest import DELETION_VECTORS_INDEX, decode_index_manifest
+from lake.format.manifest import ManifestEntry
+from lake.format.schema import TableSchema, check_supported
 from lake.format.snapshot import Snapshot
 from lake.merge.fold import Machine
 from lake.read.predicate import Condition
 from lake.read.reader import BATCH_ROWS
+from lake.snapshots.live_files import LiveFiles
+from lake.snapshots.manifest_store import ManifestStore
+from lake.snapshots.schema_store import SchemaStore
+from lake.snapshots.snapshot_store import SnapshotStore
 from lake.table.scan import Scan
 from lake.write.table_writer import BUFFER_BYTES, TableWriter
 
 Row: TypeAlias = dict[str, object]
 
+BATCH_COMMIT_IDENTIFIER = 2**63 - 1
+"""The format's identifier of commits that nobody will look for again."""
+
 
 class Table:
-    """One table of the format, at the newest schema that `refresh` saw."""
+    """One table of the format, at the newest schema that it has seen.
+
+    Can be shared between threads and sent to other processes; caches stay behind.
+    """
+
+    def __init__(
+        self,
+        *,
+        file_io: FileIO,
+        path: str,
+        identifier: str,
+        schema: TableSchema,
+        clock: Clock,
+        random: random_module.Random | None,
+    ) -> None:
+        """Take over what `open` has read."""
+        check_supported(schema)
+        self._file_io = file_io
+        self._paths = TablePaths(path)
+        self._identifier = identifier
+        self._schema = schema
+        self._clock = clock
+        self._random = random
 
     @classmethod
     def open(
@@ -34,45 +73,97 @@ class Table:
         random: random_module.Random | None = None,
         identifier: str | None = None,
     ) -> "Table":
-        """Open the table at a path; TableNotFound when there is none."""
-        raise NotImplementedError
+        """Open the table at a path.
+
+        Args:
+            path: Of the table's directory, or a URI when no `file_io` is given.
+            file_io: Storage; chosen by the address when None.
+            clock: Says what time it is; the machine's when None.
+            random: Source of names and waiting times; the system's when None.
+            identifier: `db.table`; taken from the path when None.
+
+        Raises:
+            TableNotFound: No table is there.
+            UnsupportedFeature: The table needs what this version does not have.
+        """
+        if file_io is None:
+            file_io, path = file_io_for(path), path_for(path)
+        schema = SchemaStore(file_io, TablePaths(path)).latest()
+        if schema is None:
+            message = f"no table at {path}: it has no schema"
+            raise TableNotFound(message)
+        return cls(
+            file_io=file_io,
+            path=path,
+            identifier=identifier or _identifier_of(path),
+            schema=schema,
+            clock=clock or SystemClock(),
+            random=random,
+        )
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what another process needs; caches are made anew there."""
+        cached = {"_schemas", "_snapshots", "_manifests", "_live_files"}
+        return {name: value for name, value in self.__dict__.items() if name not in cached}
 
     @property
     def identifier(self) -> str:
         """`db.table`."""
-        raise NotImplementedError
+        return self._identifier
 
     @property
     def path(self) -> str:
         """The table's directory."""
-        raise NotImplementedError
+        return self._paths.root
 
     @property
     def schema(self) -> TableSchema:
         """The newest schema that was seen."""
-        raise NotImplementedError
+        return self._schema
 
     @property
     def paths(self) -> TablePaths:
         """Names of the table's files."""
-        raise NotImplementedError
+        return self._paths
 
     @property
     def file_io(self) -> FileIO:
         """The storage the table lives on."""
-        raise NotImplementedError
+        return self._file_io
 
     def refresh(self) -> None:
-        """Look for a newer schema."""
-        raise NotImplementedError
+        """Look for a newer schema.
+
+        Raises:
+            TableNotFound: The table is gone.
+            UnsupportedFeature: The new schema needs what this version does not have.
+        """
+        schema = self._schemas.latest()
+        if schema is None:
+            message = f"table {self.identifier} at {self.path} is gone"
+            raise TableNotFound(message)
+        check_supported(schema)
+        self._schema = schema
 
     def latest_snapshot(self) -> Snapshot | None:
         """Return the newest snapshot, read from storage; None before the first commit."""
-        raise NotImplementedError
+        return self._snapshots.latest()
 
     def snapshot(self, snapshot_id: int) -> Snapshot:
-        """Return a snapshot; InvalidRequest naming the retained range when it is gone."""
-        raise NotImplementedError
+        """Return a snapshot.
+
+        Raises:
+            InvalidRequest: It was never made or has expired; the message names those kept.
+        """
+        return self._snapshots.get(snapshot_id)
+
+    def live_files(self, snapshot: Snapshot) -> list[ManifestEntry]:
+        """Return the entries of the data files that a snapshot consists of, in no order.
+
+        Raises:
+            InvalidRequest: The snapshot has expired.
+        """
+        return self._live_files.entries(snapshot)
 
     def scan(
         self,
@@ -82,9 +173,38 @@ class Table:
         snapshot_id: int | None = None,
         batch_rows: int = BATCH_ROWS,
         machine: Machine = Machine.COLUMN,
+        counters: ReadCounters | None = None,
     ) -> Scan:
-        """Return a scan of the newest snapshot, or of the one named."""
-        raise NotImplementedError
+        """Return a scan of one snapshot, fixed by this call.
+
+        Args:
+            columns: Of the result, in order; None means all.
+            where: A conjunction; its columns need not be among `columns`.
+            snapshot_id: The snapshot to read; None means the newest now.
+            batch_rows: Upper bound of the rows of a batch.
+            machine: Which execution merges.
+            counters: Added to while reading when given.
+
+        Raises:
+            InvalidRequest: No such column or snapshot.
+            UnsupportedFeature: Reading the snapshot right takes what this version does not have.
+        """
+        snapshot = self.latest_snapshot() if snapshot_id is None else self.snapshot(snapshot_id)
+        schema = self._schema_of(snapshot, is_newest=snapshot_id is None)
+        entries = [] if snapshot is None else self.live_files(snapshot)
+        self._check_readable(snapshot, schema, entries)
+        return Scan(
+            file_io=self._file_io,
+            paths=self._paths,
+            schema=schema,
+            snapshot=snapshot,
+            entries=entries,
+            columns=_check_columns(columns, schema),
+            where=tuple(where),
+            batch_rows=batch_rows,
+            machine=machine,
+            counters=counters if counters is not None else ReadCounters(),
+        )
 
     def get(
         self,
@@ -93,8 +213,32 @@ class Table:
         columns: Sequence[str] | None = None,
         snapshot_id: int | None = None,
     ) -> Row | None:
-        """Return the row of a primary key; None when there is none."""
-        raise NotImplementedError
+        """Return the row of a primary key; None when there is none.
+
+        The same merge as a scan, of the one bucket and the files whose key range holds the key.
+
+        Args:
+            key: A value for each column of the primary key.
+            columns: Of the row; None means all.
+            snapshot_id: The snapshot to read; None means the newest now.
+
+        Raises:
+            InvalidRequest: The key does not name exactly the primary key, or a value does not fit.
+        """
+        expected = set(self._schema.primary_keys)
+        if set(key) != expected:
+            problem = Problem(
+                field="key",
+                value=", ".join(sorted(key)) or None,
+                message=f"a key names exactly the columns {', '.join(self._schema.primary_keys)}",
+            )
+            message = f"the key does not fit table {self.identifier}"
+            raise InvalidRequest(message, problems=[problem])
+        where = [Condition(column=name, op="=", value=value) for name, value in key.items()]
+        scan = self.scan(columns=columns, where=where, snapshot_id=snapshot_id)
+        rows: list[Row] = [row for batch in scan.to_batches() for row in batch.to_pylist()]
+        assert len(rows) <= 1, f"key {dict(key)} occurs {len(rows)} times in {self.identifier}"
+        return rows[0] if rows else None
 
     def writer(
         self,
@@ -103,12 +247,37 @@ class Table:
         buffer_bytes: int = BUFFER_BYTES,
         machine: Machine = Machine.COLUMN,
     ) -> TableWriter:
-        """Return a writer; numbers start above the table's maximum unless given."""
-        raise NotImplementedError
+        """Return a writer of this table.
+
+        Args:
+            first_sequence_number: Above every number in the table; None finds it out.
+            buffer_bytes: Rows in memory before a flush.
+            machine: Which execution folds.
+
+        Raises:
+            UnsupportedFeature: This version cannot write the table.
+        """
+        if first_sequence_number is None:
+            first_sequence_number = self.committer().max_sequence_number() + 1
+        return TableWriter(
+            self._file_io,
+            self._paths,
+            self._schema,
+            first_sequence_number=first_sequence_number,
+            clock=self._clock,
+            uuid_source=self._new_uuid,
+            buffer_bytes=buffer_bytes,
+            machine=machine,
+        )
 
     def committer(self) -> TableCommitter:
         """Return a committer of this table."""
-        raise NotImplementedError
+        return TableCommitter(
+            self._file_io,
+            self._paths,
+            clock=self._clock,
+            random=self._random or random_module.SystemRandom(),
+        )
 
     def write_and_commit(
         self,
@@ -118,5 +287,142 @@ class Table:
         commit_user: str | None = None,
         machine: Machine = Machine.COLUMN,
     ) -> CommitResult:
-        """Write rows and commit them as one snapshot, for batch use."""
-        raise NotImplementedError
+        """Write rows and commit them as one snapshot, for batch use.
+
+        Not repeatable: after `CommitUnknown` look whether the rows are there before trying again.
+
+        Args:
+            rows: Table columns by name; missing ones become null.
+            kinds: int8 row kinds, one per row; None means all +I.
+            commit_user: Named in the snapshot; a fresh random one when None.
+            machine: Which execution folds.
+
+        Raises:
+            SchemaMismatch: Rows that do not fit; nothing was written.
+            CommitConflict: Nothing was committed, and no file stays behind.
+            CommitUnknown: The commit may have happened.
+        """
+        writer = self.writer(machine=machine)
+        try:
+            writer.write(rows, kinds=kinds)
+            result = writer.prepare_commit()
+        except BaseException:
+            writer.abort()
+            raise
+        try:
+            return self.committer().commit(
+                result.messages,
+                commit_user=commit_user or str(self._new_uuid()),
+                commit_identifier=BATCH_COMMIT_IDENTIFIER,
+                next_sequence_number=_next(result.max_sequence_number),
+            )
+        except CommitConflict:
+            self._delete_files(result.messages)
+            raise
+
+    @cached_property
+    def _schemas(self) -> SchemaStore:
+        return SchemaStore(self._file_io, self._paths)
+
+    @cached_property
+    def _snapshots(self) -> SnapshotStore:
+        return SnapshotStore(self._file_io, self._paths)
+
+    @cached_property
+    def _manifests(self) -> ManifestStore:
+        return ManifestStore(self._file_io, self._paths)
+
+    @cached_property
+    def _live_files(self) -> LiveFiles:
+        return LiveFiles(self._manifests)
+
+    def _schema_of(self, snapshot: Snapshot | None, *, is_newest: bool) -> TableSchema:
+        """Return the schema to read a snapshot with: the newest, or for time travel its own."""
+        if snapshot is None:
+            return self._schema
+        if is_newest:
+            if snapshot.schema_id > self._schema.id:
+                self.refresh()
+            return self._schema
+        schema = self._schemas.get(snapshot.schema_id)
+        check_supported(schema)
+        return schema
+
+    def _check_readable(
+        self, snapshot: Snapshot | None, schema: TableSchema, entries: Iterable[ManifestEntry]
+    ) -> None:
+        """Refuse what a reader of this version would silently get wrong."""
+        if snapshot is None:
+            return
+        self._refuse_deletion_vectors(snapshot)
+        for schema_id in {entry.file.schema_id for entry in entries} - {schema.id}:
+            if not _is_same_shape(self._schemas.get(schema_id), schema):
+                message = (
+                    f"table {self.identifier} has files of schema {schema_id}, whose columns are "
+                    f"not those of schema {schema.id}; reading across schema changes is not in "
+                    "this version"
+                )
+                raise UnsupportedFeature(message)
+
+    def _refuse_deletion_vectors(self, snapshot: Snapshot) -> None:
+        if snapshot.index_manifest is None:
+            return
+        data = self._file_io.read_bytes(self._paths.manifest(snapshot.index_manifest))
+        for entry in decode_index_manifest(data):
+            if entry.index_type == DELETION_VECTORS_INDEX:
+                message = (
+                    f"snapshot {snapshot.id} of table {self.identifier} has deletion vectors, "
+                    "which are not in this version"
+                )
+                raise UnsupportedFeature(message)
+
+    def _delete_files(self, messages: Iterable[CommitMessage]) -> None:
+        for message in messages:
+            for file in message.new_files:
+                path = live_file_path(
+                    self._paths, self._schema, message.partition, message.bucket, file
+                )
+                self._file_io.delete(path)
+
+    def _new_uuid(self) -> UUID:
+        if self._random is None:
+            return uuid4()
+        return UUID(int=self._random.getrandbits(128), version=4)
+
+
+def _identifier_of(path: str) -> str:
+    *_, database, name = ["", *path.rstrip("/").split("/")]
+    return f"{database.removesuffix('.db')}.{name}" if database.endswith(".db") else name
+
+
+def _check_columns(columns: Sequence[str] | None, schema: TableSchema) -> tuple[str, ...]:
+    if columns is None:
+        return schema.field_names
+    for name in columns:
+        schema.field(name)
+    if not columns or len(set(columns)) < len(columns):
+        problem = Problem(
+            field="columns",
+            value=", ".join(columns) or None,
+            message="expected at least one column, each once",
+        )
+        message = "a scan needs columns"
+        raise InvalidRequest(message, problems=[problem])
+    return tuple(columns)
+
+
+def _is_same_shape(one: TableSchema, other: TableSchema) -> bool:
+    """Return whether files of one schema can be read under the other without any mapping."""
+    shapes = [
+        (
+            [(field.id, field.name, field.type) for field in schema.fields],
+            schema.primary_keys,
+            schema.partition_keys,
+        )
+        for schema in (one, other)
+    ]
+    return shapes[0] == shapes[1]
+
+
+def _next(max_sequence_number: int | None) -> int | None:
+    return None if max_sequence_number is None else max_sequence_number + 1

@@ -14,7 +14,7 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
-from lake.errors import Problem, SchemaMismatch, UnsupportedFeature
+from lake.errors import SchemaMismatch
 from lake.files.clock import Clock
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
@@ -28,10 +28,10 @@ from lake.format.system_columns import (
 )
 from lake.merge.fold import Machine, fold
 from lake.merge.spec import merge_spec
-from lake.options import ChangelogProducer, MergeEngine
 from lake.write.level_file import DataFileSink, write_level_files
 from lake.write.routing import BucketRows, route
 from lake.write.row_check import conform
+from lake.write.writable import check_writable
 
 BUFFER_BYTES = 256 * 1024 * 1024
 """Rows in memory before a flush; a flush needs about twice as much again."""
@@ -95,7 +95,7 @@ class TableWriter:
         Raises:
             UnsupportedFeature: The table needs what this writer does not do.
         """
-        _check_writable(schema)
+        check_writable(schema)
         self._file_io = file_io
         self._paths = paths
         self._schema = schema
@@ -195,7 +195,7 @@ class TableWriter:
         self._rows_ignored = 0
 
     def _rows_per_slice(self, rows: pa.Table) -> int:
-        row_bytes = max(1, int(rows.nbytes) // max(1, rows.num_rows))
+        row_bytes: int = max(1, int(rows.nbytes) // max(1, rows.num_rows))
         return max(1, self._buffer_bytes // row_bytes)
 
     def _drop_ignored(self, rows: pa.Table, kinds: pa.Array) -> tuple[pa.Table, pa.Array]:
@@ -270,42 +270,3 @@ def _kind_column(kinds: pa.Array | None, row_count: int) -> pa.Array:
 def _all_kinds(kinds: pa.Array) -> bool:
     values = kinds.to_numpy()
     return bool(np.all((values >= min(RowKind)) & (values <= max(RowKind))))
-
-
-def _check_writable(schema: TableSchema) -> None:
-    options = schema.table_options
-    refused = [
-        ("bucket", str(options.bucket), options.bucket < 1, "set a bucket count from 1"),
-        (
-            "merge-engine",
-            options.merge_engine,
-            options.merge_engine is MergeEngine.FIRST_ROW,
-            "level-0 files of such a table are visible to nobody before a compaction",
-        ),
-        (
-            "deletion-vectors.enabled",
-            "true",
-            options.deletion_vectors_enabled,
-            "level-0 files of such a table are visible to nobody before a compaction",
-        ),
-        (
-            "changelog-producer",
-            options.changelog_producer,
-            options.changelog_producer is ChangelogProducer.INPUT,
-            "streaming readers would miss the rows",
-        ),
-        (
-            "rowkind.field",
-            str(options.rowkind_field),
-            options.rowkind_field is not None,
-            "give the row kinds to the writer",
-        ),
-    ]
-    problems = [
-        Problem(field=key, value=value, message="this version cannot write such a table", hint=hint)
-        for key, value, is_refused, hint in refused
-        if is_refused
-    ]
-    if problems:
-        message = f"schema {schema.id} uses what this writer does not support"
-        raise UnsupportedFeature(message, problems=problems)

@@ -1,0 +1,49 @@
+"""Which tables the writer can write."""
+
+from lake.errors import Problem, UnsupportedFeature
+from lake.format.schema import TableSchema
+from lake.options import ChangelogProducer, MergeEngine
+
+
+def check_writable(schema: TableSchema) -> None:
+    """Refuse tables whose files would be wrong or invisible if this writer made them.
+
+    Raises:
+        UnsupportedFeature: `problems` names each option, its value and a way out.
+    """
+    options = schema.table_options
+    refused = [
+        ("bucket", str(options.bucket), options.bucket < 1, "set a bucket count from 1"),
+        (
+            "merge-engine",
+            options.merge_engine,
+            options.merge_engine is MergeEngine.FIRST_ROW,
+            "level-0 files of such a table are visible to nobody before a compaction",
+        ),
+        (
+            "deletion-vectors.enabled",
+            "true",
+            options.deletion_vectors_enabled,
+            "level-0 files of such a table are visible to nobody before a compaction",
+        ),
+        (
+            "changelog-producer",
+            options.changelog_producer,
+            options.changelog_producer is ChangelogProducer.INPUT,
+            "streaming readers would miss the rows",
+        ),
+        (
+            "rowkind.field",
+            str(options.rowkind_field),
+            options.rowkind_field is not None,
+            "give the row kinds to the writer",
+        ),
+    ]
+    problems = [
+        Problem(field=key, value=value, message="this version cannot write such a table", hint=hint)
+        for key, value, is_refused, hint in refused
+        if is_refused
+    ]
+    if problems:
+        message = f"schema {schema.id} uses what this writer does not support"
+        raise UnsupportedFeature(message, problems=problems)
