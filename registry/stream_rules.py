@@ -151,15 +151,27 @@ def _check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProble
             )
         elif mapping.column in stream.column_names[:index]:
             yield found_at(*place, value=mapping.column, message="mapped twice", hint="map it once")
-        if not all(mapping.source_path):
+        yield from _check_path(stream, index)
+
+
+def _check_path(stream: StreamSpec, index: int) -> Iterator[FieldProblem]:
+    mapping = stream.columns[index]
+    path = mapping.source_path
+    if not all(path):
+        hint = "for example `payload.after.amount`"
+        message = "a path is field names joined by single dots"
+        yield found_at("columns", index, "path", value=mapping.path, message=message, hint=hint)
+    for other in stream.columns:
+        if other.source_path[: len(path)] == path and len(other.source_path) > len(path):
             yield found_at(
                 "columns",
                 index,
                 "path",
-                value=mapping.path,
-                message="a path is field names joined by single dots",
-                hint="for example `payload.after.amount`",
+                value=".".join(path),
+                message=f"the message has an object here: `{other.column}` is inside of it",
+                hint="name the field that holds the value",
             )
+            break
 
 
 def _check_key(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:

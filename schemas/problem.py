@@ -22,6 +22,7 @@ class ProblemCode(StrEnum):
     SCHEMA_MISMATCH = "schema_mismatch"
     CONFLICT = "conflict"
     PRECONDITION_FAILED = "precondition_failed"
+    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     LIMIT_EXCEEDED = "limit_exceeded"
     UNSUPPORTED_FEATURE = "unsupported_feature"
     STORAGE_UNAVAILABLE = "storage_unavailable"

@@ -1,0 +1,1 @@
+"""FastAPI over registry and tables: registration, lifecycle, status, wide rows."""

@@ -1,0 +1,75 @@
+"""The FastAPI application: components in, routes out. No state outside of the app."""
+
+from typing import Any
+
+from fastapi import FastAPI
+
+from lake.files.clock import Clock, SystemClock
+from lake.files.file_io import FileIO
+from lake.files.open import file_io_for
+from lake.table import Catalog
+from registry.documents import RegistryStore
+from registry.progress import ProgressStore
+from registry.registrar import Registrar
+from schemas import Problem
+from service.components import Components, OpenTables
+from service.problems import MEDIA_TYPE, install_problem_handlers
+from service.request_context import RequestContext
+from service.routes import health, rows, streams, tables
+from service.settings import ServiceSettings
+
+TITLE = "Braid"
+VERSION = "1"  # of the API, not of the program: addresses start with it
+SUMMARY = "Many Kafka streams, one wide row per key."
+
+
+def create_app(
+    settings: ServiceSettings,
+    *,
+    catalog: Catalog | None = None,
+    file_io: FileIO | None = None,
+    clock: Clock | None = None,
+) -> FastAPI:
+    """Return the application.
+
+    Args:
+        settings: What it is started with.
+        catalog: The warehouse's tables; None: made from the settings.
+        file_io: The warehouse's storage, for the registry; None: found by the address.
+        clock: The time; None: the machine's.
+    """
+    clock = clock or SystemClock()
+    file_io = file_io or file_io_for(settings.warehouse)
+    catalog = catalog or Catalog(settings.warehouse, file_io=file_io, clock=clock)
+    store = RegistryStore(file_io, settings.warehouse, clock)
+    app = FastAPI(
+        title=TITLE,
+        version=VERSION,
+        summary=SUMMARY,
+        openapi_url="/v1/openapi.json",
+        docs_url=None,  # these pages load their scripts from other hosts
+        redoc_url=None,
+        responses=_problem_responses(),
+    )
+    app.state.components = Components(
+        settings=settings,
+        file_io=file_io,
+        clock=clock,
+        tables=OpenTables(catalog),
+        registry=store,
+        registrar=Registrar(store, catalog, clock),
+        progress=ProgressStore(file_io, settings.warehouse),
+        started_ms=clock.now_ms(),
+    )
+    for module in (health, tables, streams, rows):
+        app.include_router(module.router)
+    install_problem_handlers(app)
+    app.add_middleware(RequestContext)
+    return app
+
+
+def _problem_responses() -> dict[int | str, dict[str, Any]]:
+    return {
+        status: {"model": Problem, "description": words, "content": {MEDIA_TYPE: {}}}
+        for status, words in (("4XX", "The request, as it is"), ("5XX", "The service"))
+    }

@@ -1,0 +1,61 @@
+"""What the routes work with: made once per app, handed to each request."""
+
+import threading
+from dataclasses import dataclass
+
+from lake.files.clock import Clock
+from lake.files.file_io import FileIO
+from lake.table import Catalog, Table
+from registry.documents import RegistryStore
+from registry.progress import ProgressStore
+from registry.registrar import Registrar
+from service.settings import ServiceSettings
+
+
+class OpenTables:
+    """The tables that were asked for, kept open so that what they have cached stays useful."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._tables: dict[str, Table] = {}
+        self._lock = threading.Lock()
+
+    def get(self, identifier: str) -> Table:
+        """Return a table at its newest schema.
+
+        Raises:
+            TableNotFound: There is none of that name, or not any more.
+        """
+        with self._lock:
+            table = self._tables.get(identifier)
+        if table is None:
+            table = self._catalog.table(identifier)
+            with self._lock:
+                return self._tables.setdefault(identifier, table)
+        table.refresh()
+        return table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Components:
+    """Everything that a route may need; there is no other state.
+
+    Attributes:
+        settings: As started.
+        file_io: The warehouse's storage.
+        clock: The time.
+        tables: The warehouse's tables.
+        registry: The documents.
+        registrar: Changes of the documents.
+        progress: What runners report.
+        started_ms: When the app was made.
+    """
+
+    settings: ServiceSettings
+    file_io: FileIO
+    clock: Clock
+    tables: OpenTables
+    registry: RegistryStore
+    registrar: Registrar
+    progress: ProgressStore
+    started_ms: int

@@ -1,0 +1,110 @@
+"""A stream's status: pure, from what is wanted, what its runner says and what the table holds."""
+
+from collections.abc import Mapping
+
+from lake.commit.stream_position import BatchAccount, StreamPosition
+from registry.progress import Report
+from schemas import (
+    Account,
+    AccountView,
+    DesiredState,
+    LastCommit,
+    StreamEntry,
+    StreamState,
+    StreamStatus,
+    TableDocument,
+)
+from service.times import iso_utc
+
+
+def stream_status(
+    document: TableDocument,
+    entry: StreamEntry,
+    *,
+    report: Report | None,
+    position: StreamPosition | None,
+    now_ms: int,
+    runner_timeout_ms: int,
+) -> StreamStatus:
+    """Return the status of a stream.
+
+    What has been committed is answered by the table where it knows, because a runner's report is
+    a few seconds old and may be a gone runner's; the topic's end is known to the runner alone.
+
+    Args:
+        document: The stream's table.
+        entry: The stream.
+        report: The report that counts; None when no runner ever reported it.
+        position: The table's memory of the stream; None when it has none.
+        now_ms: Milliseconds since the epoch, UTC.
+        runner_timeout_ms: A report older than this is from a runner that is gone.
+    """
+    is_fresh = report is not None and now_ms - report.updated_ms <= runner_timeout_ms
+    said = None if report is None else report.progress
+    offsets = position.offsets if position is not None else (said.offsets if said else {})
+    end_offsets = said.end_offsets if said else {}
+    return StreamStatus(
+        database=document.database,
+        table=document.name,
+        stream=entry.spec.name,
+        state=_state(entry, report if is_fresh else None),
+        desired_state=entry.desired_state,
+        trace=said.trace if said and is_fresh else None,
+        worker_id=report.runner if report is not None and is_fresh else None,
+        reported_at=None if report is None else iso_utc(report.updated_ms),
+        epoch=position.epoch if position is not None else (said.epoch if said else None),
+        offsets=dict(offsets),
+        end_offsets=dict(end_offsets),
+        lag_records=_lag_records(offsets, end_offsets),
+        lag_seconds=said.lag_seconds if said else None,
+        last_commit=_last_commit(position, report),
+        account=_account(position.account if position else (said.account if said else None)),
+        dead_letters=dict(said.dead_letters_by_reason) if said else {},
+    )
+
+
+def is_running(report: Report | None, *, now_ms: int, runner_timeout_ms: int) -> bool:
+    """Return whether a living runner reports the stream as starting or running."""
+    return (
+        report is not None
+        and now_ms - report.updated_ms <= runner_timeout_ms
+        and report.progress.state in (StreamState.STARTING, StreamState.RUNNING)
+    )
+
+
+def _state(entry: StreamEntry, report: Report | None) -> StreamState:
+    if report is not None:
+        return report.progress.state
+    # A stream that shall not run needs no runner to be stopped.
+    is_stopped = entry.desired_state is DesiredState.STOPPED
+    return StreamState.STOPPED if is_stopped else StreamState.UNASSIGNED
+
+
+def _lag_records(offsets: Mapping[int, int], end_offsets: Mapping[int, int]) -> int | None:
+    if not end_offsets:
+        return None
+    return sum(max(0, end - offsets.get(partition, 0)) for partition, end in end_offsets.items())
+
+
+def _last_commit(position: StreamPosition | None, report: Report | None) -> LastCommit | None:
+    said = None if report is None else report.progress
+    time_ms = position.commit_time_ms if position is not None else None
+    if time_ms is None:
+        time_ms = said.last_commit_ms if said else None
+    if time_ms is None:
+        return None
+    is_same = said is not None and said.last_commit_ms == time_ms
+    snapshot_id = said.last_commit_snapshot if said is not None and is_same else None
+    return LastCommit(snapshot_id=snapshot_id, time=iso_utc(time_ms))
+
+
+def _account(account: Account | BatchAccount | None) -> AccountView:
+    if account is None:
+        return AccountView()
+    return AccountView(
+        records=account.records,
+        accepted=account.accepted,
+        folded=account.folded,
+        ignored=account.ignored,
+        dead_lettered=account.dead_lettered,
+    )

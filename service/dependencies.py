@@ -1,0 +1,41 @@
+"""What routes ask for, as annotated aliases."""
+
+from typing import Annotated
+
+from fastapi import Depends, Header, Request
+
+from registry.revision import Precondition
+from service.components import Components
+
+ANYTHING = "*"
+
+
+def get_components(request: Request) -> Components:
+    """Return the app's components."""
+    components = request.app.state.components
+    assert isinstance(components, Components)
+    return components
+
+
+def get_precondition(
+    if_match: Annotated[str | None, Header()] = None,
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> Precondition:
+    """Return what the request's headers ask to hold (RFC 9110, 13.1).
+
+    `if-match: "<etag>"` guards against changing what one has not seen, `if-none-match: *`
+    against changing anything at all.
+    """
+    exists: bool | None = None
+    revisions: frozenset[str] | None = None
+    if if_none_match is not None and if_none_match.strip() == ANYTHING:
+        exists = False
+    if if_match is not None and if_match.strip() == ANYTHING:
+        exists = True
+    elif if_match is not None:
+        revisions = frozenset(tag.strip().strip('"') for tag in if_match.split(","))
+    return Precondition(revisions=revisions, exists=exists)
+
+
+ComponentsOf = Annotated[Components, Depends(get_components)]
+PreconditionOf = Annotated[Precondition, Depends(get_precondition)]

@@ -1,0 +1,118 @@
+"""The one table from errors to HTTP: class to code, code to status and title.
+
+| code                   | status | the caller                                           |
+|------------------------|--------|------------------------------------------------------|
+| malformed_request      | 400    | sends JSON                                           |
+| not_found              | 404    | mends the address                                    |
+| table_not_found        | 404    | mends the name                                       |
+| stream_not_found       | 404    | mends the name                                       |
+| row_not_found          | 404    | knows now that there is no such row                  |
+| method_not_allowed     | 405    | uses a method that the address has                   |
+| table_exists           | 409    | repeats the declaration as it is, or takes a new name|
+| stream_exists          | 409    | registers another stream                             |
+| schema_mismatch        | 409    | mends data or schema                                 |
+| conflict               | 409    | tries again                                          |
+| precondition_failed    | 412    | reads again, decides again                           |
+| limit_exceeded         | 413    | sends less                                           |
+| unsupported_media_type | 415    | says `content-type: application/json`                |
+| invalid_request        | 422    | mends every field of `errors`                        |
+| internal_error         | 500    | tells the operators, with the request id             |
+| corrupt_data           | 500    | tells the operators, with the request id             |
+| unsupported_feature    | 501    | does without                                         |
+| storage_unavailable    | 503    | tries again later                                    |
+| not_ready              | 503    | tries again later                                    |
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from lake.errors import (
+    CommitConflict,
+    CommitUnknown,
+    CorruptData,
+    InvalidRequest,
+    LakeError,
+    LimitExceeded,
+    OffsetMismatch,
+    SchemaMismatch,
+    StorageUnavailable,
+    StreamFenced,
+    TableExists,
+    TableNotFound,
+    UnsupportedFeature,
+)
+from registry.errors import (
+    DefinitionDiffers,
+    DefinitionRefused,
+    PreconditionFailed,
+    RegistryConflict,
+    StreamNotFound,
+)
+from schemas import ProblemCode
+from service.control.row_lookup import RowNotFound
+
+STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
+    ProblemCode.MALFORMED_REQUEST: (400, "The request is not readable"),
+    ProblemCode.NOT_FOUND: (404, "There is nothing at this address"),
+    ProblemCode.TABLE_NOT_FOUND: (404, "There is no such table"),
+    ProblemCode.STREAM_NOT_FOUND: (404, "The table has no such stream"),
+    ProblemCode.ROW_NOT_FOUND: (404, "The table has no such row"),
+    ProblemCode.METHOD_NOT_ALLOWED: (405, "The address does not have this method"),
+    ProblemCode.TABLE_EXISTS: (409, "The name belongs to another table"),
+    ProblemCode.STREAM_EXISTS: (409, "The name belongs to another stream"),
+    ProblemCode.SCHEMA_MISMATCH: (409, "Data and schema do not fit"),
+    ProblemCode.CONFLICT: (409, "Others made changes at the same time"),
+    ProblemCode.PRECONDITION_FAILED: (412, "It is not what the request expects"),
+    ProblemCode.LIMIT_EXCEEDED: (413, "The request asks for too much"),
+    ProblemCode.UNSUPPORTED_MEDIA_TYPE: (415, "The body is not JSON"),
+    ProblemCode.INVALID_REQUEST: (422, "The request breaks rules"),
+    ProblemCode.INTERNAL_ERROR: (500, "The service failed"),
+    ProblemCode.CORRUPT_DATA: (500, "Stored data cannot be read"),
+    ProblemCode.UNSUPPORTED_FEATURE: (501, "This version does not have it"),
+    ProblemCode.STORAGE_UNAVAILABLE: (503, "Storage does not answer"),
+    ProblemCode.NOT_READY: (503, "The service cannot work yet"),
+}
+
+_CODES: Final[Mapping[type[Exception], ProblemCode]] = {
+    DefinitionRefused: ProblemCode.INVALID_REQUEST,
+    PreconditionFailed: ProblemCode.PRECONDITION_FAILED,
+    RegistryConflict: ProblemCode.CONFLICT,
+    StreamNotFound: ProblemCode.STREAM_NOT_FOUND,
+    RowNotFound: ProblemCode.ROW_NOT_FOUND,
+    TableNotFound: ProblemCode.TABLE_NOT_FOUND,
+    TableExists: ProblemCode.TABLE_EXISTS,
+    SchemaMismatch: ProblemCode.SCHEMA_MISMATCH,
+    UnsupportedFeature: ProblemCode.UNSUPPORTED_FEATURE,
+    InvalidRequest: ProblemCode.INVALID_REQUEST,
+    CommitConflict: ProblemCode.CONFLICT,
+    CommitUnknown: ProblemCode.STORAGE_UNAVAILABLE,
+    StreamFenced: ProblemCode.CONFLICT,
+    OffsetMismatch: ProblemCode.CONFLICT,
+    StorageUnavailable: ProblemCode.STORAGE_UNAVAILABLE,
+    CorruptData: ProblemCode.CORRUPT_DATA,
+    LimitExceeded: ProblemCode.LIMIT_EXCEEDED,
+    LakeError: ProblemCode.INTERNAL_ERROR,
+}
+_CODES_OF_STATUS: Final[Mapping[int, ProblemCode]] = {
+    400: ProblemCode.MALFORMED_REQUEST,
+    404: ProblemCode.NOT_FOUND,
+    405: ProblemCode.METHOD_NOT_ALLOWED,
+    415: ProblemCode.UNSUPPORTED_MEDIA_TYPE,
+    422: ProblemCode.INVALID_REQUEST,
+}
+
+
+def code_of(error: Exception) -> ProblemCode:
+    """Return the code of an error: that of its nearest class in the table."""
+    if isinstance(error, DefinitionDiffers):
+        is_table = error.kind == "table"
+        return ProblemCode.TABLE_EXISTS if is_table else ProblemCode.STREAM_EXISTS
+    for cls in type(error).__mro__:
+        if cls in _CODES:
+            return _CODES[cls]
+    return ProblemCode.INTERNAL_ERROR
+
+
+def code_of_status(status: int) -> ProblemCode:
+    """Return the code of an error that the web framework has raised by itself."""
+    return _CODES_OF_STATUS.get(status, ProblemCode.INTERNAL_ERROR)

@@ -1,0 +1,141 @@
+"""Every error as an RFC 9457 problem, the framework's own ones included."""
+
+import logging
+from collections.abc import Sequence
+from http import HTTPStatus
+
+import orjson
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from lake.errors import InvalidRequest, LakeError
+from registry.errors import DefinitionDiffers, DefinitionRefused, RegistryError
+from schemas import FieldProblem, Problem, ProblemCode
+from service.control.key_values import KeyRefused
+from service.problem_table import STATUS_AND_TITLE, code_of, code_of_status
+from service.request_problems import field_problems
+
+MEDIA_TYPE = "application/problem+json"
+
+logger = logging.getLogger(__name__)
+
+
+class NotReady(Exception):
+    """The warehouse is not usable."""
+
+
+def problem_response(
+    code: ProblemCode,
+    detail: str,
+    *,
+    instance: str,
+    request_id: str,
+    errors: Sequence[FieldProblem] = (),
+) -> Response:
+    """Return the answer for a problem."""
+    status, title = STATUS_AND_TITLE[code]
+    problem = Problem(
+        type=f"/problems/{code.value}",
+        title=title,
+        status=status,
+        detail=detail,
+        instance=instance,
+        code=code,
+        errors=tuple(errors),
+        request_id=request_id,
+    )
+    body = orjson.dumps(problem.model_dump(mode="json"))
+    return Response(body, status_code=status, media_type=MEDIA_TYPE)
+
+
+def install_problem_handlers(app: FastAPI) -> None:
+    """Make the app answer every error that a route or the framework raises with a problem."""
+    app.add_exception_handler(LakeError, _on_own_error)
+    app.add_exception_handler(RegistryError, _on_own_error)
+    app.add_exception_handler(NotReady, _on_not_ready)
+    app.add_exception_handler(RequestValidationError, _on_unreadable_request)
+    app.add_exception_handler(HTTPException, _on_http_error)
+
+
+def _answer(
+    request: Request, code: ProblemCode, detail: str, errors: Sequence[FieldProblem] = ()
+) -> Response:
+    return problem_response(
+        code,
+        detail,
+        instance=request.url.path,
+        request_id=request.state.request_id,
+        errors=errors,
+    )
+
+
+async def _on_own_error(request: Request, error: Exception) -> Response:
+    code = code_of(error)
+    if STATUS_AND_TITLE[code][0] >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        logger.error(
+            "request failed", exc_info=error, extra={"request_id": request.state.request_id}
+        )
+    return _answer(request, code, _detail(error), _errors(error))
+
+
+async def _on_not_ready(request: Request, error: Exception) -> Response:
+    return _answer(request, ProblemCode.NOT_READY, str(error))
+
+
+async def _on_unreadable_request(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    found = error.errors()
+    body_field = getattr(request.scope.get("route"), "body_field", None)
+    model = None if body_field is None else body_field.field_info.annotation
+    is_model = isinstance(model, type) and issubclass(model, BaseModel)
+    problems = field_problems(found, body=error.body, model=model if is_model else None)
+    if any(e["type"] == "json_invalid" for e in found):
+        reason = found[0].get("ctx", {}).get("error", "not JSON")
+        return _answer(request, ProblemCode.MALFORMED_REQUEST, f"the body is not JSON: {reason}")
+    if body_field is not None and isinstance(error.body, bytes | str) and error.body:
+        given = request.headers.get("content-type", "none")
+        detail = f"the body is sent as `{given}`; send `content-type: application/json`"
+        return _answer(request, ProblemCode.UNSUPPORTED_MEDIA_TYPE, detail)
+    count = len(problems)
+    detail = f"{count} field{'s are' if count != 1 else ' is'} not as declared"
+    return _answer(request, ProblemCode.INVALID_REQUEST, detail, problems)
+
+
+async def _on_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    code = code_of_status(error.status_code)
+    detail = {
+        ProblemCode.NOT_FOUND: f"no resource {request.url.path}; see /v1/openapi.json",
+        ProblemCode.METHOD_NOT_ALLOWED: f"{request.method} is not a method of this address",
+    }.get(code, str(error.detail))
+    response = _answer(request, code, detail)
+    for name, value in (error.headers or {}).items():  # `allow`, which a 405 has to say
+        response.headers[name] = value
+    return response
+
+
+def _detail(error: Exception) -> str:
+    if isinstance(error, DefinitionRefused | DefinitionDiffers):
+        return error.summary
+    return str(error)
+
+
+def _errors(error: Exception) -> tuple[FieldProblem, ...]:
+    if isinstance(error, DefinitionRefused | DefinitionDiffers):
+        return error.problems
+    if isinstance(error, KeyRefused):
+        return error.parameters
+    if isinstance(error, InvalidRequest):
+        return tuple(
+            FieldProblem(
+                pointer=None,
+                field=problem.field,
+                value=problem.value,
+                message=problem.message,
+                hint=problem.hint,
+            )
+            for problem in error.problems
+        )
+    return ()

@@ -1,0 +1,137 @@
+"""The framework's findings about a request, in the house's words.
+
+pydantic says what is wrong; a person also wants to know what would be right, and a program where.
+"""
+
+import inspect
+import typing
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from registry.findings import field_at, listed, pointer_to
+from schemas import FieldProblem
+
+_VALUE_LENGTH_MAX = 200
+
+_HINTS = {
+    "missing": "add the field",
+    "json_invalid": "send one JSON object",
+    "int_type": "give a whole number, without quotes",
+    "int_parsing": "give a whole number",
+    "int_from_float": "give a whole number",
+    "string_type": "give text, in quotes",
+    "bool_type": "give true or false, without quotes",
+    "bool_parsing": "give true or false",
+    "tuple_type": "give a list: [...]",
+    "list_type": "give a list: [...]",
+    "dict_type": "give an object: {...}",
+    "mapping_type": "give an object: {...}",
+    "model_type": "give an object: {...}",
+    "model_attributes_type": "give an object: {...}",
+    "string_too_short": "give at least one character",
+    "too_short": "give at least one entry",
+}
+
+
+def field_problems(
+    errors: Sequence[Mapping[str, Any]], *, body: Any, model: type[BaseModel] | None
+) -> list[FieldProblem]:
+    """Return one problem per finding.
+
+    Args:
+        errors: pydantic's errors; the first part of `loc` says where: body, query, path.
+        body: The parsed body; None when there is none.
+        model: What the body was to become; None when the address takes no body.
+    """
+    found = [_field_problem(error, body=body, model=model) for error in errors]
+    # Alternatives of one field (a list or the word `all`) fail one by one; one line is enough.
+    merged: dict[tuple[str | None, str], FieldProblem] = {}
+    for problem in found:
+        key = (problem.pointer, problem.field)
+        earlier = merged.get(key)
+        if earlier is not None and earlier.message != problem.message:
+            message = f"{earlier.message}, or {problem.message}"
+            problem = earlier.model_copy(update={"message": message})  # noqa: PLW2901 - merged
+        merged[key] = problem
+    return list(merged.values())
+
+
+def _field_problem(
+    error: Mapping[str, Any], *, body: Any, model: type[BaseModel] | None
+) -> FieldProblem:
+    where, *parts = error["loc"]
+    message = str(error["msg"])
+    message = message[:1].lower() + message[1:]
+    hint = _hint(error, message)
+    if where != "body":
+        name = str(parts[-1]) if parts else where
+        return FieldProblem(
+            pointer=None, field=name, value=_shown(error), message=message, hint=hint
+        )
+    place = _place_in(body, parts)
+    if error["type"] == "extra_forbidden":
+        message = "unknown field"
+        known = _model_at(model, place[:-1])
+        names = sorted(known.model_fields) if known is not None else []
+        hint = f"known fields: {listed(names)}"
+    return FieldProblem(
+        pointer=pointer_to(place),
+        field=field_at(place) or "body",
+        value=None if error["type"] == "missing" else _shown(error),
+        message=message,
+        hint=hint,
+    )
+
+
+def _hint(error: Mapping[str, Any], message: str) -> str:
+    context = error.get("ctx", {})
+    if "expected" in context:
+        return f"give {context['expected']}"
+    for bound, words in (("gt", "greater than"), ("ge", "at least"), ("le", "at most")):
+        if bound in context:
+            return f"give a number {words} {context[bound]}"
+    return _HINTS.get(str(error["type"]), message)
+
+
+def _shown(error: Mapping[str, Any]) -> str | None:
+    value = error.get("input")
+    if value is None or isinstance(value, Mapping | list | bytes):
+        return None  # An object as a whole says nothing, and could hold what is not ours to show.
+    text = str(value)
+    return text if len(text) <= _VALUE_LENGTH_MAX else text[:_VALUE_LENGTH_MAX] + "..."
+
+
+def _place_in(body: Any, parts: Sequence[str | int]) -> tuple[str | int, ...]:
+    """Return the parts that lead through the body; pydantic puts names of alternatives between."""
+    place: list[str | int] = []
+    current: Any = body
+    for part in parts:
+        is_index = isinstance(current, list) and isinstance(part, int)
+        is_name = isinstance(current, Mapping) and part in current
+        if is_index or is_name:
+            current = current[part]
+        elif isinstance(current, Mapping) and part == parts[-1]:
+            current = None  # a missing field: its name is not there yet
+        else:
+            continue
+        place.append(part)
+    return tuple(place)
+
+
+def _model_at(model: type[BaseModel] | None, place: Sequence[str | int]) -> type[BaseModel] | None:
+    """Return the model that the object at a place was to become."""
+    if not place or model is None:
+        return model
+    name, *rest = (part for part in place if not isinstance(part, int))
+    field = model.model_fields.get(str(name))
+    return None if field is None else _model_at(_model_in(field.annotation), rest)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the model inside of an annotation such as `tuple[ColumnSpec, ...]`."""
+    if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
+        return annotation
+    found = (_model_in(argument) for argument in typing.get_args(annotation))
+    return next((model for model in found if model is not None), None)

@@ -1,0 +1,36 @@
+"""`/health`: the process lives. `/ready`: it can work, tried on the spot."""
+
+from importlib.metadata import version
+
+from fastapi import APIRouter
+
+from lake.errors import LakeError
+from service.components import Components
+from service.dependencies import ComponentsOf
+from service.problems import NotReady
+from service.views import Health, Readiness
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/health")
+def get_health(components: ComponentsOf) -> Health:
+    """Say that the process answers; touches no storage."""
+    uptime_ms = components.clock.now_ms() - components.started_ms
+    return Health(version=version("braid"), uptime_seconds=uptime_ms / 1000)
+
+
+@router.get("/ready")
+def get_ready(components: ComponentsOf) -> Readiness:
+    """Try the warehouse: a file is created, created again in vain, and deleted."""
+    _probe(components)
+    return Readiness(warehouse=components.settings.warehouse)
+
+
+def _probe(components: Components) -> None:
+    try:
+        components.file_io.probe_exclusive_create(components.settings.warehouse)
+        components.registry.identifiers()
+    except (LakeError, OSError) as error:
+        message = f"the warehouse {components.settings.warehouse} is not usable: {error}"
+        raise NotReady(message) from error

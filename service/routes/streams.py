@@ -1,0 +1,131 @@
+"""Streams: register, read, list, try, start and stop, watch."""
+
+from fastapi import APIRouter, Response
+
+from registry.progress import newest_report, stream_key
+from registry.registrar import Verb, entry_of
+from registry.revision import revision_of
+from schemas import StreamDefinition, StreamStatus, TableDocument
+from service.components import Components
+from service.control.stream_status import is_running, stream_status
+from service.dependencies import ComponentsOf, PreconditionOf
+from service.views import StreamList, StreamView, Validation
+
+router = APIRouter(prefix="/v1/tables/{database}/{table}/streams", tags=["streams"])
+
+
+@router.get("")
+def list_streams(components: ComponentsOf, database: str, table: str) -> StreamList:
+    """List the streams of a table, by name."""
+    document = components.registrar.document(f"{database}.{table}")
+    return StreamList(streams=tuple(_view(document, name) for name in sorted(document.streams)))
+
+
+@router.put("/{stream}", responses={201: {"model": StreamView}})
+def put_stream(
+    components: ComponentsOf,
+    precondition: PreconditionOf,
+    database: str,
+    table: str,
+    stream: str,
+    definition: StreamDefinition,
+    response: Response,
+) -> StreamView:
+    """Register a stream, or change it: 201 when it is new, else 200. It shall run at once."""
+    registered = components.registrar.put_stream(
+        f"{database}.{table}", stream, definition, precondition=precondition
+    )
+    response.status_code = 201 if registered.is_new else 200
+    return _answer(registered.document, stream, response)
+
+
+@router.get("/{stream}")
+def get_stream(
+    components: ComponentsOf, database: str, table: str, stream: str, response: Response
+) -> StreamView:
+    """Return a stream, with everything filled in that its owner left out."""
+    return _answer(components.registrar.document(f"{database}.{table}"), stream, response)
+
+
+@router.post("/{stream}/validate")
+def validate_stream(
+    components: ComponentsOf, database: str, table: str, stream: str, definition: StreamDefinition
+) -> Validation:
+    """Say what `PUT` would refuse, without registering anything."""
+    problems = components.registrar.check_stream(f"{database}.{table}", stream, definition)
+    return Validation(valid=not problems, errors=tuple(problems))
+
+
+@router.get("/{stream}/status")
+def get_stream_status(
+    components: ComponentsOf, database: str, table: str, stream: str
+) -> StreamStatus:
+    """Return what is wanted of a stream and what is seen of it."""
+    return _status(components, components.registrar.document(f"{database}.{table}"), stream)
+
+
+@router.post("/{stream}/start", status_code=202)
+def start_stream(components: ComponentsOf, database: str, table: str, stream: str) -> StreamStatus:
+    """Want the stream to run; one that failed is started again. Its runner follows in seconds."""
+    return _ask(components, f"{database}.{table}", stream, Verb.START)
+
+
+@router.post("/{stream}/pause", status_code=202)
+def pause_stream(components: ComponentsOf, database: str, table: str, stream: str) -> StreamStatus:
+    """Want the stream to read nothing for a while; its runner keeps it."""
+    return _ask(components, f"{database}.{table}", stream, Verb.PAUSE)
+
+
+@router.post("/{stream}/resume", status_code=202)
+def resume_stream(components: ComponentsOf, database: str, table: str, stream: str) -> StreamStatus:
+    """Want the stream to go on where it was paused or stopped."""
+    return _ask(components, f"{database}.{table}", stream, Verb.RESUME)
+
+
+@router.post("/{stream}/stop", status_code=202)
+def stop_stream(components: ComponentsOf, database: str, table: str, stream: str) -> StreamStatus:
+    """Want the stream to end; its runner lets it go. Its position stays in the table."""
+    return _ask(components, f"{database}.{table}", stream, Verb.STOP)
+
+
+def _ask(components: Components, identifier: str, stream: str, verb: Verb) -> StreamStatus:
+    report = newest_report(components.progress.read_all(), stream_key(identifier, stream))
+    runs = is_running(
+        report,
+        now_ms=components.clock.now_ms(),
+        runner_timeout_ms=components.settings.runner_timeout_ms,
+    )
+    document = components.registrar.ask(identifier, stream, verb, is_running=runs)
+    return _status(components, document, stream)
+
+
+def _status(components: Components, document: TableDocument, stream: str) -> StreamStatus:
+    entry = entry_of(document, stream)
+    key = stream_key(document.identifier, stream)
+    positions = components.tables.get(document.identifier).committer().stream_positions()
+    return stream_status(
+        document,
+        entry,
+        report=newest_report(components.progress.read_all(), key),
+        position=positions.get(stream),
+        now_ms=components.clock.now_ms(),
+        runner_timeout_ms=components.settings.runner_timeout_ms,
+    )
+
+
+def _answer(document: TableDocument, stream: str, response: Response) -> StreamView:
+    view = _view(document, stream)
+    response.headers["etag"] = f'"{revision_of(entry_of(document, stream))}"'
+    return view
+
+
+def _view(document: TableDocument, stream: str) -> StreamView:
+    entry = entry_of(document, stream)
+    return StreamView(
+        database=document.database,
+        table=document.name,
+        name=stream,
+        desired_state=entry.desired_state,
+        restart_generation=entry.restart_generation,
+        spec=entry.spec,
+    )

@@ -1,0 +1,101 @@
+"""Tables: declare, read, list, try."""
+
+import base64
+import binascii
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from lake.errors import InvalidRequest, Problem
+from registry.revision import revision_of
+from registry.table_definition import define_table
+from schemas import TableDocument, TableSpec
+from service.dependencies import ComponentsOf, PreconditionOf
+from service.times import iso_utc
+from service.views import ColumnView, TableList, TableName, TableView, Validation
+
+PAGE_SIZE = 100
+PAGE_SIZE_MAX = 1_000
+
+router = APIRouter(prefix="/v1/tables", tags=["tables"])
+
+
+@router.get("")
+def list_tables(
+    components: ComponentsOf,
+    page_size: Annotated[int, Query(ge=1, le=PAGE_SIZE_MAX)] = PAGE_SIZE,
+    page_token: str | None = None,
+) -> TableList:
+    """List the registered tables in alphabetical order, page by page."""
+    after = "" if page_token is None else _parse_token(page_token)
+    rest = [name for name in components.registry.identifiers() if name > after]
+    page = rest[:page_size]
+    names = [identifier.split(".", 1) for identifier in page]
+    return TableList(
+        tables=tuple(TableName(database=database, name=name) for database, name in names),
+        next_page_token=_token(page[-1]) if len(rest) > len(page) else None,
+    )
+
+
+@router.put("/{database}/{table}", responses={201: {"model": TableView}})
+def put_table(
+    components: ComponentsOf,
+    precondition: PreconditionOf,
+    database: str,
+    table: str,
+    spec: TableSpec,
+    response: Response,
+) -> TableView:
+    """Create a table: 201 when it is new, 200 when it was declared alike, 409 when otherwise."""
+    registered = components.registrar.put_table(database, table, spec, precondition=precondition)
+    response.status_code = 201 if registered.is_new else 200
+    return _answer(registered.document, response)
+
+
+@router.get("/{database}/{table}")
+def get_table(components: ComponentsOf, database: str, table: str, response: Response) -> TableView:
+    """Return a table's declaration, and all its columns."""
+    return _answer(components.registrar.document(f"{database}.{table}"), response)
+
+
+@router.post("/{database}/{table}/validate")
+def validate_table(
+    components: ComponentsOf, database: str, table: str, spec: TableSpec
+) -> Validation:
+    """Say what `PUT` would refuse, without creating anything."""
+    problems = components.registrar.check_table(database, table, spec)
+    return Validation(valid=not problems, errors=tuple(problems))
+
+
+def _answer(document: TableDocument, response: Response) -> TableView:
+    response.headers["etag"] = f'"{revision_of(document)}"'
+    definition = define_table(document.table)
+    made_for = {
+        column: group.name for group in definition.groups for column in group.generated_columns
+    }
+    return TableView(
+        database=document.database,
+        name=document.name,
+        created_at=iso_utc(document.created_ms),
+        spec=document.table,
+        columns=tuple(
+            ColumnView(name=field.name, type=str(field.type), made_for=made_for.get(field.name))
+            for field in definition.columns
+        ),
+        streams=tuple(sorted(document.streams)),
+    )
+
+
+def _token(identifier: str) -> str:
+    return base64.urlsafe_b64encode(identifier.encode()).decode().rstrip("=")
+
+
+def _parse_token(token: str) -> str:
+    try:
+        return base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode()
+    except (binascii.Error, UnicodeDecodeError) as error:
+        message = "not a token that this service gave"
+        hint = "use `next_page_token` of the page before, or leave it out"
+        problem = Problem(field="page_token", value=token, message=message, hint=hint)
+        summary = "the page is not readable"
+        raise InvalidRequest(summary, problems=[problem]) from error

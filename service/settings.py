@@ -1,0 +1,22 @@
+"""What a service process is started with."""
+
+from dataclasses import dataclass
+
+RUNNER_TIMEOUT_MS = 30_000  # a runner writes its progress every 2 seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceSettings:
+    """One service process.
+
+    Attributes:
+        warehouse: Where tables and the registry are.
+        host: The address to listen at.
+        port: The port; 0: any free one.
+        runner_timeout_ms: A runner that has said nothing for so long counts as gone.
+    """
+
+    warehouse: str
+    host: str = "127.0.0.1"
+    port: int = 8080
+    runner_timeout_ms: int = RUNNER_TIMEOUT_MS

@@ -1,0 +1,111 @@
+"""What the service answers about tables and streams."""
+
+from typing import Literal
+
+from schemas import Contract, DesiredState, FieldProblem, StreamSpec, TableSpec
+
+
+class ColumnView(Contract):
+    """A column as it is on storage.
+
+    Attributes:
+        name: Its name.
+        type: Canonical SQL text.
+        made_for: The sequence group that it was made for; None when it was declared.
+    """
+
+    name: str
+    type: str
+    made_for: str | None
+
+
+class TableView(Contract):
+    """A registered table.
+
+    Attributes:
+        database: The first part of its identifier.
+        name: The second part.
+        created_at: ISO 8601, UTC.
+        spec: The declaration.
+        columns: All columns, the generated ones too, in the order of readers.
+        streams: Names of its streams.
+    """
+
+    database: str
+    name: str
+    created_at: str
+    spec: TableSpec
+    columns: tuple[ColumnView, ...]
+    streams: tuple[str, ...]
+
+
+class TableName(Contract):
+    """The name of a table."""
+
+    database: str
+    name: str
+
+
+class TableList(Contract):
+    """One page of tables, in alphabetical order.
+
+    Attributes:
+        tables: Names.
+        next_page_token: Asks for the next page; None on the last one.
+    """
+
+    tables: tuple[TableName, ...]
+    next_page_token: str | None
+
+
+class StreamView(Contract):
+    """A registered stream.
+
+    Attributes:
+        database: Of its table.
+        table: The table's name.
+        name: The stream's name.
+        desired_state: What its owner wants.
+        restart_generation: How often a restart was asked for.
+        spec: The stream, with everything filled in that was left out.
+    """
+
+    database: str
+    table: str
+    name: str
+    desired_state: DesiredState
+    restart_generation: int
+    spec: StreamSpec
+
+
+class StreamList(Contract):
+    """All streams of a table, by name."""
+
+    streams: tuple[StreamView, ...]
+
+
+class Validation(Contract):
+    """What a registration would come to.
+
+    Attributes:
+        valid: Whether it would be accepted.
+        errors: Everything that speaks against it.
+    """
+
+    valid: bool
+    errors: tuple[FieldProblem, ...]
+
+
+class Health(Contract):
+    """The process answers."""
+
+    status: Literal["alive"] = "alive"
+    version: str
+    uptime_seconds: float
+
+
+class Readiness(Contract):
+    """The process can do its work: the warehouse was tried just now."""
+
+    status: Literal["ready"] = "ready"
+    warehouse: str
