@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from lake.merge.key_order import key_codes
+from lake.merge.key_order import key_codes, number_codes
 from lake.merge.order_words import Uints, one_array, validity
 from lake.merge.segments import Bools, Ints, Segments
 from lake.merge.selection import NO_ROW
@@ -82,6 +82,6 @@ def _find_late(codes: Uints, segment_of: Ints) -> Bools:
     affected = np.zeros(int(segment_of[-1]) + 1, dtype=np.bool_)
     affected[segment_of[1:][falls]] = True
     index = np.flatnonzero(affected[segment_of])
-    running = key_codes([pa.array(segment_of[index]), pa.array(codes[index])])
+    running = number_codes([segment_of[index].astype(np.uint64), codes[index]])
     is_late[index] = running < np.maximum.accumulate(running)
     return is_late

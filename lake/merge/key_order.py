@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.merge.order_words import Uints, concatenated, order_words
+from lake.merge.order_words import Uints, Word, concatenated, narrow, order_words
 
 
 def key_codes(
@@ -34,10 +34,20 @@ def key_codes(
     """
     assert columns, "rows without key columns have no order"
     words = [word for column in columns for word in order_words(column, descending=descending)]
+    return _codes(words, rows=len(columns[0]))
+
+
+def number_codes(numbers: Sequence[Uints]) -> Uints:
+    """Return codes of rows of numbers, at least one row, as `key_codes` does of columns."""
+    words = [word for values in numbers if (word := narrow(values)) is not None]
+    return _codes(words, rows=len(numbers[0]))
+
+
+def _codes(words: Sequence[Word], *, rows: int) -> Uints:
     packed = [word.values for word in concatenated(words)]
     match packed:
         case []:
-            return np.zeros(len(columns[0]), dtype=np.uint64)
+            return np.zeros(rows, dtype=np.uint64)
         case [codes]:
             return codes
         case _:

@@ -57,7 +57,7 @@ def order_words(column: pa.Array | pa.ChunkedArray, *, descending: bool = False)
         return [
             word
             for values in _ordered_values(array)
-            if (word := _narrow(values, descending=descending)) is not None
+            if (word := narrow(values, descending=descending)) is not None
         ]
     valid = validity(array)
     words = [Word(values=valid.astype(np.uint64), bits=1)]
@@ -91,7 +91,8 @@ def _unpack_bits(bitmap: pa.Buffer, offset: int, length: int) -> npt.NDArray[np.
     return bits[first_bit:].view(np.bool_)
 
 
-def _narrow(values: Uints, *, descending: bool) -> Word | None:
+def narrow(values: Uints, *, descending: bool = False) -> Word | None:
+    """Return numbers, at least one, as a word; None when all are equal."""
     low, high = values.min(), values.max()
     if low == high:
         return None
@@ -108,7 +109,7 @@ def _trailing_zeros(values: Uints) -> int:
 
 
 def _ordered_values(array: pa.Array) -> list[Uints]:
-    """Return 64-bit numbers, most significant first, ordered as the values; the array has no null."""
+    """Return 64-bit numbers, most significant first, ordered as values; none is null."""
     kind = array.type
     if pa.types.is_boolean(kind):
         return [_unpack_bits(array.buffers()[1], array.offset, len(array)).astype(np.uint64)]
