@@ -1,0 +1,59 @@
+"""Reads the offsets that Spark writes into a checkpoint before it runs a micro-batch.
+
+* `<checkpoint>/offsets/<batch id>`: a version line, a line of metadata, and one line per source;
+  a Kafka source writes `{"<topic>":{"<partition>":<next offset>}}`. Written before the batch and
+  read again when the batch is replayed, so it is exactly the batch's end.
+* `<checkpoint>/sources/0/0`: a version line and the offsets where micro-batch 0 starts.
+
+The layout is Spark's own, the same since 2.x; whatever else is found is an error, not a guess.
+"""
+
+import json
+from pathlib import Path
+
+from lake import CorruptData
+
+_OFFSETS_HEADER_LINES = 2
+_INITIAL_HEADER_LINES = 1
+
+
+def batch_end(checkpoint: Path, batch_id: int, *, topic: str) -> dict[int, int]:
+    """Return the next offset by partition after a micro-batch.
+
+    Args:
+        checkpoint: The query's checkpoint directory.
+        batch_id: Of the micro-batch, from 0.
+        topic: The query's only topic.
+
+    Raises:
+        CorruptData: There is no such file, or it is not as described above.
+    """
+    return _read(checkpoint / "offsets" / str(batch_id), _OFFSETS_HEADER_LINES, topic)
+
+
+def batch_start(checkpoint: Path, batch_id: int, *, topic: str) -> dict[int, int]:
+    """Return the next offset by partition before a micro-batch.
+
+    Partitions that came into being with the batch are not in it: Spark reads them from 0.
+
+    Raises:
+        CorruptData: As `batch_end`. Spark keeps the offsets of a hundred micro-batches.
+    """
+    if batch_id == 0:
+        return _read(checkpoint / "sources" / "0" / "0", _INITIAL_HEADER_LINES, topic)
+    return batch_end(checkpoint, batch_id - 1, topic=topic)
+
+
+def _read(path: Path, header_lines: int, topic: str) -> dict[int, int]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError as error:
+        message = f"checkpoint {path}: missing, expected offsets of topic {topic}"
+        raise CorruptData(message) from error
+    found = lines[header_lines:]
+    try:
+        (source,) = found
+        return {int(part): int(offset) for part, offset in json.loads(source)[topic].items()}
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        message = f"checkpoint {path}: found {found}, expected offsets of topic {topic}"
+        raise CorruptData(message) from error

@@ -1,0 +1,199 @@
+"""One stream's query: claims the stream, runs Spark's micro-batches, stops.
+
+The table is the only checkpoint. Each start claims the stream, which raises its epoch and fences
+whoever ran it before, and reads from the table's offsets with a checkpoint directory of its own
+that is deleted at the end. So nothing that happens to a checkpoint, or to a runner that believes
+it still owns the stream, can lose or repeat a record.
+
+    stopped ── start() ──► running ── stop() ──► stopped
+                              └── failure ─────► failed (`failure` says why)
+"""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from lake import Clock, StreamPosition, Table
+from pipelines.kafka_cluster import KafkaCluster
+from pipelines.parse import parse_records
+from pipelines.settings import DeadLetterBudget
+from pipelines.sink.batch_sink import BatchSink, SinkProgress
+from pipelines.source import check_topic, initial_offsets, read_topic, start_offsets
+from pipelines.stream_plan import StreamPlan
+from pipelines.topic import Topic, TopicReader
+
+# Column names of the format are case-sensitive; so is JSON.
+SESSION_CONF = {
+    "spark.sql.caseSensitive": "true",
+    # Queries of several streams share the cores by turns instead of in order of arrival.
+    "spark.scheduler.mode": "FAIR",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestContext:
+    """What all queries of a process share.
+
+    Attributes:
+        session: Spark, built with `SESSION_CONF`.
+        cores: Tasks that it runs at once.
+        work_dir: Checkpoints are made in here and deleted again.
+        clock: For durations in progress reports.
+        budget: Dead letters allowed in one micro-batch.
+    """
+
+    session: SparkSession
+    cores: int
+    work_dir: Path
+    clock: Clock
+    budget: DeadLetterBudget = DeadLetterBudget()  # noqa: RUF009 - it is frozen
+
+
+class Ingest:
+    """The query of one stream. Started and stopped once; a restart is a new one."""
+
+    def __init__(
+        self,
+        context: IngestContext,
+        *,
+        plan: StreamPlan,
+        table: Table,
+        cluster: KafkaCluster,
+        fallback: StreamPosition | None = None,
+        checkpoint: Path | None = None,
+    ) -> None:
+        """Prepare a query.
+
+        Args:
+            context: What it shares with others.
+            plan: The stream.
+            table: Its table, not shared with another query.
+            cluster: Where the topic is.
+            fallback: The position that a progress document tells, for a table whose snapshots
+                have all lost it.
+            checkpoint: A directory that is neither made fresh nor deleted. Offsets in it win over
+                the table's, and the table's rule decides what becomes of the batches. For tests
+                and repairs; None is right everywhere else.
+        """
+        self._context = context
+        self._plan = plan
+        self._table = table
+        self._cluster = cluster
+        self._fallback = fallback
+        self._keeps_checkpoint = checkpoint is not None
+        fresh = context.work_dir / "checkpoints" / f"{plan.table}.{plan.stream}-{uuid4().hex}"
+        self._checkpoint = checkpoint or fresh
+        self._topics = TopicReader(cluster)
+        self._sink: BatchSink | None = None
+        self._query: StreamingQuery | None = None
+
+    def start(self) -> StreamPosition:
+        """Claim the stream and start reading; return the position that was claimed.
+
+        Raises:
+            InvalidRequest: No such topic, records are gone from it, or a column cannot be read.
+            OffsetMismatch: The topic is not the one that the table's offsets are of.
+            StorageUnavailable: Kafka or the storage does not answer.
+            LakeError: As `TableCommitter.claim_stream`.
+        """
+        assert self._query is None, "a query is started once"
+        topic = self._topics.require(self._plan.spec.topic)
+        self._topics.ensure(self._plan.spec.dead_letter_topic, like=topic)
+        earliest, end = self._topics.earliest(topic), self._topics.end(topic)
+        position = self._claim(topic, initial_offsets(self._plan, earliest=earliest, end=end))
+        start = start_offsets(position, earliest=earliest, end=end)
+        self._sink = BatchSink(
+            plan=self._plan,
+            table=self._table,
+            cluster=self._cluster,
+            position=position,
+            checkpoint=self._checkpoint,
+            budget=self._context.budget,
+            cores=self._context.cores,
+            clock=self._context.clock,
+        )
+        self._query = self._start_query(self._sink, start)
+        return position
+
+    @property
+    def is_active(self) -> bool:
+        """Whether Spark still runs the query."""
+        return self._query is not None and self._query.isActive
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What ended the query; None while it runs and after a stop."""
+        if self._query is None or self._query.isActive:
+            return None
+        if self._sink is not None and self._sink.failure is not None:
+            return self._sink.failure
+        return self._query.exception()
+
+    @property
+    def progress(self) -> SinkProgress | None:
+        """What has been committed; None before the start."""
+        return None if self._sink is None else self._sink.progress
+
+    def end_offsets(self) -> dict[int, int]:
+        """Return the topic's end by partition. For one thread.
+
+        Raises:
+            OffsetMismatch: The topic was made again since the start.
+            InvalidRequest: The topic is gone.
+            StorageUnavailable: Kafka does not answer.
+        """
+        topic = self._topics.require(self._plan.spec.topic)
+        check_topic(None if self.progress is None else self.progress.position, topic)
+        return self._topics.end(topic)
+
+    def process_available(self) -> None:
+        """Wait until all records that are in the topic now are committed.
+
+        Raises:
+            LakeError: What ended the query.
+            StreamingQueryException: The same, when it came from Spark.
+        """
+        assert self._query is not None, "the query is started"
+        try:
+            self._query.processAllAvailable()
+        except StreamingQueryException as error:
+            raise self.failure or error from error
+
+    def stop(self) -> None:
+        """Stop reading. A commit that is under way is finished, other work is dropped."""
+        if self._query is not None:
+            self._query.stop()
+        if self._sink is not None:
+            self._sink.close()
+        self._topics.close()
+        if not self._keeps_checkpoint:
+            shutil.rmtree(self._checkpoint, ignore_errors=True)
+
+    def _claim(self, topic: Topic, initial: dict[int, int]) -> StreamPosition:
+        committer = self._table.committer()
+        check_topic(committer.stream_positions().get(self._plan.stream), topic)
+        return committer.claim_stream(
+            self._plan.stream,
+            topic=topic.name,
+            topic_id=topic.topic_id,
+            initial_offsets=initial,
+            fallback=self._fallback,
+        )
+
+    def _start_query(self, sink: BatchSink, start: dict[int, int]) -> StreamingQuery:
+        session = self._context.session
+        records = read_topic(session, plan=self._plan, cluster=self._cluster, start=start)
+        # A pool per stream; the query's thread inherits it from the one that starts it.
+        session.sparkContext.setLocalProperty("spark.scheduler.pool", self._plan.key)
+        return (
+            parse_records(records, self._plan)
+            .writeStream.foreachBatch(sink)
+            .option("checkpointLocation", str(self._checkpoint))
+            .trigger(processingTime=f"{self._plan.spec.trigger_ms} milliseconds")
+            .start()
+        )

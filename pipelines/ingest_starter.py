@@ -1,0 +1,104 @@
+"""From a stream's entry in the registry to a running ingest query."""
+
+from lake import BatchAccount, Catalog, FileIO, InvalidRequest, Problem, StreamPosition
+from pipelines.ingest import Ingest, IngestContext
+from pipelines.kafka_cluster import KafkaCluster, resolve_secrets
+from pipelines.stream_plan import plan_stream
+from registry.progress import ProgressStore, newest_report, stream_key
+from schemas import StreamEntry, StreamSpec, TableDocument
+
+
+class IngestStarter:
+    """Starts the ingest queries of one process."""
+
+    def __init__(
+        self,
+        context: IngestContext,
+        *,
+        warehouse: str,
+        file_io: FileIO,
+        progress: ProgressStore,
+        kafka: str | None,
+    ) -> None:
+        """Make a starter.
+
+        Args:
+            context: What the process's queries share.
+            warehouse: Where the tables are.
+            file_io: The warehouse's storage.
+            progress: What runners have reported: the last resort for a table that lost its
+                streams' positions.
+            kafka: `host:port[,host:port]` for streams that name no cluster.
+        """
+        self._context = context
+        self._warehouse = warehouse
+        self._file_io = file_io
+        self._progress = progress
+        self._kafka = kafka
+
+    def start(self, document: TableDocument, entry: StreamEntry) -> Ingest:
+        """Claim the stream and return its running query.
+
+        Raises:
+            InvalidRequest: The stream cannot run as declared.
+            LakeError: As `Ingest.start`.
+        """
+        # Opened anew for each query: a table object caches and is not shared between threads.
+        catalog = Catalog(self._warehouse, file_io=self._file_io, clock=self._context.clock)
+        table = catalog.table(document.identifier)
+        plan = plan_stream(
+            table=document.identifier,
+            spec=document.table,
+            stream=entry.spec,
+            schema=table.schema,
+            generation=entry.restart_generation,
+        )
+        ingest = Ingest(
+            self._context,
+            plan=plan,
+            table=table,
+            cluster=self._cluster(entry.spec),
+            fallback=self._fallback(document.identifier, entry.spec),
+        )
+        try:
+            ingest.start()
+        except BaseException:
+            ingest.stop()
+            raise
+        return ingest
+
+    def _cluster(self, stream: StreamSpec) -> KafkaCluster:
+        servers = stream.kafka.bootstrap_servers or self._kafka
+        if servers is None:
+            problem = Problem(
+                field="kafka.bootstrap_servers",
+                value=None,
+                message="neither the stream nor the runner names a Kafka cluster",
+                hint="declare it for the stream, or start the runner with one",
+            )
+            message = f"stream {stream.name} has no Kafka cluster"
+            raise InvalidRequest(message, problems=[problem])
+        options = resolve_secrets(stream.kafka.options)
+        return KafkaCluster(bootstrap_servers=servers, options=options)
+
+    def _fallback(self, table: str, stream: StreamSpec) -> StreamPosition | None:
+        key = stream_key(table, stream.name)
+        report = newest_report(self._progress.read_all(), key)
+        if report is None or report.progress.epoch is None:
+            return None
+        seen = report.progress
+        return StreamPosition(
+            stream=stream.name,
+            epoch=seen.epoch or 0,
+            topic=stream.topic,
+            topic_id=seen.topic_id or "",
+            offsets=dict(seen.offsets),
+            account=BatchAccount(
+                accepted=seen.account.accepted,
+                folded=seen.account.folded,
+                ignored=seen.account.ignored,
+                dead_lettered=seen.account.dead_lettered,
+            ),
+            batch_id=-1 if seen.batch_id is None else seen.batch_id,
+            commit_time_ms=seen.last_commit_ms or 0,
+        )

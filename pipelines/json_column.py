@@ -1,0 +1,195 @@
+"""How a column's type is read out of JSON: what Spark is told, and what is checked after it.
+
+| column | read as | then |
+|---|---|---|
+| BOOLEAN, INT, BIGINT, DATE | itself | |
+| TINYINT, SMALLINT | INT | range checked: Spark wraps a TINYINT of 200 round to -56 |
+| FLOAT, DOUBLE | itself | infinite although the text does not say so: out of range |
+| DECIMAL | itself | Spark rounds half up to the scale and refuses what has too many digits |
+| CHAR, VARCHAR | STRING | length checked; numbers, booleans and objects become their JSON text |
+| BINARY, VARBINARY | base64 text | length checked |
+| TIME | `HH:mm[:ss[.fraction]]` | milliseconds of the day, as INT |
+| TIMESTAMP, up to 6 digits | itself | |
+| TIMESTAMP, 7 to 9 digits | text | nanoseconds since the epoch, as BIGINT: Spark has no finer type |
+| ARRAY, MAP, ROW of the types that need nothing after | itself | |
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import (
+    Column,
+    functions as F,  # noqa: N812 - Spark's own spelling
+    types as spark_types,
+)
+
+from lake import DataType, Problem, TypeRoot, UnsupportedFeature
+from pipelines.dead_letter import DeadLetterReason
+
+_SPARK_PRECISION_MAX: Final = 6
+_NANOSECOND_SECONDS_MAX: Final = 9_223_372_036
+_TIME_PATTERN: Final = r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?$"
+_TIMESTAMP_PATTERN: Final = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?"
+_ZONE_PATTERN: Final = r"(Z|[+-]\d\d(:?\d\d)?)?$"
+_PLAIN: Final = {
+    TypeRoot.BOOLEAN: spark_types.BooleanType(),
+    TypeRoot.INT: spark_types.IntegerType(),
+    TypeRoot.BIGINT: spark_types.LongType(),
+    TypeRoot.FLOAT: spark_types.FloatType(),
+    TypeRoot.DOUBLE: spark_types.DoubleType(),
+    TypeRoot.DATE: spark_types.DateType(),
+}
+_INTEGER_BITS: Final = {TypeRoot.TINYINT: 8, TypeRoot.SMALLINT: 16}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonColumn:
+    """One column out of a parsed message.
+
+    Attributes:
+        json_type: What `from_json` is told.
+        value: The value as it goes to Python.
+        fault: A reason as text where the value is not one of the column's, else null; None when
+            `from_json` has checked everything.
+    """
+
+    json_type: spark_types.DataType
+    value: Column
+    fault: Column | None = None
+
+
+def json_type(data_type: DataType, *, column: str) -> spark_types.DataType:
+    """Return what `from_json` is told to read for a column.
+
+    Raises:
+        UnsupportedFeature: A nested type holds a type that needs a check of its own.
+    """
+    match data_type.root:
+        case TypeRoot.TINYINT | TypeRoot.SMALLINT:
+            return spark_types.IntegerType()
+        case TypeRoot.CHAR | TypeRoot.VARCHAR | TypeRoot.TIME:
+            return spark_types.StringType()
+        case TypeRoot.BINARY | TypeRoot.VARBINARY:
+            return spark_types.BinaryType()
+        case TypeRoot.DECIMAL:
+            assert data_type.precision is not None
+            assert data_type.scale is not None
+            return spark_types.DecimalType(data_type.precision, data_type.scale)
+        case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
+            if _is_nanosecond(data_type):
+                return spark_types.StringType()
+            is_local = data_type.root is TypeRoot.TIMESTAMP_LTZ
+            return spark_types.TimestampType() if is_local else spark_types.TimestampNTZType()
+        case TypeRoot.ARRAY:
+            return spark_types.ArrayType(_inner_type(data_type.element, column=column))
+        case TypeRoot.MAP:
+            key = _inner_type(data_type.key, column=column)
+            return spark_types.MapType(key, _inner_type(data_type.value, column=column))
+        case TypeRoot.ROW:
+            fields = [
+                spark_types.StructField(field.name, _inner_type(field.type, column=column))
+                for field in data_type.fields
+            ]
+            return spark_types.StructType(fields)
+        case TypeRoot.MULTISET:
+            raise _unsupported(data_type, column=column)
+        case _:
+            return _PLAIN[data_type.root]
+
+
+def read_column(raw: Column, text: Column, data_type: DataType, *, column: str) -> JsonColumn:
+    """Return the value of a column and what may be wrong with it.
+
+    Args:
+        raw: The field out of `from_json`, of `json_type(data_type)`.
+        text: The whole message, for what its parsed form no longer tells.
+        data_type: The column's type.
+        column: Its name, for errors.
+    """
+    kind = json_type(data_type, column=column)
+    out_of_range = F.lit(DeadLetterReason.OUT_OF_RANGE.value)
+    match data_type.root:
+        case TypeRoot.TINYINT | TypeRoot.SMALLINT:
+            bound = 1 << (_INTEGER_BITS[data_type.root] - 1)
+            fault = F.when((raw < -bound) | (raw >= bound), out_of_range)
+            return JsonColumn(json_type=kind, value=raw, fault=fault)
+        case TypeRoot.FLOAT | TypeRoot.DOUBLE:
+            is_said = F.contains(text, F.lit("Infinity")) | F.contains(text, F.lit("INF"))
+            fault = F.when((F.abs(raw) == float("inf")) & ~is_said, out_of_range)
+            return JsonColumn(json_type=kind, value=raw, fault=fault)
+        case TypeRoot.CHAR | TypeRoot.VARCHAR:
+            return _bounded(kind, raw, data_type.length, F.char_length)
+        case TypeRoot.BINARY | TypeRoot.VARBINARY:
+            return _bounded(kind, raw, data_type.length, F.length)
+        case TypeRoot.TIME:
+            return _time(kind, raw)
+        case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ if _is_nanosecond(data_type):
+            return _nanoseconds(kind, raw, has_zone=data_type.root is TypeRoot.TIMESTAMP_LTZ)
+        case _:
+            return JsonColumn(json_type=kind, value=raw)
+
+
+def _is_nanosecond(data_type: DataType) -> bool:
+    return data_type.precision is not None and data_type.precision > _SPARK_PRECISION_MAX
+
+
+def _bounded(
+    kind: spark_types.DataType, raw: Column, length: int | None, measure: Callable[[Column], Column]
+) -> JsonColumn:
+    unbounded = 2**31 - 1
+    if length is None or length == unbounded:
+        return JsonColumn(json_type=kind, value=raw)
+    fault = F.when(measure(raw) > length, F.lit(DeadLetterReason.OUT_OF_RANGE.value))
+    return JsonColumn(json_type=kind, value=raw, fault=fault)
+
+
+def _time(kind: spark_types.DataType, raw: Column) -> JsonColumn:
+    # A day of the epoch, read in the session's zone, which is UTC.
+    instant = F.concat(F.lit("1970-01-01 "), raw).try_cast("timestamp")
+    value = F.unix_millis(instant).cast("int")
+    fault = F.when(~F.rlike(raw, F.lit(_TIME_PATTERN)), F.lit(DeadLetterReason.WRONG_TYPE.value))
+    return JsonColumn(json_type=kind, value=value, fault=fault)
+
+
+def _nanoseconds(kind: spark_types.DataType, raw: Column, *, has_zone: bool) -> JsonColumn:
+    instant = raw.try_cast("timestamp")
+    finer = F.rpad(F.regexp_extract(raw, r"\.\d{6}(\d{1,3})", 1), 3, "0").cast("int")
+    micros = F.unix_micros(instant)
+    pattern = _TIMESTAMP_PATTERN + (_ZONE_PATTERN if has_zone else "$")
+    is_text = F.rlike(raw, F.lit(pattern)) & instant.isNotNull()
+    is_near = F.abs(F.unix_seconds(instant)) < _NANOSECOND_SECONDS_MAX
+    fault = (
+        F.when(raw.isNull(), None)
+        .when(~is_text, F.lit(DeadLetterReason.WRONG_TYPE.value))
+        .when(~is_near, F.lit(DeadLetterReason.OUT_OF_RANGE.value))
+    )
+    value = F.when(is_text & is_near, micros * 1_000 + finer)
+    return JsonColumn(json_type=kind, value=value, fault=fault)
+
+
+def _inner_type(data_type: DataType | None, *, column: str) -> spark_types.DataType:
+    assert data_type is not None
+    needs_check: Sequence[TypeRoot] = (
+        TypeRoot.TINYINT,
+        TypeRoot.SMALLINT,
+        TypeRoot.CHAR,
+        TypeRoot.BINARY,
+        TypeRoot.TIME,
+        TypeRoot.MULTISET,
+    )
+    if data_type.root in needs_check or _is_nanosecond(data_type):
+        raise _unsupported(data_type, column=column)
+    return json_type(data_type, column=column)
+
+
+def _unsupported(data_type: DataType, *, column: str) -> UnsupportedFeature:
+    problem = Problem(
+        field=column,
+        value=str(data_type),
+        message="this type cannot be read from JSON in this version",
+        hint="declare the nested value with BOOLEAN, INT, BIGINT, FLOAT, DOUBLE, DECIMAL, STRING, "
+        "BYTES, DATE or a timestamp of up to 6 digits",
+    )
+    message = f"column {column} cannot be read"
+    return UnsupportedFeature(message, problems=[problem])

@@ -1,0 +1,88 @@
+"""How one Kafka cluster is reached, in the words of each client library.
+
+Declarations use the names of Kafka's own (Java) clients. Spark takes them as they are; for
+kafka-python the ones about transport and authentication are translated, others do not concern it.
+"""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lake import InvalidRequest, Problem
+
+_REFERENCE = re.compile(r"\$\{(env|file):([^}]+)\}")
+_JAAS_VALUE = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_TRANSLATED = {
+    "security.protocol": "security_protocol",
+    "sasl.mechanism": "sasl_mechanism",
+    "client.id": "client_id",
+}
+# PEM stores are the one form that Java and Python clients both read.
+_PEM_FILES = {"ssl.truststore": "ssl_cafile", "ssl.keystore": "ssl_certfile"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaCluster:
+    """A Kafka cluster and how to log in there.
+
+    Attributes:
+        bootstrap_servers: `host:port[,host:port]`.
+        options: Client options by Kafka's own names, secrets resolved; never shown.
+    """
+
+    bootstrap_servers: str
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def spark_options(self) -> dict[str, str]:
+        """Options of Spark's Kafka source."""
+        named = {f"kafka.{name}": value for name, value in self.options.items()}
+        return {**named, "kafka.bootstrap.servers": self.bootstrap_servers}
+
+    @property
+    def client_options(self) -> dict[str, Any]:
+        """Keyword arguments of kafka-python's clients."""
+        found: dict[str, Any] = {"bootstrap_servers": self.bootstrap_servers.split(",")}
+        for name, value in self.options.items():
+            if name in _TRANSLATED:
+                found[_TRANSLATED[name]] = value
+        for prefix, argument in _PEM_FILES.items():
+            if self.options.get(f"{prefix}.type", "").upper() == "PEM":
+                found[argument] = self.options.get(f"{prefix}.location")
+        jaas = dict(_JAAS_VALUE.findall(self.options.get("sasl.jaas.config", "")))
+        if "username" in jaas:
+            found["sasl_plain_username"] = jaas["username"]
+            found["sasl_plain_password"] = jaas.get("password", "")
+        return found
+
+
+def resolve_secrets(
+    options: Mapping[str, str],
+    *,
+    environment: Mapping[str, str] = os.environ,
+    read_file: Callable[[str], str] = lambda path: Path(path).read_text(encoding="utf-8"),
+) -> dict[str, str]:
+    """Return options with `${env:NAME}` and `${file:/path}` replaced by what they name.
+
+    Raises:
+        InvalidRequest: A reference names nothing; the message has its name, never a value.
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        kind, name = match.groups()
+        try:
+            return environment[name] if kind == "env" else read_file(name).strip()
+        except (KeyError, OSError) as error:
+            problem = Problem(
+                field="kafka.options",
+                value=match.group(),
+                message=f"the {'variable' if kind == 'env' else 'file'} is not there",
+                hint="set it for the runner's process",
+            )
+            text = "a secret that the stream refers to cannot be read"
+            raise InvalidRequest(text, problems=[problem]) from error
+
+    return {name: _REFERENCE.sub(replace, value) for name, value in options.items()}

@@ -1,0 +1,56 @@
+"""How far a stream is behind its topic."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lag:
+    """How far a stream is behind at one moment.
+
+    Attributes:
+        records: Committed to the topic and not to the table.
+        seconds: An upper bound of the age of the oldest of them; 0 without any.
+    """
+
+    records: int
+    seconds: float
+
+
+class LagMeter:
+    """Tells lag from offsets alone, without reading the records that wait.
+
+    The oldest waiting record is younger than the newest committed one, and it came after the last
+    moment when nothing waited: the later of the two bounds its age.
+    """
+
+    def __init__(self, *, started_ms: int) -> None:
+        self._level_ms = started_ms
+
+    def measure(
+        self,
+        *,
+        offsets: Mapping[int, int],
+        end: Mapping[int, int],
+        newest_ms: int | None,
+        now_ms: int,
+    ) -> Lag:
+        """Return the lag now.
+
+        Args:
+            offsets: Next offset in the table, by partition.
+            end: End of the topic, by partition.
+            newest_ms: Kafka's timestamp of the newest record that this query committed.
+            now_ms: Milliseconds since the epoch.
+
+        Example:
+            >>> meter = LagMeter(started_ms=0)
+            >>> meter.measure(offsets={0: 5}, end={0: 8}, newest_ms=4_000, now_ms=9_000)
+            Lag(records=3, seconds=5.0)
+        """
+        waiting = sum(max(0, last - offsets.get(part, 0)) for part, last in end.items())
+        if waiting == 0:
+            self._level_ms = now_ms
+            return Lag(records=0, seconds=0.0)
+        since_ms = max(self._level_ms, newest_ms or 0)
+        return Lag(records=waiting, seconds=max(0, now_ms - since_ms) / 1_000)

@@ -1,0 +1,191 @@
+"""From Kafka records to typed columns and, where a record is refused, the reason. Pure, in the JVM.
+
+A record is refused by the first of these that holds:
+
+1. its value is null (`tombstone`: no stream declares deletes yet), or longer than the stream's
+   bound (`too_large`);
+2. `from_json` does not take it as declared (`unparsable`, which the sink refines);
+3. a value is not one of its column's type (`out_of_range`, `wrong_type`);
+4. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
+5. all ordering columns are null (`null_ordering`), unless the stream clears such records.
+
+Only refused records carry their raw key, value and headers on to Python.
+"""
+
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import (
+    Column,
+    DataFrame,
+    functions as F,  # noqa: N812 - Spark's own spelling
+    types as spark_types,
+)
+
+from pipelines.dead_letter import DeadLetterReason
+from pipelines.json_column import json_type, read_column
+from pipelines.stream_plan import MappedColumn, StreamPlan
+
+UNPARSABLE = "unparsable"
+PARTITION = "kafka_partition"
+OFFSET = "kafka_offset"
+TIMESTAMP = "kafka_timestamp"
+REASON = "reason"
+DETAIL = "detail"
+RAW_KEY = "raw_key"
+RAW_VALUE = "raw_value"
+RAW_HEADERS = "raw_headers"
+_ROOT = "message"
+_CORRUPT = "corrupt"
+_OPTIONS = {
+    "mode": "PERMISSIVE",
+    "columnNameOfCorruptRecord": _CORRUPT,
+    "allowSingleQuotes": "false",
+}
+
+
+def value_column(index: int) -> str:
+    """Return the name under which the stream's n-th column goes to Python.
+
+    Not its own name: that could be one of ours.
+    """
+    return f"value_{index}"
+
+
+def parse_records(records: DataFrame, plan: StreamPlan) -> DataFrame:
+    """Return one row per record, in the same order.
+
+    Args:
+        records: Of Spark's Kafka source with headers: key, value, partition, offset, timestamp,
+            headers.
+        plan: What the stream declares.
+
+    Returns:
+        `kafka_partition` int, `kafka_offset` bigint, `kafka_timestamp`, `reason` string (null:
+        accepted) and `detail` string (the column it is about, if one), the raw parts (null where
+        accepted), and `value_0`, `value_1`, ... in the order of `plan.columns`: their values
+        mean something where the record is accepted.
+
+    Raises:
+        UnsupportedFeature: A column's type cannot be read from JSON.
+    """
+    message = f"parsed.{_ROOT}"
+    parsed = records.select(
+        "partition",
+        "offset",
+        "timestamp",
+        "key",
+        "value",
+        "headers",
+        F.when(_is_readable(plan), _from_json(plan)).alias("parsed"),
+    )
+    text = F.col("value").cast("string")
+    columns = [
+        read_column(_field(message, column), text, column.type, column=column.name)
+        for column in plan.columns
+    ]
+    refusal = F.coalesce(
+        _refuse(F.col("value").isNull(), DeadLetterReason.TOMBSTONE),
+        _refuse(F.length("value") > plan.spec.max_message_bytes, DeadLetterReason.TOO_LARGE),
+        _refuse(F.col(message).isNull() | F.col(f"parsed.{_CORRUPT}").isNotNull(), UNPARSABLE),
+        *[
+            F.when(column.fault.isNotNull(), _refusal(column.fault, mapped.name))
+            for column, mapped in zip(columns, plan.columns, strict=True)
+            if column.fault is not None
+        ],
+        *_null_refusals(plan, message),
+        F.lit(None).cast(_REFUSAL_TYPE),
+    )
+    return parsed.select(
+        "*",
+        refusal.alias("refusal"),
+        *[column.value.alias(value_column(i)) for i, column in enumerate(columns)],
+    ).select(
+        F.col("partition").alias(PARTITION),
+        F.col("offset").alias(OFFSET),
+        F.col("timestamp").alias(TIMESTAMP),
+        F.col("refusal.reason").alias(REASON),
+        F.col("refusal.detail").alias(DETAIL),
+        *[
+            F.when(F.col("refusal").isNotNull(), F.col(raw)).alias(name)
+            for raw, name in (("key", RAW_KEY), ("value", RAW_VALUE), ("headers", RAW_HEADERS))
+        ],
+        *[value_column(i) for i in range(len(columns))],
+    )
+
+
+_REFUSAL_TYPE = "struct<reason:string,detail:string>"
+
+
+def _is_readable(plan: StreamPlan) -> Column:
+    """Whether the value is worth parsing. Jackson would replace broken UTF-8 in silence."""
+    is_short = F.length("value") <= plan.spec.max_message_bytes
+    return is_short & F.is_valid_utf8(F.col("value").cast("string"))
+
+
+def _from_json(plan: StreamPlan) -> Column:
+    # Spark reads the first JSON value of a text and ignores what follows. Inside an object of
+    # ours, a second value after the first is an error: two messages sent as one are refused, not
+    # half of them lost.
+    text = F.concat(F.lit(f'{{"{_ROOT}":'), F.col("value").cast("string"), F.lit("}"))
+    schema = spark_types.StructType(
+        [
+            spark_types.StructField(_ROOT, _message_type(plan)),
+            spark_types.StructField(_CORRUPT, spark_types.StringType()),
+        ]
+    )
+    return F.from_json(text, schema, _OPTIONS)
+
+
+def _message_type(plan: StreamPlan) -> spark_types.StructType:
+    """Return the declared part of a message: nested objects as far as the paths go."""
+    tree: dict[str, Any] = {}
+    for column in plan.columns:
+        *parents, leaf = column.path
+        branch: dict[str, Any] = reduce(lambda node, name: node.setdefault(name, {}), parents, tree)
+        branch[leaf] = json_type(column.type, column=column.name)
+    return _struct(tree)
+
+
+def _struct(tree: dict[str, Any]) -> spark_types.StructType:
+    return spark_types.StructType(
+        [
+            spark_types.StructField(name, _struct(node) if isinstance(node, dict) else node)
+            for name, node in tree.items()
+        ]
+    )
+
+
+def _field(message: str, column: MappedColumn) -> Column:
+    return reduce(lambda value, name: value.getField(name), column.path, F.col(message))
+
+
+def _null_refusals(plan: StreamPlan, message: str) -> list[Column]:
+    fields = {column.name: _field(message, column) for column in plan.columns}
+    nullable = {column.name: column.type.nullable for column in plan.columns}
+    key = set(plan.written.key)
+    refusals = [
+        _refuse(fields[name].isNull(), DeadLetterReason.MISSING_KEY, detail=name)
+        for name in plan.written.key
+    ]
+    refusals += [
+        _refuse(field.isNull(), DeadLetterReason.NOT_NULL, detail=name)
+        for name, field in fields.items()
+        if name not in key and not nullable[name]
+    ]
+    if plan.ordering and not plan.clears_null_ordering:
+        are_null = reduce(
+            lambda left, right: left & right, [fields[name].isNull() for name in plan.ordering]
+        )
+        refusals.append(
+            _refuse(are_null, DeadLetterReason.NULL_ORDERING, detail=", ".join(plan.ordering))
+        )
+    return refusals
+
+
+def _refuse(condition: Column, reason: str, *, detail: str | None = None) -> Column:
+    return F.when(condition, _refusal(F.lit(str(reason)), detail))
+
+
+def _refusal(reason: Column, detail: str | None) -> Column:
+    return F.struct(reason.alias("reason"), F.lit(detail).cast("string").alias("detail"))

@@ -1,0 +1,252 @@
+"""The process that keeps running queries equal to the registry.
+
+One Spark driver, one thread per stream. A runner hosts the streams it may host and gets the lease
+of; any number of runners work on one table, because nothing but the table connects their queries.
+
+    registry ──► Runner.run ──► StreamSupervisor ──► Ingest ──► table
+                     └──────────── progress document ◄──┘
+"""
+
+import logging
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from lake import Clock, FileIO, LakeError, SystemClock, file_io_for
+from pipelines.ingest import SESSION_CONF, IngestContext
+from pipelines.ingest_starter import IngestStarter
+from pipelines.session import build_session
+from pipelines.settings import RunnerSettings
+from pipelines.stream_supervisor import QueryStarter, StreamSupervisor, Wanted
+from registry.documents import RegistryStore
+from registry.leases import LeaseStore
+from registry.progress import ProgressStore, stream_key
+from schemas import RunnerProgress
+
+_LOG = logging.getLogger(__name__)
+_LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
+_STOP_SECONDS_MAX = 60
+
+
+class Runner:
+    """Hosts streams until it is told to stop."""
+
+    def __init__(
+        self,
+        settings: RunnerSettings,
+        *,
+        starter: QueryStarter,
+        file_io: FileIO,
+        clock: Clock,
+    ) -> None:
+        """Make a runner that hosts nothing yet.
+
+        Args:
+            settings: Which streams, and how often things are looked at.
+            starter: Starts the queries.
+            file_io: The warehouse's storage.
+            clock: For leases and progress.
+        """
+        self._settings = settings
+        self._starter = starter
+        self._clock = clock
+        warehouse = settings.warehouse
+        self._registry = RegistryStore(file_io, warehouse, clock)
+        self._leases = LeaseStore(file_io, warehouse, clock)
+        self._progress = ProgressStore(file_io, warehouse)
+        self._owner = f"{settings.name}-{uuid4().hex[:12]}"
+        self._started_ms = clock.now_ms()
+        self._hosted: dict[str, _HostedStream] = {}
+
+    def run(self, stop: threading.Event) -> None:
+        """Follow the registry until `stop` is set, then stop every query and return."""
+        written_ms = 0
+        try:
+            while not stop.is_set():
+                self._follow_registry()
+                if self._clock.now_ms() - written_ms >= self._settings.progress_ms:
+                    written_ms = self._clock.now_ms()
+                    self._write_progress()
+                stop.wait(self._settings.poll_ms / 1_000)
+        finally:
+            self._close()
+
+    def _follow_registry(self) -> None:
+        try:
+            documents = self._registry.tables()
+        except (LakeError, OSError) as error:
+            # What is running keeps running: the registry says nothing new for now.
+            _LOG.warning("registry cannot be read error=%s", error)
+            return
+        wanted = {
+            stream_key(document.identifier, name): Wanted(document=document, entry=entry)
+            for document in documents
+            for name, entry in document.streams.items()
+            if self._settings.hosts(document.identifier, name)
+        }
+        for key in wanted.keys() - self._hosted.keys():
+            self._hosted[key] = self._host(wanted[key])
+        for key, hosted in self._hosted.items():
+            hosted.want(wanted.get(key))
+
+    def _host(self, wanted: Wanted) -> "_HostedStream":
+        supervisor = StreamSupervisor(
+            table=wanted.document.identifier,
+            stream=wanted.entry.spec.name,
+            owner=self._owner,
+            starter=self._starter,
+            leases=self._leases,
+            lease_ttl_ms=self._settings.lease_ttl_ms,
+            restarts=self._settings.restarts,
+            measure_ms=self._settings.progress_ms,
+            clock=self._clock,
+        )
+        return _HostedStream(supervisor, poll_ms=self._settings.poll_ms)
+
+    def _write_progress(self) -> None:
+        progress = RunnerProgress(
+            runner=self._settings.name,
+            started_ms=self._started_ms,
+            updated_ms=self._clock.now_ms(),
+            streams={key: hosted.supervisor.progress for key, hosted in self._hosted.items()},
+        )
+        try:
+            self._progress.write(progress)
+        except (LakeError, OSError) as error:
+            _LOG.warning("progress cannot be written error=%s", error)
+
+    def _close(self) -> None:
+        for hosted in self._hosted.values():
+            hosted.ask_to_stop()
+        for key, hosted in self._hosted.items():
+            if not hosted.join(_STOP_SECONDS_MAX):
+                _LOG.error("query does not stop stream=%s", key)
+        self._write_progress()
+
+
+class _HostedStream:
+    """A supervisor and its thread."""
+
+    def __init__(self, supervisor: StreamSupervisor, *, poll_ms: int) -> None:
+        self.supervisor = supervisor
+        self._poll_ms = poll_ms
+        self._stop = threading.Event()
+        # A daemon, so that a query that does not stop cannot keep the process.
+        self._thread = threading.Thread(
+            target=self._run, name=f"{supervisor.table}/{supervisor.stream}", daemon=True
+        )
+        self._started = False
+
+    def want(self, wanted: Wanted | None) -> None:
+        """Pass on what the registry says; the first word starts the thread."""
+        self.supervisor.want(wanted)
+        if not self._started:
+            self._started = True
+            self._thread.start()
+
+    def ask_to_stop(self) -> None:
+        """Tell the thread to end."""
+        self._stop.set()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the thread and return whether it has ended."""
+        if self._started:
+            self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self.supervisor.step()
+            except Exception:  # noqa: BLE001 - one stream's trouble, whatever it is, stays its own
+                _LOG.exception("step failed stream=%s", self._thread.name)
+            self._stop.wait(self._poll_ms / 1_000)
+        self.supervisor.close()
+
+
+def main(settings: RunnerSettings) -> int:
+    """Run until SIGTERM or SIGINT and return the exit status.
+
+    Logs to standard error. Leaves no process and no scratch file behind.
+    """
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG_FORMAT)
+    # Clients of Kafka log every reconnect; what matters reaches a stream's trace.
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    stop = threading.Event()
+    _stop_on_signals(stop)
+    with _work_dir(settings.work_dir) as work_dir:
+        session = build_session(
+            app_name=f"braid-{settings.name}",
+            work_dir=work_dir,
+            cores=settings.cores,
+            memory=settings.memory,
+            conf=SESSION_CONF,
+        )
+        # Spark has put its own handler for SIGINT in place.
+        _stop_on_signals(stop)
+        try:
+            clock = SystemClock()
+            file_io = file_io_for(settings.warehouse)
+            context = IngestContext(
+                session=session,
+                cores=settings.cores,
+                work_dir=work_dir,
+                clock=clock,
+                budget=settings.budget,
+            )
+            starter = IngestStarter(
+                context,
+                warehouse=settings.warehouse,
+                file_io=file_io,
+                progress=ProgressStore(file_io, settings.warehouse),
+                kafka=settings.kafka,
+            )
+            _LOG.info("runner ready name=%s warehouse=%s", settings.name, settings.warehouse)
+            Runner(settings, starter=starter, file_io=file_io, clock=clock).run(stop)
+        finally:
+            _end_spark(session)
+    _LOG.info("runner ended name=%s", settings.name)
+    return 0
+
+
+def _stop_on_signals(stop: threading.Event) -> None:
+    def handle(number: int, _frame: FrameType | None) -> None:
+        _LOG.info("signal %s: stopping", signal.Signals(number).name)
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handle)
+
+
+@contextmanager
+def _work_dir(given: Path | None) -> Iterator[Path]:
+    if given is None:
+        with tempfile.TemporaryDirectory(prefix="braid-runner-") as made:
+            yield Path(made)
+        return
+    # Checkpoints of a process that was killed mean nothing: the table is the checkpoint.
+    shutil.rmtree(given / "checkpoints", ignore_errors=True)
+    yield given
+
+
+def _end_spark(session: SparkSession) -> None:
+    """Stop Spark and wait for its JVM, so that nothing outlives the runner."""
+    gateway = session.sparkContext._gateway
+    session.stop()
+    if gateway is None:
+        return
+    gateway.shutdown()
+    process = gateway.proc
+    if process.stdin is not None:
+        process.stdin.close()
+    process.wait(_STOP_SECONDS_MAX)

@@ -1,0 +1,100 @@
+"""What a runner is started with, and the bounds that its streams keep."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+LEASE_TTL_MS = 15_000
+PROGRESS_MS = 2_000
+REGISTRY_POLL_MS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetterBudget:
+    """How many records of one micro-batch may be dead letters before the stream fails.
+
+    Both bounds have to be exceeded: a few poisonous messages never stop a stream, and a topic
+    that is not what its stream declares does not drain into the dead-letter topic unnoticed.
+
+    Attributes:
+        records: Up to this many are always allowed.
+        fraction: Up to this part of the micro-batch, 0..1, is always allowed; 1 never fails.
+    """
+
+    records: int = 1_000
+    fraction: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Check the bounds."""
+        assert self.records >= 0, self.records
+        assert 0 <= self.fraction <= 1, self.fraction
+
+    def limit(self, records: int) -> int:
+        """Return the most dead letters that a micro-batch of so many records may have."""
+        return max(self.records, int(records * self.fraction))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartPolicy:
+    """When a query that failed is started again.
+
+    Attributes:
+        attempts: Starts in a row without a commit in between; then the stream stays FAILED
+            until its owner restarts it.
+        wait_ms_min: Before the first of them; doubled each time.
+        wait_ms_max: Bound of the wait.
+    """
+
+    attempts: int = 8
+    wait_ms_min: int = 1_000
+    wait_ms_max: int = 60_000
+
+    def wait_ms(self, attempt: int) -> int:
+        """Return the wait before an attempt, counted from 1.
+
+        >>> [RestartPolicy().wait_ms(attempt) for attempt in (1, 2, 3, 20)]
+        [1000, 2000, 4000, 60000]
+        """
+        return int(min(self.wait_ms_max, self.wait_ms_min * 2 ** min(attempt - 1, 32)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerSettings:
+    """One runner process.
+
+    Attributes:
+        warehouse: Where tables and the registry are.
+        kafka: `host:port[,host:port]` for streams that name no cluster of their own.
+        name: The runner's name, unique among the runners of the warehouse.
+        streams: Which streams it may host, as `database.table/stream` or `database.table`;
+            empty: any.
+        cores: Spark tasks that run at once.
+        memory: Heap of Spark's JVM, as Spark writes it.
+        work_dir: Scratch and checkpoints, emptied of checkpoints at each start; None: a
+            temporary directory that is removed at the end.
+        lease_ttl_ms: How long a runner that says nothing keeps its streams.
+        poll_ms: How often the registry and the queries are looked at.
+        progress_ms: How often the progress document is written.
+        budget: Dead letters allowed in one micro-batch.
+        restarts: When failed queries start again.
+    """
+
+    warehouse: str
+    name: str
+    kafka: str | None = None
+    streams: tuple[str, ...] = ()
+    cores: int = 2
+    memory: str = "1g"
+    work_dir: Path | None = None
+    lease_ttl_ms: int = LEASE_TTL_MS
+    poll_ms: int = REGISTRY_POLL_MS
+    progress_ms: int = PROGRESS_MS
+    budget: DeadLetterBudget = field(default_factory=DeadLetterBudget)
+    restarts: RestartPolicy = field(default_factory=RestartPolicy)
+
+    def hosts(self, table: str, stream: str) -> bool:
+        """Return whether the runner may host a stream.
+
+        >>> RunnerSettings(warehouse="/w", name="r", streams=("a.t/x",)).hosts("a.t", "y")
+        False
+        """
+        return not self.streams or table in self.streams or f"{table}/{stream}" in self.streams

@@ -1,0 +1,260 @@
+"""Takes one micro-batch after the other from Spark to the table, in the driver.
+
+1. The batch's offsets are read from the checkpoint and compared with the table's: a replay ends
+   here, a newer claim or a gap stops the query.
+2. Executors write level-0 files and send dead letters (`WriteTask`).
+3. The account is checked against the budget, and the topic is still the one that was claimed.
+4. The commit publishes files, offsets and account in one snapshot, or finds that it is a replay
+   after all. Files that no snapshot will name are deleted.
+
+The plan of step 2 is made anew for each micro-batch, so the number of tasks follows its size.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from lake import (
+    Clock,
+    CommitConflict,
+    CommitResult,
+    CommitUnknown,
+    Decision,
+    LimitExceeded,
+    Outcome,
+    StreamBatch,
+    StreamPosition,
+    Table,
+    decide,
+    parse_messages,
+)
+from pipelines.checkpoint import batch_end, batch_start
+from pipelines.kafka_cluster import KafkaCluster
+from pipelines.settings import DeadLetterBudget
+from pipelines.sink.task_plan import plan_tasks
+from pipelines.sink.task_report import REPORT_SCHEMA, TaskReport, parse_report, sum_reports
+from pipelines.sink.write_task import WriteTask
+from pipelines.source import check_topic
+from pipelines.stream_plan import StreamPlan
+from pipelines.topic import TopicReader
+
+_SCHEMA_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkProgress:
+    """What a sink has done since it was made.
+
+    Attributes:
+        position: The stream's position in the table after the newest commit or claim.
+        snapshot_id: Of the newest commit; None before the first.
+        batch_id: The newest micro-batch that was committed or skipped as a replay.
+        batch_records: Records in it.
+        batch_ms: From Spark's call to the end of its commit.
+        commits: Micro-batches committed.
+        replays: Micro-batches that were in the table already.
+        dead_letters: Refused records by reason.
+        newest_ms: Kafka's largest timestamp among committed records; None before the first.
+    """
+
+    position: StreamPosition
+    snapshot_id: int | None = None
+    batch_id: int | None = None
+    batch_records: int | None = None
+    batch_ms: int | None = None
+    commits: int = 0
+    replays: int = 0
+    dead_letters: tuple[tuple[str, int], ...] = ()
+    newest_ms: int | None = None
+
+
+class BatchSink:
+    """What Spark calls with each micro-batch of one stream."""
+
+    def __init__(
+        self,
+        *,
+        plan: StreamPlan,
+        table: Table,
+        cluster: KafkaCluster,
+        position: StreamPosition,
+        checkpoint: Path,
+        budget: DeadLetterBudget,
+        cores: int,
+        clock: Clock,
+    ) -> None:
+        """Make the sink of one claim.
+
+        Args:
+            plan: The stream.
+            table: Its table; this sink's own, because it caches manifests.
+            cluster: Of topic and dead-letter topic.
+            position: As claimed; its epoch is what commits are made under.
+            checkpoint: The query's checkpoint directory.
+            budget: Dead letters allowed in one micro-batch.
+            cores: Tasks that Spark runs at once.
+            clock: For the duration of micro-batches.
+        """
+        self._plan = plan
+        self._table = table
+        self._committer = table.committer()
+        self._cluster = cluster
+        self._claimed = position
+        self._checkpoint = checkpoint
+        self._budget = budget
+        self._cores = cores
+        self._clock = clock
+        self._topics = TopicReader(cluster)
+        self._failure: BaseException | None = None
+        self._progress = SinkProgress(position=position)
+
+    @property
+    def progress(self) -> SinkProgress:
+        """What has been done so far; may be read from any thread."""
+        return self._progress
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What stopped the sink, as it was raised: Spark only keeps its text."""
+        return self._failure
+
+    def __call__(self, records: DataFrame, batch_id: int) -> None:
+        """Write and commit one micro-batch.
+
+        Args:
+            records: As `parse.parse_records` gives them.
+            batch_id: Spark's number; the same one when it replays.
+
+        Raises:
+            StreamFenced: Another runner has claimed the stream.
+            OffsetMismatch: The batch is not the next one, or the topic is another one.
+            LimitExceeded: More dead letters than the budget allows; nothing is committed.
+            CommitUnknown: Whether the batch is in the table is not known. Start again: then the
+                table tells.
+            LakeError: As `TableCommitter.commit_stream_batch`.
+        """
+        started_ms = self._clock.now_ms()
+        try:
+            report, result = self._process(records, batch_id)
+        except BaseException as error:
+            self._failure = error
+            raise
+        self._note(batch_id, report, result, batch_ms=self._clock.now_ms() - started_ms)
+
+    def close(self) -> None:
+        """Close the connection to Kafka."""
+        self._topics.close()
+
+    def _process(self, records: DataFrame, batch_id: int) -> tuple[TaskReport, CommitResult | None]:
+        batch = self._batch(batch_id)
+        position = self._committer.stream_positions().get(self._plan.stream)
+        if decide(position, batch) is Decision.REPLAY:
+            return TaskReport(), None
+        for attempt in count(1):
+            report = self._write(records, batch)
+            try:
+                return report, self._commit(batch, report)
+            except CommitConflict:
+                if attempt == _SCHEMA_ATTEMPTS:
+                    raise
+                self._table.refresh()
+        raise AssertionError
+
+    def _batch(self, batch_id: int) -> StreamBatch:
+        topic = self._plan.spec.topic
+        end = batch_end(self._checkpoint, batch_id, topic=topic)
+        start = batch_start(self._checkpoint, batch_id, topic=topic)
+        return StreamBatch(
+            stream=self._plan.stream,
+            epoch=self._claimed.epoch,
+            batch_id=batch_id,
+            topic=topic,
+            topic_id=self._claimed.topic_id,
+            start={partition: start.get(partition, 0) for partition in end},
+            end=end,
+        )
+
+    def _write(self, records: DataFrame, batch: StreamBatch) -> TaskReport:
+        records_max = sum(batch.end.values()) - sum(batch.start.values())
+        task = WriteTask(
+            plan=self._plan,
+            table=self._table,
+            cluster=self._cluster,
+            first_sequence_number=self._committer.max_sequence_number() + 1,
+            sequence_numbers=records_max,
+            dead_letters_max=self._budget.limit(records_max),
+        )
+        tasks = plan_tasks(records=records_max, partitions=len(batch.end), cores=self._cores)
+        # Narrow: each task reads whole Kafka partitions in order, nothing is shuffled.
+        rows = records.coalesce(tasks).mapInArrow(_function(task), REPORT_SCHEMA)
+        return sum_reports([parse_report(row.messages, row.report) for row in rows.collect()])
+
+    def _commit(self, batch: StreamBatch, report: TaskReport) -> CommitResult:
+        messages = [m for data in report.messages for m in parse_messages(data)]
+        is_referenced = False
+        try:
+            self._check_budget(report)
+            check_topic(self._claimed, self._topics.require(self._plan.spec.topic))
+            result = self._committer.commit_stream_batch(
+                messages,
+                replace(batch, account=report.account),
+                max_sequence_number=report.max_sequence_number,
+            )
+            is_referenced = result.outcome is not Outcome.REPLAYED
+        except CommitUnknown:
+            is_referenced = True
+            raise
+        finally:
+            if not is_referenced:
+                self._table.delete_uncommitted(messages)
+        return result
+
+    def _check_budget(self, report: TaskReport) -> None:
+        refused = report.account.dead_lettered
+        allowed = self._budget.limit(report.account.records)
+        if refused <= allowed:
+            return
+        reasons = ", ".join(f"{count} {reason}" for reason, count in report.dead_letters.items())
+        message = (
+            f"stream {self._plan.key}: {refused} of {report.account.records} records of a "
+            f"micro-batch are dead letters ({reasons}), at most {allowed} are allowed; "
+            f"nothing of it was committed; for example {'; '.join(report.examples)}\n"
+            "hint: compare the stream's columns with the topic's messages"
+        )
+        raise LimitExceeded(message)
+
+    def _note(
+        self, batch_id: int, report: TaskReport, result: CommitResult | None, *, batch_ms: int
+    ) -> None:
+        old = self._progress
+        is_new = result is not None and result.outcome is not Outcome.REPLAYED
+        if result is None or not is_new:
+            self._progress = replace(old, batch_id=batch_id, replays=old.replays + 1)
+            return
+        reasons = Counter(dict(old.dead_letters)) + Counter(dict(report.dead_letters))
+        position = self._committer.stream_positions()[self._plan.stream]
+        self._progress = SinkProgress(
+            position=position,
+            snapshot_id=result.snapshot_id,
+            batch_id=batch_id,
+            batch_records=report.account.records,
+            batch_ms=batch_ms,
+            commits=old.commits + 1,
+            replays=old.replays,
+            dead_letters=tuple(sorted(reasons.items())),
+            newest_ms=max(report.newest_ms or 0, old.newest_ms or 0) or None,
+        )
+
+
+def _function(task: WriteTask) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return the task as a plain function, which is all that Spark takes."""
+
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return task(batches)
+
+    return write

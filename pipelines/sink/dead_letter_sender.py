@@ -1,0 +1,107 @@
+"""Sends dead letters from an executor."""
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from kafka import KafkaProducer
+from kafka.errors import KafkaError, MessageSizeTooLargeError
+
+from lake import StorageUnavailable
+from pipelines.dead_letter import CUT_HEADER, DeadLetter
+from pipelines.kafka_cluster import KafkaCluster
+
+_PENDING_MAX = 1_000
+_CUT_BYTES = 16 * 1024
+# The client's own bound, far above any broker's: which size is too large, the topic says.
+_REQUEST_BYTES_MAX = 512 * 1024 * 1024
+_SEND_SECONDS_MAX = 60
+
+
+class DeadLetterSender:
+    """Sends dead letters to one topic; connects with the first of them.
+
+    At least once: when the context ends without an error, every letter is on the topic.
+    """
+
+    def __init__(self, cluster: KafkaCluster, *, topic: str, connector: str) -> None:
+        self._cluster = cluster
+        self._topic = topic
+        self._connector = connector
+        self._producer: Any = None
+        self._pending: list[tuple[DeadLetter, Any]] = []
+
+    def send(self, letters: Sequence[DeadLetter]) -> None:
+        """Send letters; waits whenever a thousand are under way.
+
+        Raises:
+            StorageUnavailable: The cluster did not take them.
+        """
+        for letter in letters:
+            self._send_one(letter, value=letter.value)
+            if len(self._pending) >= _PENDING_MAX:
+                self.flush()
+
+    def flush(self) -> None:
+        """Wait until the cluster has every letter sent so far.
+
+        A letter that is too large for the topic is sent again, its value cut.
+
+        Raises:
+            StorageUnavailable: The cluster did not take them.
+        """
+        for is_last_try in (False, True):
+            pending, self._pending = self._pending, []
+            for letter, future in pending:
+                try:
+                    future.get(timeout=_SEND_SECONDS_MAX)
+                except MessageSizeTooLargeError as error:
+                    if is_last_try:
+                        raise self._refused(error) from error
+                    self._send_cut(letter)
+                except KafkaError as error:
+                    raise self._refused(error) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if error is None:
+                self.flush()
+        finally:
+            if self._producer is not None:
+                self._producer.close(timeout=_SEND_SECONDS_MAX if error is None else 0)
+
+    def _send_cut(self, letter: DeadLetter) -> None:
+        whole = letter.value or b""
+        size = str(len(whole)).encode()
+        self._send_one(letter, value=whole[:_CUT_BYTES], more=[(CUT_HEADER, size)])
+
+    def _send_one(
+        self, letter: DeadLetter, *, value: bytes | None, more: Sequence[tuple[str, bytes]] = ()
+    ) -> None:
+        headers = [*letter.all_headers(connector=self._connector), *more]
+        try:
+            if self._producer is None:
+                self._producer = KafkaProducer(
+                    acks="all",
+                    max_request_size=_REQUEST_BYTES_MAX,
+                    **self._cluster.client_options,
+                )
+            future = self._producer.send(self._topic, value=value, key=letter.key, headers=headers)
+        except MessageSizeTooLargeError:
+            self._send_cut(letter)
+            return
+        except KafkaError as error:
+            raise self._refused(error) from error
+        self._pending.append((letter, future))
+
+    def _refused(self, error: KafkaError) -> StorageUnavailable:
+        message = f"dead letters cannot be sent to topic {self._topic}: {error!r}"
+        return StorageUnavailable(message)

@@ -1,0 +1,89 @@
+"""What an executor's task tells the driver: a few hundred bytes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import orjson
+import pyarrow as pa
+
+from lake import BatchAccount
+
+REPORT_SCHEMA = "messages binary, report string"
+_ARROW_SCHEMA = pa.schema([("messages", pa.binary()), ("report", pa.string())])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskReport:
+    """The outcome of one task, or of a whole micro-batch as the sum of its tasks.
+
+    Attributes:
+        messages: Serialised commit messages, one entry per task.
+        accepted: Records that became a row of a file.
+        folded: Records merged with another one of the same key.
+        ignored: Records left out by declaration.
+        dead_letters: Refused records by reason.
+        examples: A few sentences about them, for the trace when there are too many.
+        max_sequence_number: The largest number given out; None without rows.
+        newest_ms: Kafka's largest timestamp among the records, milliseconds since the epoch.
+    """
+
+    messages: tuple[bytes, ...] = ()
+    accepted: int = 0
+    folded: int = 0
+    ignored: int = 0
+    dead_letters: Mapping[str, int] = field(default_factory=dict)
+    examples: tuple[str, ...] = ()
+    max_sequence_number: int | None = None
+    newest_ms: int | None = None
+
+    @property
+    def account(self) -> BatchAccount:
+        """The same in the table's words."""
+        return BatchAccount(
+            accepted=self.accepted,
+            folded=self.folded,
+            ignored=self.ignored,
+            dead_lettered=sum(self.dead_letters.values()),
+        )
+
+    def to_batch(self) -> pa.RecordBatch:
+        """Return it as the one row that a task of one message gives to Spark."""
+        (message,) = self.messages
+        report = {
+            "accepted": self.accepted,
+            "folded": self.folded,
+            "ignored": self.ignored,
+            "dead_letters": dict(self.dead_letters),
+            "examples": self.examples,
+            "max_sequence_number": self.max_sequence_number,
+            "newest_ms": self.newest_ms,
+        }
+        row = {"messages": [message], "report": [orjson.dumps(report).decode()]}
+        return pa.RecordBatch.from_pydict(row, schema=_ARROW_SCHEMA)
+
+
+def parse_report(messages: bytes, report: str) -> TaskReport:
+    """Return what `to_batch` was made of."""
+    values = orjson.loads(report)
+    values["examples"] = tuple(values["examples"])
+    return TaskReport(messages=(bytes(messages),), **values)
+
+
+def sum_reports(reports: Sequence[TaskReport], *, examples_max: int = 3) -> TaskReport:
+    """Return the report of a micro-batch."""
+    dead_letters: dict[str, int] = {}
+    for report in reports:
+        for reason, count in report.dead_letters.items():
+            dead_letters[reason] = dead_letters.get(reason, 0) + count
+    numbers = [r.max_sequence_number for r in reports if r.max_sequence_number is not None]
+    times = [report.newest_ms for report in reports if report.newest_ms is not None]
+    return TaskReport(
+        messages=tuple(message for report in reports for message in report.messages),
+        accepted=sum(report.accepted for report in reports),
+        folded=sum(report.folded for report in reports),
+        ignored=sum(report.ignored for report in reports),
+        dead_letters=dead_letters,
+        examples=tuple(text for report in reports for text in report.examples)[:examples_max],
+        max_sequence_number=max(numbers, default=None),
+        newest_ms=max(times, default=None),
+    )

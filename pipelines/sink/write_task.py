@@ -1,0 +1,160 @@
+"""The work of one executor task: parsed records in, level-0 files and one report out.
+
+Runs in Spark's Python workers. A task takes its records in the order of arrival, that is Kafka
+partition by Kafka partition, offset by offset, and numbers them from a range of its own.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+
+from lake import Table, TableWriter, serialize_messages
+from pipelines.dead_letter import DeadLetter, DeadLetterReason
+from pipelines.explain_unparsable import explain_unparsable
+from pipelines.kafka_cluster import KafkaCluster
+from pipelines.parse import (
+    DETAIL,
+    OFFSET,
+    PARTITION,
+    RAW_HEADERS,
+    RAW_KEY,
+    RAW_VALUE,
+    REASON,
+    TIMESTAMP,
+    UNPARSABLE,
+)
+from pipelines.sink.dead_letter_sender import DeadLetterSender
+from pipelines.sink.table_columns import table_columns
+from pipelines.sink.task_report import TaskReport
+from pipelines.stream_plan import StreamPlan
+
+_EXAMPLES_MAX = 3
+_MESSAGES = {
+    DeadLetterReason.TOMBSTONE: "the value is null and the stream declares no deletes",
+    DeadLetterReason.TOO_LARGE: "the value is longer than max_message_bytes",
+    DeadLetterReason.MISSING_KEY: "key column {} is missing or null",
+    DeadLetterReason.NOT_NULL: "column {} is NOT NULL and missing or null",
+    DeadLetterReason.NULL_ORDERING: "all ordering columns are null: {}",
+    DeadLetterReason.OUT_OF_RANGE: "the value for column {} is out of its type's range",
+    DeadLetterReason.WRONG_TYPE: "the value for column {} is not of its type",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteTask:
+    """Writes one partition of a micro-batch; called by `mapInArrow`.
+
+    Attributes:
+        plan: The stream.
+        table: Where rows go.
+        cluster: Where dead letters go.
+        first_sequence_number: Of task 0.
+        sequence_numbers: How many each task may give out: the micro-batch's records.
+        dead_letters_max: Beyond these nothing is sent any more: the driver will refuse the
+            micro-batch.
+    """
+
+    plan: StreamPlan
+    table: Table
+    cluster: KafkaCluster
+    first_sequence_number: int
+    sequence_numbers: int
+    dead_letters_max: int
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Write the records of a task and yield its report."""
+        context = TaskContext.get()
+        task = 0 if context is None else context.partitionId()
+        first = self.first_sequence_number + task * self.sequence_numbers
+        writer = self.table.writer(first_sequence_number=first)
+        sender = DeadLetterSender(
+            self.cluster,
+            topic=self.plan.spec.dead_letter_topic,
+            connector=self.plan.connector,
+        )
+        try:
+            with sender:
+                run = _TaskRun(task=self, writer=writer, sender=sender)
+                for batch in batches:
+                    run.take(batch)
+                report = run.finish()
+        except BaseException:
+            writer.abort()
+            raise
+        yield report.to_batch()
+
+
+class _TaskRun:
+    """What a running task remembers."""
+
+    def __init__(self, *, task: WriteTask, writer: TableWriter, sender: DeadLetterSender) -> None:
+        self._task = task
+        self._writer = writer
+        self._sender = sender
+        self._dead_letters: Counter[str] = Counter()
+        self._examples: list[str] = []
+        self._newest_ms: int | None = None
+
+    def take(self, batch: pa.RecordBatch) -> None:
+        """Write the accepted records of a batch and send the refused ones."""
+        if batch.num_rows == 0:
+            return
+        newest = pc.max(batch.column(TIMESTAMP)).cast(pa.int64()).as_py()
+        if newest is not None:
+            self._newest_ms = max(newest // 1_000, self._newest_ms or 0)
+        reason = batch.column(REASON)
+        if reason.null_count < batch.num_rows:
+            self._refuse(batch.filter(reason.is_valid()))
+            batch = batch.filter(reason.is_null())
+        if batch.num_rows:
+            self._writer.write(table_columns(batch, self._task.plan))
+
+    def finish(self) -> TaskReport:
+        """Finish the files and return the task's report."""
+        result = self._writer.prepare_commit()
+        return TaskReport(
+            messages=(serialize_messages(result.messages),),
+            accepted=result.rows_accepted - result.rows_folded,
+            folded=result.rows_folded,
+            ignored=result.rows_ignored,
+            dead_letters=dict(self._dead_letters),
+            examples=tuple(self._examples),
+            max_sequence_number=result.max_sequence_number,
+            newest_ms=self._newest_ms,
+        )
+
+    def _refuse(self, refused: pa.RecordBatch) -> None:
+        letters = [self._letter(record) for record in refused.to_pylist()]
+        self._dead_letters.update(letter.reason.value for letter in letters)
+        for letter in letters[: _EXAMPLES_MAX - len(self._examples)]:
+            where = f"partition {letter.partition}, offset {letter.offset}"
+            self._examples.append(f"{where}: {letter.reason}: {letter.message}")
+        if self._dead_letters.total() <= self._task.dead_letters_max:
+            self._sender.send(letters)
+
+    def _letter(self, record: dict[str, object]) -> DeadLetter:
+        plan = self._task.plan
+        value = record[RAW_VALUE]
+        if record[REASON] == UNPARSABLE:
+            assert isinstance(value, bytes), "what cannot be parsed is there"
+            reason, message = explain_unparsable(value, plan.columns)
+        else:
+            reason = DeadLetterReason(str(record[REASON]))
+            message = _MESSAGES[reason].format(record[DETAIL])
+        headers = record[RAW_HEADERS] or ()
+        assert isinstance(headers, list | tuple), headers
+        key = record[RAW_KEY]
+        return DeadLetter(
+            topic=plan.spec.topic,
+            partition=int(str(record[PARTITION])),
+            offset=int(str(record[OFFSET])),
+            reason=reason,
+            message=message,
+            key=key if isinstance(key, bytes) else None,
+            value=value if isinstance(value, bytes) else None,
+            headers=tuple((header["key"], header["value"]) for header in headers),
+        )

@@ -1,0 +1,104 @@
+"""The Kafka source of a stream, and where it starts."""
+
+import json
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lake import InvalidRequest, OffsetMismatch, Problem, StreamPosition
+from pipelines.kafka_cluster import KafkaCluster
+from pipelines.stream_plan import StreamPlan
+from pipelines.topic import Topic
+from schemas import StartingOffsets
+
+# Kafka's default of 500 ms delays every micro-batch that reaches the end of a partition.
+_FETCH_WAIT_MS = 20
+
+
+def read_topic(
+    session: SparkSession, *, plan: StreamPlan, cluster: KafkaCluster, start: Mapping[int, int]
+) -> DataFrame:
+    """Return the stream's topic as a streaming DataFrame: committed records only, with headers.
+
+    Args:
+        session: Where it runs.
+        plan: The stream.
+        cluster: Where the topic is.
+        start: Next offset by partition, for every partition of the topic. Not looked at when the
+            query's checkpoint has offsets of its own.
+    """
+    offsets = {plan.spec.topic: {str(partition): offset for partition, offset in start.items()}}
+    options = {
+        "kafka.fetch.max.wait.ms": str(_FETCH_WAIT_MS),
+        **cluster.spark_options,
+        "kafka.isolation.level": "read_committed",
+        "subscribe": plan.spec.topic,
+        "startingOffsets": json.dumps(offsets),
+        "maxOffsetsPerTrigger": str(plan.spec.max_records_per_batch),
+        "failOnDataLoss": "true",
+        "includeHeaders": "true",
+    }
+    return session.readStream.format("kafka").options(**options).load()
+
+
+def initial_offsets(
+    plan: StreamPlan, *, earliest: Mapping[int, int], end: Mapping[int, int]
+) -> dict[int, int]:
+    """Return where a stream starts that its table does not know yet."""
+    is_latest = plan.spec.starting_offsets is StartingOffsets.LATEST
+    return dict(end if is_latest else earliest)
+
+
+def start_offsets(
+    position: StreamPosition, *, earliest: Mapping[int, int], end: Mapping[int, int]
+) -> dict[int, int]:
+    """Return where the query starts: at the table's offsets, and new partitions from their start.
+
+    Raises:
+        InvalidRequest: Records after the table's offsets are gone from the topic, or the topic
+            ends before them. To go on would be to lose them in silence.
+    """
+    start = {**earliest, **position.offsets}
+    lost = {
+        partition: f"the table continues at {offset}, the topic has "
+        f"{earliest.get(partition)} up to {end.get(partition)}"
+        for partition, offset in start.items()
+        if not earliest.get(partition, 0) <= offset <= end.get(partition, -1)
+    }
+    if lost:
+        problems = [
+            Problem(
+                field=f"topic.{position.topic}.{partition}",
+                value=None,
+                message=message,
+                hint="the topic's retention was shorter than the stream's pause",
+            )
+            for partition, message in sorted(lost.items())
+        ]
+        message = f"records of stream {position.stream} are gone from topic {position.topic}"
+        raise InvalidRequest(message, problems=problems)
+    return start
+
+
+def check_topic(position: StreamPosition | None, topic: Topic) -> None:
+    """Refuse to continue on another topic than the one that the table's offsets are of.
+
+    Raises:
+        OffsetMismatch: The topic has another name, or was deleted and made again.
+    """
+    if position is None:
+        return
+    if position.topic != topic.name:
+        message = (
+            f"stream {position.stream}: the table's offsets are of topic {position.topic}, "
+            f"found {topic.name}\nhint: register the new topic as a new stream"
+        )
+        raise OffsetMismatch(message, stream=position.stream)
+    is_same = not position.topic_id or not topic.topic_id or position.topic_id == topic.topic_id
+    if not is_same:
+        message = (
+            f"stream {position.stream}: topic {topic.name} was deleted and made again: its id is "
+            f"{topic.topic_id}, expected {position.topic_id}\nhint: the table's offsets mean "
+            "nothing in it; register it as a new stream"
+        )
+        raise OffsetMismatch(message, stream=position.stream)

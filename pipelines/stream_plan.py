@@ -1,0 +1,147 @@
+"""All that one query needs to know about its stream, worked out once before it starts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lake import DataType, InvalidRequest, Problem, TableSchema
+from registry.table_definition import StreamColumns, stream_columns
+from schemas import OnNullOrdering, StreamSpec, TableSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MappedColumn:
+    """A column that comes out of a message.
+
+    Attributes:
+        name: The table's column.
+        path: Field names from the message's root to the value.
+        type: The column's type in the table.
+    """
+
+    name: str
+    path: tuple[str, ...]
+    type: DataType
+
+    @property
+    def address(self) -> str:
+        """The path as people write it."""
+        return ".".join(self.path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPlan:
+    """One stream of one table, ready to be read and written.
+
+    Attributes:
+        table: `<database>.<table>`.
+        spec: The stream as registered.
+        columns: Columns out of messages, in the order of the declaration.
+        written: All columns that the stream writes, and what fills the generated ones.
+        ordering: Declared ordering columns; empty when the order is generated or there is none.
+        generation: Grows when the stream's owner asks for a restart.
+    """
+
+    table: str
+    spec: StreamSpec
+    columns: tuple[MappedColumn, ...]
+    written: StreamColumns
+    ordering: tuple[str, ...]
+    generation: int = 0
+
+    @property
+    def stream(self) -> str:
+        """The stream's name, which is also its commit user."""
+        return self.spec.name
+
+    @property
+    def key(self) -> str:
+        """`<database>.<table>/<stream>`."""
+        return f"{self.table}/{self.stream}"
+
+    @property
+    def connector(self) -> str:
+        """What dead letters name as their sender."""
+        return f"braid.{self.table}.{self.stream}"
+
+    @property
+    def clears_null_ordering(self) -> bool:
+        """Whether a record without ordering values clears nothing and only makes its row."""
+        return self.spec.on_null_ordering is OnNullOrdering.CLEAR
+
+    @property
+    def group_columns(self) -> tuple[str, ...]:
+        """Every column of the stream's group, generated ones included."""
+        group = self.written.group
+        return () if group is None else (*group.ordering, *group.protected)
+
+
+def plan_stream(
+    *, table: str, spec: TableSpec, stream: StreamSpec, schema: TableSchema, generation: int = 0
+) -> StreamPlan:
+    """Return the plan of a registered stream.
+
+    Args:
+        table: `<database>.<table>`.
+        spec: The table as declared.
+        stream: The stream as registered.
+        schema: The table's schema as it is.
+        generation: Of the stream's entry in the registry.
+
+    Raises:
+        InvalidRequest: The table has no such column, or two columns want one place in the
+            message as different things. Registration checks the first; a table may have been
+            changed since by another engine.
+    """
+    written = stream_columns(spec, stream)
+    types = {column.name: column.type for column in schema.fields}
+    problems = [
+        Problem(
+            field=f"columns.{name}",
+            value=name,
+            message=f"table {table} has no such column",
+            hint=f"its columns: {', '.join(types)}",
+        )
+        for name in written.written
+        if name not in types
+    ]
+    if problems:
+        message = f"stream {stream.name} does not fit table {table}"
+        raise InvalidRequest(message, problems=problems)
+    columns = tuple(
+        MappedColumn(name=mapped.column, path=mapped.source_path, type=types[mapped.column])
+        for mapped in written.mapped
+    )
+    _check_paths(columns)
+    group = written.group
+    return StreamPlan(
+        table=table,
+        spec=stream,
+        columns=columns,
+        written=written,
+        ordering=() if group is None or group.is_generated else group.ordering,
+        generation=generation,
+    )
+
+
+def _check_paths(columns: tuple[MappedColumn, ...]) -> None:
+    """Refuse a path that is read as two types, or as a value and as an object."""
+    leaves: Mapping[tuple[str, ...], MappedColumn] = {column.path: column for column in columns}
+    problems = []
+    for column in columns:
+        parents = [column.path[:depth] for depth in range(1, len(column.path))]
+        others = [leaves[path] for path in parents if path in leaves]
+        same = leaves[column.path]
+        if same.type.with_nullable(True) != column.type.with_nullable(True):
+            others.append(same)
+        problems += [
+            Problem(
+                field=f"columns.{column.name}.path",
+                value=column.address,
+                message=f"column {other.name} reads {other.address} as {other.type}",
+                hint="give the two columns different fields of the message",
+            )
+            for other in others
+        ]
+    if problems:
+        message = "a field of a message can be read in one way only"
+        raise InvalidRequest(message, problems=problems)

@@ -1,0 +1,354 @@
+"""Keeps one stream's query equal to what is wanted of it.
+
+    UNASSIGNED ── lease ──► STARTING ── claimed ──► RUNNING
+        ▲                      ▲                       │
+        │ lease lost           │ after a wait          │ the query ends
+        └───────── any ────────┴─────── FAILED ◄───────┘
+    PAUSED keeps the lease without a query; STOPPED gives it back.
+
+A failure is final when only a person can mend it (a wrong declaration, too many dead letters, a
+topic made again), or after several starts in a row without a commit; then a restart, or another
+declaration, starts anew. Every other failure waits and starts again, from the table's offsets.
+
+One thread calls `step`; `progress` may be read from any.
+"""
+
+import logging
+import threading
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from lake import (
+    Clock,
+    CorruptData,
+    InvalidRequest,
+    LakeError,
+    LimitExceeded,
+    OffsetMismatch,
+    StreamFenced,
+)
+from pipelines.lag import LagMeter
+from pipelines.settings import RestartPolicy
+from pipelines.sink.batch_sink import SinkProgress
+from registry.leases import Lease, LeaseStore
+from schemas import Account, DesiredState, StreamEntry, StreamProgress, StreamState, TableDocument
+
+_LOG = logging.getLogger(__name__)
+_PERMANENT = (InvalidRequest, LimitExceeded, CorruptData)
+
+
+class StreamQuery(Protocol):
+    """A running query, as `Ingest` is one."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it still runs."""
+        ...
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What ended it."""
+        ...
+
+    @property
+    def progress(self) -> SinkProgress | None:
+        """What it has committed."""
+        ...
+
+    def end_offsets(self) -> Mapping[int, int]:
+        """Return the topic's end by partition."""
+        ...
+
+    def stop(self) -> None:
+        """Stop it."""
+        ...
+
+
+class QueryStarter(Protocol):
+    """Starts queries."""
+
+    def start(self, document: TableDocument, entry: StreamEntry) -> StreamQuery:
+        """Return the started query of a stream."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the registry says of the stream now."""
+
+    document: TableDocument
+    entry: StreamEntry
+
+
+class StreamSupervisor:
+    """Starts, watches, restarts and stops the query of one stream."""
+
+    def __init__(
+        self,
+        *,
+        table: str,
+        stream: str,
+        owner: str,
+        starter: QueryStarter,
+        leases: LeaseStore,
+        lease_ttl_ms: int,
+        restarts: RestartPolicy,
+        measure_ms: int,
+        clock: Clock,
+    ) -> None:
+        """Make a supervisor that does nothing until `want` and `step`.
+
+        Args:
+            table: `<database>.<table>`.
+            stream: The stream's name.
+            owner: Who takes the lease: unique to this process.
+            starter: Starts queries.
+            leases: The warehouse's.
+            lease_ttl_ms: How long the stream stays ours without a word from us.
+            restarts: When failed queries start again.
+            measure_ms: How often the topic's end is asked for.
+            clock: For leases, waits and lag.
+        """
+        self.table = table
+        self.stream = stream
+        self._owner = owner
+        self._starter = starter
+        self._leases = leases
+        self._lease_ttl_ms = lease_ttl_ms
+        self._restarts = restarts
+        self._measure_ms = measure_ms
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._wanted: Wanted | None = None
+        self._lease: Lease | None = None
+        self._renewed_ms = 0
+        self._query: StreamQuery | None = None
+        self._running: Wanted | None = None
+        self._attempts = 0
+        self._commits_seen = 0
+        self._retry_ms: int | None = None
+        self._failed: Wanted | None = None
+        self._measured_ms = 0
+        self._meter = LagMeter(started_ms=clock.now_ms())
+        self._progress = StreamProgress(state=StreamState.UNASSIGNED)
+
+    @property
+    def progress(self) -> StreamProgress:
+        """The stream as of the last step."""
+        return self._progress
+
+    def want(self, wanted: Wanted | None) -> None:
+        """Say what the registry says; None: it does not know the stream any more."""
+        with self._lock:
+            self._wanted = wanted
+
+    def step(self) -> None:
+        """Do what is due, and come back. Raises nothing that concerns only this stream."""
+        with self._lock:
+            wanted = self._wanted
+        desired = DesiredState.STOPPED if wanted is None else wanted.entry.desired_state
+        try:
+            if wanted is None or desired is DesiredState.STOPPED:
+                self._stop_query()
+                self._release()
+                self._forget_failure()
+                self._report(StreamState.STOPPED)
+            elif not self._has_lease():
+                self._stop_query()
+                self._report(StreamState.UNASSIGNED)
+            elif desired is DesiredState.PAUSED:
+                self._stop_query()
+                self._forget_failure()
+                self._report(StreamState.PAUSED)
+            else:
+                self._keep_running(wanted)
+        except LakeError as error:
+            # Storage did not answer about the lease: keep what we have, ask again.
+            _LOG.warning("step failed stream=%s error=%s", self._key, error)
+
+    def close(self) -> None:
+        """Stop the query and give the lease back."""
+        self._stop_query()
+        try:
+            self._release()
+        except LakeError as error:
+            _LOG.warning("lease not released stream=%s error=%s", self._key, error)
+        self._report(StreamState.UNASSIGNED)
+
+    @property
+    def _key(self) -> str:
+        return f"{self.table}/{self.stream}"
+
+    def _has_lease(self) -> bool:
+        now_ms = self._clock.now_ms()
+        if self._lease is not None:
+            if now_ms - self._renewed_ms < self._lease_ttl_ms // 3:
+                return True
+            self._lease = self._leases.renew(self._lease)
+            if self._lease is None:
+                _LOG.warning("lease lost stream=%s", self._key)
+                return False
+        else:
+            ttl_ms = self._lease_ttl_ms
+            self._lease = self._leases.acquire(self.table, self.stream, self._owner, ttl_ms)
+        self._renewed_ms = now_ms
+        return self._lease is not None
+
+    def _release(self) -> None:
+        if self._lease is not None:
+            self._leases.release(self._lease)
+            self._lease = None
+
+    def _keep_running(self, wanted: Wanted) -> None:
+        if self._query is not None and self._is_outdated(self._running, wanted):
+            _LOG.info("restart wanted stream=%s", self._key)
+            self._stop_query()
+            self._forget_failure()
+        if self._failed is not None and self._is_outdated(self._failed, wanted):
+            self._forget_failure()
+        if self._query is not None:
+            self._watch(self._query, wanted)
+        elif self._is_start_due():
+            self._start(wanted)
+
+    def _is_outdated(self, known: Wanted | None, wanted: Wanted) -> bool:
+        return (
+            known is None
+            or known.entry.spec != wanted.entry.spec
+            or known.entry.restart_generation != wanted.entry.restart_generation
+            or known.document.table != wanted.document.table
+        )
+
+    def _is_start_due(self) -> bool:
+        if self._failed is None:
+            return True
+        return self._retry_ms is not None and self._clock.now_ms() >= self._retry_ms
+
+    def _start(self, wanted: Wanted) -> None:
+        self._report(StreamState.STARTING)
+        self._running = wanted
+        self._commits_seen = 0
+        self._measured_ms = 0
+        self._meter = LagMeter(started_ms=self._clock.now_ms())
+        try:
+            self._query = self._starter.start(wanted.document, wanted.entry)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it ends this stream's start only
+            # The claim itself found that the table and the topic do not fit: no retry mends that.
+            self._fail(error, wanted, is_permanent=isinstance(error, OffsetMismatch))
+            return
+        _LOG.info("started stream=%s generation=%d", self._key, wanted.entry.restart_generation)
+        self._report(StreamState.RUNNING)
+
+    def _watch(self, query: StreamQuery, wanted: Wanted) -> None:
+        progress = query.progress
+        if progress is not None and progress.commits > self._commits_seen:
+            self._commits_seen = progress.commits
+            self._attempts = 0
+        if not query.is_active:
+            error = query.failure or RuntimeError("the query ended by itself")
+            self._stop_query()
+            self._fail(error, wanted)
+            return
+        self._failed = None
+        self._report(StreamState.RUNNING)
+        try:
+            self._measure(query)
+        except (OffsetMismatch, InvalidRequest) as error:
+            self._stop_query()
+            self._fail(error, wanted, is_permanent=True)
+
+    def _measure(self, query: StreamQuery) -> None:
+        now_ms = self._clock.now_ms()
+        if now_ms - self._measured_ms < self._measure_ms:
+            return
+        self._measured_ms = now_ms
+        progress = query.progress
+        if progress is None:
+            return
+        end = query.end_offsets()
+        lag = self._meter.measure(
+            offsets=progress.position.offsets, end=end, newest_ms=progress.newest_ms, now_ms=now_ms
+        )
+        self._progress = self._progress.model_copy(
+            update={
+                "end_offsets": dict(end),
+                "lag_records": lag.records,
+                "lag_seconds": lag.seconds,
+            }
+        )
+
+    def _fail(self, error: BaseException, wanted: Wanted, *, is_permanent: bool = False) -> None:
+        self._failed = wanted
+        self._attempts += 1
+        is_final = (
+            is_permanent
+            or isinstance(error, _PERMANENT)
+            or self._attempts > self._restarts.attempts
+        )
+        trace = "".join(traceback.format_exception_only(error)).strip()
+        if is_final:
+            self._retry_ms = None
+            trace += "\nrestart the stream when this is mended"
+        else:
+            wait_ms = self._restarts.wait_ms(self._attempts)
+            self._retry_ms = self._clock.now_ms() + wait_ms
+            trace += f"\nattempt {self._attempts} of {self._restarts.attempts} in {wait_ms} ms"
+        if isinstance(error, StreamFenced):
+            # Whoever fenced us is the owner now; if that is a mistake, the lease expires.
+            self._renewed_ms = 0
+        _LOG.error("failed stream=%s final=%s", self._key, is_final, exc_info=error)
+        self._report(StreamState.FAILED, trace=trace)
+
+    def _forget_failure(self) -> None:
+        self._failed = None
+        self._retry_ms = None
+        self._attempts = 0
+
+    def _stop_query(self) -> None:
+        if self._query is None:
+            return
+        query, self._query = self._query, None
+        query.stop()
+        _LOG.info("stopped stream=%s", self._key)
+        self._note(query)
+
+    def _report(self, state: StreamState, *, trace: str | None = None) -> None:
+        if state is not StreamState.FAILED:
+            trace = None
+        running = self._running
+        self._progress = self._progress.model_copy(
+            update={
+                "state": state,
+                "trace": trace,
+                "restart_generation": 0 if running is None else running.entry.restart_generation,
+            }
+        )
+        if self._query is not None:
+            self._note(self._query)
+
+    def _note(self, query: StreamQuery) -> None:
+        done = query.progress
+        if done is None:
+            return
+        position = done.position
+        self._progress = self._progress.model_copy(
+            update={
+                "epoch": position.epoch,
+                "topic_id": position.topic_id,
+                "offsets": dict(position.offsets),
+                "account": Account(
+                    accepted=position.account.accepted,
+                    folded=position.account.folded,
+                    ignored=position.account.ignored,
+                    dead_lettered=position.account.dead_lettered,
+                ),
+                "last_commit_snapshot": done.snapshot_id,
+                "last_commit_ms": position.commit_time_ms,
+                "dead_letters_by_reason": dict(done.dead_letters),
+                "batch_id": done.batch_id,
+                "batch_records": done.batch_records,
+                "batch_ms": done.batch_ms,
+            }
+        )
