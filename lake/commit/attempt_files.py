@@ -1,0 +1,162 @@
+"""The manifests that the attempts of one commit write.
+
+Each attempt plans on a newer snapshot, yet most of what the earlier ones wrote stays good: the
+delta's manifests and list always, merged manifests whenever what they replace is still there. Only
+the base list is written anew.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lake.commit.steps import OnStep, announced
+from lake.errors import StorageUnavailable
+from lake.files.paths import TablePaths
+from lake.format.manifest import ManifestEntry
+from lake.format.manifest_list import ManifestFileMeta
+from lake.format.schema import TableSchema
+from lake.snapshots.live_files import LiveFiles
+from lake.snapshots.manifest_merge import (
+    MergedGroup,
+    merge_manifests,
+    plan_manifest_merge,
+    replace_manifests,
+)
+from lake.snapshots.manifest_store import ManifestStore
+
+# Encoded bytes of one entry of a table of a few dozen columns; only rolling depends on it.
+_ENTRY_BYTES = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenList:
+    """A manifest list on storage.
+
+    Attributes:
+        name: Inside `manifest/`.
+        size: Bytes.
+        manifests: What it holds, oldest first.
+    """
+
+    name: str
+    size: int
+    manifests: tuple[ManifestFileMeta, ...]
+
+
+class AttemptFiles:
+    """Writes the manifests of one commit and remembers them, for reuse and for cleaning."""
+
+    def __init__(
+        self, manifests: ManifestStore, live: LiveFiles, *, on_step: OnStep, uuid: str
+    ) -> None:
+        self._manifests = manifests
+        self._live = live
+        self._on_step = on_step
+        self._uuid = uuid
+        self._names: list[str] = []
+        self._name_count = 0
+        self._changes: dict[str, WrittenList] = {}
+        self._merged: list[MergedGroup] = []
+
+    def write_changes(
+        self, role: str, entries: Sequence[ManifestEntry], schema: TableSchema
+    ) -> WrittenList:
+        """Write the manifests and the list of one part of a commit, once.
+
+        Args:
+            role: `delta` or `changelog`; a second call for a role returns the first's result.
+            entries: May be empty: an empty list is legal.
+            schema: Of the table.
+        """
+        if role not in self._changes:
+            self._changes[role] = self._write_list(self._write(entries, schema), schema)
+        return self._changes[role]
+
+    def write_base(self, previous: Sequence[ManifestFileMeta], schema: TableSchema) -> WrittenList:
+        """Merge what is due and write the list of everything before this commit.
+
+        Args:
+            previous: Base and delta manifests of the snapshot that is planned on, oldest first.
+            schema: Of the table.
+
+        Raises:
+            ManifestGone: A manifest to merge has expired; plan on a newer snapshot.
+        """
+        merged = self._merge(list(previous), schema)
+        self._live.recognise(merged, same_as=previous)
+        return self._write_list(merged, schema)
+
+    def clean(self, *, keep: Sequence[WrittenList] = ()) -> None:
+        """Delete what no snapshot names; what cannot be deleted is left to orphan cleaning.
+
+        Requires:
+            The outcome of every attempt is known.
+        """
+        kept = {written.name for written in keep}
+        kept |= {manifest.file_name for written in keep for manifest in written.manifests}
+        for name in self._names:
+            if name in kept:
+                continue
+            try:
+                with announced(self._on_step, "delete-manifest"):
+                    self._manifests.delete(name)
+            except (OSError, StorageUnavailable):
+                continue
+        self._names = [name for name in self._names if name in kept]
+
+    def _merge(
+        self, manifests: list[ManifestFileMeta], schema: TableSchema
+    ) -> list[ManifestFileMeta]:
+        for group in self._merged:
+            replaced = replace_manifests(manifests, group)
+            manifests = manifests if replaced is None else replaced
+        plan = plan_manifest_merge(manifests, schema.table_options)
+        fresh = merge_manifests(
+            manifests,
+            plan,
+            read=self._manifests.read_manifest,
+            write=lambda entries: self._write(entries, schema),
+        )
+        for group in fresh:
+            replaced = replace_manifests(manifests, group)
+            assert replaced is not None, "a plan names manifests of its list"
+            manifests = replaced
+        self._merged.extend(fresh)
+        return manifests
+
+    def _write(
+        self, entries: Sequence[ManifestEntry], schema: TableSchema
+    ) -> list[ManifestFileMeta]:
+        options = schema.table_options
+        count = max(1, options.manifest_target_file_size_bytes // _ENTRY_BYTES)
+        return [
+            self._write_manifest(entries[start : start + count], schema)
+            for start in range(0, len(entries), count)
+        ]
+
+    def _write_manifest(
+        self, entries: Sequence[ManifestEntry], schema: TableSchema
+    ) -> ManifestFileMeta:
+        name = self._new_name(TablePaths.new_manifest_name)
+        with announced(self._on_step, "write-manifest"):
+            return self._manifests.write_manifest(
+                name,
+                entries,
+                partition_fields=schema.partition_fields,
+                compression=schema.table_options.manifest_compression,
+            )
+
+    def _write_list(
+        self, manifests: Sequence[ManifestFileMeta], schema: TableSchema
+    ) -> WrittenList:
+        name = self._new_name(TablePaths.new_manifest_list_name)
+        compression = schema.table_options.manifest_compression
+        with announced(self._on_step, "write-manifest-list"):
+            size = self._manifests.write_list(name, manifests, compression=compression)
+        return WrittenList(name=name, size=size, manifests=tuple(manifests))
+
+    def _new_name(self, make: Callable[[str, int], str]) -> str:
+        """Return a fresh name, noted before the file exists so that half a write is cleaned too."""
+        name = make(self._uuid, self._name_count)
+        self._name_count += 1
+        self._names.append(name)
+        return name

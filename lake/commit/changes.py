@@ -1,0 +1,92 @@
+"""What the messages of writers change in a table."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from lake.errors import InvalidRequest
+from lake.format.commit_message import CommitMessage
+from lake.format.data_file import DataFileMeta
+from lake.format.manifest import FileKind, ManifestEntry
+from lake.format.snapshot import CommitKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitChanges:
+    """The entries of one commit.
+
+    Attributes:
+        delta: Data files added and deleted, deletes of a message before its adds.
+        changelog: Changelog files added.
+    """
+
+    delta: tuple[ManifestEntry, ...] = ()
+    changelog: tuple[ManifestEntry, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing changes."""
+        return not self.delta and not self.changelog
+
+    @property
+    def delta_record_count(self) -> int:
+        """Return rows added less rows deleted, physical."""
+        return sum(
+            entry.file.row_count if entry.kind is FileKind.ADD else -entry.file.row_count
+            for entry in self.delta
+        )
+
+    @property
+    def changelog_record_count(self) -> int:
+        """Return rows in changelog files."""
+        return sum(entry.file.row_count for entry in self.changelog)
+
+    @property
+    def max_sequence_number(self) -> int:
+        """Return the highest sequence number in added files, -1 without any."""
+        return max(
+            (e.file.max_sequence_number for e in self.delta if e.kind is FileKind.ADD), default=-1
+        )
+
+
+def changes_of(messages: Sequence[CommitMessage], kind: CommitKind) -> CommitChanges:
+    """Return the entries that messages stand for.
+
+    Raises:
+        InvalidRequest: The messages do not fit the kind: an append replaces nothing, a compaction
+            brings no new files.
+    """
+    for message in messages:
+        if kind is CommitKind.APPEND and (message.compact_before or message.compact_after):
+            text = "an append cannot replace files\nhint: commit them as COMPACT or OVERWRITE"
+            raise InvalidRequest(text)
+        if kind is CommitKind.COMPACT and message.new_files:
+            text = "a compaction cannot bring new files\nhint: commit them as APPEND first"
+            raise InvalidRequest(text)
+    if kind is CommitKind.ANALYZE:
+        text = "commits of kind ANALYZE are not made by this version"
+        raise InvalidRequest(text)
+    return CommitChanges(
+        delta=tuple(entry for message in messages for entry in _delta_of(message)),
+        changelog=tuple(
+            _entry(message, FileKind.ADD, file)
+            for message in messages
+            for file in message.changelog_files
+        ),
+    )
+
+
+def _delta_of(message: CommitMessage) -> Iterator[ManifestEntry]:
+    for file in message.compact_before:
+        yield _entry(message, FileKind.DELETE, file)
+    for file in (*message.new_files, *message.compact_after):
+        yield _entry(message, FileKind.ADD, file)
+
+
+def _entry(message: CommitMessage, kind: FileKind, file: DataFileMeta) -> ManifestEntry:
+    return ManifestEntry(
+        kind=kind,
+        partition=message.partition,
+        bucket=message.bucket,
+        total_buckets=message.total_buckets,
+        file=file,
+    )

@@ -1,0 +1,209 @@
+"""One commit, from its first attempt to its outcome.
+
+Each attempt:
+
+1. reads the newest snapshot and schema;
+2. asks the intent: a commit the table has already is a replay;
+3. checks for conflicts;
+4. writes the delta's manifests and list (once) and a base list, merging manifests that are due;
+5. creates the snapshot exclusively, and learns whether that made it the newest;
+6. on success writes the hint and removes what other attempts left.
+
+A lost race goes back to 1. Files are removed only while every attempt's outcome is known.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from lake.commit.attempt_files import AttemptFiles
+from lake.commit.commit_result import CommitResult, Outcome
+from lake.commit.identity_log import CommitIdentity, IdentityLog
+from lake.commit.intent import Intent, PlainCommit, Revision
+from lake.commit.next_snapshot import SnapshotFiles, next_snapshot, next_time_ms
+from lake.commit.publisher import Published, SnapshotPublisher
+from lake.commit.retry_policy import RetryPolicy
+from lake.commit.steps import OnStep
+from lake.commit.table_state import TableReader, TableState
+from lake.errors import CommitConflict, CommitUnknown, CorruptData, LakeError, StorageUnavailable
+from lake.files.clock import Clock
+from lake.format.snapshot import Snapshot
+from lake.snapshots.manifest_store import ManifestGone
+
+
+@dataclass(kw_only=True)
+class CommitRun:
+    """The attempts of one commit.
+
+    Attributes:
+        intent: What is to be committed.
+        reader: Of the table.
+        files: The manifests of this commit.
+        publisher: Of the table.
+        identities: Finds commits made before.
+        clock: Commit times and the deadline.
+        policy: Bounds.
+        wait: Draws and waits the time after the n-th attempt; returns milliseconds.
+        new_uuid: Gives the id of a snapshot.
+        on_step: Told of each step.
+        is_repeat_checked: Whether an earlier commit of the same identity is looked for.
+        revision: What the newest attempt's snapshot said, None before the first.
+        attempts: Made so far.
+        wait_ms: Spent between attempts so far.
+    """
+
+    intent: Intent
+    reader: TableReader
+    files: AttemptFiles
+    publisher: SnapshotPublisher
+    identities: IdentityLog
+    clock: Clock
+    policy: RetryPolicy
+    wait: Callable[[int], float]
+    new_uuid: Callable[[], str]
+    on_step: OnStep
+    is_repeat_checked: bool
+    revision: Revision | None = field(default=None, init=False)
+    attempts: int = field(default=0, init=False)
+    wait_ms: float = field(default=0.0, init=False)
+    _is_every_outcome_known: bool = field(default=True, init=False)
+
+    def run(self) -> CommitResult:
+        """Attempt until the commit is in the table or cannot be.
+
+        Raises:
+            CommitConflict: The table has moved so that the commit does not fit, or the race was
+                lost as often as the policy allows.
+            CommitUnknown: Storage does not tell whether the commit was made.
+            StorageUnavailable: Storage failed before anything was published.
+            StreamFenced, OffsetMismatch, InvalidRequest: From the intent.
+        """
+        deadline_ms = self.clock.now_ms() + self.policy.deadline_ms
+        try:
+            while True:
+                self.attempts += 1
+                result = self._attempt()
+                if result is not None:
+                    return result
+                is_late = self.clock.now_ms() >= deadline_ms
+                if is_late or self.attempts >= self.policy.attempts_max:
+                    message = f"lost the race to commit {self.attempts} times"
+                    raise CommitConflict(message)
+                self.wait_ms += self.wait(self.attempts)
+        except CommitUnknown:
+            raise
+        except (LakeError, OSError) as error:
+            # Nothing of this commit is published: every attempt's outcome is known here.
+            self._clean()
+            if isinstance(error, OSError):
+                message = f"storage failed before the commit was published: {error}"
+                raise StorageUnavailable(message) from error
+            raise
+
+    def _attempt(self) -> CommitResult | None:
+        """Return the result, None to plan again."""
+        self.on_step("before plan")
+        state = self.reader.state()
+        try:
+            return self._attempt_on(state)
+        except ManifestGone as error:
+            latest = state.latest
+            if latest is not None and self.reader.snapshots.latest_id() == latest.id:
+                message = f"snapshot {latest.id} is the newest, but names a missing manifest"
+                raise CorruptData(message) from error
+            return None
+
+    def _attempt_on(self, state: TableState) -> CommitResult | None:
+        repeated = self._find_repeated(state)
+        if repeated is not None:
+            return self._result(repeated, Outcome.REPLAYED)
+        time_ms = next_time_ms(state.latest, self.clock.now_ms())
+        revision = self.intent.revise(state.streams, time_ms=time_ms)
+        if revision is None:
+            self._clean()
+            return self._result(state.latest, Outcome.REPLAYED)
+        self.revision = revision
+        self.reader.check(self.intent, state)
+        self.on_step("after plan")
+        lists = self._write_lists(state)
+        snapshot = next_snapshot(
+            state.latest,
+            intent=self.intent,
+            revision=revision,
+            schema=state.schema,
+            files=lists,
+            uuid=self.new_uuid(),
+            time_ms=time_ms,
+            max_sequence_number=self.reader.max_sequence_number(state.latest),
+        )
+        return self._settle(snapshot, lists)
+
+    def _settle(self, snapshot: Snapshot, lists: SnapshotFiles) -> CommitResult | None:
+        """Publish and act on what became of it."""
+        published = self.publisher.publish(snapshot)
+        if published is Published.LOST:
+            return None
+        if published is Published.YES or self._left_a_trace(snapshot):
+            self.publisher.write_hints(snapshot)
+            self._clean(lists)
+            return self._result(snapshot, Outcome.COMMITTED)
+        if published is Published.HOLE:
+            self.publisher.take_back(snapshot)
+            return None
+        # Gone without a trace in the files. A stream's next attempt reads its offsets, and an
+        # empty commit may be made twice; files that may have been replaced since may not.
+        self._is_every_outcome_known = False
+        if isinstance(self.intent, PlainCommit) and not self.intent.changes.is_empty:
+            message = (
+                f"snapshot {snapshot.id} of `{self.intent.user}` was not acknowledged, has expired "
+                "if it was made, and none of its files is live"
+            )
+            raise CommitUnknown(message)
+        return None
+
+    def _write_lists(self, state: TableState) -> SnapshotFiles:
+        changes = self.intent.changes
+        delta = self.files.write_changes("delta", changes.delta, state.schema)
+        changelog = None
+        if changes.changelog:
+            changelog = self.files.write_changes("changelog", changes.changelog, state.schema)
+        base = self.files.write_base(self.reader.manifests_of(state.latest), state.schema)
+        return SnapshotFiles(base=base, delta=delta, changelog=changelog)
+
+    def _find_repeated(self, state: TableState) -> Snapshot | None:
+        """Return the snapshot of an earlier commit with the same identity."""
+        intent = self.intent
+        if not isinstance(intent, PlainCommit) or not self.is_repeat_checked:
+            return None
+        identity = CommitIdentity(user=intent.user, identifier=intent.identifier, kind=intent.kind)
+        return self.identities.find(identity, state.latest)
+
+    def _left_a_trace(self, snapshot: Snapshot) -> bool:
+        """Return whether the files of an unsettled snapshot are live: then it was published."""
+        for attempt in range(self.policy.lookups_max):
+            try:
+                latest = self.reader.snapshots.latest()
+                return self.reader.is_live(self.intent.changes.delta, latest)
+            except (OSError, LakeError):
+                self.wait_ms += self.wait(attempt + 1)
+        message = (
+            f"snapshot {snapshot.id} of `{self.intent.user}` may or may not be published: the "
+            "newest snapshot cannot be read"
+        )
+        raise CommitUnknown(message)
+
+    def _clean(self, lists: SnapshotFiles | None = None) -> None:
+        if not self._is_every_outcome_known:
+            return
+        kept = [] if lists is None else [lists.base, lists.delta]
+        if lists is not None and lists.changelog is not None:
+            kept.append(lists.changelog)
+        self.files.clean(keep=kept)
+
+    def _result(self, snapshot: Snapshot | None, outcome: Outcome) -> CommitResult:
+        return CommitResult(
+            snapshot_id=0 if snapshot is None else snapshot.id,
+            attempts=self.attempts,
+            wait_ms=round(self.wait_ms),
+            outcome=outcome,
+            time_ms=0 if snapshot is None else snapshot.time_millis,
+        )

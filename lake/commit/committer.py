@@ -1,0 +1,286 @@
+"""The door to a table for everything that commits."""
+
+import random
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+
+from lake.commit.attempt_files import AttemptFiles
+from lake.commit.changes import changes_of
+from lake.commit.commit_result import CommitResult, Outcome
+from lake.commit.commit_run import CommitRun
+from lake.commit.identity_log import IdentityLog
+from lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit
+from lake.commit.publisher import SnapshotPublisher
+from lake.commit.retry_policy import RetryPolicy
+from lake.commit.steps import OnStep, ignore_step
+from lake.commit.stream_authority import find_authority
+from lake.commit.stream_position import StreamBatch, StreamPosition
+from lake.commit.table_state import TableReader
+from lake.errors import CommitUnknown, InvalidRequest
+from lake.files.clock import Clock, SystemClock
+from lake.files.file_io import FileIO
+from lake.files.paths import TablePaths
+from lake.format.commit_message import CommitMessage
+from lake.format.snapshot import (
+    BATCH_COMMIT_IDENTIFIER,
+    MAX_SEQUENCE_NUMBER_PROPERTY,
+    CommitKind,
+)
+from lake.snapshots.live_files import LiveFiles
+from lake.snapshots.manifest_store import ManifestStore
+
+RESERVED_PREFIX = "braid."
+
+
+def new_random_uuid() -> str:
+    """Return a random UUID as text."""
+    return str(uuid.uuid4())
+
+
+def sleep_ms(duration_ms: float) -> None:
+    """Wait for real."""
+    time.sleep(duration_ms / 1000)
+
+
+class TableCommitter:
+    """Turns files into snapshots of one table, against any number of others doing the same.
+
+    For one thread at a time; make one per thread. Keeps manifests and live files in memory, so a
+    committer that lives on plans faster than a fresh one.
+    """
+
+    def __init__(
+        self,
+        file_io: FileIO,
+        paths: TablePaths,
+        *,
+        clock: Clock | None = None,
+        random: random.Random | None = None,
+        new_uuid: Callable[[], str] = new_random_uuid,
+        sleep_ms: Callable[[float], None] = sleep_ms,
+        policy: RetryPolicy | None = None,
+        manifests: ManifestStore | None = None,
+        live: LiveFiles | None = None,
+        on_step: OnStep = ignore_step,
+    ) -> None:
+        """Make a committer.
+
+        Args:
+            file_io: Storage that passes `probe_exclusive_create`.
+            paths: Of the table.
+            clock: Commit times and the deadline of retries; the machine's unless given.
+            random: Draws the waits between attempts.
+            new_uuid: Names snapshots and manifests; must never repeat itself anywhere.
+            sleep_ms: Waits.
+            policy: Bounds of the attempts.
+            manifests: A cache to share with readers of the table.
+            live: Likewise; over the same store.
+            on_step: Told before and after each effect on storage (see `lake.commit.steps`).
+        """
+        self._file_io = file_io
+        self._paths = paths
+        self._clock = clock or SystemClock()
+        self._random = random or _new_random()
+        self._new_uuid = new_uuid
+        self._sleep_ms = sleep_ms
+        self._policy = policy or RetryPolicy()
+        self._manifests = manifests or ManifestStore(file_io, paths)
+        self._live = live or LiveFiles(self._manifests)
+        self._on_step = on_step
+        self._reader = TableReader(file_io, paths, self._manifests, self._live)
+        self._identities = IdentityLog(self._reader.snapshots)
+        self._unknown_users: set[str] = set()
+
+    def commit(
+        self,
+        messages: Sequence[CommitMessage],
+        *,
+        commit_user: str,
+        commit_identifier: int = BATCH_COMMIT_IDENTIFIER,
+        kind: CommitKind = CommitKind.APPEND,
+        properties: Mapping[str, str] | None = None,
+        allow_empty: bool = False,
+        next_sequence_number: int | None = None,
+    ) -> CommitResult:
+        """Commit files of a writer that is not a stream.
+
+        Repeating a call with the same user, identifier and kind changes nothing; the number of a
+        batch (`BATCH_COMMIT_IDENTIFIER`, with a fresh random user) counts as repeated only after
+        this committer raised `CommitUnknown` for that user.
+
+        Args:
+            messages: From the writers; their files are durable.
+            commit_user: Who commits; stable over restarts when the identifier is a number.
+            commit_identifier: Rising per user.
+            kind: What the files are: appended, compacted, or replacing others.
+            properties: Of this snapshot alone; not beginning with `braid.`.
+            allow_empty: Make a snapshot even without files.
+            next_sequence_number: The first number that the writers did not hand out; None takes
+                the highest in the files.
+
+        Raises:
+            CommitConflict: The commit does not fit the table any more; plan it anew.
+            CommitUnknown: Storage does not tell the outcome; commit again with the same identity.
+            StorageUnavailable: Nothing was published.
+            InvalidRequest: Messages, kind or properties contradict each other.
+        """
+        given = dict(properties or {})
+        reserved = [
+            key
+            for key in given
+            if key.startswith(RESERVED_PREFIX) or key == MAX_SEQUENCE_NUMBER_PROPERTY
+        ]
+        if reserved:
+            message = f"snapshot properties are reserved: {', '.join(sorted(reserved))}"
+            raise InvalidRequest(message)
+        intent = PlainCommit(
+            user=commit_user,
+            identifier=commit_identifier,
+            kind=kind,
+            messages=tuple(messages),
+            changes=changes_of(messages, kind),
+            max_sequence_number=-1 if next_sequence_number is None else next_sequence_number - 1,
+            properties=given,
+        )
+        if intent.changes.is_empty and not allow_empty:
+            return CommitResult(snapshot_id=0, attempts=0, wait_ms=0, outcome=Outcome.EMPTY)
+        is_numbered = commit_identifier != BATCH_COMMIT_IDENTIFIER
+        is_repeat_checked = is_numbered or commit_user in self._unknown_users
+        try:
+            return self._run(intent, is_repeat_checked=is_repeat_checked).run()
+        except CommitUnknown:
+            self._unknown_users.add(commit_user)
+            raise
+
+    def commit_stream_batch(
+        self,
+        messages: Sequence[CommitMessage],
+        batch: StreamBatch,
+        *,
+        max_sequence_number: int | None = None,
+    ) -> CommitResult:
+        """Commit one micro-batch of a stream, exactly once.
+
+        A batch without files (all dead letters, or all ignored) makes an empty snapshot, because
+        its offsets and its account must be in the table.
+
+        Args:
+            messages: From the writers; their files are durable.
+            batch: The offsets covered and what became of the records.
+            max_sequence_number: The highest number that the writers handed out; None for none.
+
+        Returns:
+            Outcome `COMMITTED`, or `REPLAYED` when the table's offsets are at or past the batch's
+            end; the files of a replay are of no use.
+
+        Raises:
+            StreamFenced: The stream was claimed anew; stop.
+            OffsetMismatch: The batch does not continue at the table's offsets; stop.
+            CommitConflict, CommitUnknown, StorageUnavailable: As for `commit`; the same call may
+                be repeated.
+        """
+        intent = StreamCommit(
+            batch=batch,
+            messages=tuple(messages),
+            changes=changes_of(messages, CommitKind.APPEND),
+            max_sequence_number=-1 if max_sequence_number is None else max_sequence_number,
+        )
+        return self._run(intent).run()
+
+    def claim_stream(
+        self,
+        stream: str,
+        *,
+        topic: str,
+        topic_id: str = "",
+        initial_offsets: Mapping[int, int],
+        fallback: StreamPosition | None = None,
+        is_new_assumed: bool = False,
+    ) -> StreamPosition:
+        """Become the owner of a stream: commit an empty snapshot with the next epoch.
+
+        Every earlier owner is fenced from then on.
+
+        Args:
+            stream: Name, unique within the table.
+            topic: Kafka topic.
+            topic_id: Kafka's id of the topic, "" when unknown.
+            initial_offsets: Where a new stream starts, per partition.
+            fallback: From the progress document; used only when the snapshots that knew the
+                stream have expired.
+            is_new_assumed: Start at `initial_offsets` even if nobody knows whether the stream is
+                new; somebody has to vouch for that.
+
+        Returns:
+            Where to start reading, and the epoch to commit under.
+
+        Raises:
+            OffsetMismatch: The table's offsets are of another topic.
+            InvalidRequest: Nobody knows whether the stream is new.
+            CommitConflict, CommitUnknown, StorageUnavailable: Claim again.
+        """
+        intent = StreamClaim(
+            stream=stream,
+            topic=topic,
+            topic_id=topic_id,
+            initial_offsets=dict(initial_offsets),
+            fallback=fallback,
+            is_new_assumed=is_new_assumed,
+        )
+        run = self._run(intent)
+        run.run()
+        assert run.revision is not None, "a claim is never a replay"
+        return run.revision.streams.positions[stream]
+
+    def stream_positions(self) -> dict[str, StreamPosition]:
+        """Return where each stream of the table continues, by name.
+
+        From the newest snapshot that knows of streams, walking back past other engines' ones.
+
+        Raises:
+            CorruptData: A property of ours cannot be read.
+        """
+        latest = self._reader.snapshots.latest()
+        return dict(find_authority(latest, self._reader.snapshots).positions)
+
+    def max_sequence_number(self) -> int:
+        """Return the highest sequence number in the table, -1 when it is empty.
+
+        Raises:
+            ManifestGone: The newest snapshot expired while it was read.
+            CorruptData: A snapshot or manifest cannot be read.
+        """
+        return self._reader.max_sequence_number(self._reader.snapshots.latest())
+
+    def _run(self, intent: Intent, *, is_repeat_checked: bool = False) -> CommitRun:
+        return CommitRun(
+            intent=intent,
+            reader=self._reader,
+            files=AttemptFiles(
+                self._manifests, self._live, on_step=self._on_step, uuid=self._new_uuid()
+            ),
+            publisher=SnapshotPublisher(
+                self._file_io,
+                self._paths,
+                on_step=self._on_step,
+                pause=self._wait,
+                lookups_max=self._policy.lookups_max,
+            ),
+            identities=self._identities,
+            clock=self._clock,
+            policy=self._policy,
+            wait=self._wait,
+            new_uuid=self._new_uuid,
+            on_step=self._on_step,
+            is_repeat_checked=is_repeat_checked,
+        )
+
+    def _wait(self, attempt: int) -> float:
+        duration_ms = self._policy.wait_ms(attempt, self._random)
+        self._sleep_ms(duration_ms)
+        return duration_ms
+
+
+def _new_random() -> random.Random:
+    return random.Random()  # noqa: S311 - jitter, not a secret

@@ -1,0 +1,168 @@
+"""Whether a commit still fits the newest snapshot; pure, and asked at every attempt.
+
+1. A writer's bucket count and schema are those of the newest schema (appends and overwrites).
+2. A delta names each identity once.
+3. Every DELETE hits a live file, no ADD repeats one.
+4. The bucket count of a partition changes through OVERWRITE only.
+5. In each (partition, bucket, level >= 1) the key ranges of what will be live are disjoint.
+
+Source:
+    Table format, section 18.3.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from lake.errors import CommitConflict, InvalidRequest
+from lake.format.binary_row import decode_row
+from lake.format.commit_message import CommitMessage
+from lake.format.data_types import DataField
+from lake.format.manifest import FileIdentity, FileKind, ManifestEntry
+from lake.format.schema import TableSchema
+from lake.format.snapshot import CommitKind
+
+Live = Mapping[FileIdentity, ManifestEntry]
+
+
+def check_writers(
+    messages: Sequence[CommitMessage], schema: TableSchema, *, kind: CommitKind
+) -> None:
+    """Check bucket count and schema id of the writers against the newest schema.
+
+    A compaction keeps the buckets it found and may have read under an older schema; its files
+    stay readable by field id.
+
+    Raises:
+        CommitConflict: The schema or the bucket count has changed since the rows were written.
+    """
+    if kind is CommitKind.COMPACT:
+        return
+    buckets = schema.table_options.bucket
+    for message in messages:
+        if message.schema_id != schema.id:
+            text = f"rows were written under schema {message.schema_id}, the newest is {schema.id}"
+            raise CommitConflict(text)
+        if message.total_buckets != buckets:
+            text = f"rows were routed to {message.total_buckets} buckets, the table has {buckets}"
+            raise CommitConflict(text)
+
+
+def check_delta(delta: Sequence[ManifestEntry]) -> None:
+    """Check that a delta names each identity once.
+
+    Raises:
+        InvalidRequest: A file is named twice, or added and deleted at once.
+    """
+    counts = Counter(entry.identity for entry in delta)
+    twice = sorted({key[3] for key, count in counts.items() if count > 1})
+    if twice:
+        text = f"one commit names files more than once: {', '.join(twice)}"
+        raise InvalidRequest(text)
+
+
+def check_files(delta: Sequence[ManifestEntry], live: Live) -> None:
+    """Check that every DELETE hits a live file and no ADD repeats one.
+
+    Raises:
+        CommitConflict: A file to delete is gone, or a file to add is there already.
+    """
+    for entry in delta:
+        is_live = entry.identity in live
+        if entry.kind is FileKind.DELETE and not is_live:
+            text = f"{_place(entry)} was to be replaced but is not live any more"
+            raise CommitConflict(text)
+        if entry.kind is FileKind.ADD and is_live:
+            text = f"{_place(entry)} is live already"
+            raise CommitConflict(text)
+
+
+def check_total_buckets(delta: Sequence[ManifestEntry], live: Live, *, kind: CommitKind) -> None:
+    """Check that no partition's bucket count changes, other than by an overwrite.
+
+    Raises:
+        CommitConflict: A partition has files with another bucket count.
+    """
+    if kind is CommitKind.OVERWRITE:
+        return
+    counts: dict[bytes, int] = {}
+    for entry in delta:
+        known = counts.setdefault(entry.partition, entry.total_buckets)
+        _check_count(entry, known)
+    for entry in live.values():
+        if entry.partition in counts:
+            _check_count(entry, counts[entry.partition])
+
+
+def check_levels(
+    delta: Sequence[ManifestEntry], live: Live, key_fields: Sequence[DataField]
+) -> None:
+    """Check that each level from 1 stays one sorted run wherever the delta adds to it.
+
+    Keys are decoded and compared as values: bytes of a binary row do not sort like its values.
+
+    Raises:
+        CommitConflict: Two files of a level overlap ("LSM conflict").
+    """
+    deleted = {entry.identity for entry in delta if entry.kind is FileKind.DELETE}
+    added = [entry for entry in delta if entry.kind is FileKind.ADD and entry.file.level >= 1]
+    touched = {_level(entry) for entry in added}
+    if not touched:
+        return
+    runs: defaultdict[tuple[bytes, int, int], list[ManifestEntry]] = defaultdict(list)
+    for entry in added:
+        runs[_level(entry)].append(entry)
+    for identity, entry in live.items():
+        if identity not in deleted and _level(entry) in touched:
+            runs[_level(entry)].append(entry)
+    for run in runs.values():
+        _check_disjoint(run, key_fields)
+
+
+def _check_disjoint(run: Iterable[ManifestEntry], key_fields: Sequence[DataField]) -> None:
+    bounds = [
+        (
+            _sort_key(entry.file.min_key, key_fields),
+            _sort_key(entry.file.max_key, key_fields),
+            entry,
+        )
+        for entry in run
+    ]
+    bounds.sort(key=lambda item: item[:2])
+    for (_, high, left), (low, _, right) in pairwise(bounds):
+        if low <= high:
+            text = f"{_place(left)} and {right.file.file_name} overlap on level {left.file.level}"
+            raise CommitConflict(text)
+
+
+def _sort_key(key: bytes, fields: Sequence[DataField]) -> tuple[tuple[int, Any], ...]:
+    """Return a key in a form that sorts as the format does: nulls first, floats totally."""
+    return tuple(_sort_value(value) for value in decode_row(key, fields))
+
+
+def _sort_value(value: object) -> tuple[int, Any]:
+    if value is None:
+        return (0, 0)
+    if isinstance(value, float):
+        # NaN is the greatest, and -0.0 comes before +0.0.
+        return (2, 0) if math.isnan(value) else (1, (value, math.copysign(1.0, value)))
+    return (1, value)
+
+
+def _check_count(entry: ManifestEntry, expected: int) -> None:
+    if entry.total_buckets != expected:
+        text = (
+            f"{_place(entry)} was written for {entry.total_buckets} buckets, expected {expected}: "
+            "only an overwrite changes the bucket count of a partition"
+        )
+        raise CommitConflict(text)
+
+
+def _level(entry: ManifestEntry) -> tuple[bytes, int, int]:
+    return entry.partition, entry.bucket, entry.file.level
+
+
+def _place(entry: ManifestEntry) -> str:
+    return f"file {entry.file.file_name} of bucket {entry.bucket}"

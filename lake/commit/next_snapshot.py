@@ -1,0 +1,91 @@
+"""The snapshot that follows another one; pure.
+
+Source:
+    Table format, sections 3 and 18.2.
+"""
+
+from dataclasses import dataclass
+
+from lake.commit.attempt_files import WrittenList
+from lake.commit.intent import Intent, Revision
+from lake.format.schema import TableSchema
+from lake.format.snapshot import MAX_SEQUENCE_NUMBER_PROPERTY, Snapshot
+
+WRITER_VERSION = "braid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotFiles:
+    """The lists that a snapshot names; `changelog` is None without changelog files."""
+
+    base: WrittenList
+    delta: WrittenList
+    changelog: WrittenList | None = None
+
+
+def next_time_ms(previous: Snapshot | None, now_ms: int) -> int:
+    """Return the commit time after `previous`: the clock's, but never going back.
+
+    Time travel searches the chain by time.
+    """
+    return now_ms if previous is None else max(now_ms, previous.time_millis)
+
+
+def next_snapshot(
+    previous: Snapshot | None,
+    *,
+    intent: Intent,
+    revision: Revision,
+    schema: TableSchema,
+    files: SnapshotFiles,
+    uuid: str,
+    time_ms: int,
+    max_sequence_number: int,
+) -> Snapshot:
+    """Return the snapshot after `previous`.
+
+    Index manifest, watermark, statistics, next row id and the positions of all streams are
+    carried forward.
+
+    Args:
+        previous: The newest snapshot, None for the first commit.
+        intent: Whose files these are.
+        revision: What the commit says besides its files.
+        schema: The newest schema.
+        files: The lists on storage.
+        uuid: Fresh and random.
+        time_ms: From `next_time_ms`.
+        max_sequence_number: The highest in the table before this commit, -1 for none.
+    """
+    changes = intent.changes
+    highest = max(max_sequence_number, intent.max_sequence_number, changes.max_sequence_number)
+    properties = {**revision.properties, **revision.streams.properties()}
+    if highest >= 0:
+        properties[MAX_SEQUENCE_NUMBER_PROPERTY] = str(highest)
+    is_same_schema = previous is not None and previous.schema_id == schema.id
+    return Snapshot(
+        uuid=uuid,
+        id=1 if previous is None else previous.id + 1,
+        schema_id=schema.id,
+        base_manifest_list=files.base.name,
+        base_manifest_list_size=files.base.size,
+        delta_manifest_list=files.delta.name,
+        delta_manifest_list_size=files.delta.size,
+        changelog_manifest_list=files.changelog.name if files.changelog else None,
+        changelog_manifest_list_size=files.changelog.size if files.changelog else None,
+        index_manifest=previous.index_manifest if previous else None,
+        commit_user=intent.user,
+        writer_version=WRITER_VERSION,
+        commit_identifier=revision.identifier,
+        commit_kind=intent.kind,
+        time_millis=time_ms,
+        total_record_count=(
+            (previous.total_record_count if previous else 0) + changes.delta_record_count
+        ),
+        delta_record_count=changes.delta_record_count,
+        changelog_record_count=changes.changelog_record_count if files.changelog else None,
+        watermark=previous.watermark if previous else None,
+        statistics=previous.statistics if previous and is_same_schema else None,
+        properties=properties,
+        next_row_id=(previous.next_row_id if previous else None) or 0,
+    )

@@ -1,0 +1,177 @@
+"""Making a snapshot the newest one, and knowing for certain whether that happened.
+
+Publishing is one exclusive creation of `snapshot-N`, where N follows the snapshot that was planned
+on. Three things can come between:
+
+1. *Somebody else was faster*: N exists with another `uuid`. Lost.
+2. *Storage gave no clear answer* (an error, or a refusal after a repeated request): whoever reads
+   N sees by its `uuid` whether it is ours. When N is not there, the same bytes are offered again
+   under the same name, which cannot create two. When the chain has gone past N and N has expired,
+   only the caller can tell, from what is live now: gone.
+3. *We slept*: others published N and more, and expired N, so that we created N anew in a hole. The
+   chain goes past N and N + 1 is missing. Such a snapshot is no part of the chain: hole.
+
+The look for 3 is cheap in the usual case: while N - 1 exists and no hint is beyond N, N cannot be
+in a hole, because expiry removes from the low end.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TypeVar
+
+from lake.commit.steps import OnStep, announced
+from lake.errors import CommitUnknown, CorruptData, StorageUnavailable, UnsupportedFeature
+from lake.files.file_io import FileIO
+from lake.files.paths import TablePaths
+from lake.format.snapshot import Snapshot, serialize_snapshot
+from lake.snapshots.snapshot_store import SnapshotStore
+
+T = TypeVar("T")
+Pause = Callable[[int], object]
+
+
+class Published(StrEnum):
+    """What became of a snapshot."""
+
+    YES = "yes"
+    LOST = "lost"  # another snapshot has the id
+    HOLE = "hole"  # created where the chain has expired; still there
+    GONE = "gone"  # created or not, the chain has gone past it and the file is not there
+
+
+class SnapshotPublisher:
+    """Creates snapshot files of one table and finds out what became of them."""
+
+    def __init__(
+        self,
+        file_io: FileIO,
+        paths: TablePaths,
+        *,
+        on_step: OnStep,
+        pause: Pause,
+        lookups_max: int,
+    ) -> None:
+        """Make a publisher.
+
+        Args:
+            file_io: Storage.
+            paths: Of the table.
+            on_step: Told of each effect.
+            pause: Waits before the n-th repetition (1-based) of a look or a creation.
+            lookups_max: Tries of each.
+        """
+        self._file_io = file_io
+        self._paths = paths
+        self._snapshots = SnapshotStore(file_io, paths)
+        self._on_step = on_step
+        self._pause = pause
+        self._lookups_max = lookups_max
+
+    def publish(self, snapshot: Snapshot) -> Published:
+        """Create the snapshot's file and say what became of it.
+
+        Raises:
+            CommitUnknown: Storage answers neither the creation nor the look; the snapshot may
+                appear, even later.
+        """
+        data = serialize_snapshot(snapshot)
+        is_ambiguous = False
+        for attempt in range(1, self._lookups_max + 1):
+            created = self._create(snapshot, data)
+            if created is True:
+                return self._verify(snapshot)
+            is_ambiguous = is_ambiguous or created is None
+            # In this order: a file that is missing below the newest id has expired.
+            latest_id = self._certainly(snapshot, self._snapshots.latest_id) or 0
+            is_ours = self._certainly(snapshot, lambda: self._is_ours(snapshot))
+            if is_ours is not None:
+                return self._verify(snapshot) if is_ours else Published.LOST
+            if latest_id >= snapshot.id or created is False:
+                return Published.GONE if is_ambiguous else Published.LOST
+            self._pause(attempt)
+        raise _unknown(snapshot, "its creation was never answered")
+
+    def take_back(self, snapshot: Snapshot) -> None:
+        """Delete a snapshot that lies in a hole.
+
+        Raises:
+            CommitUnknown: It could not be deleted.
+        """
+        with announced(self._on_step, "take-back-snapshot"):
+            path = self._paths.snapshot(snapshot.id)
+            self._certainly(snapshot, lambda: self._file_io.delete(path))
+
+    def write_hints(self, snapshot: Snapshot) -> None:
+        """Point `LATEST` at a published snapshot; failure means nothing.
+
+        A hint below one that is there is not written. Should the snapshot expire meanwhile, the
+        hint is mended, because readers of other engines believe a hint without a successor.
+        """
+        try:
+            with announced(self._on_step, "write-hint"):
+                hint = self._snapshots.read_hint(self._paths.latest_hint)
+                if hint is None or hint < snapshot.id or not self._snapshots.exists(hint):
+                    self._snapshots.write_latest_hint(snapshot.id)
+                    if not self._snapshots.exists(snapshot.id):
+                        ids = self._snapshots.list_ids()
+                        self._snapshots.write_latest_hint(max(ids, default=snapshot.id))
+                if snapshot.id == 1:
+                    self._snapshots.write_earliest_hint(1)
+        except (OSError, StorageUnavailable):
+            return
+
+    def _create(self, snapshot: Snapshot, data: bytes) -> bool | None:
+        """Return what exclusive creation said, None when it gave no clear answer."""
+        try:
+            with announced(self._on_step, "create-snapshot"):
+                return self._file_io.create_exclusive(self._paths.snapshot(snapshot.id), data)
+        except (OSError, StorageUnavailable):
+            return None
+
+    def _is_ours(self, snapshot: Snapshot) -> bool | None:
+        """Return whether the file of that id is the one we tried to create, None without one."""
+        try:
+            found = self._snapshots.find(snapshot.id)
+        except (CorruptData, UnsupportedFeature):
+            return False  # nothing we wrote; the next plan reads it and says what is wrong
+        return None if found is None else found.uuid == snapshot.uuid
+
+    def _verify(self, snapshot: Snapshot) -> Published:
+        """Return whether a snapshot that we created is part of the chain."""
+        with announced(self._on_step, "verify-snapshot"):
+            is_hole = self._certainly(snapshot, lambda: self._is_in_hole(snapshot.id))
+        return Published.HOLE if is_hole else Published.YES
+
+    def _is_in_hole(self, snapshot_id: int) -> bool:
+        hint = self._snapshots.read_hint(self._paths.latest_hint)
+        if (hint is None or hint <= snapshot_id) and self._snapshots.exists(snapshot_id - 1):
+            return False
+        ids = self._snapshots.list_ids()
+        if max(ids, default=0) <= snapshot_id or snapshot_id + 1 in ids:
+            return False
+        # Expiry in progress removes N before N + 1: with N + 1 missing and N there, it is a hole.
+        return self._snapshots.exists(snapshot_id)
+
+    def _certainly(self, snapshot: Snapshot, look: Callable[[], T]) -> T:
+        """Repeat a look until storage answers.
+
+        Raises:
+            CommitUnknown: It does not, and without the answer the outcome is not known.
+        """
+        for attempt in range(1, self._lookups_max):
+            try:
+                return look()
+            except (OSError, StorageUnavailable):
+                self._pause(attempt)
+        try:
+            return look()
+        except (OSError, StorageUnavailable) as error:
+            raise _unknown(snapshot, "storage does not answer") from error
+
+
+def _unknown(snapshot: Snapshot, reason: str) -> CommitUnknown:
+    message = (
+        f"snapshot {snapshot.id} of `{snapshot.commit_user}` may or may not be published: {reason}"
+        "\nhint: commit again with the same identity; what is in the table is not repeated"
+    )
+    return CommitUnknown(message)

@@ -1,0 +1,66 @@
+"""Which snapshot speaks for the streams of a table.
+
+Every snapshot of ours carries the positions of all streams. Another engine's does not, so the
+authority is the newest snapshot that carries any, found by walking back. When the walk ends
+without one, the table has no streams if its history is whole (it starts at snapshot 1), and
+nobody knows if it is not.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lake.commit.stream_position import (
+    COMPLETE,
+    INCOMPLETE,
+    STREAM_PREFIX,
+    STREAMS_PROPERTY,
+    StreamPosition,
+    position_properties,
+    positions_of,
+)
+from lake.format.snapshot import Snapshot
+from lake.snapshots.snapshot_store import SnapshotStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamAuthority:
+    """What the table knows of its streams.
+
+    Attributes:
+        positions: By stream.
+        is_complete: A stream without a position has never been claimed; when False, its position
+            may have expired with the snapshots that carried it.
+    """
+
+    positions: Mapping[str, StreamPosition] = field(default_factory=dict)
+    is_complete: bool = True
+
+    def properties(self) -> dict[str, str]:
+        """Return the snapshot properties that carry this forward."""
+        completeness = COMPLETE if self.is_complete else INCOMPLETE
+        return {STREAMS_PROPERTY: completeness, **position_properties(self.positions)}
+
+
+def find_authority(latest: Snapshot | None, snapshots: SnapshotStore) -> StreamAuthority:
+    """Return what the newest snapshot that knows of streams says.
+
+    Costs nothing when `latest` is ours, else one read per snapshot of other engines above ours.
+
+    Raises:
+        CorruptData: A property of ours cannot be read.
+    """
+    snapshot = latest
+    oldest = 1
+    while snapshot is not None:
+        if _speaks(snapshot):
+            is_complete = snapshot.properties.get(STREAMS_PROPERTY) != INCOMPLETE
+            return StreamAuthority(positions=positions_of(snapshot), is_complete=is_complete)
+        oldest = snapshot.id
+        snapshot = snapshots.find(oldest - 1) if oldest > 1 else None
+    return StreamAuthority(is_complete=oldest == 1)
+
+
+def _speaks(snapshot: Snapshot) -> bool:
+    return STREAMS_PROPERTY in snapshot.properties or any(
+        key.startswith(STREAM_PREFIX) for key in snapshot.properties
+    )

@@ -1,0 +1,149 @@
+"""The table as one attempt sees it: read once, checked against, planned on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lake.commit.conflict import (
+    check_delta,
+    check_files,
+    check_levels,
+    check_total_buckets,
+    check_writers,
+)
+from lake.commit.intent import Intent
+from lake.commit.stream_authority import StreamAuthority, find_authority
+from lake.errors import CorruptData, TableNotFound, UnsupportedFeature
+from lake.files.file_io import FileIO
+from lake.files.paths import TablePaths
+from lake.format.manifest import FileKind, ManifestEntry
+from lake.format.manifest_list import ManifestFileMeta
+from lake.format.schema import TableSchema
+from lake.format.snapshot import MAX_SEQUENCE_NUMBER_PROPERTY, CommitKind, Snapshot
+from lake.snapshots.live_files import LiveFiles
+from lake.snapshots.manifest_store import ManifestStore
+from lake.snapshots.schema_store import SchemaStore
+from lake.snapshots.snapshot_store import SnapshotStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableState:
+    """What an attempt is planned on.
+
+    Attributes:
+        latest: The newest snapshot, None before the first commit.
+        schema: The newest schema.
+        streams: What the table knows of its streams.
+    """
+
+    latest: Snapshot | None
+    schema: TableSchema
+    streams: StreamAuthority
+
+
+class TableReader:
+    """Reads the state of one table for commits."""
+
+    def __init__(
+        self, file_io: FileIO, paths: TablePaths, manifests: ManifestStore, live: LiveFiles
+    ) -> None:
+        self._paths = paths
+        self.snapshots = SnapshotStore(file_io, paths)
+        self.schemas = SchemaStore(file_io, paths)
+        self._manifests = manifests
+        self._live = live
+
+    def state(self) -> TableState:
+        """Return the newest state.
+
+        Raises:
+            TableNotFound: The directory has no schema.
+            CorruptData: A schema or snapshot cannot be read.
+        """
+        latest = self.snapshots.latest()
+        schema = self.schemas.latest()
+        if schema is None:
+            message = f"{self._paths.root} is no table: it has no schema"
+            raise TableNotFound(message)
+        return TableState(
+            latest=latest, schema=schema, streams=find_authority(latest, self.snapshots)
+        )
+
+    def manifests_of(self, latest: Snapshot | None) -> tuple[ManifestFileMeta, ...]:
+        """Return base and delta manifests of a snapshot, oldest first.
+
+        Raises:
+            ManifestGone: The snapshot has expired meanwhile.
+        """
+        if latest is None:
+            return ()
+        base = self._manifests.read_list(latest.base_manifest_list)
+        return (*base, *self._manifests.read_list(latest.delta_manifest_list))
+
+    def max_sequence_number(self, latest: Snapshot | None) -> int:
+        """Return the highest sequence number in the table, -1 when it is empty.
+
+        The snapshot says so; one of another engine may not, then all live files are asked.
+
+        Raises:
+            ManifestGone: The snapshot has expired meanwhile.
+            CorruptData: The property is no number.
+        """
+        if latest is None:
+            return -1
+        text = latest.properties.get(MAX_SEQUENCE_NUMBER_PROPERTY)
+        if text is None:
+            entries = self._live.by_identity(latest).values()
+            return max((entry.file.max_sequence_number for entry in entries), default=-1)
+        try:
+            return int(text)
+        except ValueError as error:
+            message = f"snapshot {latest.id}: {MAX_SEQUENCE_NUMBER_PROPERTY} is `{text}`"
+            raise CorruptData(message) from error
+
+    def check(self, intent: Intent, state: TableState) -> None:
+        """Check that a commit fits the newest state (see `lake.commit.conflict`).
+
+        Raises:
+            CommitConflict: It does not.
+            InvalidRequest: It contradicts itself.
+            UnsupportedFeature: It would break what this version does not handle.
+            ManifestGone: The snapshot has expired meanwhile.
+        """
+        delta = intent.changes.delta
+        check_writers(intent.messages, state.schema, kind=intent.kind)
+        check_delta(delta)
+        latest = state.latest
+        has_deletes = any(entry.kind is FileKind.DELETE for entry in delta)
+        if latest is not None and latest.index_manifest is not None and has_deletes:
+            message = f"snapshot {latest.id} has deletion vectors; this version cannot replace files there"
+            raise UnsupportedFeature(message)
+        is_checked = intent.kind is not CommitKind.APPEND or self._had_other_buckets(state.schema)
+        if not delta or not is_checked:
+            return
+        live = {} if latest is None else self._live.by_identity(latest)
+        check_files(delta, live)
+        check_total_buckets(delta, live, kind=intent.kind)
+        check_levels(delta, live, state.schema.key_fields)
+
+    def is_live(self, added: Sequence[ManifestEntry], latest: Snapshot | None) -> bool:
+        """Return whether any added file is live: the trace of a commit whose snapshot is gone.
+
+        Raises:
+            ManifestGone: The snapshot has expired meanwhile.
+        """
+        if latest is None:
+            return False
+        live = self._live.by_identity(latest)
+        return any(entry.identity in live for entry in added if entry.kind is FileKind.ADD)
+
+    def _had_other_buckets(self, schema: TableSchema) -> bool:
+        """Return whether the bucket count was ever another one.
+
+        Only then can a partition have another count than the schema, and an append needs a look
+        at the live files.
+        """
+        buckets = schema.table_options.bucket
+        return any(
+            self.schemas.get(schema_id).table_options.bucket != buckets
+            for schema_id in range(schema.id)
+        )
