@@ -1,0 +1,163 @@
+"""Small tables for tests of the engine's upper rooms: a schema in one line, rows in another."""
+
+import random
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from lake.files.clock import ManualClock
+from lake.files.memory import MemoryFileIO
+from lake.files.parquet import ReadCounters
+from lake.files.paths import TablePaths
+from lake.format.data_types import (
+    DataField,
+    assign_field_ids,
+    highest_field_id,
+    parse_type,
+)
+from lake.format.manifest import FileKind, ManifestEntry
+from lake.format.schema import TableSchema
+from lake.format.system_columns import RowKind
+from lake.merge.fold import Machine
+from lake.read.predicate import Condition
+from lake.read.reader import read_split
+from lake.read.scan import ScanPlan, plan_scan
+from lake.write.table_writer import TableWriter, WriteResult
+
+ROOT = "/warehouse/db.db/t"
+
+
+def given_schema(
+    columns: Mapping[str, object],
+    *,
+    key: Sequence[str],
+    partition: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+) -> TableSchema:
+    """Return schema 0 of a table; columns are types by name, text or JSON."""
+    fields = assign_field_ids([_field(name, declared, key) for name, declared in columns.items()])
+    return TableSchema(
+        id=0,
+        fields=fields,
+        highest_field_id=highest_field_id(fields),
+        partition_keys=tuple(partition),
+        primary_keys=tuple(key),
+        options={"bucket": "1", **(options or {})},
+    )
+
+
+def given_rows(schema: TableSchema, rows: Sequence[Sequence[object]]) -> pa.Table:
+    """Return rows, each in column order, under the table's Arrow schema."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema.fields)
+    arrays = [
+        pa.array(list(values), type=column.type)
+        for values, column in zip(columns, schema.arrow_schema, strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, names=list(schema.field_names))
+
+
+@dataclass(kw_only=True)
+class GivenTable:
+    """A table in memory whose commits are a list of entries: no snapshots, no manifests."""
+
+    schema: TableSchema
+    file_io: MemoryFileIO = field(default_factory=MemoryFileIO)
+    paths: TablePaths = field(default_factory=lambda: TablePaths(ROOT))
+    clock: ManualClock = field(default_factory=ManualClock)
+    entries: list[ManifestEntry] = field(default_factory=list)
+    counters: ReadCounters = field(default_factory=ReadCounters)
+    next_sequence_number: int = 0
+    _random: random.Random = field(default_factory=lambda: random.Random(7))
+
+    def writer(self, **settings: object) -> TableWriter:
+        """Return a writer that continues the sequence numbers."""
+        return TableWriter(
+            self.file_io,
+            self.paths,
+            self.schema,
+            first_sequence_number=self.next_sequence_number,
+            clock=self.clock,
+            uuid_source=lambda: uuid.UUID(int=self._random.getrandbits(128), version=4),
+            **settings,  # type: ignore[arg-type] # settings are the writer's own keywords
+        )
+
+    def commit(self, result: WriteResult) -> WriteResult:
+        """Add the new files."""
+        if result.max_sequence_number is not None:
+            self.next_sequence_number = result.max_sequence_number + 1
+        self.entries += [
+            ManifestEntry(
+                kind=FileKind.ADD,
+                partition=message.partition,
+                bucket=message.bucket,
+                total_buckets=message.total_buckets,
+                file=file,
+            )
+            for message in result.messages
+            for file in message.new_files
+        ]
+        return result
+
+    def write(
+        self, *rows: Sequence[object], kinds: str | None = None, **settings: object
+    ) -> WriteResult:
+        """Commit rows given in column order; kinds are symbols with blanks between them."""
+        writer = self.writer(**settings)
+        writer.write(given_rows(self.schema, rows), kinds=given_kinds(kinds))
+        return self.commit(writer.prepare_commit())
+
+    def plan(self, *where: tuple[object, ...]) -> ScanPlan:
+        """Plan a scan; a condition is (column, operator[, value])."""
+        return plan_scan(None, self.schema, self.entries, where=given_conditions(where))
+
+    def read(
+        self,
+        *where: tuple[object, ...],
+        columns: Sequence[str] | None = None,
+        batch_rows: int = 65_536,
+        machine: Machine = Machine.COLUMN,
+    ) -> list[tuple[object, ...]]:
+        """Return the rows of a scan as tuples, sorted by their text."""
+        names = self.schema.field_names if columns is None else tuple(columns)
+        rows = [
+            tuple(row[name] for name in names)
+            for split in self.plan(*where).splits
+            for batch in read_split(
+                self.file_io,
+                self.paths,
+                self.schema,
+                split,
+                columns=names,
+                where=given_conditions(where),
+                batch_rows=batch_rows,
+                machine=machine,
+                counters=self.counters,
+            )
+            for row in batch.to_pylist()
+        ]
+        return sorted(rows, key=repr)
+
+
+def given_conditions(where: Sequence[tuple[object, ...]]) -> list[Condition]:
+    """Return conditions written as (column, operator[, value])."""
+    return [
+        Condition(column=str(column), op=str(operator), value=value[0] if value else None)
+        for column, operator, *value in where
+    ]
+
+
+def given_kinds(symbols: str | None) -> pa.Array | None:
+    """Return row kinds written as `+I -D`."""
+    if symbols is None:
+        return None
+    return pa.array([RowKind.from_symbol(symbol) for symbol in symbols.split()], pa.int8())
+
+
+def _field(name: str, declared: object, key: Sequence[str]) -> DataField:
+    assert isinstance(declared, (str, Mapping)), declared
+    data_type = parse_type(declared)
+    if name in key:
+        data_type = data_type.with_nullable(False)
+    return DataField(name=name, type=data_type)

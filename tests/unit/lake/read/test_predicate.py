@@ -1,0 +1,103 @@
+"""Conditions: what they accept, and what they keep."""
+
+from datetime import date
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from lake.errors import InvalidRequest
+from lake.read.predicate import Condition, bind_conditions, matching_rows
+from tests.given_tables import given_conditions, given_schema
+
+SCHEMA = given_schema(
+    {
+        "k": "INT",
+        "v": "INT",
+        "x": "DOUBLE",
+        "s": "STRING",
+        "d": "DATE",
+        "p": "DECIMAL(5, 2)",
+        "a": {"type": "ARRAY", "element": "INT"},
+    },
+    key=["k"],
+)
+
+
+def kept(column: str, values: list[object], *where: tuple[object, ...]) -> list[object]:
+    """Return the values of one column that fulfil the conditions."""
+    array = pa.array(values, SCHEMA.arrow_schema.field(column).type)
+    conditions = bind_conditions(given_conditions(where), SCHEMA)
+    mask = matching_rows({column: array}, conditions)
+    found: list[object] = array.filter(mask).to_pylist()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "expected"),
+    [
+        ("=", 2, [2]),
+        ("!=", 2, [1, 3]),
+        ("<", 2, [1]),
+        ("<=", 2, [1, 2]),
+        (">", 2, [3]),
+        (">=", 2, [2, 3]),
+        ("in", [1, 3, 9], [1, 3]),
+        ("in", {3}, [3]),
+        ("in", [], []),
+        ("in", [None, 1], [1]),
+        ("=", None, []),
+        ("!=", None, []),
+        ("is_null", None, [None]),
+        ("not_null", None, [1, 2, 3]),
+    ],
+)
+def test_operator(operator: str, value: object, expected: list[object]) -> None:
+    assert kept("v", [1, None, 2, 3], ("v", operator, value)) == expected
+
+
+def test_nan_fulfils_no_comparison_but_unequal() -> None:
+    nan = float("nan")
+
+    assert kept("x", [1.0, nan], ("x", ">", 0.5)) == [1.0]
+    assert kept("x", [1.0, nan], ("x", "in", [nan, 1.0])) == [1.0]
+    assert len(kept("x", [1.0, nan], ("x", "!=", 1.0))) == 1
+
+
+def test_conditions_are_a_conjunction() -> None:
+    assert kept("v", [1, 2, 3], ("v", ">", 1), ("v", "<", 3)) == [2]
+
+
+def test_no_condition_gives_no_mask() -> None:
+    assert matching_rows({"v": pa.array([1])}, ()) is None
+
+
+def test_values_take_the_columns_type() -> None:
+    assert kept("d", [date(2024, 1, 2)], ("d", "=", date(2024, 1, 2))) == [date(2024, 1, 2)]
+    assert kept("p", [Decimal("1.20")], ("p", "=", Decimal("1.2"))) == [Decimal("1.20")]
+    assert kept("s", ["é", "z"], ("s", ">", "z")) == ["é"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        (Condition(column="nope", op="=", value=1), "nope: the table has no such column"),
+        (Condition(column="v", op="~", value=1), "expected one of =, !=, <"),
+        (Condition(column="v", op="=", value="x"), "v: the value is not of type INT"),
+        (Condition(column="v", op="=", value=2**40), "v: the value is not of type INT"),
+        (Condition(column="s", op="in", value="abc"), "expects a list of values"),
+        (Condition(column="a", op="=", value=[1]), "can only be tested for null"),
+    ],
+)
+def test_a_condition_that_does_not_fit_is_refused(condition: Condition, message: str) -> None:
+    with pytest.raises(InvalidRequest, match=message):
+        bind_conditions([condition], SCHEMA)
+
+
+def test_all_problems_are_told_at_once() -> None:
+    where = given_conditions([("nope", "=", 1), ("v", "~", 1)])
+
+    with pytest.raises(InvalidRequest) as caught:
+        bind_conditions(where, SCHEMA)
+
+    assert [problem.field for problem in caught.value.problems] == ["nope", "v"]
