@@ -4,10 +4,20 @@ Messages cross from Spark's executors to the driver as bytes; writers and commit
 know each other.
 """
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from lake.errors import CorruptData
+from lake.format.avro_binary import AvroDecoder, encode_bytes, encode_long
+from lake.format.avro_schemas import DATA_FILE_FIELDS
 from lake.format.data_file import DataFileMeta
+from lake.format.data_file_codec import decode_data_file, encode_data_file
+
+# The last byte is the version of what follows.
+_MAGIC: Final = b"BRCM\x01"
+_FASTEST: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +46,26 @@ class CommitMessage:
 
 
 def serialize_messages(messages: Sequence[CommitMessage]) -> bytes:
-    """Return the messages as bytes for another process of this version."""
-    raise NotImplementedError
+    """Return the messages as bytes, for another process of this version.
+
+    A file takes a few hundred bytes: the record of a manifest, compressed.
+    """
+    out = [encode_long(len(messages))]
+    for message in messages:
+        encode_bytes(out, message.partition)
+        out.append(encode_long(message.bucket))
+        out.append(encode_long(message.total_buckets))
+        out.append(encode_long(message.schema_id))
+        for files in (
+            message.new_files,
+            message.compact_before,
+            message.compact_after,
+            message.changelog_files,
+        ):
+            out.append(encode_long(len(files)))
+            for file in files:
+                encode_data_file(out, file)
+    return _MAGIC + zlib.compress(b"".join(out), level=_FASTEST)
 
 
 def parse_messages(data: bytes) -> tuple[CommitMessage, ...]:
@@ -46,4 +74,34 @@ def parse_messages(data: bytes) -> tuple[CommitMessage, ...]:
     Raises:
         CorruptData: The bytes are something else.
     """
-    raise NotImplementedError
+    if not data.startswith(_MAGIC):
+        text = f"{len(data)} bytes are no commit messages of this version"
+        raise CorruptData(text)
+    try:
+        decoder = AvroDecoder(zlib.decompress(data[len(_MAGIC) :]))
+        messages = tuple(_decode_message(decoder) for _ in range(decoder.long()))
+    except (zlib.error, IndexError, UnicodeDecodeError) as error:
+        text = f"{len(data)} bytes of commit messages cannot be read: {error}"
+        raise CorruptData(text) from error
+    if not decoder.is_at_end:
+        text = f"{len(data)} bytes of commit messages hold more than the messages"
+        raise CorruptData(text)
+    return messages
+
+
+def _decode_message(decoder: AvroDecoder) -> CommitMessage:
+    return CommitMessage(
+        partition=decoder.byte_string(),
+        bucket=decoder.long(),
+        total_buckets=decoder.long(),
+        schema_id=decoder.long(),
+        new_files=_decode_files(decoder),
+        compact_before=_decode_files(decoder),
+        compact_after=_decode_files(decoder),
+        changelog_files=_decode_files(decoder),
+    )
+
+
+def _decode_files(decoder: AvroDecoder) -> tuple[DataFileMeta, ...]:
+    field_count = len(DATA_FILE_FIELDS)
+    return tuple(decode_data_file(decoder, field_count) for _ in range(decoder.long()))

@@ -5,12 +5,18 @@ This version builds no index files; it carries those of other writers forward un
 Source: table-format 5.3 and 14.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+
+from lake.errors import CorruptData, UnsupportedFeature
+from lake.format.avro_container import encode_records, read_records, write_container
+from lake.format.avro_schemas import INDEX_MANIFEST
 
 DELETION_VECTORS_INDEX: Final = "DELETION_VECTORS"
 HASH_INDEX: Final = "HASH"
+_WHAT: Final = "index manifest"
+_VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +89,13 @@ class IndexManifestEntry:
 def encode_index_manifest(
     entries: Sequence[IndexManifestEntry], compression: str = "zstandard"
 ) -> bytes:
-    """Return the bytes of an index manifest with the entries in the given order."""
-    raise NotImplementedError
+    """Return the bytes of an index manifest with the entries in the given order.
+
+    Raises:
+        InvalidRequest: The compression is not `zstandard`, `deflate` or `null`.
+    """
+    records = encode_records(INDEX_MANIFEST, map(_record_of, entries))
+    return write_container(INDEX_MANIFEST, records, compression)
 
 
 def decode_index_manifest(data: bytes) -> list[IndexManifestEntry]:
@@ -92,5 +103,92 @@ def decode_index_manifest(data: bytes) -> list[IndexManifestEntry]:
 
     Raises:
         CorruptData: No Avro file, or one without the fields of an index manifest.
+        UnsupportedFeature: An entry of another version.
     """
-    raise NotImplementedError
+    records = read_records(data, what=_WHAT)
+    try:
+        return [_entry_of(record) for record in records]
+    except KeyError as error:
+        text = f"{_WHAT} of {len(data)} bytes lacks the field {error}"
+        raise CorruptData(text) from error
+
+
+def _record_of(entry: IndexManifestEntry) -> dict[str, object]:
+    ranges = entry.deletion_vector_ranges
+    return {
+        "_VERSION": _VERSION,
+        "_KIND": entry.kind,
+        "_PARTITION": entry.partition,
+        "_BUCKET": entry.bucket,
+        "_INDEX_TYPE": entry.index_type,
+        "_FILE_NAME": entry.file_name,
+        "_FILE_SIZE": entry.file_size,
+        "_ROW_COUNT": entry.row_count,
+        "_DELETIONS_VECTORS_RANGES": (
+            None if ranges is None else [_range_record(vector) for vector in ranges]
+        ),
+        "_EXTERNAL_PATH": entry.external_path,
+        "_GLOBAL_INDEX": entry.global_index and _global_index_record(entry.global_index),
+    }
+
+
+def _range_record(vector: DeletionVectorRange) -> dict[str, object]:
+    return {
+        "f0": vector.data_file_name,
+        "f1": vector.offset,
+        "f2": vector.length,
+        "_CARDINALITY": vector.cardinality,
+    }
+
+
+def _global_index_record(index: GlobalIndexMeta) -> dict[str, object]:
+    extra = index.extra_field_ids
+    return {
+        "_ROW_RANGE_START": index.row_range_start,
+        "_ROW_RANGE_END": index.row_range_end,
+        "_INDEX_FIELD_ID": index.index_field_id,
+        "_EXTRA_FIELD_IDS": None if extra is None else list(extra),
+        "_INDEX_META": index.index_meta,
+        "_SOURCE_META": index.source_meta,
+    }
+
+
+def _entry_of(record: Mapping[str, Any]) -> IndexManifestEntry:
+    if record["_VERSION"] != _VERSION:
+        text = f"{_WHAT} entry has version {record['_VERSION']}, expected {_VERSION}"
+        raise UnsupportedFeature(text)
+    ranges = record["_DELETIONS_VECTORS_RANGES"]
+    index = record.get("_GLOBAL_INDEX")
+    return IndexManifestEntry(
+        kind=record["_KIND"],
+        partition=record["_PARTITION"],
+        bucket=record["_BUCKET"],
+        index_type=record["_INDEX_TYPE"],
+        file_name=record["_FILE_NAME"],
+        file_size=record["_FILE_SIZE"],
+        row_count=record["_ROW_COUNT"],
+        deletion_vector_ranges=None if ranges is None else tuple(map(_range_of, ranges)),
+        external_path=record.get("_EXTERNAL_PATH"),
+        global_index=index and _global_index_of(index),
+    )
+
+
+def _range_of(record: Mapping[str, Any]) -> DeletionVectorRange:
+    return DeletionVectorRange(
+        data_file_name=record["f0"],
+        offset=record["f1"],
+        length=record["f2"],
+        cardinality=record.get("_CARDINALITY"),
+    )
+
+
+def _global_index_of(record: Mapping[str, Any]) -> GlobalIndexMeta:
+    extra = record.get("_EXTRA_FIELD_IDS")
+    return GlobalIndexMeta(
+        row_range_start=record["_ROW_RANGE_START"],
+        row_range_end=record["_ROW_RANGE_END"],
+        index_field_id=record["_INDEX_FIELD_ID"],
+        extra_field_ids=None if extra is None else tuple(extra),
+        index_meta=record.get("_INDEX_META"),
+        source_meta=record.get("_SOURCE_META"),
+    )

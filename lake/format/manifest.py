@@ -6,11 +6,22 @@ order the entries are read.
 Source: table-format 5.2 and 6.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any, Final
 
+from lake.errors import CorruptData, UnsupportedFeature
+from lake.format.avro_binary import AvroDecoder, encode_bytes, encode_long
+from lake.format.avro_container import AvroBlock, read_blocks, read_records, write_container
+from lake.format.avro_schemas import MANIFEST, AvroSchema, layout
 from lake.format.data_file import DataFileMeta
+from lake.format.data_file_codec import (
+    FIELD_COUNT_MIN,
+    data_file_of,
+    decode_data_file,
+    encode_data_file,
+)
 
 # partition, bucket, level, file name, extra files, embedded index, external path
 FileIdentity = tuple[bytes, int, int, str, tuple[str, ...], bytes | None, str | None]
@@ -21,6 +32,12 @@ class FileKind(IntEnum):
 
     ADD = 0
     DELETE = 1
+
+
+_WHAT: Final = "manifest"
+_VERSION: Final = 2
+_ENCODED_VERSION: Final = encode_long(_VERSION)
+_KINDS: Final = {kind.value: kind for kind in FileKind}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +79,11 @@ def encode_manifest(entries: Sequence[ManifestEntry], compression: str = "zstand
     Args:
         entries: Any number, also none.
         compression: `zstandard`, `deflate` or `null`.
+
+    Raises:
+        InvalidRequest: Another compression.
     """
-    raise NotImplementedError
+    return write_container(MANIFEST, map(_encode_entry, entries), compression)
 
 
 def decode_manifest(data: bytes) -> list[ManifestEntry]:
@@ -74,4 +94,91 @@ def decode_manifest(data: bytes) -> list[ManifestEntry]:
         UnsupportedFeature: A file lies outside the table, or belongs to a table with row
             tracking or data evolution.
     """
-    raise NotImplementedError
+    schema, blocks = read_blocks(data, what=_WHAT)
+    field_count = _data_file_field_count(schema)
+    try:
+        if field_count is None:
+            entries = [_entry_of(record) for record in read_records(data, what=_WHAT)]
+        else:
+            entries = [entry for block in blocks for entry in _decode_block(block, field_count)]
+    except (KeyError, IndexError, UnicodeDecodeError) as error:
+        text = f"{_WHAT} of {len(data)} bytes cannot be read: {error}"
+        raise CorruptData(text) from error
+    for entry in entries:
+        _check_supported(entry.file)
+    return entries
+
+
+def _encode_entry(entry: ManifestEntry) -> bytes:
+    out = [_ENCODED_VERSION, encode_long(entry.kind)]
+    encode_bytes(out, entry.partition)
+    out.append(encode_long(entry.bucket))
+    out.append(encode_long(entry.total_buckets))
+    encode_data_file(out, entry.file)
+    return b"".join(out)
+
+
+def _data_file_field_count(schema: AvroSchema) -> int | None:
+    """Return how many of our `_FILE` fields the file has, None when its layout is another."""
+    *top, (name, file) = layout(schema)[1:]
+    *our_top, (our_name, our_file) = layout(MANIFEST)[1:]
+    if (top, name) != (our_top, our_name) or file != our_file[: len(file)]:
+        return None
+    field_count = len(file) - 1
+    return field_count if field_count >= FIELD_COUNT_MIN else None
+
+
+def _decode_block(block: AvroBlock, field_count: int) -> list[ManifestEntry]:
+    decoder = AvroDecoder(block.data)
+    entries = [_decode_entry(decoder, field_count) for _ in range(block.count)]
+    if not decoder.is_at_end:
+        text = f"bytes are left after {block.count} entries"
+        raise IndexError(text)
+    return entries
+
+
+def _decode_entry(decoder: AvroDecoder, field_count: int) -> ManifestEntry:
+    _check_version(decoder.long())
+    return ManifestEntry(
+        kind=_parse_kind(decoder.long()),
+        partition=decoder.byte_string(),
+        bucket=decoder.long(),
+        total_buckets=decoder.long(),
+        file=decode_data_file(decoder, field_count),
+    )
+
+
+def _entry_of(record: Mapping[str, Any]) -> ManifestEntry:
+    _check_version(record["_VERSION"])
+    return ManifestEntry(
+        kind=_parse_kind(record["_KIND"]),
+        partition=record["_PARTITION"],
+        bucket=record["_BUCKET"],
+        total_buckets=record["_TOTAL_BUCKETS"],
+        file=data_file_of(record["_FILE"]),
+    )
+
+
+def _check_version(version: int) -> None:
+    if version != _VERSION:
+        text = f"{_WHAT} entry has version {version}, expected {_VERSION}"
+        raise UnsupportedFeature(text)
+
+
+def _parse_kind(number: int) -> FileKind:
+    kind = _KINDS.get(number)
+    if kind is None:
+        text = f"{_WHAT} entry has the kind {number}, expected one of {list(_KINDS)}"
+        raise CorruptData(text)
+    return kind
+
+
+def _check_supported(file: DataFileMeta) -> None:
+    for name, value in (
+        ("an external path", file.external_path),
+        ("a first row id", file.first_row_id),
+        ("a list of written columns", file.write_cols),
+    ):
+        if value is not None:
+            text = f"data file {file.file_name} has {name}, which this version does not support"
+            raise UnsupportedFeature(text)

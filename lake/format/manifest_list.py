@@ -3,12 +3,22 @@
 Source: table-format 5.1.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
+from lake.errors import CorruptData, UnsupportedFeature
+from lake.format.avro_container import encode_records, read_records, write_container
+from lake.format.avro_schemas import MANIFEST_LIST
+from lake.format.binary_row import decode_row, decode_rows
+from lake.format.data_file_codec import stats_of, stats_record
 from lake.format.data_types import DataField
-from lake.format.manifest import ManifestEntry
-from lake.format.statistics import SimpleStats
+from lake.format.manifest import FileKind, ManifestEntry
+from lake.format.statistics import SimpleStats, collect_statistics
+
+_WHAT: Final = "manifest list"
+_VERSION: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,14 +57,38 @@ def describe_manifest(
     partition_fields: Sequence[DataField],
 ) -> ManifestFileMeta:
     """Return the line of a manifest list for a manifest that holds `entries` (at least one)."""
-    raise NotImplementedError
+    assert entries, "a manifest without entries is not worth a file"
+    added = sum(entry.kind is FileKind.ADD for entry in entries)
+    buckets = [entry.bucket for entry in entries]
+    levels = [entry.file.level for entry in entries]
+    return ManifestFileMeta(
+        file_name=file_name,
+        file_size=file_size,
+        num_added_files=added,
+        num_deleted_files=len(entries) - added,
+        partition_stats=_partition_stats(entries, partition_fields),
+        schema_id=max(entry.file.schema_id for entry in entries),
+        min_bucket=min(buckets),
+        max_bucket=max(buckets),
+        min_level=min(levels),
+        max_level=max(levels),
+    )
 
 
 def encode_manifest_list(
     manifests: Sequence[ManifestFileMeta], compression: str = "zstandard"
 ) -> bytes:
-    """Return the bytes of a manifest list; no manifests are a legal list."""
-    raise NotImplementedError
+    """Return the bytes of a manifest list; no manifests are a legal list.
+
+    Args:
+        manifests: Oldest first in a base list.
+        compression: `zstandard`, `deflate` or `null`.
+
+    Raises:
+        InvalidRequest: Another compression.
+    """
+    records = encode_records(MANIFEST_LIST, map(_record_of, manifests))
+    return write_container(MANIFEST_LIST, records, compression)
 
 
 def decode_manifest_list(data: bytes) -> list[ManifestFileMeta]:
@@ -62,5 +96,63 @@ def decode_manifest_list(data: bytes) -> list[ManifestFileMeta]:
 
     Raises:
         CorruptData: No Avro file, or one without the fields of a manifest list.
+        UnsupportedFeature: An entry of another version.
     """
-    raise NotImplementedError
+    records = read_records(data, what=_WHAT)
+    try:
+        return [_manifest_of(record) for record in records]
+    except KeyError as error:
+        text = f"{_WHAT} of {len(data)} bytes lacks the field {error}"
+        raise CorruptData(text) from error
+
+
+def _partition_stats(entries: Sequence[ManifestEntry], fields: Sequence[DataField]) -> SimpleStats:
+    partitions = sorted({entry.partition for entry in entries})
+    stats = collect_statistics(decode_rows(partitions, fields), fields, truncate=None)
+    if not fields:
+        return stats
+    # A partition counts once per entry that lies in it, as other writers count.
+    entry_counts = Counter(entry.partition for entry in entries)
+    rows = [decode_row(partition, fields) for partition in partitions]
+    weights = [entry_counts[partition] for partition in partitions]
+    null_counts = tuple(
+        sum(weight for row, weight in zip(rows, weights, strict=True) if row[index] is None)
+        for index in range(len(fields))
+    )
+    return replace(stats, null_counts=null_counts)
+
+
+def _record_of(manifest: ManifestFileMeta) -> dict[str, object]:
+    return {
+        "_VERSION": _VERSION,
+        "_FILE_NAME": manifest.file_name,
+        "_FILE_SIZE": manifest.file_size,
+        "_NUM_ADDED_FILES": manifest.num_added_files,
+        "_NUM_DELETED_FILES": manifest.num_deleted_files,
+        "_PARTITION_STATS": stats_record(manifest.partition_stats),
+        "_SCHEMA_ID": manifest.schema_id,
+        "_MIN_BUCKET": manifest.min_bucket,
+        "_MAX_BUCKET": manifest.max_bucket,
+        "_MIN_LEVEL": manifest.min_level,
+        "_MAX_LEVEL": manifest.max_level,
+        "_MIN_ROW_ID": None,
+        "_MAX_ROW_ID": None,
+    }
+
+
+def _manifest_of(record: Mapping[str, Any]) -> ManifestFileMeta:
+    if record["_VERSION"] != _VERSION:
+        text = f"{_WHAT} entry has version {record['_VERSION']}, expected {_VERSION}"
+        raise UnsupportedFeature(text)
+    return ManifestFileMeta(
+        file_name=record["_FILE_NAME"],
+        file_size=record["_FILE_SIZE"],
+        num_added_files=record["_NUM_ADDED_FILES"],
+        num_deleted_files=record["_NUM_DELETED_FILES"],
+        partition_stats=stats_of(record["_PARTITION_STATS"]),
+        schema_id=record["_SCHEMA_ID"],
+        min_bucket=record.get("_MIN_BUCKET"),
+        max_bucket=record.get("_MAX_BUCKET"),
+        min_level=record.get("_MIN_LEVEL"),
+        max_level=record.get("_MAX_LEVEL"),
+    )

@@ -1,13 +1,133 @@
-"""Directories of partitions and buckets."""
+"""Directories of partitions and buckets, derived from the partition's row.
 
+Readers build the path from the row in the manifest, so the text has to be the very text that the
+format's other writers make: that of Java's `toString`, escaped.
+
+Source: table-format 10.
+"""
+
+import math
+import re
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Final
+
+import numpy as np
+
+from lake.errors import UnsupportedFeature
+from lake.format.binary_row import decode_row
+from lake.format.data_types import TIMESTAMP_ROOTS, DataField, TypeRoot
 from lake.format.schema import TableSchema
+from lake.options import POSTPONE_BUCKET
+
+_ESCAPED: Final = re.compile("[\\x00-\\x1f\"#%'*/:=?\\\\\\x7f{}\\[\\]^]")
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - a local date-time has no zone
 
 
 def partition_directory(partition: bytes, schema: TableSchema) -> str:
-    """Return `p=a/q=b`, or `` for an unpartitioned table."""
-    raise NotImplementedError
+    """Return `p=a/q=b`, or the empty text for an unpartitioned table.
+
+    Args:
+        partition: Serialised binary row of the partition columns.
+        schema: Says the columns and how their values are spelt.
+
+    Raises:
+        CorruptData: The row has another arity.
+    """
+    options = schema.table_options
+    parts: list[str] = []
+    values = decode_row(partition, schema.partition_fields)
+    for field, value in zip(schema.partition_fields, values, strict=True):
+        text = _value_text(field, value, is_legacy=options.partition_legacy_name)
+        if _is_blank(text):
+            text = options.partition_default_name
+        parts.append(f"{escape(field.name)}={escape(text)}")
+    return "/".join(parts)
 
 
 def bucket_directory(partition: bytes, bucket: int, schema: TableSchema) -> str:
-    """Return `p=a/q=b/bucket-0`."""
-    raise NotImplementedError
+    """Return the directory of a bucket under the table, `p=a/q=b/bucket-0`.
+
+    Raises:
+        CorruptData: The partition's row has another arity.
+    """
+    name = "bucket-postpone" if bucket == POSTPONE_BUCKET else f"bucket-{bucket}"
+    prefix = schema.table_options.data_file_path_directory
+    parts = (prefix and prefix.strip("/"), partition_directory(partition, schema), name)
+    return "/".join(part for part in parts if part)
+
+
+def escape(text: str) -> str:
+    """Return the text with what a path cannot hold as `%XX`."""
+    return _ESCAPED.sub(lambda match: f"%{ord(match.group()):02X}", text)
+
+
+def _is_blank(text: str) -> bool:
+    # What Java calls whitespace: neither the no-break spaces nor next-line.
+    return all(char.isspace() and char not in "\x85\xa0\u2007\u202f" for char in text)
+
+
+def _value_text(field: DataField, value: object, *, is_legacy: bool) -> str:
+    root = field.type.root
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return value
+        case float():
+            return _java_float_text(np.float32(value) if root is TypeRoot.FLOAT else value)
+        case Decimal():
+            return f"{value:f}"
+        case datetime():
+            return _timestamp_text(field, _nanoseconds(value), is_legacy=is_legacy)
+        case date():
+            return str((value - _EPOCH.date()).days) if is_legacy else value.isoformat()
+        case time():
+            return _time_text(value, is_legacy=is_legacy)
+        case int() if root in TIMESTAMP_ROOTS:
+            return _timestamp_text(field, value, is_legacy=is_legacy)
+        case int():
+            return str(value)
+        case _:
+            text = f"partition column `{field.name}` of type `{field.type}` has no path"
+            raise UnsupportedFeature(text)
+
+
+def _java_float_text(value: float | np.float32) -> str:
+    """Return what Java's `toString` gives: plain from 0.001 to 10 million, else `1.0E10`."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else ("-Infinity" if value < 0 else "Infinity")
+    if value == 0 or 1e-3 <= abs(float(value)) < 1e7:
+        return np.format_float_positional(value, unique=True, trim="0")
+    mantissa, exponent = np.format_float_scientific(value, unique=True, trim="0").split("e")
+    return f"{mantissa}E{int(exponent)}"
+
+
+def _nanoseconds(value: datetime) -> int:
+    return (value.replace(tzinfo=None) - _EPOCH) // timedelta(microseconds=1) * 1_000
+
+
+def _timestamp_text(field: DataField, nanoseconds: int, *, is_legacy: bool) -> str:
+    """Return the date-time; one with local time zone in UTC."""
+    seconds, fraction = divmod(nanoseconds, 1_000_000_000)
+    moment = _EPOCH + timedelta(seconds=seconds)
+    digits = f"{fraction:09}"
+    if not is_legacy:
+        precision = field.type.precision or 0
+        kept = digits[:precision] + digits[precision:].rstrip("0")
+        return f"{moment:%Y-%m-%d %H:%M:%S}" + (f".{kept}" if kept else "")
+    # Groups of three digits as far as needed; seconds only when there is something to say.
+    while digits.endswith("000"):
+        digits = digits[:-3]
+    if digits:
+        return f"{moment:%Y-%m-%dT%H:%M:%S}.{digits}"
+    return f"{moment:%Y-%m-%dT%H:%M:%S}" if moment.second else f"{moment:%Y-%m-%dT%H:%M}"
+
+
+def _time_text(value: time, *, is_legacy: bool) -> str:
+    if is_legacy:
+        since_midnight = datetime.combine(_EPOCH, value) - _EPOCH
+        return str(since_midnight // timedelta(milliseconds=1))
+    return f"{value:%H:%M:%S}"

@@ -1,0 +1,205 @@
+"""Avro's binary form of the few types that manifests use.
+
+Long and int are zigzag varints; bytes and strings a long and the bytes; arrays blocks of a long
+count and the items, ended by count 0; `["null", T]` is 00, or 02 and the value.
+
+Manifests hold thousands of small records, and a general codec spends most of its time finding
+the branch of each union. Functions here append to a list of pieces that the caller joins.
+
+Source: Apache Avro 1.11 specification, "Binary Encoding".
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+NULL: Final = b"\x00"
+PRESENT: Final = b"\x02"
+
+
+def _varint(number: int) -> bytes:
+    rest = (number << 1) ^ (number >> 63)
+    out = bytearray()
+    while rest > 0x7F:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)
+
+
+# Lengths, counts, levels and buckets are mostly small.
+_SMALL: Final = tuple(_varint(number) for number in range(2048))
+_PRESENT_SMALL: Final = tuple(PRESENT + encoded for encoded in _SMALL)
+_SMALL_COUNT: Final = len(_SMALL)
+# Undoes the zigzag of a one-byte number that is not negative.
+_HALVED: Final = bytes(byte >> 1 for byte in range(256))
+
+
+def encode_long(number: int) -> bytes:
+    """Return a long, or int, of at most 64 bits."""
+    return _SMALL[number] if 0 <= number < _SMALL_COUNT else _varint(number)
+
+
+def encode_optional_long(number: int | None) -> bytes:
+    """Return a `["null", "long"]`."""
+    if number is None:
+        return NULL
+    return _PRESENT_SMALL[number] if 0 <= number < _SMALL_COUNT else PRESENT + _varint(number)
+
+
+def encode_bytes(out: list[bytes], data: bytes) -> None:
+    """Append bytes, or the UTF-8 of a string."""
+    out.append(encode_long(len(data)))
+    out.append(data)
+
+
+def encode_optional_bytes(out: list[bytes], data: bytes | None) -> None:
+    """Append a `["null", "bytes"]`, or the UTF-8 of a `["null", "string"]`."""
+    if data is None:
+        out.append(NULL)
+    else:
+        out.append(PRESENT)
+        encode_bytes(out, data)
+
+
+def encode_strings(out: list[bytes], texts: Sequence[str]) -> None:
+    """Append an array of strings."""
+    if texts:
+        out.append(encode_long(len(texts)))
+        for text in texts:
+            encode_bytes(out, text.encode())
+    out.append(NULL)
+
+
+def encode_optional_strings(out: list[bytes], texts: Sequence[str] | None) -> None:
+    """Append a `["null", array of strings]`."""
+    if texts is None:
+        out.append(NULL)
+    else:
+        out.append(PRESENT)
+        encode_strings(out, texts)
+
+
+def encode_longs(out: list[bytes], numbers: Sequence[int]) -> None:
+    """Append an array of longs."""
+    if numbers:
+        out.append(encode_long(len(numbers)))
+        out.extend(map(encode_long, numbers))
+    out.append(NULL)
+
+
+def encode_null_counts(out: list[bytes], counts: Sequence[int | None]) -> None:
+    """Append an array of `["null", "long"]`."""
+    if counts:
+        out.append(encode_long(len(counts)))
+        out.extend(map(encode_optional_long, counts))
+    out.append(NULL)
+
+
+class AvroDecoder:
+    """Reads values one after the other; IndexError when the bytes end early."""
+
+    __slots__ = ("_data", "_position")
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._position = 0
+
+    @property
+    def is_at_end(self) -> bool:
+        """Return whether exactly all bytes have been read."""
+        return self._position == len(self._data)
+
+    def long(self) -> int:
+        """Return a long or int."""
+        data, position = self._data, self._position
+        byte = data[position]
+        position += 1
+        if byte < 0x80:
+            self._position = position
+            return (byte >> 1) ^ -(byte & 1)
+        number, shift = byte & 0x7F, 7
+        while True:
+            byte = data[position]
+            position += 1
+            number |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                break
+            shift += 7
+        self._position = position
+        return (number >> 1) ^ -(number & 1)
+
+    def byte_string(self) -> bytes:
+        """Return bytes."""
+        length = self.long()
+        start = self._position
+        end = start + length
+        if length < 0 or end > len(self._data):
+            text = f"{length} bytes at {start} of {len(self._data)}"
+            raise IndexError(text)
+        self._position = end
+        return self._data[start:end]
+
+    def string(self) -> str:
+        """Return a string."""
+        return self.byte_string().decode()
+
+    def is_present(self) -> bool:
+        """Return the branch of a `["null", T]`: False for null, True before the value."""
+        branch = self.long()
+        if branch not in (0, 1):
+            text = f"branch {branch} of a union of two"
+            raise IndexError(text)
+        return branch == 1
+
+    def optional_long(self) -> int | None:
+        """Return a `["null", "long"]`."""
+        return self.long() if self.is_present() else None
+
+    def optional_bytes(self) -> bytes | None:
+        """Return a `["null", "bytes"]`."""
+        return self.byte_string() if self.is_present() else None
+
+    def optional_string(self) -> str | None:
+        """Return a `["null", "string"]`."""
+        return self.string() if self.is_present() else None
+
+    def strings(self) -> tuple[str, ...]:
+        """Return an array of strings."""
+        texts: list[str] = []
+        while count := self._block_count():
+            texts.extend([self.string() for _ in range(count)])
+        return tuple(texts)
+
+    def optional_strings(self) -> tuple[str, ...] | None:
+        """Return a `["null", array of strings]`."""
+        return self.strings() if self.is_present() else None
+
+    def longs(self) -> tuple[int, ...]:
+        """Return an array of longs."""
+        numbers: list[int] = []
+        while count := self._block_count():
+            numbers.extend([self.long() for _ in range(count)])
+        return tuple(numbers)
+
+    def null_counts(self) -> tuple[int | None, ...]:
+        """Return an array of `["null", "long"]`."""
+        counts: list[int | None] = []
+        while count := self._block_count():
+            end = self._position + 2 * count
+            chunk = self._data[self._position : end]
+            # Most counts are present and below 64 (and none is negative): then they are every
+            # second byte, and no loop runs.
+            if chunk[0::2] == PRESENT * count and len(chunk) == 2 * count and chunk.isascii():
+                self._position = end
+                counts.extend(chunk[1::2].translate(_HALVED))
+            else:
+                counts.extend([self.optional_long() for _ in range(count)])
+        return tuple(counts)
+
+    def _block_count(self) -> int:
+        count = self.long()
+        if count < 0:
+            # A negative count says that the size in bytes follows.
+            self.long()
+            return -count
+        return count

@@ -1,0 +1,187 @@
+"""The `_FILE` record of a manifest as bytes, and back.
+
+Fields come in the order of `avro_schemas.DATA_FILE_FIELDS`. Files of older releases stop after
+16, 18 or 20 of them; what is missing is None.
+
+Source: table-format 5.2 and 21.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from lake.errors import CorruptData
+from lake.format.avro_binary import (
+    NULL,
+    PRESENT,
+    AvroDecoder,
+    encode_bytes,
+    encode_long,
+    encode_longs,
+    encode_null_counts,
+    encode_optional_bytes,
+    encode_optional_long,
+    encode_optional_strings,
+    encode_strings,
+)
+from lake.format.data_file import DataFileMeta, FileSource
+from lake.format.statistics import SimpleStats
+
+# Every release writes at least these fields.
+FIELD_COUNT_MIN: Final = 16
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SOURCES: Final = {source.value: source for source in FileSource}
+
+
+def encode_data_file(out: list[bytes], file: DataFileMeta) -> None:
+    """Append the record of one file, all 21 fields."""
+    encode_bytes(out, file.file_name.encode())
+    out.append(encode_long(file.file_size))
+    out.append(encode_long(file.row_count))
+    encode_bytes(out, file.min_key)
+    encode_bytes(out, file.max_key)
+    encode_stats(out, file.key_stats)
+    encode_stats(out, file.value_stats)
+    out.append(encode_long(file.min_sequence_number))
+    out.append(encode_long(file.max_sequence_number))
+    out.append(encode_long(file.schema_id))
+    out.append(encode_long(file.level))
+    encode_strings(out, file.extra_files)
+    out.append(encode_optional_long(file.creation_time_ms))
+    out.append(encode_optional_long(file.delete_row_count))
+    encode_optional_bytes(out, file.embedded_file_index)
+    out.append(encode_optional_long(file.file_source))
+    encode_optional_strings(out, file.value_stats_cols)
+    encode_optional_bytes(out, file.external_path.encode() if file.external_path else None)
+    out.append(encode_optional_long(file.first_row_id))
+    encode_optional_strings(out, file.write_cols)
+    if file.write_cols_sequences is None:
+        out.append(NULL)
+    else:
+        out.append(PRESENT)
+        encode_longs(out, file.write_cols_sequences)
+
+
+def encode_stats(out: list[bytes], stats: SimpleStats) -> None:
+    """Append a statistics record."""
+    encode_bytes(out, stats.min_values)
+    encode_bytes(out, stats.max_values)
+    out.append(PRESENT)
+    encode_null_counts(out, stats.null_counts)
+
+
+def decode_data_file(decoder: AvroDecoder, field_count: int) -> DataFileMeta:
+    """Return the next file, of a record with the first `field_count` fields (16 to 21).
+
+    Raises:
+        IndexError: The bytes end early.
+    """
+    long, byte_string = decoder.long, decoder.byte_string
+    # Arguments are evaluated in the order in which they are written: that of the record.
+    return DataFileMeta(
+        file_name=decoder.string(),
+        file_size=long(),
+        row_count=long(),
+        min_key=byte_string(),
+        max_key=byte_string(),
+        key_stats=_decode_stats(decoder),
+        value_stats=_decode_stats(decoder),
+        min_sequence_number=long(),
+        max_sequence_number=long(),
+        schema_id=long(),
+        level=long(),
+        extra_files=decoder.strings(),
+        creation_time_ms=decoder.optional_long(),
+        delete_row_count=decoder.optional_long(),
+        embedded_file_index=decoder.optional_bytes(),
+        file_source=parse_source(decoder.optional_long()),
+        value_stats_cols=decoder.optional_strings() if field_count > 16 else None,
+        external_path=decoder.optional_string() if field_count > 17 else None,
+        first_row_id=decoder.optional_long() if field_count > 18 else None,
+        write_cols=decoder.optional_strings() if field_count > 19 else None,
+        write_cols_sequences=(
+            decoder.longs() if field_count > 20 and decoder.is_present() else None
+        ),
+    )
+
+
+def _decode_stats(decoder: AvroDecoder) -> SimpleStats:
+    return SimpleStats(
+        min_values=decoder.byte_string(),
+        max_values=decoder.byte_string(),
+        null_counts=decoder.null_counts() if decoder.is_present() else (),
+    )
+
+
+def data_file_of(record: Mapping[str, Any]) -> DataFileMeta:
+    """Return the file of a record whose fields have another order or other neighbours.
+
+    Raises:
+        KeyError: A field that every release writes is missing.
+    """
+    return DataFileMeta(
+        file_name=record["_FILE_NAME"],
+        file_size=record["_FILE_SIZE"],
+        row_count=record["_ROW_COUNT"],
+        min_key=record["_MIN_KEY"],
+        max_key=record["_MAX_KEY"],
+        key_stats=stats_of(record["_KEY_STATS"]),
+        value_stats=stats_of(record["_VALUE_STATS"]),
+        min_sequence_number=record["_MIN_SEQUENCE_NUMBER"],
+        max_sequence_number=record["_MAX_SEQUENCE_NUMBER"],
+        schema_id=record["_SCHEMA_ID"],
+        level=record["_LEVEL"],
+        extra_files=tuple(record["_EXTRA_FILES"]),
+        creation_time_ms=_millis_of(record["_CREATION_TIME"]),
+        delete_row_count=record["_DELETE_ROW_COUNT"],
+        embedded_file_index=record["_EMBEDDED_FILE_INDEX"],
+        file_source=parse_source(record["_FILE_SOURCE"]),
+        value_stats_cols=_tuple_of(record.get("_VALUE_STATS_COLS")),
+        external_path=record.get("_EXTERNAL_PATH"),
+        first_row_id=record.get("_FIRST_ROW_ID"),
+        write_cols=_tuple_of(record.get("_WRITE_COLS")),
+        write_cols_sequences=_tuple_of(record.get("_WRITE_COLS_SEQUENCES")),
+    )
+
+
+def stats_of(record: Mapping[str, Any]) -> SimpleStats:
+    """Return the statistics of a record."""
+    return SimpleStats(
+        min_values=record["_MIN_VALUES"],
+        max_values=record["_MAX_VALUES"],
+        null_counts=tuple(record["_NULL_COUNTS"] or ()),
+    )
+
+
+def stats_record(stats: SimpleStats) -> dict[str, object]:
+    """Return the record of the statistics."""
+    return {
+        "_MIN_VALUES": stats.min_values,
+        "_MAX_VALUES": stats.max_values,
+        "_NULL_COUNTS": list(stats.null_counts),
+    }
+
+
+def parse_source(number: int | None) -> FileSource | None:
+    """Return the source of that number.
+
+    Raises:
+        CorruptData: There is none.
+    """
+    if number is None:
+        return None
+    source = _SOURCES.get(number)
+    if source is None:
+        text = f"data file has the source {number}, expected one of {list(_SOURCES)}"
+        raise CorruptData(text)
+    return source
+
+
+def _tuple_of(values: Any) -> Any:
+    return None if values is None else tuple(values)
+
+
+def _millis_of(moment: datetime | int | None) -> int | None:
+    if isinstance(moment, datetime):
+        return (moment - _EPOCH) // timedelta(milliseconds=1)
+    return moment
