@@ -21,7 +21,7 @@ from lake.format.commit_message import CommitMessage
 from lake.format.index_manifest import DELETION_VECTORS_INDEX, decode_index_manifest
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema, check_supported
-from lake.format.snapshot import Snapshot
+from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from lake.merge.fold import Machine
 from lake.read.predicate import Condition
 from lake.read.reader import BATCH_ROWS
@@ -33,9 +33,6 @@ from lake.table.scan import Scan
 from lake.write.table_writer import BUFFER_BYTES, TableWriter
 
 Row: TypeAlias = dict[str, object]
-
-BATCH_COMMIT_IDENTIFIER = 2**63 - 1
-"""The format's identifier of commits that nobody will look for again."""
 
 
 class Table:
@@ -277,6 +274,8 @@ class Table:
             self._paths,
             clock=self._clock,
             random=self._random or random_module.SystemRandom(),
+            manifests=self._manifests,
+            live=self._live_files,
         )
 
     def write_and_commit(
