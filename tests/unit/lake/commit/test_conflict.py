@@ -1,0 +1,168 @@
+"""The conflict rules, one by one."""
+
+from itertools import pairwise
+
+import pytest
+
+from lake.commit.changes import changes_of
+from lake.commit.conflict import (
+    check_delta,
+    check_files,
+    check_levels,
+    check_total_buckets,
+    check_writers,
+)
+from lake.errors import CommitConflict, InvalidRequest
+from lake.format.binary_row import encode_row
+from lake.format.commit_message import CommitMessage
+from lake.format.data_file import DataFileMeta
+from lake.format.data_types import DataField, parse_type
+from lake.format.manifest import FileIdentity, ManifestEntry
+from lake.format.snapshot import CommitKind
+from tests.support.committing import ID, appended, compacted, data_file, table_schema
+
+
+def entries(*messages: CommitMessage) -> tuple[ManifestEntry, ...]:
+    return changes_of(messages, CommitKind.OVERWRITE).delta
+
+
+def live(*files: DataFileMeta, **given: int) -> dict[FileIdentity, ManifestEntry]:
+    return {entry.identity: entry for entry in entries(appended(*files, **given))}
+
+
+def test_rows_of_the_newest_schema_and_bucket_count_pass() -> None:
+    check_writers([appended(data_file("a"))], table_schema(), kind=CommitKind.APPEND)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"schema_id": 1}, "under schema 1, the newest is 0"),
+        ({"total_buckets": 3}, "to 3 buckets, the table has 2"),
+    ],
+)
+def test_rows_of_another_schema_or_bucket_count_conflict(given: dict[str, int], found: str) -> None:
+    message = appended(data_file("a"), **given)
+
+    for kind in (CommitKind.APPEND, CommitKind.OVERWRITE):
+        with pytest.raises(CommitConflict, match=found):
+            check_writers([message], table_schema(), kind=kind)
+    check_writers([message], table_schema(), kind=CommitKind.COMPACT)
+
+
+def test_a_delta_names_a_file_once() -> None:
+    with pytest.raises(InvalidRequest, match="more than once: a"):
+        check_delta(entries(appended(data_file("a"), data_file("a"))))
+    with pytest.raises(InvalidRequest, match="more than once: a"):
+        check_delta(entries(compacted((data_file("a"),), (data_file("a"),))))
+
+
+def test_moving_a_file_to_another_level_names_two_identities() -> None:
+    check_delta(entries(compacted((data_file("a"),), (data_file("a", level=5),))))
+
+
+def test_a_file_to_delete_must_be_live() -> None:
+    delta = entries(compacted((data_file("a"),), (data_file("b", level=5),)))
+
+    check_files(delta, live(data_file("a")))
+    with pytest.raises(CommitConflict, match="a of bucket 0 was to be replaced"):
+        check_files(delta, live(data_file("c")))
+    with pytest.raises(CommitConflict, match="was to be replaced"):
+        check_files(delta, live(data_file("a", level=1)))
+
+
+def test_a_file_to_add_must_not_be_live() -> None:
+    with pytest.raises(CommitConflict, match="live already"):
+        check_files(entries(appended(data_file("a"))), live(data_file("a")))
+
+
+def test_the_bucket_count_of_a_partition_changes_by_overwrite_only() -> None:
+    delta = entries(appended(data_file("b"), total_buckets=4))
+    there = live(data_file("a"))
+
+    check_total_buckets(delta, there, kind=CommitKind.OVERWRITE)
+    with pytest.raises(CommitConflict, match="only an overwrite"):
+        check_total_buckets(delta, there, kind=CommitKind.COMPACT)
+
+
+def test_other_partitions_may_have_another_bucket_count() -> None:
+    there = {
+        entry.identity: entry
+        for entry in entries(
+            CommitMessage(
+                partition=encode_row([1], [ID]),
+                bucket=0,
+                total_buckets=8,
+                schema_id=0,
+                new_files=(data_file("a"),),
+            )
+        )
+    }
+
+    check_total_buckets(entries(appended(data_file("b"))), there, kind=CommitKind.APPEND)
+
+
+def test_a_delta_agrees_with_itself_on_the_bucket_count() -> None:
+    delta = entries(appended(data_file("a")), appended(data_file("b"), total_buckets=4, bucket=1))
+
+    with pytest.raises(CommitConflict, match="4 buckets, expected 2"):
+        check_total_buckets(delta, {}, kind=CommitKind.COMPACT)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_conflict"),
+    [
+        pytest.param(0, 9, False, id="before"),
+        pytest.param(20, 29, False, id="after"),
+        pytest.param(5, 10, True, id="touches-the-first-key"),
+        pytest.param(19, 25, True, id="touches-the-last-key"),
+        pytest.param(12, 15, True, id="inside"),
+        pytest.param(0, 99, True, id="around"),
+    ],
+)
+def test_files_of_one_level_are_disjoint(low: int, high: int, is_conflict: bool) -> None:
+    there = live(data_file("there", level=5, low=10, high=19))
+    delta = entries(appended(data_file("new", level=5, low=low, high=high)))
+
+    if is_conflict:
+        with pytest.raises(CommitConflict, match="overlap on level 5"):
+            check_levels(delta, there, [ID])
+    else:
+        check_levels(delta, there, [ID])
+
+
+def test_level_zero_other_levels_other_buckets_and_replaced_files_may_overlap() -> None:
+    there = live(data_file("there", level=5))
+
+    check_levels(entries(appended(data_file("new"))), there, [ID])
+    check_levels(entries(appended(data_file("new", level=4))), there, [ID])
+    check_levels(entries(appended(data_file("new", level=5), bucket=1)), there, [ID])
+    check_levels(
+        entries(compacted((data_file("there", level=5),), (data_file("new", level=5),))),
+        there,
+        [ID],
+    )
+
+
+@pytest.mark.parametrize(
+    ("type_text", "ordered"),
+    [
+        ("BIGINT", [-(2**63), -1, 0, 255, 256, 2**63 - 1]),
+        ("STRING", ["", "Z", "a", "aa", "z", "é", "\uffff", "\U0001f600"]),
+        ("DOUBLE", [float("-inf"), -1.5, -0.0, 0.0, 2.5, float("inf"), float("nan")]),
+        ("BOOLEAN", [False, True]),
+    ],
+)
+def test_keys_are_compared_as_the_format_sorts_them(type_text: str, ordered: list[object]) -> None:
+    field = DataField(id=0, name="k", type=parse_type(type_text))
+    rows = [encode_row([value], [field]) for value in [None, *ordered]]
+
+    for left, right in pairwise(rows):
+        apart = (
+            data_file("left", level=1, min_key=left, max_key=left),
+            data_file("right", level=1, min_key=right, max_key=right),
+        )
+        check_levels(entries(appended(*apart)), {}, [field])
+        crossed = data_file("right", level=1, min_key=left, max_key=right)
+        with pytest.raises(CommitConflict):
+            check_levels(entries(appended(apart[0], crossed)), {}, [field])
