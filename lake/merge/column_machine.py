@@ -20,11 +20,11 @@ import pyarrow as pa
 
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
 from lake.merge.declared_options import SequenceGroup
-from lake.merge.group_reduction import GroupReduction, reduce_group
+from lake.merge.group_reduction import arrivals, group_order, last_non_null_rows, winning_rows
 from lake.merge.order_words import one_array, validity
 from lake.merge.partial_update import null_in_not_null_column
 from lake.merge.records import records_of
-from lake.merge.reductions import first_of, last_of, last_where
+from lake.merge.reductions import last_rows_where
 from lake.merge.row_machine import merge_segments
 from lake.merge.segments import Ints, Segments
 from lake.merge.selection import NO_ROW, Pick, Selection
@@ -71,12 +71,11 @@ def select_by_columns(table: pa.Table, spec: MergeSpec, segments: Segments) -> C
 
 def _deduplicate(table: pa.Table, spec: MergeSpec, segments: Segments) -> Selection:
     kinds = _kinds(table)
-    places = segments.lasts
+    rows = segments.last_rows
     if spec.ignore_delete and (kinds & 1).any():
-        is_add = (kinds & 1)[segments.order] == 0
-        places = np.where(segments.is_single, places, last_where(segments, is_add))
-        places = places[places != NO_ROW]
-    rows = segments.order[places]
+        is_add = (kinds & 1) == 0
+        rows = last_rows_where(segments, is_add)
+        rows = rows[is_add[rows] | segments.is_single]
     pick = Pick(rows=rows)
     return Selection(
         picks=dict.fromkeys(_value_columns(table), pick),
@@ -87,7 +86,7 @@ def _deduplicate(table: pa.Table, spec: MergeSpec, segments: Segments) -> Select
 
 def _partial_update(table: pa.Table, spec: MergeSpec, segments: Segments) -> ColumnMerge:
     kinds = _kinds(table)
-    last_rows = segments.order[segments.lasts]
+    last_rows = segments.last_rows
     retracting = _retracting_segments(segments, kinds)
     _check_not_null(table, spec, segments, retracting)
     selection = Selection(
@@ -132,14 +131,14 @@ class _Picks:
         self._table = table
         self._spec = spec
         self._segments = segments
-        self._last = Pick(rows=segments.order[segments.lasts])
+        self._last = Pick(rows=segments.last_rows)
         self._by_nulls: dict[bytes, Pick] = {}
 
     def of_all_columns(self) -> dict[str, Pick]:
         """Return the pick of every table column, as if no record were a retract."""
         picks = dict.fromkeys(self._spec.key_columns, self._last)
         for group in self._spec.groups:
-            if all(name in self._table.column_names for name in group.ordering):
+            if self._table.column_names.count(group.ordering[0]):
                 picks.update(self._of_group(group))
         for name in _value_columns(self._table):
             if name not in picks:
@@ -153,39 +152,24 @@ class _Picks:
         has_value = validity(one_array(column))
         nulls = np.packbits(has_value).tobytes()
         if nulls not in self._by_nulls:
-            places = last_where(self._segments, has_value[self._segments.order])
-            self._by_nulls[nulls] = self._pick(places)
+            # Where no row has a value the last row is taken, and its null with it.
+            self._by_nulls[nulls] = Pick(rows=last_rows_where(self._segments, has_value))
         return self._by_nulls[nulls]
 
     def _of_group(self, group: SequenceGroup) -> dict[str, Pick]:
-        ordering = [self._table.column(name) for name in group.ordering]
-        reduction = reduce_group(self._segments, ordering)
-        winner = self._pick(reduction.winners)
-        functions = {function.column for function in self._spec.functions}
-        return {
-            name: self._of_last_non_null(name, reduction) if name in functions else winner
-            for name in group.ordering + group.protected
-            if name in self._table.column_names
-        }
-
-    def _of_last_non_null(self, name: str, reduction: GroupReduction) -> Pick:
-        # Accepted values overwrite one another; a late one only fills what was empty, so the first
-        # late value stays unless an accepted value exists.
-        column = self._table.column(name)
-        has_value = validity(one_array(column))[self._segments.order]
-        accepted = reduction.accepted[has_value[reduction.accepted]]
-        late = reduction.late[has_value[reduction.late]]
-        places = last_of(self._segments, accepted)
-        if len(late):
-            places = np.where(places == NO_ROW, first_of(self._segments, late), places)
-        return self._pick(places)
-
-    def _pick(self, places: Ints) -> Pick:
-        places = np.where(self._segments.is_single, self._segments.lasts, places)
-        # Place -1 is the last place; where it stands for none, none has to come out again.
-        rows = self._segments.order[places]
-        rows[places == NO_ROW] = NO_ROW
-        return Pick(rows=rows)
+        order = group_order([self._table.column(name) for name in group.ordering])
+        winner = Pick(rows=winning_rows(self._segments, order))
+        names = [
+            name for name in group.ordering + group.protected if name in self._table.schema.names
+        ]
+        picks = dict.fromkeys(names, winner)
+        functions = {function.column for function in self._spec.functions}.intersection(names)
+        if functions:
+            records = arrivals(self._segments, order)
+            for name in functions:
+                has_value = validity(one_array(self._table.column(name)))
+                picks[name] = Pick(rows=last_non_null_rows(self._segments, records, has_value))
+        return picks
 
 
 def _with_rows_merged(

@@ -99,6 +99,7 @@ def _fold_rows(
         codes = key_codes([table.column(name) for name in spec.key_columns])
     if bool((codes[1:] > codes[:-1]).all()):
         return table
+    table = table.combine_chunks()  # otherwise every column is, more than once
     merged = select_by_columns(table, spec, find_segments(table, spec, codes))
     counters.row_machine_segments += merged.row_machine_segments
     counters.row_machine_rows += merged.row_machine_rows

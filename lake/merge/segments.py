@@ -44,6 +44,11 @@ class Segments:
         return lasts
 
     @cached_property
+    def last_rows(self) -> Ints:
+        """Return the row at the last place of each segment; read only."""
+        return self.order[self.lasts]
+
+    @cached_property
     def is_single(self) -> Bools:
         """Return which segments have one row."""
         single: Bools = self.starts == self.lasts

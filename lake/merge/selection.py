@@ -7,8 +7,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
+from lake.merge.order_words import one_array, validity
 
 Rows = npt.NDArray[np.int64]
 
@@ -20,22 +22,44 @@ class Pick:
     """One source row per output row; columns that take the same rows share one.
 
     Attributes:
-        rows: Row numbers of the source, `NO_ROW` for null.
+        rows: Row numbers of the source, `NO_ROW` for null; read only.
     """
 
     rows: Rows
 
-    @cached_property
-    def indices(self) -> pa.Array:
-        """Return the rows as Arrow indices, null for `NO_ROW`."""
-        missing = self.rows < 0
-        return pa.array(self.rows, mask=missing) if missing.any() else pa.array(self.rows)
-
-    def take(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    def take(self, column: pa.ChunkedArray) -> pa.Array:
         """Return the picked values of a column."""
         if column.null_count == len(column):
-            return pa.chunked_array([pa.nulls(len(self.rows), column.type)])
-        return column.take(self.indices)
+            return pa.nulls(len(self.rows), column.type)
+        array = one_array(column)
+        if _is_number(array.type):
+            return self._take_numbers(array)
+        return pc.take(array, self._indices, boundscheck=False)
+
+    @cached_property
+    def _missing(self) -> npt.NDArray[np.bool_] | None:
+        missing = self.rows == NO_ROW
+        return missing if missing.any() else None
+
+    @cached_property
+    def _indices(self) -> pa.Array:
+        return pa.array(self.rows, mask=self._missing)
+
+    def _take_numbers(self, array: pa.Array) -> pa.Array:
+        # Twice as fast as Arrow's take when there are nulls. `wrap` puts the last row for -1.
+        dtype = np.dtype(f"i{array.type.bit_width // 8}")
+        source = np.frombuffer(array.buffers()[1], dtype=dtype)
+        source = source[array.offset : array.offset + len(array)]
+        values = pa.py_buffer(source.take(self.rows, mode="wrap"))
+        missing = self._missing
+        if array.null_count == 0 and missing is None:
+            return pa.Array.from_buffers(array.type, len(self.rows), [None, values])
+        valid = validity(array).take(self.rows, mode="wrap")
+        if missing is not None:
+            valid &= ~missing
+        bitmap = pa.py_buffer(np.packbits(valid, bitorder="little"))
+        nulls = len(valid) - int(np.count_nonzero(valid))
+        return pa.Array.from_buffers(array.type, len(valid), [bitmap, values], null_count=nulls)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,3 +87,9 @@ class Selection:
             else:
                 columns.append(self.picks[name].take(table.column(name)))
         return pa.Table.from_arrays(columns, schema=table.schema)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind)
+    )

@@ -88,8 +88,8 @@ def specs(
     sequence_fields = tuple(f"s{i}" for i in range(draw(st.sampled_from([0, 0, 1, 2]))))
     columns |= {name: draw(types_of(ATOMIC_VALUES)) for name in sequence_fields}
     not_null: set[str] = set()
-    if plain and draw(st.booleans()):
-        not_null = draw(st.sets(st.sampled_from(plain)))
+    if plain:
+        not_null = draw(st.one_of(st.just(set()), st.sets(st.sampled_from(plain))))
     spec = MergeSpec(
         engine=draw(st.sampled_from([MergeEngine.DEDUPLICATE, MergeEngine.PARTIAL_UPDATE])),
         key_columns=keys,
