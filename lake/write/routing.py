@@ -34,16 +34,18 @@ def route(table: pa.Table, schema: TableSchema) -> Iterator[BucketRows]:
         table: Table columns, and others that go along; one chunk per column is cheapest.
         schema: Of the table; its bucket count is fixed.
     """
+    if not table.num_rows:
+        return
     buckets = assign_buckets(table.select(schema.field_names), schema)
     partitions, partition_rows = _partitions(table, schema)
     codes = partitions * schema.table_options.bucket + buckets
-    if table.num_rows and codes[0] == codes[-1] and bool(np.all(codes == codes[0])):
+    if codes[0] == codes[-1] and bool(np.all(codes == codes[0])):
         partition = partition_rows[int(partitions[0])]
         yield BucketRows(partition=partition, bucket=int(buckets[0]), rows=table)
         return
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    for start, end in zip(starts, [*starts[1:], len(order)], strict=True):
+    for start, end in zip(starts, [*starts[1:], table.num_rows], strict=True):
         members = order[start:end]
         yield BucketRows(
             partition=partition_rows[int(partitions[members[0]])],

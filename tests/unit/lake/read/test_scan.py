@@ -1,0 +1,199 @@
+"""The plan of a scan: what it leaves out, and what it must not."""
+
+import dataclasses
+
+import pytest
+
+from lake.errors import InvalidRequest, UnsupportedFeature
+from lake.format.binary_row import decode_row
+from lake.format.snapshot import CommitKind, Snapshot
+from lake.format.statistics import EMPTY_STATS
+from lake.read.scan import plan_scan
+from tests.given_tables import GivenTable, given_conditions, given_schema
+
+COLUMNS = {"k": "INT", "v": "INT"}
+
+
+def given_table(*, bucket: int = 1, engine: str = "deduplicate") -> GivenTable:
+    """Return an empty table (k, v)."""
+    options = {"bucket": str(bucket), "merge-engine": engine}
+    return GivenTable(schema=given_schema(COLUMNS, key=["k"], options=options))
+
+
+def test_an_empty_table_has_nothing_to_read() -> None:
+    plan = given_table().plan()
+
+    assert (plan.splits, plan.files_total, plan.files_read) == ((), 0, 0)
+
+
+def test_the_plan_names_its_snapshot() -> None:
+    table = given_table()
+    snapshot = Snapshot(
+        id=7,
+        schema_id=0,
+        base_manifest_list="b",
+        delta_manifest_list="d",
+        commit_user="u",
+        commit_identifier=1,
+        commit_kind=CommitKind.APPEND,
+        time_millis=0,
+        total_record_count=0,
+        delta_record_count=0,
+    )
+
+    assert plan_scan(snapshot, table.schema, []).snapshot_id == 7
+
+
+def test_key_conditions_drop_files_by_their_key_range() -> None:
+    table = given_table()
+    for start in (0, 10, 20):
+        table.write(*[[k, k] for k in range(start, start + 10)])
+
+    assert table.plan(("k", "=", 15)).files_read == 1
+    assert table.plan(("k", ">=", 10)).files_read == 2
+    assert table.plan(("k", "in", [5, 25])).files_read == 2
+    assert table.plan(("k", "=", 99)).splits == ()
+    assert table.plan(("k", "=", 15)).files_total == 3
+
+
+def test_key_conditions_drop_files_of_overlapping_sections_too() -> None:
+    table = given_table()
+    table.write([1, 1], [5, 5])
+    table.write([4, 4], [9, 9])
+
+    assert table.plan(("k", "<=", 3)).files_read == 1
+    assert table.read(("k", "<=", 3)) == [(1, 1)]
+
+
+def test_value_conditions_drop_a_file_that_overlaps_no_other() -> None:
+    table = given_table()
+    table.write([1, 10])
+    table.write([2, 20])
+
+    assert table.plan(("v", "=", 20)).files_read == 1
+
+
+def test_value_conditions_keep_files_that_are_merged() -> None:
+    """The newer record does not match, but without it the older one would come to light."""
+    table = given_table()
+    table.write([1, 10])
+    table.write([1, 20])
+
+    assert table.plan(("v", "=", 10)).files_read == 2
+    assert table.read(("v", "=", 10)) == []
+
+
+def test_equality_on_the_key_leaves_one_bucket() -> None:
+    table = given_table(bucket=4)
+    table.write(*[[k, k] for k in range(100)])
+
+    assert len(table.plan().splits) == 4
+    assert len(table.plan(("k", "=", 42)).splits) == 1
+    assert table.read(("k", "=", 42)) == [(42, 42)]
+
+
+def test_buckets_are_pruned_with_the_count_the_files_were_written_with() -> None:
+    table = given_table(bucket=4)
+    table.write(*[[k, k] for k in range(100)])
+    table.schema = dataclasses.replace(table.schema, options={"bucket": "64"})
+
+    assert table.read(("k", "=", 42)) == [(42, 42)]
+
+
+def test_dynamic_buckets_are_not_pruned() -> None:
+    table = given_table(bucket=4)
+    table.write(*[[k, k] for k in range(100)])
+    table.schema = dataclasses.replace(table.schema, options={"bucket": "-1"})
+    table.entries = [dataclasses.replace(entry, total_buckets=-1) for entry in table.entries]
+
+    assert len(table.plan(("k", "=", 42)).splits) > 1
+    assert table.read(("k", "=", 42)) == [(42, 42)]
+
+
+def test_partitions_are_pruned_by_value() -> None:
+    schema = given_schema({"k": "INT", "p": "STRING"}, key=["k", "p"], partition=["p"])
+    table = GivenTable(schema=schema)
+    table.write([1, "a"], [2, "b"], [3, "c"])
+
+    plan = table.plan(("p", ">", "a"))
+
+    assert [decode_row(split.partition, schema.partition_fields) for split in plan.splits] == [
+        ("b",),
+        ("c",),
+    ]
+    assert table.read(("p", ">", "a")) == [(2, "b"), (3, "c")]
+
+
+def test_a_caller_can_choose_partitions_and_buckets() -> None:
+    schema = given_schema(
+        {"k": "INT", "p": "STRING"}, key=["k", "p"], partition=["p"], options={"bucket": "2"}
+    )
+    table = GivenTable(schema=schema)
+    table.write(*[[k, p] for k in range(20) for p in "ab"])
+    partition = table.entries[0].partition
+
+    plan = plan_scan(
+        None,
+        schema,
+        table.entries,
+        partitions=frozenset({partition}),
+        buckets=frozenset({1}),
+    )
+
+    assert [(split.partition, split.bucket) for split in plan.splits] == [(partition, 1)]
+
+
+def test_splits_are_ordered_by_directory_and_bucket() -> None:
+    schema = given_schema(
+        {"k": "INT", "p": "STRING"}, key=["k", "p"], partition=["p"], options={"bucket": "2"}
+    )
+    table = GivenTable(schema=schema)
+    table.write(*[[k, p] for p in "ba" for k in range(20)])
+
+    found = [
+        (decode_row(split.partition, schema.partition_fields)[0], split.bucket)
+        for split in table.plan().splits
+    ]
+
+    assert found == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
+
+
+def test_files_without_statistics_are_kept() -> None:
+    table = given_table()
+    table.write([1, 10])
+    table.entries = [
+        dataclasses.replace(
+            entry,
+            file=dataclasses.replace(
+                entry.file, key_stats=EMPTY_STATS, value_stats=EMPTY_STATS, value_stats_cols=()
+            ),
+        )
+        for entry in table.entries
+    ]
+
+    assert table.plan(("k", "=", 5), ("v", "=", 5)).files_read == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"deletion-vectors.enabled": "true"}, "deletion-vectors.enabled"),
+        ({"merge-engine": "first-row"}, "merge-engine"),
+        (
+            {"merge-engine": "aggregation", "changelog-producer": "lookup"},
+            "changelog-producer",
+        ),
+    ],
+)
+def test_tables_that_would_be_misread_are_refused(options: dict[str, str], field: str) -> None:
+    schema = given_schema(COLUMNS, key=["k"], options=options)
+
+    with pytest.raises(UnsupportedFeature) as caught:
+        plan_scan(None, schema, [])
+
+    assert [problem.field for problem in caught.value.problems] == [field]
+
+
+def test_conditions_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(InvalidRequest, match="nope: the table has no such column"):
+        plan_scan(None, given_table().schema, [], where=given_conditions([("nope", "=", 1)]))
