@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from lake.files.clock import ManualClock
+from lake.files.data_file_path import table_paths
 from lake.files.memory import MemoryFileIO
 from lake.files.parquet import ReadCounters
 from lake.files.paths import TablePaths
@@ -64,12 +65,16 @@ class GivenTable:
 
     schema: TableSchema
     file_io: MemoryFileIO = field(default_factory=MemoryFileIO)
-    paths: TablePaths = field(default_factory=lambda: TablePaths(ROOT))
     clock: ManualClock = field(default_factory=ManualClock)
     entries: list[ManifestEntry] = field(default_factory=list)
     counters: ReadCounters = field(default_factory=ReadCounters)
     next_sequence_number: int = 0
     _random: random.Random = field(default_factory=lambda: random.Random(7))
+
+    @property
+    def paths(self) -> TablePaths:
+        """Names of the table's files."""
+        return table_paths(ROOT, self.schema)
 
     def writer(self, **settings: object) -> TableWriter:
         """Return a writer that continues the sequence numbers."""

@@ -1,10 +1,15 @@
-"""Where a data file lies: table, data directory, partition, bucket, name."""
+"""Where a data file lies: partition, bucket, name."""
 
 from lake.errors import UnsupportedFeature
 from lake.files.paths import TablePaths
 from lake.format.data_file import DataFileMeta
 from lake.format.partition_path import partition_directory
 from lake.format.schema import TableSchema
+
+
+def table_paths(root: str, schema: TableSchema) -> TablePaths:
+    """Return the names of a table's files, `data-file.path-directory` included."""
+    return TablePaths(root, schema.table_options.data_file_path_directory or "")
 
 
 def data_file_path(
@@ -14,14 +19,12 @@ def data_file_path(
 
     Args:
         paths: Of the table.
-        schema: Of the table; `data-file.path-directory` lies between the table and the partitions.
+        schema: Of the table; says how partition values are spelt.
         partition: Serialised partition row.
         bucket: Bucket number.
         file_name: Name inside the bucket's directory.
     """
-    parts = (schema.table_options.data_file_path_directory, partition_directory(partition, schema))
-    directory = "/".join(part.strip("/") for part in parts if part)
-    return paths.data_file(directory, bucket, file_name)
+    return paths.data_file(partition_directory(partition, schema), bucket, file_name)
 
 
 def live_file_path(

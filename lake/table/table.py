@@ -12,7 +12,7 @@ from lake.commit.commit_result import CommitResult
 from lake.commit.committer import TableCommitter
 from lake.errors import CommitConflict, InvalidRequest, Problem, TableNotFound, UnsupportedFeature
 from lake.files.clock import Clock, SystemClock
-from lake.files.data_file_path import live_file_path
+from lake.files.data_file_path import live_file_path, table_paths
 from lake.files.file_io import FileIO
 from lake.files.open import file_io_for, path_for
 from lake.files.parquet import ReadCounters
@@ -54,7 +54,7 @@ class Table:
         """Take over what `open` has read."""
         check_supported(schema)
         self._file_io = file_io
-        self._paths = TablePaths(path)
+        self._paths = table_paths(path, schema)
         self._identifier = identifier
         self._schema = schema
         self._clock = clock
@@ -316,8 +316,24 @@ class Table:
                 next_sequence_number=_next(result.max_sequence_number),
             )
         except CommitConflict:
-            self._delete_files(result.messages)
+            self.delete_uncommitted(result.messages)
             raise
+
+    def delete_uncommitted(self, messages: Iterable[CommitMessage]) -> None:
+        """Delete the new files of messages that will never be committed.
+
+        For batches that turned out to be replays or fenced, and for conflicts; never after
+        `CommitUnknown`.
+
+        Args:
+            messages: From writers of this table, none of them in any snapshot.
+        """
+        for message in messages:
+            for file in (*message.new_files, *message.changelog_files):
+                path = live_file_path(
+                    self._paths, self._schema, message.partition, message.bucket, file
+                )
+                self._file_io.delete(path)
 
     @cached_property
     def _schemas(self) -> SchemaStore:
@@ -374,14 +390,6 @@ class Table:
                     "which are not in this version"
                 )
                 raise UnsupportedFeature(message)
-
-    def _delete_files(self, messages: Iterable[CommitMessage]) -> None:
-        for message in messages:
-            for file in message.new_files:
-                path = live_file_path(
-                    self._paths, self._schema, message.partition, message.bucket, file
-                )
-                self._file_io.delete(path)
 
     def _new_uuid(self) -> UUID:
         if self._random is None:

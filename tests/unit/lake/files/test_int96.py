@@ -1,0 +1,55 @@
+"""A footer can say INT96 for the columns that were written as 12 bytes."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lake.files.int96 import INT96_STORAGE, declare_int96, is_int96, to_int96_storage
+
+
+@pytest.mark.parametrize(
+    ("nanos", "expected"),
+    [
+        (0, bytes(8) + (2_440_588).to_bytes(4, "little")),
+        (1, (1).to_bytes(8, "little") + (2_440_588).to_bytes(4, "little")),
+        (-1, (86_399_999_999_999).to_bytes(8, "little") + (2_440_587).to_bytes(4, "little")),
+        (86_400_000_000_000, bytes(8) + (2_440_589).to_bytes(4, "little")),
+    ],
+)
+def test_storage_is_nanoseconds_of_the_day_then_julian_day(nanos: int, expected: bytes) -> None:
+    column = pa.chunked_array([pa.array([nanos], pa.timestamp("ns"))])
+
+    assert to_int96_storage(column).to_pylist() == [expected]
+
+
+def test_nulls_stay_null_in_every_chunk() -> None:
+    chunks = [[None, 5], [], [None], [7]]
+    column = pa.chunked_array([pa.array(chunk, pa.timestamp("ns")) for chunk in chunks])
+
+    stored = to_int96_storage(column.slice(1))
+
+    assert stored.type.equals(INT96_STORAGE)
+    assert stored.is_null().to_pylist() == [False, True, False]
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_the_declared_file_reads_as_timestamps(*, dictionary: bool) -> None:
+    column = pa.chunked_array([pa.array([5, None, 5, -7], pa.timestamp("ns"))])
+    table = pa.table({"t": to_int96_storage(column), "i": pa.array([1, 2, 3, 4])})
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, use_dictionary=dictionary, row_group_size=2, store_schema=False)
+
+    body, footer = declare_int96(sink.getvalue(), {"t"})
+    file = pq.ParquetFile(pa.py_buffer(body.to_pybytes() + footer))
+
+    assert file.schema.column(0).physical_type == "INT96"
+    assert file.schema.column(1).physical_type == "INT64"
+    assert file.metadata.row_group(1).column(0).statistics is None
+    assert file.read().column("t").combine_chunks().equals(column.combine_chunks())
+    assert file.read().column("i").to_pylist() == [1, 2, 3, 4]
+
+
+def test_only_nanoseconds_are_int96() -> None:
+    assert is_int96(pa.timestamp("ns", "UTC"))
+    assert not is_int96(pa.timestamp("us"))
+    assert not is_int96(pa.int64())
