@@ -130,8 +130,13 @@ class AvroDecoder:
 
     def byte_string(self) -> bytes:
         """Return bytes."""
-        length = self.long()
-        start = self._position
+        start = self._position + 1
+        length = self._data[start - 1]
+        if length < 0x80 and not length & 1:
+            length >>= 1
+        else:
+            length = self.long()
+            start = self._position
         end = start + length
         if length < 0 or end > len(self._data):
             text = f"{length} bytes at {start} of {len(self._data)}"
@@ -145,11 +150,12 @@ class AvroDecoder:
 
     def is_present(self) -> bool:
         """Return the branch of a `["null", T]`: False for null, True before the value."""
-        branch = self.long()
-        if branch not in (0, 1):
-            text = f"branch {branch} of a union of two"
+        branch = self._data[self._position]
+        self._position += 1
+        if branch not in (0, 2):
+            text = f"branch {branch >> 1} of a union of two"
             raise IndexError(text)
-        return branch == 1
+        return branch == 2
 
     def optional_long(self) -> int | None:
         """Return a `["null", "long"]`."""

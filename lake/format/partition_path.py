@@ -85,7 +85,7 @@ def _value_text(field: DataField, value: object, *, is_legacy: bool) -> str:
         case date():
             return str((value - _EPOCH.date()).days) if is_legacy else value.isoformat()
         case time():
-            return _time_text(value, is_legacy=is_legacy)
+            return _time_text(field, value, is_legacy=is_legacy)
         case int() if root in TIMESTAMP_ROOTS:
             return _timestamp_text(field, value, is_legacy=is_legacy)
         case int():
@@ -126,8 +126,13 @@ def _timestamp_text(field: DataField, nanoseconds: int, *, is_legacy: bool) -> s
     return f"{moment:%Y-%m-%dT%H:%M:%S}" if moment.second else f"{moment:%Y-%m-%dT%H:%M}"
 
 
-def _time_text(value: time, *, is_legacy: bool) -> str:
+def _time_text(field: DataField, value: time, *, is_legacy: bool) -> str:
     if is_legacy:
         since_midnight = datetime.combine(_EPOCH, value) - _EPOCH
         return str(since_midnight // timedelta(milliseconds=1))
-    return f"{value:%H:%M:%S}"
+    precision = field.type.precision or 0
+    if precision == 0:
+        return f"{value:%H:%M:%S}"
+    # Unlike a timestamp: no trailing zeros, but one digit at least.
+    digits = f"{value.microsecond // 1_000:03}".rstrip("0") or "0"
+    return f"{value:%H:%M:%S}.{digits[:precision]}"

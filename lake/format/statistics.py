@@ -2,8 +2,9 @@
 
 The bounds are two binary rows over the covered columns; a column without bounds is null in both.
 Statistics are only ever a reason to skip a file, so a bound may be wide and never narrow. Order
-is that of the readers: text by UTF-8 bytes, bytes unsigned, floats as Java orders them (-0.0
-below 0.0, NaN above everything).
+is that of the readers: text by UTF-8 bytes, floats as Java orders them (-0.0 below 0.0, NaN
+above everything). Java's readers compare binary bounds as signed bytes, against the order of the
+files, so binary columns have none: a bound that one reader misreads loses rows.
 
 Source: table-format 9.
 """
@@ -63,13 +64,12 @@ def collect_statistics(
     Args:
         table: Any number of rows; columns in the Arrow form of their type, or one that casts to it.
         fields: The columns to cover.
-        truncate: Longest text (characters) and binary (bytes) bound; the upper bound is rounded
-            up to stay one, and where it cannot be the column has no bounds. None keeps bounds
-            whole.
+        truncate: Longest text bound in characters; the upper bound is rounded up to stay one,
+            and where it cannot be the column has no bounds. None keeps bounds whole.
 
     Returns:
-        Statistics of arity `len(fields)`. Nested types and timestamps of precision 7 and more
-        have null bounds, as other writers of the format leave them.
+        Statistics of arity `len(fields)`. Binary and nested types, and timestamps of precision
+        7 and more, have null bounds, as the files of the released Java have.
 
     Raises:
         SchemaMismatch: A column has the wrong type.
@@ -93,7 +93,7 @@ def _has_bounds(data_type: DataType) -> bool:
     if data_type.root in TIMESTAMP_ROOTS:
         assert data_type.precision is not None, data_type
         return data_type.precision <= _MICROS_PRECISION_MAX
-    return not data_type.is_nested
+    return not data_type.is_nested and data_type.root not in BYTES_ROOTS
 
 
 def _find_bounds(column: pa.ChunkedArray, data_type: DataType) -> Bounds:
@@ -115,12 +115,11 @@ def _float_bounds(column: pa.ChunkedArray) -> Bounds:
 
 
 def _truncated(bounds: Bounds, data_type: DataType, truncate: int | None) -> Bounds:
-    """Return bounds of at most `truncate` characters or bytes, for text and binary types."""
-    if truncate is None or data_type.root not in TEXT_ROOTS | BYTES_ROOTS:
+    """Return text bounds of at most `truncate` characters, others as they are."""
+    if truncate is None or data_type.root not in TEXT_ROOTS:
         return bounds
     least, greatest = (bound.as_py() for bound in bounds)
-    round_up = round_up_text if data_type.root in TEXT_ROOTS else round_up_bytes
-    upper = round_up(greatest, truncate)
+    upper = round_up_text(greatest, truncate)
     return _NO_BOUNDS if upper is None else (least[:truncate], upper)
 
 
@@ -137,14 +136,4 @@ def round_up_text(text: str, length: int) -> str | None:
             successor = _SURROGATE_LAST + 1  # surrogates have no UTF-8 form
         if successor <= _CODE_POINT_MAX:
             return text[:index] + chr(successor)
-    return None
-
-
-def round_up_bytes(data: bytes, length: int) -> bytes | None:
-    """Return at most `length` bytes that are not below `data`, or None."""
-    if len(data) <= length:
-        return data
-    for index in range(length - 1, -1, -1):
-        if data[index] < 0xFF:
-            return data[:index] + bytes([data[index] + 1])
     return None
