@@ -11,6 +11,7 @@ the column's own minimum, and zero bits that all values end with are shifted out
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ import pyarrow.compute as pc
 from lake.errors import Problem, UnsupportedFeature
 
 Uints = npt.NDArray[np.uint64]
+Numbers = npt.NDArray[np.integer[Any]]
 
 _SIGN = np.uint64(1 << 63)
 # Text longer than this is ranked through a dictionary: its words would take more memory than it.
@@ -54,11 +56,9 @@ def order_words(column: pa.Array | pa.ChunkedArray, *, descending: bool = False)
     if array.null_count == len(array):
         return []
     if array.null_count == 0:
-        return [
-            word
-            for values in _ordered_values(array)
-            if (word := narrow(values, descending=descending)) is not None
-        ]
+        narrowed = [narrow(values, descending=descending) for values in _ordered_values(array)]
+        is_text = pa.types.is_string(array.type) or pa.types.is_binary(array.type)
+        return [_without_trailing_zeros(w) if is_text else w for w in narrowed if w is not None]
     valid = validity(array)
     words = [Word(values=valid.astype(np.uint64), bits=1)]
     rows = np.flatnonzero(valid)
@@ -91,30 +91,39 @@ def _unpack_bits(bitmap: pa.Buffer, offset: int, length: int) -> npt.NDArray[np.
     return bits[first_bit:].view(np.bool_)
 
 
-def narrow(values: Uints, *, descending: bool = False) -> Word | None:
-    """Return numbers, at least one, as a word; None when all are equal."""
-    low, high = values.min(), values.max()
+def narrow(values: Numbers, *, descending: bool = False) -> Word | None:
+    """Return numbers, at least one, as a word; None when all are equal.
+
+    Args:
+        values: Any signed or unsigned integers.
+        descending: Larger values get smaller words.
+    """
+    low, high = int(values.min()), int(values.max())
     if low == high:
         return None
-    spread = high - values if descending else values - low
-    shift = _trailing_zeros(spread)
-    if shift:
-        spread >>= np.uint64(shift)
-    return Word(values=spread, bits=(int(high) - int(low)).bit_length() - shift)
+    # In 64 bits the difference wraps round, and is right as an unsigned number.
+    wide = np.uint64 if values.dtype == np.uint64 else np.int64
+    if descending:
+        spread = np.subtract(wide(high), values, dtype=wide)
+    else:
+        spread = np.subtract(values, wide(low), dtype=wide)
+    return Word(values=spread.view(np.uint64), bits=(high - low).bit_length())
 
 
-def _trailing_zeros(values: Uints) -> int:
-    seen = int(np.bitwise_or.reduce(values))
-    return (seen & -seen).bit_length() - 1
+def _without_trailing_zeros(word: Word) -> Word:
+    """Return the word without the zero bits at its end that all values share."""
+    seen = int(np.bitwise_or.reduce(word.values))
+    shift = (seen & -seen).bit_length() - 1
+    return Word(values=word.values >> np.uint64(shift), bits=word.bits - shift)
 
 
-def _ordered_values(array: pa.Array) -> list[Uints]:
-    """Return 64-bit numbers, most significant first, ordered as values; none is null."""
+def _ordered_values(array: pa.Array) -> list[Numbers]:
+    """Return integers, most significant first, ordered as values; none is null."""
     kind = array.type
     if pa.types.is_boolean(kind):
-        return [_unpack_bits(array.buffers()[1], array.offset, len(array)).astype(np.uint64)]
+        return [_unpack_bits(array.buffers()[1], array.offset, len(array)).view(np.uint8)]
     if pa.types.is_signed_integer(kind) or pa.types.is_temporal(kind):
-        return [_from_signed(_fixed_width(array, np.dtype(f"i{kind.bit_width // 8}")))]
+        return [_fixed_width(array, np.dtype(f"i{kind.bit_width // 8}"))]
     if pa.types.is_floating(kind):
         return [_from_floating(_fixed_width(array, np.dtype(f"f{kind.bit_width // 8}")))]
     if pa.types.is_decimal128(kind):
@@ -128,16 +137,12 @@ def _ordered_values(array: pa.Array) -> list[Uints]:
     raise UnsupportedFeature(text, problems=[problem])
 
 
-def _fixed_width(array: pa.Array, dtype: np.dtype[np.generic]) -> npt.NDArray[np.generic]:
+def _fixed_width(array: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     values = np.frombuffer(array.buffers()[1], dtype=dtype)
     return values[array.offset : array.offset + len(array)]
 
 
-def _from_signed(values: npt.NDArray[np.generic]) -> Uints:
-    return values.astype(np.int64).view(np.uint64) ^ _SIGN
-
-
-def _from_floating(values: npt.NDArray[np.generic]) -> Uints:
+def _from_floating(values: npt.NDArray[Any]) -> Uints:
     # FLOAT widens to DOUBLE without loss and in order. One NaN stands for all, as in Java.
     wide = values.astype(np.float64)
     wide[np.isnan(wide)] = np.nan
@@ -145,16 +150,16 @@ def _from_floating(values: npt.NDArray[np.generic]) -> Uints:
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)
 
 
-def _from_decimal(array: pa.Array) -> list[Uints]:
+def _from_decimal(array: pa.Array) -> list[Numbers]:
     halves = np.frombuffer(array.buffers()[1], dtype=np.int64).reshape(-1, 2)
     halves = halves[array.offset : array.offset + len(array)]
     low, high = halves[:, 0], halves[:, 1]
     if array.type.precision <= _DECIMAL64_PRECISION:
-        return [_from_signed(low)]
-    return [_from_signed(high), low.copy().view(np.uint64)]
+        return [low]
+    return [high, low.copy().view(np.uint64)]
 
 
-def _from_bytes(array: pa.Array) -> list[Uints]:
+def _from_bytes(array: pa.Array) -> list[Numbers]:
     raw_offsets, raw_bytes = array.buffers()[1:3]
     offsets = np.frombuffer(raw_offsets, dtype=np.int32)
     wide = offsets[array.offset : array.offset + len(array) + 1].astype(np.int64)
@@ -167,7 +172,7 @@ def _from_bytes(array: pa.Array) -> list[Uints]:
     text = np.zeros(stop - start + 8, dtype=np.uint8)
     if stop > start:
         text[: stop - start] = np.frombuffer(raw_bytes, dtype=np.uint8)[start:stop]
-    values = _big_endian_words(text, wide[:-1] - start, lengths, count)
+    values: list[Numbers] = [*_big_endian_words(text, wide[:-1] - start, lengths, count)]
     if count and not text[: stop - start].all():
         # A zero byte of the text looks like padding; equal words then differ in length alone.
         values.append(lengths.astype(np.uint64))
@@ -180,16 +185,31 @@ def _big_endian_words(
     lengths: npt.NDArray[np.int64],
     count: int,
 ) -> list[Uints]:
+    """Return `count` words of eight bytes per text, padded with zero bytes."""
+    length = int(lengths.max())
+    if bool((lengths == length).all()):
+        return _words_of_one_length(text, len(starts), length)
     every = np.ndarray(
         shape=(len(text) - 7,), dtype=np.dtype(">u8"), buffer=text.data, strides=(1,)
     )
-    # _KEEP[n] keeps the first n of eight bytes.
+    # keep[n] keeps the first n of eight bytes.
     keep = np.array([(1 << 64) - (1 << 64 >> 8 * size) for size in range(9)], dtype=np.uint64)
     words = []
     for index in range(count):
         remaining = np.clip(lengths - 8 * index, 0, 8)
         at = np.where(remaining > 0, starts + 8 * index, 0)
         words.append(every[at].astype(np.uint64) & keep[remaining])
+    return words
+
+
+def _words_of_one_length(text: npt.NDArray[np.uint8], rows: int, length: int) -> list[Uints]:
+    letters = text[: rows * length].reshape(rows, length)
+    words = []
+    for begin in range(0, length, 8):
+        part = letters[:, begin : begin + 8]
+        padded = np.zeros((rows, 8), dtype=np.uint8)
+        padded[:, : part.shape[1]] = part
+        words.append(padded.view(">u8").ravel().astype(np.uint64))
     return words
 
 

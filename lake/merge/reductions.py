@@ -1,19 +1,16 @@
 """Which row of each segment gives a value: one vectorised reduction per rule.
 
-Segments are short as a rule, a row or two per sorted run, so reductions step back from the last row
-of each segment, all segments at once, and only those that are not decided yet. A few steps decide
-nearly all; segments that are still open then are decided by a pass over all rows, whatever their
-length.
+Segments are short as a rule, a row or two per sorted run, so reductions go layer by layer: the last
+row of every segment, then the row before it of those that have one, and so on (`Segments.layers`).
+Segments are sorted by length, longest first, so each layer concerns a prefix of them and every step
+is plain arithmetic on slices. The few segments longer than all layers are then finished by a pass
+over their rows, whatever their length.
 """
 
 import numpy as np
 
 from lake.merge.order_words import Uints
 from lake.merge.segments import Bools, Ints, Segments
-
-_STEPS_BACK = 8
-# Below this share of rows, visiting those rows is cheaper than stepping back from the last ones.
-_SPARSE = 0.3
 
 
 def last_rows_where(segments: Segments, qualifies: Bools) -> Ints:
@@ -23,37 +20,18 @@ def last_rows_where(segments: Segments, qualifies: Bools) -> Ints:
         segments: The segments.
         qualifies: One boolean per row.
     """
-    rows = segments.last_rows.copy()
-    if np.count_nonzero(qualifies) < _SPARSE * len(qualifies):
-        places = np.flatnonzero(qualifies[segments.order])
-        # Of several values for one index, numpy keeps the last.
-        rows[segments.segment_of[places]] = segments.order[places]
-        return rows
-    is_open = np.flatnonzero(~qualifies[rows] & ~segments.is_single)
-    places = segments.lasts[is_open]
-    for _ in range(_STEPS_BACK):
-        if not len(is_open):
-            return rows
-        places -= 1
-        candidates = segments.order[places]
-        found = qualifies[candidates]
-        rows[is_open[found]] = candidates[found]
-        goes_on = ~found & (places > segments.starts[is_open])
-        is_open, places = is_open[goes_on], places[goes_on]
-    if len(is_open):
-        _find_last_before(segments, qualifies, is_open, places, rows)
-    return rows
-
-
-def _find_last_before(
-    segments: Segments, qualifies: Bools, is_open: Ints, places: Ints, rows: Ints
-) -> None:
-    """Set `rows` of open segments to the last qualifying row before a place, if there is one."""
-    qualifying = np.flatnonzero(qualifies[segments.order])
-    index = np.searchsorted(qualifying, places) - 1
-    candidates = qualifying[np.maximum(index, 0)] if len(qualifying) else np.zeros_like(places)
-    found = (index >= 0) & (candidates >= segments.starts[is_open])
-    rows[is_open[found]] = segments.order[candidates[found]]
+    first, *others = segments.layers
+    rows, found = first.copy(), qualifies[first]
+    for layer in others:
+        decided = found[: len(layer)]
+        hits = qualifies[layer]
+        hits &= ~decided
+        np.copyto(rows[: len(layer)], layer, where=hits)
+        decided |= hits
+    undecided = np.flatnonzero(~found[: segments.long_count])
+    if len(undecided):
+        _find_in_long(segments, qualifies, undecided, rows)
+    return segments.in_key_order(rows)
 
 
 def last_rows_of_maximum(segments: Segments, codes: Uints) -> Ints:
@@ -63,42 +41,23 @@ def last_rows_of_maximum(segments: Segments, codes: Uints) -> Ints:
         segments: The segments.
         codes: One per row.
     """
-    rows = segments.last_rows.copy()
-    best = codes[rows]
-    is_open = np.flatnonzero(~segments.is_single)
-    places = segments.lasts[is_open]
-    for _ in range(_STEPS_BACK):
-        if not len(is_open):
-            return rows
-        places -= 1
-        candidates = segments.order[places]
-        # Not better when equal: of equal ones the later wins.
-        better = codes[candidates] > best[is_open]
-        rows[is_open[better]] = candidates[better]
-        best[is_open[better]] = codes[candidates[better]]
-        goes_on = places > segments.starts[is_open]
-        is_open, places = is_open[goes_on], places[goes_on]
-    if len(is_open):
-        _find_last_maximum(segments, codes, is_open, rows)
-    return rows
-
-
-def _find_last_maximum(segments: Segments, codes: Uints, is_open: Ints, rows: Ints) -> None:
-    """Set `rows` of open segments by a pass over all their rows."""
-    in_open = np.zeros(segments.count, dtype=np.bool_)
-    in_open[is_open] = True
-    places = np.flatnonzero(in_open[segments.segment_of])
-    lengths = (segments.lasts - segments.starts)[is_open] + 1
-    starts = np.cumsum(lengths) - lengths
-    values = codes[segments.order[places]]
-    attains = values == np.repeat(np.maximum.reduceat(values, starts), lengths)
-    places = places[attains]
-    rows[segments.segment_of[places]] = segments.order[places]
+    first, *others = segments.layers
+    rows, best = first.copy(), codes[first]
+    for layer in others:
+        greatest = best[: len(layer)]
+        values = codes[layer]
+        # Not when equal: of equal ones the later wins.
+        np.copyto(rows[: len(layer)], layer, where=values > greatest)
+        np.maximum(greatest, values, out=greatest)
+    if segments.long_count:
+        _find_long_maximum(segments, codes, rows)
+    return segments.in_key_order(rows)
 
 
 def last_places(segments: Segments, places: Ints, *, default: Ints) -> Ints:
     """Return the last of the given ascending places in each segment, else the default."""
     found = default.copy()
+    # Of several values for one index, numpy keeps the last.
     found[segments.segment_of[places]] = places
     return found
 
@@ -106,3 +65,27 @@ def last_places(segments: Segments, places: Ints, *, default: Ints) -> Ints:
 def first_places(segments: Segments, places: Ints, *, default: Ints) -> Ints:
     """Return the first of the given ascending places in each segment, else the default."""
     return last_places(segments, places[::-1], default=default)
+
+
+def _find_in_long(segments: Segments, qualifies: Bools, undecided: Ints, rows: Ints) -> None:
+    """Set `rows` of undecided segments, which no layer decided, to their last qualifying row."""
+    chosen = segments.by_length[undecided]
+    qualifying = np.flatnonzero(qualifies[segments.order])
+    # The place before the first qualifying one, -1, is before every segment.
+    index = np.searchsorted(qualifying, segments.lasts[chosen], side="right")
+    places = np.concatenate(([-1], qualifying))[index]
+    found = places >= segments.starts[chosen]
+    rows[undecided[found]] = segments.order[places[found]]
+
+
+def _find_long_maximum(segments: Segments, codes: Uints, rows: Ints) -> None:
+    """Set `rows` of segments longer than all layers by a pass over their rows."""
+    chosen = segments.by_length[: segments.long_count]
+    lengths = segments.lasts[chosen] - segments.starts[chosen] + 1
+    ends = np.cumsum(lengths)
+    begins = ends - lengths
+    places = np.arange(ends[-1]) + np.repeat(segments.starts[chosen] - begins, lengths)
+    values = codes[segments.order[places]]
+    attains = np.flatnonzero(values == np.repeat(np.maximum.reduceat(values, begins), lengths))
+    last = attains[np.searchsorted(attains, ends) - 1]
+    rows[: segments.long_count] = segments.order[places[last]]

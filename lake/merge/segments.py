@@ -15,6 +15,9 @@ from lake.merge.spec import MergeSpec
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
+# More runs than this overlap rarely; fewer than 256, so that a byte holds a length.
+LAYERS_MAX = 16
+
 
 @dataclass(frozen=True, kw_only=True)
 class Segments:
@@ -53,6 +56,39 @@ class Segments:
         """Return which segments have one row."""
         single: Bools = self.starts == self.lasts
         return single
+
+    @cached_property
+    def by_length(self) -> Ints:
+        """Return the segments sorted by length, longest first; those beyond all layers as equals.
+
+        Sorting one byte per segment is a radix sort, linear.
+        """
+        lengths = np.minimum(self.lasts - self.starts, LAYERS_MAX)
+        return np.argsort((LAYERS_MAX - lengths).astype(np.uint8), kind="stable")
+
+    @cached_property
+    def layers(self) -> tuple[Ints, ...]:
+        """Return rows layer by layer: of layer n the n-th row from the end of each segment.
+
+        Segments are in the order of `by_length` and those with n rows or fewer have no part, so a
+        layer is about a prefix of the segments. At most `LAYERS_MAX` layers; read only.
+        """
+        lasts = self.lasts[self.by_length]
+        lengths = lasts - self.starts[self.by_length] + 1
+        depth = min(int(lengths.max()), LAYERS_MAX)
+        counts = [int(np.count_nonzero(lengths > back)) for back in range(depth)]
+        return tuple(self.order[lasts[:count] - back] for back, count in enumerate(counts))
+
+    @cached_property
+    def long_count(self) -> int:
+        """Return how many segments have more rows than there are layers; first in `by_length`."""
+        return int(np.count_nonzero(self.lasts - self.starts >= LAYERS_MAX))
+
+    def in_key_order(self, rows: Ints) -> Ints:
+        """Return one row per segment, given in the order of `by_length`, in the order of keys."""
+        result = np.empty_like(rows)
+        result[self.by_length] = rows
+        return result
 
     @cached_property
     def segment_of(self) -> Ints:
