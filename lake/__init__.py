@@ -1,5 +1,12 @@
-"""The table engine: Arrow batches in, files of an open table format out, rows back."""
+"""The table engine: Arrow batches in, files of an open table format out, rows back.
 
+Applications import from here; the rooms below are the engine's own.
+"""
+
+from lake.commit.commit_result import CommitResult, Outcome
+from lake.commit.committer import TableCommitter
+from lake.commit.exactly_once import Decision, decide
+from lake.commit.stream_position import BatchAccount, StreamBatch, StreamPosition, positions_of
 from lake.errors import (
     CommitConflict,
     CommitUnknown,
@@ -16,20 +23,83 @@ from lake.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
+from lake.files.clock import Clock, ManualClock, SystemClock
+from lake.files.file_io import FileIO, FileStatus
+from lake.files.local import LocalFileIO
+from lake.files.memory import MemoryFileIO
+from lake.files.open import file_io_for, path_for
+from lake.format.arrow_types import arrow_schema, from_arrow_type, to_arrow_type
+from lake.format.bucket import assign_buckets
+from lake.format.commit_message import CommitMessage, parse_messages, serialize_messages
+from lake.format.data_types import DataField, DataType, TypeRoot, parse_type
+from lake.format.schema import TableSchema, check_supported
+from lake.format.snapshot import CommitKind, Snapshot
+from lake.merge.fold import FoldCounters, Machine
+from lake.merge.validation import validate_schema
+from lake.options import MergeEngine, TableOptions
+from lake.read.predicate import Condition
+from lake.table import Catalog, Scan, Table
+from lake.write.table_writer import TableWriter, WriteResult
+from lake.write.writable import check_writable
 
 __all__ = [
+    "BatchAccount",
+    "Catalog",
+    "Clock",
     "CommitConflict",
+    "CommitKind",
+    "CommitMessage",
+    "CommitResult",
     "CommitUnknown",
+    "Condition",
     "CorruptData",
+    "DataField",
+    "DataType",
+    "Decision",
+    "FileIO",
+    "FileStatus",
+    "FoldCounters",
     "InvalidRequest",
     "LakeError",
     "LimitExceeded",
+    "LocalFileIO",
+    "Machine",
+    "ManualClock",
+    "MemoryFileIO",
+    "MergeEngine",
     "OffsetMismatch",
+    "Outcome",
     "Problem",
+    "Scan",
     "SchemaMismatch",
+    "Snapshot",
     "StorageUnavailable",
+    "StreamBatch",
     "StreamFenced",
+    "StreamPosition",
+    "SystemClock",
+    "Table",
+    "TableCommitter",
     "TableExists",
     "TableNotFound",
+    "TableOptions",
+    "TableSchema",
+    "TableWriter",
+    "TypeRoot",
     "UnsupportedFeature",
+    "WriteResult",
+    "arrow_schema",
+    "assign_buckets",
+    "check_supported",
+    "check_writable",
+    "decide",
+    "file_io_for",
+    "from_arrow_type",
+    "parse_messages",
+    "parse_type",
+    "path_for",
+    "positions_of",
+    "serialize_messages",
+    "to_arrow_type",
+    "validate_schema",
 ]
