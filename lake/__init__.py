@@ -1,6 +1,19 @@
 """The table engine: Arrow batches in, files of an open table format out, rows back.
 
-Applications import from here; the rooms below are the engine's own.
+```
+catalog = Catalog("/data/warehouse")
+orders = catalog.create_table(
+    "shop.orders",
+    columns=[("id", "BIGINT"), ("paid", "DECIMAL(10, 2)"), ("shipped", "DATE")],
+    primary_key=["id"],
+    options={"bucket": "4", "merge-engine": "partial-update"},
+)
+orders.write_and_commit(pa.table({"id": [7], "paid": [Decimal("9.50")]}))
+orders.write_and_commit(pa.table({"id": [7], "shipped": [date(2026, 1, 2)]}))
+orders.get({"id": 7})  # one row, both columns
+```
+
+Applications import from here and from nowhere below.
 """
 
 from lake.commit.commit_result import CommitResult, Outcome
@@ -28,6 +41,7 @@ from lake.files.file_io import FileIO, FileStatus
 from lake.files.local import LocalFileIO
 from lake.files.memory import MemoryFileIO
 from lake.files.open import file_io_for, path_for
+from lake.files.parquet import ReadCounters
 from lake.format.arrow_types import arrow_schema, from_arrow_type, to_arrow_type
 from lake.format.bucket import assign_buckets
 from lake.format.commit_message import CommitMessage, parse_messages, serialize_messages
@@ -37,8 +51,11 @@ from lake.format.snapshot import CommitKind, Snapshot
 from lake.merge.fold import FoldCounters, Machine
 from lake.merge.validation import validate_schema
 from lake.options import MergeEngine, TableOptions
-from lake.read.predicate import Condition
-from lake.table import Catalog, Scan, Table
+from lake.read.predicate import Condition, Operator
+from lake.read.scan import ScanPlan
+from lake.table.catalog import Catalog
+from lake.table.scan import Scan
+from lake.table.table import Row, Table
 from lake.write.table_writer import TableWriter, WriteResult
 from lake.write.writable import check_writable
 
@@ -68,9 +85,13 @@ __all__ = [
     "MemoryFileIO",
     "MergeEngine",
     "OffsetMismatch",
+    "Operator",
     "Outcome",
     "Problem",
+    "ReadCounters",
+    "Row",
     "Scan",
+    "ScanPlan",
     "SchemaMismatch",
     "Snapshot",
     "StorageUnavailable",

@@ -286,7 +286,7 @@ def _with_int96_storage(table: pa.Table, int96: Collection[str]) -> pa.Table:
 
 
 def _row_group_rows(table: pa.Table, row_group_rows: int) -> int:
-    row_bytes = max(1, int(table.nbytes) // max(1, table.num_rows))
+    row_bytes: int = max(1, int(table.nbytes) // max(1, table.num_rows))
     by_bytes = max(_ROW_GROUP_ROWS_MIN, ROW_GROUP_BYTES // row_bytes)
     return min(row_group_rows, by_bytes)
 

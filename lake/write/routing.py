@@ -1,6 +1,14 @@
-"""Which rows go to which partition and bucket."""
+"""Which rows go to which partition and bucket, with as little copying as folding allows.
 
-from collections.abc import Iterator
+Copying rows to their places is the dearest part of a write, so it is done once where it can be:
+
+1. All rows in one bucket: nothing is copied here, folding sorts.
+2. No key twice in a bucket: one copy orders all rows by bucket and key; buckets are slices of it,
+   and folding finds nothing to do.
+3. Else each bucket is copied in arrival order and folding copies what is left.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +18,9 @@ import pyarrow as pa
 from lake.format.binary_row import EMPTY_ROW, encode_rows
 from lake.format.bucket import assign_buckets
 from lake.format.schema import TableSchema
+from lake.merge.key_order import key_codes
+
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,16 +30,18 @@ class BucketRows:
     Attributes:
         partition: Serialised partition row.
         bucket: Bucket number.
-        rows: The rows, in the order they came.
+        rows: In the order they came, or ordered by key if no key occurs twice.
+        codes: A number per row that orders rows by key.
     """
 
     partition: bytes
     bucket: int
     rows: pa.Table
+    codes: npt.NDArray[np.uint64]
 
 
 def route(table: pa.Table, schema: TableSchema) -> Iterator[BucketRows]:
-    """Yield the rows of each bucket, ordered by first appearance of the partition, then bucket.
+    """Yield the rows of each bucket, ordered by partition and bucket.
 
     Args:
         table: Table columns, and others that go along; one chunk per column is cheapest.
@@ -38,23 +51,57 @@ def route(table: pa.Table, schema: TableSchema) -> Iterator[BucketRows]:
         return
     buckets = assign_buckets(table.select(schema.field_names), schema)
     partitions, partition_rows = _partitions(table, schema)
-    codes = partitions * schema.table_options.bucket + buckets
-    if codes[0] == codes[-1] and bool(np.all(codes == codes[0])):
-        partition = partition_rows[int(partitions[0])]
-        yield BucketRows(partition=partition, bucket=int(buckets[0]), rows=table)
-        return
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    for start, end in zip(starts, [*starts[1:], table.num_rows], strict=True):
-        members = order[start:end]
-        yield BucketRows(
-            partition=partition_rows[int(partitions[members[0]])],
-            bucket=int(buckets[members[0]]),
-            rows=table.take(pa.array(members)),
+    groups = partitions * schema.table_options.bucket + buckets
+    codes = key_codes([table.column(name) for name in schema.trimmed_primary_keys])
+
+    def rows_of(member: int, rows: pa.Table, member_codes: npt.NDArray[np.uint64]) -> BucketRows:
+        return BucketRows(
+            partition=partition_rows[int(partitions[member])],
+            bucket=int(buckets[member]),
+            rows=rows,
+            codes=member_codes,
         )
 
+    if groups[0] == groups[-1] and bool(np.all(groups == groups[0])):
+        yield rows_of(0, table, codes)
+        return
+    members = _members(groups)
+    by_key = _ordered_by_key(members, codes)
+    if by_key is None:
+        for rows in members:
+            yield rows_of(rows[0], table.take(pa.array(rows)), codes[rows])
+        return
+    ordered = table.take(pa.array(np.concatenate(by_key)))
+    start = 0
+    for rows in by_key:
+        yield rows_of(rows[0], ordered.slice(start, len(rows)), codes[rows])
+        start += len(rows)
 
-def _partitions(table: pa.Table, schema: TableSchema) -> tuple[npt.NDArray[np.int64], list[bytes]]:
+
+def _members(groups: Ints) -> list[Ints]:
+    """Return the rows of each group, in the order they came."""
+    # Numpy sorts 16 bits by counting, in linear time.
+    narrow = groups.astype(np.int16) if groups.max() <= np.iinfo(np.int16).max else groups
+    order = np.argsort(narrow, kind="stable")
+    sorted_groups = narrow[order]
+    bounds = np.flatnonzero(sorted_groups[1:] != sorted_groups[:-1]) + 1
+    return np.split(order, bounds)
+
+
+def _ordered_by_key(members: Sequence[Ints], codes: npt.NDArray[np.uint64]) -> list[Ints] | None:
+    """Return the rows of each group by key; None as soon as a key is found twice in a group."""
+    ordered: list[Ints] = []
+    for rows in members:
+        group_codes = codes[rows]
+        order = np.argsort(group_codes, kind="stable")
+        sorted_codes = group_codes[order]
+        if not bool(np.all(sorted_codes[1:] != sorted_codes[:-1])):
+            return None
+        ordered.append(rows[order])
+    return ordered
+
+
+def _partitions(table: pa.Table, schema: TableSchema) -> tuple[Ints, list[bytes]]:
     """Return a partition number per row, and the serialised row of each partition."""
     if not schema.partition_keys:
         return np.zeros(table.num_rows, dtype=np.int64), [EMPTY_ROW]
@@ -72,7 +119,7 @@ def _partitions(table: pa.Table, schema: TableSchema) -> tuple[npt.NDArray[np.in
     return codes, encode_rows(examples, schema.partition_fields)
 
 
-def _dense(codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _dense(codes: Ints) -> Ints:
     """Return numbers 0, 1, 2… in the place of codes, equal for equal."""
-    inverse: npt.NDArray[np.int64] = np.unique(codes, return_inverse=True)[1]
+    inverse: Ints = np.unique(codes, return_inverse=True)[1]
     return inverse.astype(np.int64)

@@ -224,7 +224,7 @@ class TableWriter:
         self._buffered_bytes += table.nbytes
 
     def _write_bucket(self, group: BucketRows) -> None:
-        folded = fold(group.rows, self._spec, machine=self._machine)
+        folded = fold(group.rows, self._spec, machine=self._machine, codes=group.codes)
         self._rows_accepted += folded.num_rows
         self._rows_folded += group.rows.num_rows - folded.num_rows
         if not folded.num_rows:

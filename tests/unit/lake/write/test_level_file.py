@@ -1,13 +1,15 @@
 """Metadata of a data file says exactly what is in it."""
 
 from datetime import UTC, datetime
+from decimal import Decimal
 from itertools import pairwise
 
 import pytest
 
 from lake.format.binary_row import decode_row, decode_rows
 from lake.format.data_file import FileSource
-from tests.given_tables import ROOT, GivenTable, given_schema
+from lake.format.statistics import collect_statistics
+from tests.given_tables import ROOT, GivenTable, given_rows, given_schema
 
 COLUMNS = {"k": "INT", "s": "STRING", "v": "STRING"}
 
@@ -100,3 +102,27 @@ def test_data_files_can_lie_in_a_directory_of_their_own() -> None:
     (status,) = table.file_io.list(f"{ROOT}/data/p=5/bucket-0")
     assert status.name.startswith("part-")
     assert table.read() == [(1, 5)]
+
+
+def test_statistics_are_those_of_the_rows_whatever_parquet_keeps() -> None:
+    """Floats with NaN, INT96 and texts too long for a footer have no bounds there."""
+    columns = {
+        "k": "INT",
+        "x": "DOUBLE",
+        "s": "STRING",
+        "t": "TIMESTAMP(9)",
+        "d": "DECIMAL(20, 2)",
+        "b": "BOOLEAN",
+        "l": {"type": "ARRAY", "element": "INT"},
+    }
+    table = GivenTable(schema=given_schema(columns, key=["k"]))
+    stamp = datetime.fromtimestamp(0, tz=UTC).replace(tzinfo=None)
+    rows = [
+        [1, float("nan"), "x" * 5_000, stamp, Decimal("-1.50"), True, [1]],
+        [2, -0.0, None, None, None, None, None],
+        [3, 1.0, "y", stamp, Decimal("2.25"), False, []],
+    ]
+    table.write(*rows)
+
+    expected = collect_statistics(given_rows(table.schema, rows), table.schema.fields, truncate=16)
+    assert table.entries[0].file.value_stats == expected

@@ -11,7 +11,7 @@ from lake.write.routing import route
 from tests.given_tables import given_rows, given_schema
 
 
-def test_rows_keep_their_order_inside_a_bucket() -> None:
+def test_rows_of_repeated_keys_keep_their_order_inside_a_bucket() -> None:
     schema = given_schema({"k": "INT", "v": "INT"}, key=["k"], options={"bucket": "4"})
     rows = given_rows(schema, [[k % 50, k] for k in range(200)])
 
@@ -23,6 +23,20 @@ def test_rows_keep_their_order_inside_a_bucket() -> None:
     for group in groups:
         values = group.rows.column("v").to_pylist()
         assert values == sorted(values)
+        assert set(assign_buckets(group.rows, schema).tolist()) == {group.bucket}
+
+
+def test_rows_of_single_keys_are_ordered_by_key_inside_a_bucket() -> None:
+    schema = given_schema({"k": "INT", "v": "INT"}, key=["k"], options={"bucket": "4"})
+    rows = given_rows(schema, [[199 - k, k] for k in range(200)])
+
+    groups = list(route(rows, schema))
+
+    assert sum(group.rows.num_rows for group in groups) == 200
+    for group in groups:
+        keys = group.rows.column("k").to_pylist()
+        assert keys == sorted(keys)
+        assert group.codes.tolist() == sorted(group.codes.tolist())
         assert set(assign_buckets(group.rows, schema).tolist()) == {group.bucket}
 
 
