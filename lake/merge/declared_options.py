@@ -99,6 +99,16 @@ def declared_function(options: Mapping[str, str], column: str) -> str | None:
     return options.get(f"fields.{column}.aggregate-function", options.get(DEFAULT_FUNCTION))
 
 
+def declared_functions(options: Mapping[str, str]) -> dict[str, str]:
+    """Return every aggregate function by the option key that names it, in the order of the keys."""
+    return {
+        key: options[key]
+        for key in sorted(options)
+        if key == DEFAULT_FUNCTION
+        or (key.startswith(_GROUP_PREFIX) and key.endswith(".aggregate-function"))
+    }
+
+
 def ignores_retract(options: Mapping[str, str], column: str) -> bool:
     """Return whether the column declares that retracts leave it alone."""
     return options.get(f"fields.{column}.ignore-retract", "false").strip().lower() == "true"

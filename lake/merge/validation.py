@@ -20,7 +20,7 @@ from lake.merge.declared_options import (
     LAST_NON_NULL_VALUE,
     REMOVE_ON_GROUP,
     SequenceGroup,
-    declared_function,
+    declared_functions,
     declared_groups,
     is_group_key,
     is_well_formed_group_key,
@@ -50,7 +50,7 @@ def validate_schema(schema: TableSchema) -> None:
     else:
         problems.extend(_sequence_field_problems(schema, options))
         problems.extend(_fields_option_problems(schema))
-        problems.extend(_engine_problems(options))
+        problems.extend(_engine_problems(schema, options))
         if options.merge_engine is MergeEngine.PARTIAL_UPDATE:
             problems.extend(_partial_update_problems(schema, options))
         unsupported.extend(unsupported_merging(schema))
@@ -78,6 +78,7 @@ def _key_problems(schema: TableSchema) -> Iterator[Problem]:
             message="the primary key equals the partition columns, so a partition has one row",
             hint="add a column to the primary key, or partition by fewer columns",
         )
+    yield from _bucket_key_problems(schema)
     for place, names in (
         ("primary_key", schema.primary_keys),
         ("partition", schema.partition_keys),
@@ -93,6 +94,23 @@ def _key_problems(schema: TableSchema) -> Iterator[Problem]:
                     value=f"{name} {field.type}",
                     message="a key column cannot be an ARRAY, MAP, MULTISET or ROW",
                 )
+
+
+def _bucket_key_problems(schema: TableSchema) -> Iterator[Problem]:
+    place = "bucket-key"
+    declared = schema.options.get(place)
+    if declared is None:
+        return
+    for name in (name.strip() for name in split_names(declared)):
+        if _find(schema, name) is None:
+            yield _unknown_column(place, name, schema)
+        elif schema.primary_keys and name not in schema.primary_keys:
+            yield Problem(
+                field=place,
+                value=name,
+                message="the column is not in the primary key, so one key could be in two buckets",
+                hint=f"primary key: {', '.join(schema.primary_keys)}",
+            )
 
 
 def _column_problems(schema: TableSchema) -> Iterator[Problem]:
@@ -156,7 +174,7 @@ def _fields_option_problems(schema: TableSchema) -> Iterator[Problem]:
             )
 
 
-def _engine_problems(options: TableOptions) -> Iterator[Problem]:
+def _engine_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
     producer = options.changelog_producer
     place = "changelog-producer"
     first_row = options.merge_engine is MergeEngine.FIRST_ROW
@@ -166,6 +184,12 @@ def _engine_problems(options: TableOptions) -> Iterator[Problem]:
         yield _conflict("deletion-vectors.enabled", "true", "merge-engine = first-row")
     if options.deletion_vectors_enabled and producer is ChangelogProducer.FULL_COMPACTION:
         yield _conflict(place, producer, "deletion-vectors.enabled = true")
+    if producer in (ChangelogProducer.LOOKUP, ChangelogProducer.FULL_COMPACTION):
+        overwrite = schema.options.get("streaming-read-overwrite", "false")
+        if overwrite.strip().lower() == "true":
+            yield _conflict(
+                "streaming-read-overwrite", overwrite, f"changelog-producer = {producer}"
+            )
     lookup = producer is ChangelogProducer.LOOKUP
     if lookup and options.full_compaction_delta_commits is not None:
         yield _conflict(
@@ -264,17 +288,17 @@ def _delete_problems(
 
 def _function_problems(schema: TableSchema, groups: dict[str, SequenceGroup]) -> Iterator[Problem]:
     protected = {name for group in groups.values() for name in group.protected}
-    for field in schema.fields:
-        name = declared_function(schema.options, field.name)
-        if name is not None and name not in FUNCTIONS:
+    for key, name in declared_functions(schema.options).items():
+        if name not in FUNCTIONS:
             yield Problem(
-                field=f"fields.{field.name}.aggregate-function",
+                field=key,
                 value=name,
                 message="there is no such aggregate function",
                 hint=f"functions: {', '.join(FUNCTIONS)}",
             )
     for function in effective_functions(schema):
-        if function.name != LAST_NON_NULL_VALUE and function.column not in protected:
+        plain = function.name == LAST_NON_NULL_VALUE or function.name not in FUNCTIONS
+        if not plain and function.column not in protected:
             yield Problem(
                 field=function.column,
                 value=function.name,
