@@ -1,11 +1,20 @@
-"""Reads the command line and hands over to the service, the runner or the engine."""
+"""Reads the command line and hands over to the service or the runner.
 
+Each command imports its half when it runs: the service must not load Spark, and a runner must not
+load the web framework.
+"""
+
+import sys
 from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Many streams, one wide row.")
+
+Warehouse = Annotated[
+    str, typer.Option("--warehouse", help="Folder of the tables and the registry.", metavar="PATH")
+]
 
 
 def _print_version(is_wanted: bool) -> None:
@@ -23,6 +32,53 @@ def _braid(
     ] = False,
 ) -> None:
     """Many streams, one wide row."""
+
+
+@app.command()
+def service(
+    *,
+    warehouse: Warehouse,
+    host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="0: any free port.")] = 8080,
+) -> None:
+    """Serve registration, lifecycle, status and wide rows over HTTP."""
+    # Here, not above: a runner needs none of it.
+    from service.server import serve
+    from service.settings import ServiceSettings
+
+    serve(ServiceSettings(warehouse=warehouse, host=host, port=port))
+
+
+@app.command()
+def runner(
+    *,
+    warehouse: Warehouse,
+    name: Annotated[str, typer.Option(help="Unique among the warehouse's runners.")],
+    kafka: Annotated[
+        str | None,
+        typer.Option(help="host:port,… for streams that name no cluster.", metavar="SERVERS"),
+    ] = None,
+    stream: Annotated[
+        list[str] | None,
+        typer.Option(help="Host only this: db.table or db.table/stream. May be repeated."),
+    ] = None,
+    cores: Annotated[int, typer.Option(min=1, help="Spark tasks that run at once.")] = 2,
+    memory: Annotated[str, typer.Option(help="Heap of Spark's JVM.")] = "1g",
+) -> None:
+    """Keep streaming queries running as the registry wants them."""
+    # Here, not above: the service must start without Spark.
+    from pipelines.runner import main as run
+    from pipelines.settings import RunnerSettings
+
+    settings = RunnerSettings(
+        warehouse=warehouse,
+        name=name,
+        kafka=kafka,
+        streams=tuple(stream or ()),
+        cores=cores,
+        memory=memory,
+    )
+    sys.exit(run(settings))
 
 
 def main() -> None:
