@@ -1,0 +1,170 @@
+import pytest
+
+from lake.errors import InvalidRequest
+from lake.options import (
+    BucketFunction,
+    ChangelogProducer,
+    ManifestCompression,
+    MergeEngine,
+    SequenceNumberInit,
+    TableOptions,
+    parse_duration,
+    parse_size,
+)
+
+
+def test_defaults_of_parsing_are_the_defaults_of_the_attributes() -> None:
+    assert TableOptions.parse({}) == TableOptions()
+
+
+def test_options_of_other_engines_are_left_alone() -> None:
+    assert TableOptions.parse({"scan.mode": "whatever", "path": "x"}) == TableOptions()
+
+
+def test_every_kind_of_option_is_read() -> None:
+    options = TableOptions.parse(
+        {
+            "bucket": "4",
+            "bucket-key": "a, b",
+            "bucket-function.type": "MOD",
+            "merge-engine": "partial-update",
+            "sequence.field": "t,u",
+            "sequence.field.sort-order": "descending",
+            "write.sequence-number-init-mode": "snapshot",
+            "file.format": "PARQUET",
+            "target-file-size": "64 MB",
+            "data-file.thin-mode": "TRUE",
+            "partition.legacy-name": "false",
+            "manifest.compression": "zstd",
+            "manifest.full-compaction-threshold-size": "1g",
+            "commit.timeout": "2 min",
+            "snapshot.time-retained": "1 h",
+            "changelog-producer": "full-compaction",
+            "full-compaction.delta-commits": "3",
+        }
+    )
+
+    assert options == TableOptions(
+        bucket=4,
+        bucket_key=("a", "b"),
+        bucket_function_type=BucketFunction.MOD,
+        merge_engine=MergeEngine.PARTIAL_UPDATE,
+        sequence_field=("t", "u"),
+        sequence_field_descending=True,
+        sequence_number_init_mode=SequenceNumberInit.SNAPSHOT,
+        target_file_size_bytes=64 << 20,
+        thin_mode=True,
+        partition_legacy_name=False,
+        manifest_compression=ManifestCompression.ZSTANDARD,
+        manifest_full_compaction_threshold_bytes=1 << 30,
+        commit_timeout_ms=120_000,
+        snapshot_time_retained_ms=3_600_000,
+        changelog_producer=ChangelogProducer.FULL_COMPACTION,
+        full_compaction_delta_commits=3,
+    )
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "ignore-delete",
+        "first-row.ignore-delete",
+        "deduplicate.ignore-delete",
+        "partial-update.ignore-delete",
+    ],
+)
+def test_ignore_delete_has_three_fallback_keys(key: str) -> None:
+    assert TableOptions.parse({key: "true"}).ignore_delete
+
+
+def test_a_fallback_key_loses_against_the_key_itself() -> None:
+    options = {"write.compaction-skip": "true", "write-only": "false"}
+
+    assert not TableOptions.parse(options).write_only
+
+
+def test_limits_of_sorted_runs_follow_the_trigger() -> None:
+    options = TableOptions.parse({"num-sorted-run.compaction-trigger": "9"})
+
+    assert (options.num_sorted_run_stop_trigger, options.num_levels) == (12, 10)
+
+
+def test_the_stop_trigger_is_never_below_the_trigger() -> None:
+    options = TableOptions.parse({"num-sorted-run.stop-trigger": "2"})
+
+    assert options.num_sorted_run_stop_trigger == 5
+
+
+def test_names_of_a_removal_group_keep_their_spaces() -> None:
+    key = "partial-update.remove-record-on-sequence-group"
+
+    options = TableOptions.parse({key: "a, b"})
+
+    assert options.partial_update_remove_record_on_sequence_group == ("a", " b")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("merge-engine", "upsert", "deduplicate, partial-update, aggregation, first-row"),
+        ("bucket", "0", "a bucket count from 1"),
+        ("bucket", "-3", "a bucket count from 1"),
+        ("write-only", "yes", "true or false"),
+        ("target-file-size", "10 apples", "a size such as"),
+        ("snapshot.time-retained", "soon", "a duration such as"),
+        ("manifest.merge-min-count", "0", "a whole number from 1"),
+        ("file.compression.zstd-level", "99", "a whole number from 1 to 22"),
+        ("sequence.field.sort-order", "up", "ascending or descending"),
+        ("manifest.compression", "snappy", "zstandard, deflate, null"),
+        ("full-compaction.delta-commits", "x", "a whole number"),
+    ],
+)
+def test_a_bad_value_is_refused_with_what_is_valid(key: str, value: str, expected: str) -> None:
+    with pytest.raises(InvalidRequest, match=expected) as caught:
+        TableOptions.parse({key: value})
+
+    assert [(problem.field, problem.value) for problem in caught.value.problems] == [(key, value)]
+
+
+def test_all_bad_values_are_told_at_once() -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        TableOptions.parse({"bucket": "many", "merge-engine": "none", "write-only": "1"})
+
+    assert len(caught.value.problems) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("1024", 1024),
+        ("8mb", 8 << 20),
+        ("8 MB", 8 << 20),
+        (" 128 m ", 128 << 20),
+        ("2 kibibytes", 2048),
+        ("3 gb", 3 << 30),
+        ("1 tebibytes", 1 << 40),
+        ("mb", None),
+        ("1.5 mb", None),
+        ("-1", None),
+        ("", None),
+    ],
+)
+def test_sizes_are_read_in_the_forms_of_the_format(text: str, size: int | None) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize(
+    ("text", "milliseconds"),
+    [
+        ("500", 500),
+        ("1 h", 3_600_000),
+        ("10s", 10_000),
+        ("2 min", 120_000),
+        ("3 d", 259_200_000),
+        ("1500 us", 1),
+        ("999999 ns", 0),
+        ("1 month", None),
+    ],
+)
+def test_durations_are_read_in_the_forms_of_the_format(text: str, milliseconds: int | None) -> None:
+    assert parse_duration(text) == milliseconds
