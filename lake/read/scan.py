@@ -125,12 +125,14 @@ def check_readable(schema: TableSchema) -> None:
     """Refuse tables whose rows would come out wrong.
 
     Raises:
-        UnsupportedFeature: Deletion vectors, first-row, or merged rows that lookup has completed.
+        UnsupportedFeature: Deletion vectors, first-row, or an engine that merges by lookup.
     """
     options = schema.table_options
-    # With lookup, a record of a higher level is complete already: summing it again is wrong.
-    is_lookup = options.changelog_producer is ChangelogProducer.LOOKUP
-    adds_up = options.merge_engine is MergeEngine.AGGREGATION
+    producer = options.changelog_producer
+    force_lookup = schema.options.get("force-lookup", "false").strip().lower()
+    # Such a table merges even a lone record, and of compacted ones only that of the lowest level;
+    # where the last record wins that makes no difference.
+    is_last_row_wins = options.merge_engine is MergeEngine.DEDUPLICATE
     refused = [
         ("deletion-vectors.enabled", "true", options.deletion_vectors_enabled),
         (
@@ -138,7 +140,12 @@ def check_readable(schema: TableSchema) -> None:
             options.merge_engine.value,
             options.merge_engine is MergeEngine.FIRST_ROW,
         ),
-        ("changelog-producer", options.changelog_producer.value, is_lookup and adds_up),
+        (
+            "changelog-producer",
+            producer.value,
+            producer is ChangelogProducer.LOOKUP and not is_last_row_wins,
+        ),
+        ("force-lookup", force_lookup, force_lookup == "true" and not is_last_row_wins),
     ]
     problems = [
         Problem(field=key, value=value, message="this version cannot read such a table")

@@ -18,6 +18,7 @@ from lake.format.data_types import (
 )
 from lake.format.schema import TableSchema, check_supported
 from lake.merge.validation import validate_schema
+from lake.read.scan import check_readable
 from lake.snapshots.schema_store import SchemaStore
 from lake.table.table import Table
 from lake.write.writable import check_writable
@@ -93,6 +94,7 @@ class Catalog:
             comment=comment,
         )
         check_supported(schema)
+        check_readable(schema)
         check_writable(schema)
         validate_schema(schema)
         store = SchemaStore(self._file_io, TablePaths(path))

@@ -183,6 +183,7 @@ def test_files_without_statistics_are_kept() -> None:
             {"merge-engine": "aggregation", "changelog-producer": "lookup"},
             "changelog-producer",
         ),
+        ({"merge-engine": "partial-update", "force-lookup": "true"}, "force-lookup"),
     ],
 )
 def test_tables_that_would_be_misread_are_refused(options: dict[str, str], field: str) -> None:
