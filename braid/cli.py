@@ -10,7 +10,12 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Many streams, one wide row.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Many streams, one wide row.",
+)
 
 Warehouse = Annotated[
     str, typer.Option("--warehouse", help="Folder of the tables and the registry.", metavar="PATH")
@@ -28,7 +33,9 @@ def _braid(
     *,
     _version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Many streams, one wide row."""
