@@ -237,7 +237,8 @@ class KafkaBroker:
 
     def _format(self, properties: Path) -> None:
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        arguments = ("format", "-t", cluster_id, "-c", str(properties))
+        # One word: one id in 64 starts with a dash and would be taken for an option of its own.
+        arguments = ("format", f"--cluster-id={cluster_id}", "-c", str(properties))
         child = self._supervisor.start(
             "kafka-format", self._command("kafka.tools.StorageTool", *arguments)
         )
