@@ -1,0 +1,333 @@
+"""The facade: what is written comes back, at every snapshot, also by key."""
+
+import dataclasses
+import pickle
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from lake import (
+    Catalog,
+    CommitConflict,
+    Condition,
+    InvalidRequest,
+    LocalFileIO,
+    ManualClock,
+    MemoryFileIO,
+    Outcome,
+    SchemaMismatch,
+    Table,
+    TableNotFound,
+    UnsupportedFeature,
+)
+from lake.format.binary_row import EMPTY_ROW
+from lake.format.index_manifest import (
+    DELETION_VECTORS_INDEX,
+    HASH_INDEX,
+    IndexManifestEntry,
+    encode_index_manifest,
+)
+from lake.format.schema import serialize_schema
+from lake.format.snapshot import serialize_snapshot
+
+
+def given_table(file_io: MemoryFileIO | None = None, **options: str) -> Table:
+    """Return an empty table (k, a, b) in memory."""
+    catalog = Catalog(
+        "/wh", file_io=file_io or MemoryFileIO(), clock=ManualClock(), random=random.Random(1)
+    )
+    return catalog.create_table(
+        "db.t",
+        columns=[("k", "INT"), ("a", "INT"), ("b", "STRING")],
+        primary_key=["k"],
+        options={"bucket": "2", "merge-engine": "partial-update", **options},
+    )
+
+
+def rows(**columns: list[object]) -> pa.Table:
+    """Return rows by column."""
+    return pa.table(columns)
+
+
+def all_rows(table: Table, **arguments: object) -> list[dict[str, object]]:
+    """Return the rows of a scan, by key."""
+    found = table.scan(**arguments).to_arrow().to_pylist()  # type: ignore[arg-type]
+    return sorted(found, key=repr)
+
+
+def test_commits_merge_into_rows() -> None:
+    table = given_table()
+    first = table.write_and_commit(rows(k=[1, 2], a=[10, 20]))
+    second = table.write_and_commit(rows(k=[1, 3], b=["x", "z"]))
+
+    assert (first.snapshot_id, second.snapshot_id) == (1, 2)
+    assert second.outcome is Outcome.COMMITTED
+    assert all_rows(table) == [
+        {"k": 1, "a": 10, "b": "x"},
+        {"k": 2, "a": 20, "b": None},
+        {"k": 3, "a": None, "b": "z"},
+    ]
+
+
+def test_every_snapshot_stays_readable() -> None:
+    table = given_table()
+    table.write_and_commit(rows(k=[1], a=[10]))
+    table.write_and_commit(rows(k=[1], a=[11]))
+
+    assert all_rows(table, snapshot_id=1) == [{"k": 1, "a": 10, "b": None}]
+    assert all_rows(table, snapshot_id=2) == [{"k": 1, "a": 11, "b": None}]
+
+
+def test_a_scan_stays_at_its_snapshot() -> None:
+    table = given_table()
+    table.write_and_commit(rows(k=[1], a=[10]))
+    scan = table.scan()
+    table.write_and_commit(rows(k=[1], a=[11]))
+
+    assert scan.snapshot is not None
+    assert scan.snapshot.id == 1
+    assert scan.to_arrow().column("a").to_pylist() == [10]
+
+
+def test_an_empty_table_has_no_rows() -> None:
+    table = given_table()
+
+    assert table.latest_snapshot() is None
+    assert table.scan().to_arrow().num_rows == 0
+    assert table.scan().count() == 0
+    assert table.get({"k": 1}) is None
+
+
+def test_committing_no_rows_makes_no_snapshot() -> None:
+    table = given_table()
+
+    assert table.write_and_commit(rows(k=[])).outcome is Outcome.EMPTY
+    assert table.latest_snapshot() is None
+
+
+def test_an_unknown_snapshot_is_refused_with_those_kept() -> None:
+    table = given_table()
+    table.write_and_commit(rows(k=[1]))
+
+    with pytest.raises(InvalidRequest, match="has no snapshot 9, snapshots 1 to 1 are kept"):
+        table.scan(snapshot_id=9)
+
+
+def test_sequence_numbers_go_on_after_a_commit() -> None:
+    table = given_table(**{"merge-engine": "deduplicate"})
+    table.write_and_commit(rows(k=[1, 1, 1], a=[1, 2, 3]))
+    table.write_and_commit(rows(k=[1], a=[4]))
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    numbers = sorted(entry.file.max_sequence_number for entry in table.live_files(snapshot))
+
+    assert numbers == [2, 3]
+    assert table.get({"k": 1}) == {"k": 1, "a": 4, "b": None}
+
+
+def test_get_gives_the_merged_row_of_a_key() -> None:
+    table = given_table()
+    table.write_and_commit(rows(k=[1, 2], a=[10, 20]))
+    table.write_and_commit(rows(k=[1], b=["x"]))
+
+    assert table.get({"k": 1}) == {"k": 1, "a": 10, "b": "x"}
+    assert table.get({"k": 1}, columns=["b"]) == {"b": "x"}
+    assert table.get({"k": 1}, snapshot_id=1) == {"k": 1, "a": 10, "b": None}
+    assert table.get({"k": 9}) is None
+
+
+@pytest.mark.parametrize("key", [{}, {"a": 1}, {"k": 1, "a": 1}])
+def test_get_needs_exactly_the_primary_key(key: dict[str, object]) -> None:
+    with pytest.raises(InvalidRequest, match="a key names exactly the columns k"):
+        given_table().get(key)
+
+
+def test_get_refuses_a_key_of_another_type() -> None:
+    with pytest.raises(InvalidRequest, match="k: the value is not of type INT"):
+        given_table().get({"k": "one"})
+
+
+def test_unknown_repeated_and_no_columns_are_refused() -> None:
+    table = given_table()
+    with pytest.raises(InvalidRequest, match="no column `nope`"):
+        table.scan(columns=["nope"])
+    for columns in ([], ["k", "k"]):
+        with pytest.raises(InvalidRequest, match="at least one column, each once"):
+            table.scan(columns=columns)
+
+
+def test_rows_that_do_not_fit_leave_no_file() -> None:
+    file_io = MemoryFileIO()
+    table = given_table(file_io)
+
+    with pytest.raises(SchemaMismatch):
+        table.write_and_commit(rows(k=[1], nope=[1]))
+    with pytest.raises(SchemaMismatch):
+        table.write_and_commit(rows(k=[1, 1]), kinds=pa.array([0, 3], pa.int8()))
+
+    assert [status.name for status in file_io.list(table.path)] == ["schema"]
+
+
+def test_a_conflicting_commit_leaves_no_file() -> None:
+    file_io = MemoryFileIO()
+    table = given_table(file_io)
+    table.write_and_commit(rows(k=[1]))
+    wider = dataclasses.replace(table.schema, options={**table.schema.options, "bucket": "8"})
+    writer_of_other_count = Table(
+        file_io=file_io,
+        path=table.path,
+        identifier="db.t",
+        schema=wider,
+        clock=ManualClock(),
+        random=random.Random(2),
+    )
+    before = [status.path for status in file_io.list(f"{table.path}/bucket-0")]
+
+    with pytest.raises(CommitConflict):
+        writer_of_other_count.write_and_commit(rows(k=list(range(100))))
+
+    assert [status.path for status in file_io.list(f"{table.path}/bucket-0")] == before
+    assert file_io.list(f"{table.path}/bucket-7") == []
+
+
+def test_files_of_a_batch_that_is_not_committed_can_be_deleted() -> None:
+    file_io = MemoryFileIO()
+    table = given_table(file_io)
+    writer = table.writer(first_sequence_number=0)
+    writer.write(rows(k=[1, 2, 3, 4]))
+    result = writer.prepare_commit()
+
+    table.delete_uncommitted(result.messages)
+
+    assert [file_io.list(f"{table.path}/bucket-{bucket}") for bucket in (0, 1)] == [[], []]
+
+
+def test_opening_what_is_no_table_says_so() -> None:
+    with pytest.raises(TableNotFound, match="no table at /nope"):
+        Table.open("/nope", file_io=MemoryFileIO())
+
+
+@pytest.mark.parametrize(("path", "identifier"), [("/w/db.db/t", "db.t"), ("/elsewhere/t", "t")])
+def test_the_identifier_comes_from_the_path(path: str, identifier: str) -> None:
+    file_io = MemoryFileIO()
+    file_io.write_new(f"{path}/schema/schema-0", serialize_schema(given_table().schema))
+
+    assert Table.open(path, file_io=file_io).identifier == identifier
+
+
+def test_a_table_travels_to_another_process(tmp_path: Path) -> None:
+    catalog = Catalog(str(tmp_path))
+    table = catalog.create_table(
+        "db.t", columns=[("k", "INT")], primary_key=["k"], options={"bucket": "1"}
+    )
+    table.write_and_commit(rows(k=[1]))
+
+    travelled = pickle.loads(pickle.dumps(table))
+    travelled.write_and_commit(rows(k=[2]))
+
+    assert isinstance(travelled.file_io, LocalFileIO)
+    assert travelled.identifier == "db.t"
+    assert table.scan().count() == 2
+
+
+def evolve(table: Table, file_io: MemoryFileIO, *, rename: bool) -> None:
+    """Write schema 1: another comment, and column b renamed if asked for."""
+    fields = table.schema.fields
+    if rename:
+        fields = (*fields[:2], dataclasses.replace(fields[2], name="c"))
+    schema = dataclasses.replace(table.schema, id=1, fields=fields, comment="new")
+    file_io.write_new(table.paths.schema(1), serialize_schema(schema))
+
+
+def test_refresh_sees_a_newer_schema() -> None:
+    file_io = MemoryFileIO()
+    table = given_table(file_io)
+    evolve(table, file_io, rename=False)
+    assert table.schema.id == 0
+
+    table.refresh()
+
+    assert (table.schema.id, table.schema.comment) == (1, "new")
+
+
+def test_refresh_of_a_dropped_table_is_not_found() -> None:
+    file_io = MemoryFileIO()
+    table = given_table(file_io)
+    file_io.delete_tree(table.path)
+
+    with pytest.raises(TableNotFound, match="is gone"):
+        table.refresh()
+
+
+def test_files_of_an_older_schema_are_read_while_the_columns_are_the_same() -> None:
+    file_io = MemoryFileIO()
+    table = given_table(file_io)
+    table.write_and_commit(rows(k=[1], b=["x"]))
+    evolve(table, file_io, rename=False)
+    table.refresh()
+    table.write_and_commit(rows(k=[2], b=["y"]))
+
+    assert table.scan(columns=["b"]).count() == 2
+    assert all_rows(table, columns=["b"]) == [{"b": "x"}, {"b": "y"}]
+
+
+def test_a_scan_notices_a_newer_schema_by_the_snapshot() -> None:
+    file_io = MemoryFileIO()
+    table, other = given_table(file_io), None
+    evolve(table, file_io, rename=False)
+    other = Table.open(table.path, file_io=file_io)
+    other.write_and_commit(rows(k=[1]))
+
+    assert table.scan().count() == 1
+    assert table.schema.id == 1
+
+
+def test_files_of_other_columns_are_refused() -> None:
+    file_io = MemoryFileIO()
+    table = given_table(file_io)
+    table.write_and_commit(rows(k=[1], b=["x"]))
+    evolve(table, file_io, rename=True)
+    table.refresh()
+
+    with pytest.raises(UnsupportedFeature, match="files of schema 0, whose columns are not those"):
+        table.scan()
+    assert all_rows(table, snapshot_id=1, columns=["b"]) == [{"b": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("index_type", "refused"), [(DELETION_VECTORS_INDEX, True), (HASH_INDEX, False)]
+)
+def test_deletion_vectors_are_refused_whatever_the_options_say(
+    index_type: str, *, refused: bool
+) -> None:
+    file_io = MemoryFileIO()
+    table = given_table(file_io)
+    table.write_and_commit(rows(k=[1]))
+    entry = IndexManifestEntry(
+        partition=EMPTY_ROW,
+        bucket=0,
+        index_type=index_type,
+        file_name="index-0",
+        file_size=1,
+        row_count=1,
+    )
+    file_io.write_new(table.paths.manifest("index-manifest-0"), encode_index_manifest([entry]))
+    snapshot = table.snapshot(1)
+    changed = dataclasses.replace(snapshot, id=2, index_manifest="index-manifest-0")
+    file_io.write_new(table.paths.snapshot(2), serialize_snapshot(changed))
+
+    if refused:
+        with pytest.raises(UnsupportedFeature, match=r"snapshot 2 .* has deletion vectors"):
+            table.scan()
+    else:
+        assert table.scan().count() == 1
+
+
+def test_conditions_reach_the_scan() -> None:
+    table = given_table()
+    table.write_and_commit(rows(k=[1, 2, 3], a=[1, 2, 3]))
+
+    where = [Condition(column="a", op=">", value=1), Condition(column="k", op="<", value=3)]
+    assert all_rows(table, where=where, columns=["k"]) == [{"k": 2}]
