@@ -157,7 +157,7 @@ def _print_summary(
     console.print(
         f"messages: {total:,} ({total / ingest_s:,.0f}/s)"
         f"   snapshots: {snapshot.id if snapshot else 0}"
-        f"   files: {table.scan().plan().file_count}"
+        f"   files: {table.scan().plan().files_total}"
     )
 
 

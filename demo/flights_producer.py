@@ -58,7 +58,6 @@ def send(
         acks="all",
         linger_ms=50,
         batch_size=512 * 1024,
-        buffer_memory=64 * 1024 * 1024,
     )
     for value, partition in messages(history, partitions=partitions):
         producer.send(stream.topic, value, partition=partition)
