@@ -144,6 +144,15 @@ class AvroDecoder:
         self._position = end
         return self._data[start:end]
 
+    def fixed(self, length: int) -> bytes:
+        """Return exactly `length` bytes."""
+        data = self._data[self._position : self._position + length]
+        if len(data) < length:
+            text = f"{length} bytes at {self._position} of {len(self._data)}"
+            raise IndexError(text)
+        self._position += length
+        return data
+
     def string(self) -> str:
         """Return a string."""
         return self.byte_string().decode()
@@ -172,7 +181,7 @@ class AvroDecoder:
     def strings(self) -> tuple[str, ...]:
         """Return an array of strings."""
         texts: list[str] = []
-        while count := self._block_count():
+        while count := self.block_count():
             texts.extend([self.string() for _ in range(count)])
         return tuple(texts)
 
@@ -183,14 +192,14 @@ class AvroDecoder:
     def longs(self) -> tuple[int, ...]:
         """Return an array of longs."""
         numbers: list[int] = []
-        while count := self._block_count():
+        while count := self.block_count():
             numbers.extend([self.long() for _ in range(count)])
         return tuple(numbers)
 
     def null_counts(self) -> tuple[int | None, ...]:
         """Return an array of `["null", "long"]`."""
         counts: list[int | None] = []
-        while count := self._block_count():
+        while count := self.block_count():
             end = self._position + 2 * count
             chunk = self._data[self._position : end]
             # Most counts are present and below 64 (and none is negative): then they are every
@@ -202,7 +211,8 @@ class AvroDecoder:
                 counts.extend([self.optional_long() for _ in range(count)])
         return tuple(counts)
 
-    def _block_count(self) -> int:
+    def block_count(self) -> int:
+        """Return the items of the next block of an array or map; 0 at its end."""
         count = self.long()
         if count < 0:
             # A negative count says that the size in bytes follows.

@@ -5,8 +5,8 @@ header   "Obj" 01, a map with `avro.schema` and `avro.codec`, 16 bytes of sync m
 block    record count, byte count, the records compressed, the sync marker     (repeated)
 ```
 
-Reading is fastavro's. Writing is ours: the header holds the very schema text that Java writes,
-and records come as bytes already encoded.
+The header holds the very schema text that Java writes. Records come and go as bytes, for codecs
+of our own, or as dictionaries through fastavro, which knows every schema.
 
 Source: table-format 5; Apache Avro 1.11 specification, "Object Container Files".
 """
@@ -14,16 +14,17 @@ Source: table-format 5; Apache Avro 1.11 specification, "Object Container Files"
 import hashlib
 import io
 import json
+import struct
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import fastavro
 import pyarrow as pa
 
-from lake.errors import CorruptData, InvalidRequest
-from lake.format.avro_binary import encode_bytes, encode_long
+from lake.errors import CorruptData, InvalidRequest, UnsupportedFeature
+from lake.format.avro_binary import AvroDecoder, encode_bytes, encode_long
 from lake.format.avro_schemas import AvroSchema
 
 _MAGIC: Final = b"Obj\x01"
@@ -92,44 +93,74 @@ def read_records(data: bytes, *, what: str) -> list[dict[str, Any]]:
 
     Raises:
         CorruptData: The bytes are no container, or end early; `what` names the kind of file.
+        UnsupportedFeature: A codec that this version does not have.
     """
+    schema, blocks = read_blocks(data, what=what)
     try:
-        return list(fastavro.reader(io.BytesIO(data)))  # type: ignore[arg-type]
-    except _AVRO_ERRORS as error:
-        _refuse(what, data, error)
+        parsed = fastavro.parse_schema(dict(schema))
+        return [record for block in blocks for record in _decode_records(block, parsed)]
+    except _DECODING_ERRORS as error:
+        text = f"{what} of {len(data)} bytes holds records that its schema does not fit: {error!r}"
+        raise CorruptData(text) from error
 
 
-def read_blocks(data: bytes, *, what: str) -> tuple[AvroSchema, Sequence[AvroBlock]]:
+def read_blocks(data: bytes, *, what: str) -> tuple[AvroSchema, list[AvroBlock]]:
     """Return the writer's schema and the blocks of a container, in file order.
 
     Raises:
         CorruptData: As in `read_records`.
+        UnsupportedFeature: As in `read_records`.
     """
+    decoder = AvroDecoder(data)
     try:
-        reader = fastavro.block_reader(io.BytesIO(data))
-        blocks = [_decompressed(block) for block in reader]
-    except _AVRO_ERRORS as error:
-        _refuse(what, data, error)
-    schema = reader.writer_schema
-    assert isinstance(schema, Mapping), "the root of every file of the format is a record"
+        schema, codec = _read_header(decoder)
+        sync = decoder.fixed(_SYNC_BYTES)
+        blocks: list[AvroBlock] = []
+        while not decoder.is_at_end:
+            blocks.append(_read_block(decoder, sync, codec))
+    except (ValueError, IndexError, OSError, zlib.error, pa.ArrowException) as error:
+        text = f"{what} of {len(data)} bytes is no whole Avro file: {error}"
+        raise CorruptData(text) from error
     return schema, blocks
 
 
-def _decompressed(block: Any) -> AvroBlock:
-    # Documented by fastavro, missing from its type stubs.
-    return AvroBlock(count=block.num_records, data=block.bytes_.read())
-
-
-# fastavro reports damage with whatever the failing step raises.
-_AVRO_ERRORS: Final = (
+# fastavro lets through whatever the failing step raises.
+_DECODING_ERRORS: Final = (
     ValueError, EOFError, StopIteration, KeyError, IndexError, TypeError, OverflowError,
-    MemoryError, zlib.error, fastavro.schema.SchemaParseException,
+    struct.error, fastavro.schema.SchemaParseException,
 )  # fmt: skip
 
 
-def _refuse(what: str, data: bytes, error: BaseException) -> NoReturn:
-    text = f"{what} of {len(data)} bytes is no whole Avro file: {error!r}"
-    raise CorruptData(text) from error
+def _decode_records(block: AvroBlock, schema: Any) -> Iterable[dict[str, Any]]:
+    buffer = io.BytesIO(block.data)
+    for _ in range(block.count):
+        record = fastavro.schemaless_reader(buffer, schema, None)
+        assert isinstance(record, dict), "the root of every file of the format is a record"
+        yield record
+
+
+def _read_header(decoder: AvroDecoder) -> tuple[AvroSchema, str]:
+    if decoder.fixed(len(_MAGIC)) != _MAGIC:
+        text = "it does not begin as one"
+        raise ValueError(text)
+    metadata: dict[str, bytes] = {}
+    while count := decoder.block_count():
+        for _ in range(count):
+            key = decoder.string()
+            metadata[key] = decoder.byte_string()
+    schema = json.loads(metadata.get("avro.schema", b""))
+    if not isinstance(schema, dict) or schema.get("type") != "record":
+        text = "its records are none"
+        raise ValueError(text)
+    return schema, metadata.get("avro.codec", b"null").decode()
+
+
+def _read_block(decoder: AvroDecoder, sync: bytes, codec: str) -> AvroBlock:
+    count, compressed = decoder.long(), decoder.byte_string()
+    if decoder.fixed(_SYNC_BYTES) != sync:
+        text = f"a block of {count} records does not end with the sync marker"
+        raise ValueError(text)
+    return AvroBlock(count=count, data=_decompress(compressed, codec))
 
 
 def _blocks(records: Iterable[bytes]) -> Iterable[list[bytes]]:
@@ -166,3 +197,19 @@ def _compress(data: bytes, compression: str) -> bytes:
             return deflate.compress(data) + deflate.flush()
         case _:
             return data
+
+
+def _decompress(data: bytes, codec: str) -> bytes:
+    match codec:
+        case "zstandard":
+            # Java's frames do not say how large they unpack, so they are read as a stream.
+            with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
+                unpacked: bytes = stream.read()
+                return unpacked
+        case "deflate":
+            return zlib.decompress(data, wbits=_RAW_DEFLATE)
+        case "null":
+            return data
+        case _:
+            text = f"Avro codec `{codec}` is not supported, only {', '.join(_CODECS)}"
+            raise UnsupportedFeature(text)

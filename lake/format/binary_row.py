@@ -214,25 +214,21 @@ def _read_bytes(row: memoryview, slot: int) -> memoryview:
     mark = row[slot + 7]
     if mark & 0x80:
         return row[slot : slot + (mark & 0x7F)]
-    length, offset = struct.unpack_from("<II", row, slot)
-    if offset + length > len(row):
-        text = f"{length} bytes at {offset} in a row of {len(row)} bytes"
-        raise IndexError(text)
-    return row[offset : offset + length]
+    return _read_variable_part(row, slot)
 
 
 def _read_decimal(row: memoryview, slot: int, data_type: DataType) -> Decimal:
     if is_compact_decimal(data_type):
         (unscaled,) = struct.unpack_from("<q", row, slot)
     else:
-        unscaled = int.from_bytes(_read_bytes_at(row, slot), "big", signed=True)
+        unscaled = int.from_bytes(_read_variable_part(row, slot), "big", signed=True)
     assert data_type.scale is not None, data_type
     sign, digits = int(unscaled < 0), tuple(map(int, str(abs(unscaled))))
     # Built from digits: arithmetic would round to the precision of the decimal context.
     return Decimal((sign, digits, -data_type.scale))
 
 
-def _read_bytes_at(row: memoryview, slot: int) -> memoryview:
+def _read_variable_part(row: memoryview, slot: int) -> memoryview:
     length, offset = struct.unpack_from("<II", row, slot)
     if offset + length > len(row):
         text = f"{length} bytes at {offset} in a row of {len(row)} bytes"

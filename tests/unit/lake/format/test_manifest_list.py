@@ -1,0 +1,95 @@
+import io
+from dataclasses import replace
+
+import fastavro
+import pytest
+
+from lake.errors import CorruptData, UnsupportedFeature
+from lake.format.binary_row import decode_row, encode_row
+from lake.format.data_types import DataField, parse_type
+from lake.format.manifest import FileKind, decode_manifest
+from lake.format.manifest_list import (
+    ManifestFileMeta,
+    decode_manifest_list,
+    describe_manifest,
+    encode_manifest_list,
+)
+from lake.format.schema import parse_schema
+from lake.format.statistics import EMPTY_STATS
+from tests.unit.lake.format.given_files import ENTRY, PLAIN_ENTRY
+from tests.unit.lake.format.java_files import java_file
+
+PARTITION = [DataField(id=1, name="p", type=parse_type("STRING"))]
+
+
+@pytest.mark.parametrize("name", ["types-manifest-list", "partitioned-manifest-list"])
+def test_a_list_of_java_is_written_back_with_the_same_content(name: str) -> None:
+    data = java_file(name)
+
+    written = encode_manifest_list(decode_manifest_list(data))
+
+    assert list(fastavro.reader(io.BytesIO(written))) == list(fastavro.reader(io.BytesIO(data)))
+
+
+def test_a_list_may_be_empty() -> None:
+    assert decode_manifest_list(encode_manifest_list([])) == []
+
+
+def test_what_is_unknown_stays_unknown() -> None:
+    manifest = ManifestFileMeta(
+        file_name="m",
+        file_size=1,
+        num_added_files=1,
+        num_deleted_files=0,
+        partition_stats=EMPTY_STATS,
+        schema_id=0,
+    )
+
+    assert decode_manifest_list(encode_manifest_list([manifest])) == [manifest]
+
+
+def test_a_manifest_is_described_as_java_describes_it() -> None:
+    (expected,) = decode_manifest_list(java_file("partitioned-manifest-list"))
+    data = java_file("partitioned-manifest")
+    fields = parse_schema(java_file("partitioned-schema-0")).partition_fields
+
+    described = describe_manifest(expected.file_name, len(data), decode_manifest(data), fields)
+
+    assert described == expected
+
+
+def test_added_and_deleted_files_are_counted_apart() -> None:
+    entries = [ENTRY, PLAIN_ENTRY, replace(ENTRY, bucket=7)]
+
+    described = describe_manifest("m", 10, entries, [])
+
+    assert (described.num_added_files, described.num_deleted_files) == (2, 1)
+    assert (described.min_bucket, described.max_bucket) == (3, 7)
+    assert (described.min_level, described.max_level) == (0, 5)
+    assert described.partition_stats == EMPTY_STATS
+
+
+def test_bounds_of_partitions_are_whole_and_nulls_count_per_entry() -> None:
+    texts = ["a" * 30, None, None]
+    entries = [replace(ENTRY, partition=encode_row([text], PARTITION)) for text in texts]
+
+    stats = describe_manifest("m", 10, entries, PARTITION).partition_stats
+
+    assert decode_row(stats.max_values, PARTITION) == ("a" * 30,)
+    assert stats.null_counts == (2,)
+
+
+def test_a_manifest_is_no_list() -> None:
+    with pytest.raises(CorruptData, match=r"manifest list of .* lacks the field '_FILE_NAME'"):
+        decode_manifest_list(java_file("types-manifest"))
+
+
+def test_another_version_is_unsupported() -> None:
+    with pytest.raises(UnsupportedFeature, match="version 1, expected 2"):
+        decode_manifest_list(java_file("index-manifest"))
+
+
+def test_deletes_alone_are_described() -> None:
+    described = describe_manifest("m", 1, [replace(ENTRY, kind=FileKind.DELETE)], [])
+
+    assert (described.num_added_files, described.num_deleted_files) == (0, 1)
