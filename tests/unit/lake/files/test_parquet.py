@@ -1,9 +1,12 @@
 """Data files: what is in them, byte for byte where the format says so."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,6 +20,7 @@ from lake.files.parquet import (
     null_columns,
     write_data_file,
 )
+from lake.files.parquet_bounds import ColumnBounds
 from lake.format.binary_row import EMPTY_ROW
 from lake.format.data_file import DataFileMeta
 from lake.format.schema import TableSchema
@@ -339,20 +343,20 @@ def test_row_filter_gets_bounds_in_the_columns_types(file_io: MemoryFileIO) -> N
     schema = given_schema(ALL_TYPES, key=["k"])
     table = key_value(schema, [[1, *VALUES], [2, *VALUES]])
     write_data_file(file_io, PATH, table, schema)
-    seen: dict[str, object] = {}
+    seen: dict[str, ColumnBounds] = {}
 
-    def look(bounds: dict[str, object], count: int) -> np.ndarray:  # type: ignore[type-arg]
+    def look(bounds: Mapping[str, ColumnBounds], count: int) -> npt.NDArray[np.bool_]:
         seen.update(bounds)
         return np.ones(count, dtype=bool)
 
     reader = DataFileReader(file_io, PATH, file_meta=describe(schema, table), schema=schema)
-    list(reader.batches(["k"], row_filter=look))  # type: ignore[arg-type]
+    list(reader.batches(["k"], row_filter=look))
 
     expected = dict(zip(list(ALL_TYPES)[1:], VALUES, strict=True)) | {"k": 1}
     without = {"float", "double", "t9", "z9", "list", "map", "bag", "row"}
     assert set(seen) == set(ALL_TYPES) - without
     for name, bounds in seen.items():
-        assert bounds.minima.to_pylist() == [expected[name]], name  # type: ignore[attr-defined]
+        assert bounds.minima.to_pylist() == [expected[name]], name
 
 
 def test_batches_are_bounded_in_rows(file_io: MemoryFileIO) -> None:
@@ -402,9 +406,12 @@ def test_a_file_without_a_required_column_is_corrupt_data(file_io: MemoryFileIO)
 
 def test_a_failing_store_is_storage_unavailable() -> None:
     class FullDisk(MemoryFileIO):
-        def open_output(self, path: str) -> object:  # type: ignore[override]
-            message = f"no space left for {path}"
-            raise OSError(message)
+        @contextmanager
+        def open_output(self, path: str) -> Iterator[pa.NativeFile]:
+            with super().open_output(path) as sink:
+                yield sink
+                message = f"no space left for {path}"
+                raise OSError(message)
 
     schema = given_schema({"k": "INT"}, key=["k"])
     with pytest.raises(StorageUnavailable, match="no space left"):

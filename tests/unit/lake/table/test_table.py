@@ -3,6 +3,7 @@
 import dataclasses
 import pickle
 import random
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -33,7 +34,9 @@ from lake.format.schema import serialize_schema
 from lake.format.snapshot import serialize_snapshot
 
 
-def given_table(file_io: MemoryFileIO | None = None, **options: str) -> Table:
+def given_table(
+    file_io: MemoryFileIO | None = None, *, options: Mapping[str, str] | None = None
+) -> Table:
     """Return an empty table (k, a, b) in memory."""
     catalog = Catalog(
         "/wh", file_io=file_io or MemoryFileIO(), clock=ManualClock(), random=random.Random(1)
@@ -42,7 +45,7 @@ def given_table(file_io: MemoryFileIO | None = None, **options: str) -> Table:
         "db.t",
         columns=[("k", "INT"), ("a", "INT"), ("b", "STRING")],
         primary_key=["k"],
-        options={"bucket": "2", "merge-engine": "partial-update", **options},
+        options={"bucket": "2", "merge-engine": "partial-update", **(options or {})},
     )
 
 
@@ -116,7 +119,7 @@ def test_an_unknown_snapshot_is_refused_with_those_kept() -> None:
 
 
 def test_sequence_numbers_go_on_after_a_commit() -> None:
-    table = given_table(**{"merge-engine": "deduplicate"})
+    table = given_table(options={"merge-engine": "deduplicate"})
     table.write_and_commit(rows(k=[1, 1, 1], a=[1, 2, 3]))
     table.write_and_commit(rows(k=[1], a=[4]))
     snapshot = table.latest_snapshot()

@@ -117,7 +117,7 @@ def test_statistics_are_those_of_the_rows_whatever_parquet_keeps() -> None:
     }
     table = GivenTable(schema=given_schema(columns, key=["k"]))
     stamp = datetime.fromtimestamp(0, tz=UTC).replace(tzinfo=None)
-    rows = [
+    rows: list[list[object]] = [
         [1, float("nan"), "x" * 5_000, stamp, Decimal("-1.50"), True, [1]],
         [2, -0.0, None, None, None, None, None],
         [3, 1.0, "y", stamp, Decimal("2.25"), False, []],
