@@ -23,7 +23,7 @@ class TaskReport:
         ignored: Records left out by declaration.
         dead_letters: Refused records by reason.
         examples: A few sentences about them, for the trace when there are too many.
-        max_sequence_number: The largest number given out; None without rows.
+        max_sequence_number: The largest number given out; -1 without rows.
         newest_ms: Kafka's largest timestamp among the records, milliseconds since the epoch.
     """
 
@@ -33,7 +33,7 @@ class TaskReport:
     ignored: int = 0
     dead_letters: Mapping[str, int] = field(default_factory=dict)
     examples: tuple[str, ...] = ()
-    max_sequence_number: int | None = None
+    max_sequence_number: int = -1
     newest_ms: int | None = None
 
     @property
@@ -75,7 +75,6 @@ def sum_reports(reports: Sequence[TaskReport], *, examples_max: int = 3) -> Task
     for report in reports:
         for reason, count in report.dead_letters.items():
             dead_letters[reason] = dead_letters.get(reason, 0) + count
-    numbers = [r.max_sequence_number for r in reports if r.max_sequence_number is not None]
     times = [report.newest_ms for report in reports if report.newest_ms is not None]
     return TaskReport(
         messages=tuple(message for report in reports for message in report.messages),
@@ -84,6 +83,6 @@ def sum_reports(reports: Sequence[TaskReport], *, examples_max: int = 3) -> Task
         ignored=sum(report.ignored for report in reports),
         dead_letters=dead_letters,
         examples=tuple(text for report in reports for text in report.examples)[:examples_max],
-        max_sequence_number=max(numbers, default=None),
+        max_sequence_number=max((r.max_sequence_number for r in reports), default=-1),
         newest_ms=max(times, default=None),
     )

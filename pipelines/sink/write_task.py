@@ -116,14 +116,15 @@ class _TaskRun:
     def finish(self) -> TaskReport:
         """Finish the files and return the task's report."""
         result = self._writer.prepare_commit()
+        highest = result.max_sequence_number
         return TaskReport(
             messages=(serialize_messages(result.messages),),
-            accepted=result.rows_accepted - result.rows_folded,
+            accepted=result.rows_accepted,
             folded=result.rows_folded,
             ignored=result.rows_ignored,
             dead_letters=dict(self._dead_letters),
             examples=tuple(self._examples),
-            max_sequence_number=result.max_sequence_number,
+            max_sequence_number=-1 if highest is None else highest,
             newest_ms=self._newest_ms,
         )
 

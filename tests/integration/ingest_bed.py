@@ -1,0 +1,178 @@
+"""What tests of ingest need: a warehouse, a table, topics, messages, queries on one session."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from pyspark.sql import SparkSession
+
+from demo.broker import KafkaBroker
+from lake import BatchAccount, Catalog, StreamPosition, SystemClock, Table
+from lake.commit.stream_position import batch_of
+from pipelines.ingest import Ingest, IngestContext
+from pipelines.kafka_cluster import KafkaCluster
+from pipelines.settings import DeadLetterBudget
+from pipelines.stream_plan import StreamPlan, plan_stream
+from registry.table_definition import complete_stream, define_table
+from schemas import StreamDefinition, TableSpec
+
+IDENTIFIER = "db.wide"
+# Small: tests wait for every micro-batch.
+TRIGGER_MS = 50
+_NO_CONFIGS: Mapping[str, str] = {}
+
+
+@dataclass(kw_only=True)
+class IngestBed:
+    """One table in a warehouse of its own, fed from topics of its own."""
+
+    broker: KafkaBroker
+    session: SparkSession
+    directory: Path
+    spec: TableSpec
+    budget: DeadLetterBudget = field(default_factory=DeadLetterBudget)
+
+    def __post_init__(self) -> None:
+        definition = define_table(self.spec)
+        self.warehouse = str(self.directory / "warehouse")
+        Path(self.warehouse).mkdir()
+        Catalog(self.warehouse).create_table(
+            IDENTIFIER,
+            columns=definition.columns,
+            primary_key=definition.primary_key,
+            partition_keys=definition.partition_keys,
+            options=definition.options,
+        )
+
+    def table(self) -> Table:
+        """The table, opened anew."""
+        return Catalog(self.warehouse).table(IDENTIFIER)
+
+    def topic(
+        self, name: str, *, partitions: int = 2, configs: Mapping[str, str] = _NO_CONFIGS
+    ) -> str:
+        """Create a topic whose name no other test has."""
+        topic = f"{self.directory.name}-{name}".replace("_", "-")
+        self.broker.create_topics({topic: partitions}, configs=configs)
+        return topic
+
+    def plan(self, name: str, *, topic: str, **stream: Any) -> StreamPlan:
+        """Plan a stream of the table."""
+        definition = StreamDefinition(topic=topic, **{"trigger_ms": TRIGGER_MS, **stream})
+        return plan_stream(
+            table=IDENTIFIER,
+            spec=self.spec,
+            stream=complete_stream(self.spec, definition, name=name),
+            schema=self.table().schema,
+        )
+
+    def ingest(self, plan: StreamPlan, *, checkpoint: Path | None = None) -> Ingest:
+        """Make a query that is not started yet."""
+        context = IngestContext(
+            session=self.session,
+            cores=2,
+            work_dir=self.directory / "work",
+            clock=SystemClock(),
+            budget=self.budget,
+        )
+        return Ingest(
+            context,
+            plan=plan,
+            table=self.table(),
+            cluster=KafkaCluster(bootstrap_servers=self.broker.bootstrap_servers),
+            checkpoint=checkpoint,
+        )
+
+    @contextmanager
+    def running(self, plan: StreamPlan, *, checkpoint: Path | None = None) -> Iterator[Ingest]:
+        """Start a query, and stop it at the end."""
+        ingest = self.ingest(plan, checkpoint=checkpoint)
+        try:
+            ingest.start()
+            yield ingest
+        finally:
+            ingest.stop()
+
+    def ingest_available(self, plan: StreamPlan, *, checkpoint: Path | None = None) -> Ingest:
+        """Run a query until it has read all there is; return it, stopped."""
+        with self.running(plan, checkpoint=checkpoint) as ingest:
+            ingest.process_available()
+        return ingest
+
+    def produce(self, topic: str, messages: Sequence[Any], *, partition: int | None = None) -> None:
+        """Send messages: bytes as they are, None as null, everything else as JSON.
+
+        Without a partition the message's number decides, so that all are used.
+        """
+        producer = KafkaProducer(
+            bootstrap_servers=self.broker.bootstrap_servers, max_request_size=64 << 20
+        )
+        try:
+            count = len(producer.partitions_for(topic))
+            for number, message in enumerate(messages):
+                is_raw = message is None or isinstance(message, bytes)
+                producer.send(
+                    topic,
+                    value=message if is_raw else json.dumps(message).encode(),
+                    partition=number % count if partition is None else partition,
+                )
+            producer.flush()
+        finally:
+            producer.close()
+
+    def records(self, topic: str) -> list[Any]:
+        """Read everything in a topic, partition by partition."""
+        consumer = KafkaConsumer(
+            bootstrap_servers=self.broker.bootstrap_servers,
+            max_partition_fetch_bytes=64 << 20,
+            fetch_max_bytes=64 << 20,
+        )
+        try:
+            numbers = sorted(consumer.partitions_for_topic(topic) or ())
+            partitions = [TopicPartition(topic, number) for number in numbers]
+            consumer.assign(partitions)
+            consumer.seek_to_beginning(*partitions)
+            ends = consumer.end_offsets(partitions)
+            found: list[Any] = []
+            while any(consumer.position(part) < ends[part] for part in partitions):
+                polled: Mapping[Any, list[Any]] = consumer.poll(timeout_ms=1_000)
+                found += [record for part in polled for record in polled[part]]
+            return sorted(found, key=lambda record: (record.partition, record.offset))
+        finally:
+            consumer.close()
+
+    def rows(self, *columns: str) -> list[dict[str, Any]]:
+        """Read the table, sorted by key."""
+        key = self.spec.primary_key
+        rows = self.table().scan(columns=[*key, *columns] if columns else None).to_arrow()
+        found: list[dict[str, Any]] = rows.sort_by(
+            [(name, "ascending") for name in key]
+        ).to_pylist()
+        return found
+
+    def position(self, stream: str) -> StreamPosition:
+        """The stream's position as the newest snapshot tells it."""
+        return self.table().committer().stream_positions()[stream]
+
+    def batch_accounts(self, stream: str) -> BatchAccount:
+        """The sum of the accounts of all micro-batches in the table's history."""
+        table = self.table()
+        latest = table.latest_snapshot()
+        assert latest is not None
+        total = BatchAccount()
+        for number in range(1, latest.id + 1):
+            batch = batch_of(table.snapshot(number))
+            if batch is not None and batch.stream == stream:
+                total += batch.account
+        return total
+
+    def file_rows(self) -> int:
+        """Rows in all live files, superseded ones included: a record written twice shows."""
+        table = self.table()
+        latest = table.latest_snapshot()
+        assert latest is not None
+        return sum(entry.file.row_count for entry in table.live_files(latest))

@@ -1,0 +1,323 @@
+"""Records of a topic become rows of a table, once, and are all accounted for."""
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from kafka import KafkaProducer, TopicPartition
+from pyspark.sql import SparkSession
+
+from demo.broker import KafkaBroker
+from lake import BatchAccount, InvalidRequest, OffsetMismatch
+from pipelines.ingest import SESSION_CONF
+from schemas import TableSpec
+from tests.integration.ingest_bed import IngestBed
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+WIDE = TableSpec.model_validate(
+    {
+        "columns": [
+            {"name": "id", "type": "BIGINT"},
+            {"name": "a", "type": "STRING"},
+            {"name": "a_version", "type": "INT"},
+            {"name": "b", "type": "DOUBLE"},
+        ],
+        "primary_key": ["id"],
+        "buckets": 2,
+        "sequence_groups": [
+            {"name": "left", "ordering": ["a_version"], "columns": ["a"]},
+            {"name": "right", "ordering": None, "columns": ["b"]},
+        ],
+    }
+)
+
+
+@pytest.fixture
+def session(spark: SparkSession) -> SparkSession:
+    """The shared session with the settings of a runner's that can be set late."""
+    spark.conf.set("spark.sql.caseSensitive", SESSION_CONF["spark.sql.caseSensitive"])
+    return spark
+
+
+@pytest.fixture
+def bed(kafka: KafkaBroker, session: SparkSession, tmp_path: Path) -> IngestBed:
+    """A table of two groups, one with an ordering of its own and one without."""
+    return IngestBed(broker=kafka, session=session, directory=tmp_path, spec=WIDE)
+
+
+def left(key: int, version: int | None, text: str | None) -> dict[str, Any]:
+    """A message of stream `left`."""
+    return {"id": key, "a": text, "a_version": version}
+
+
+def test_two_streams_fill_their_columns_of_one_row(bed: IngestBed) -> None:
+    lefts, rights = bed.topic("left"), bed.topic("right", partitions=1)
+    bed.produce(lefts, [left(1, 2, "new"), left(2, 1, "two"), left(1, 1, "old")])
+    bed.produce(rights, [{"id": 1, "b": 1.5}, {"id": 3, "b": 3.5}, {"id": 1, "b": 2.5}])
+
+    with (
+        bed.running(bed.plan("left", topic=lefts)) as one,
+        bed.running(bed.plan("right", topic=rights)) as other,
+    ):
+        one.process_available()
+        other.process_available()
+
+    assert bed.rows("a", "a_version", "b", "right__partition", "right__offset") == [
+        {"id": 1, "a": "new", "a_version": 2, "b": 2.5, "right__partition": 0, "right__offset": 2},
+        {
+            "id": 2,
+            "a": "two",
+            "a_version": 1,
+            "b": None,
+            "right__partition": None,
+            "right__offset": None,
+        },
+        {
+            "id": 3,
+            "a": None,
+            "a_version": None,
+            "b": 3.5,
+            "right__partition": 0,
+            "right__offset": 1,
+        },
+    ]
+    assert bed.position("left").account == BatchAccount(accepted=2, folded=1)
+    assert bed.position("right").offsets == {0: 3}
+
+
+def test_tracking_columns_say_when_and_how_a_stream_touched_a_row(bed: IngestBed) -> None:
+    topic = bed.topic("left")
+    bed.produce(topic, [left(1, 1, "x")])
+    (record,) = bed.records(topic)
+
+    bed.ingest_available(bed.plan("left", topic=topic))
+
+    at = dt.datetime.fromtimestamp(record.timestamp / 1_000, tz=dt.UTC)
+    (row,) = bed.rows("left__at", "left__op")
+    assert (row["left__at"], row["left__op"]) == (at, "upsert")
+
+
+def test_a_restart_continues_at_the_offsets_of_the_table(bed: IngestBed) -> None:
+    topic = bed.topic("left")
+    plan = bed.plan("left", topic=topic)
+    bed.produce(topic, [left(key, 1, "first") for key in range(10)])
+    bed.ingest_available(plan)
+    bed.produce(topic, [left(key, 2, "second") for key in range(5)])
+    bed.ingest_available(plan)
+
+    assert [row["a"] for row in bed.rows("a")] == ["second"] * 5 + ["first"] * 5
+    assert bed.position("left").epoch == 2
+    assert bed.position("left").account.accepted == bed.file_rows() == 15
+    assert not list((bed.directory / "work").rglob("offsets"))
+
+
+def test_a_large_micro_batch_is_written_by_several_tasks(bed: IngestBed) -> None:
+    topic = bed.topic("left")
+    messages = [
+        left(key, version, f"{key}.{version}") for version in (2, 1) for key in range(30_000)
+    ]
+    bed.produce(topic, messages)
+
+    bed.ingest_available(bed.plan("left", topic=topic))
+
+    rows = bed.rows("a")
+    assert [row["a"] for row in rows] == [f"{key}.2" for key in range(30_000)]
+    assert bed.position("left").account.records == 60_000
+    assert bed.batch_accounts("left") == bed.position("left").account
+
+
+def test_partitions_added_to_a_topic_are_read_from_their_start(
+    bed: IngestBed, kafka: KafkaBroker
+) -> None:
+    topic = bed.topic("left", partitions=1)
+    plan = bed.plan("left", topic=topic)
+    bed.produce(topic, [left(1, 1, "x")])
+    bed.ingest_available(plan)
+    admin = kafka.admin()
+    admin.create_partitions({topic: 2})
+    admin.close()
+    bed.produce(topic, [left(2, 1, "y")], partition=1)
+    bed.ingest_available(plan)
+
+    assert [row["a"] for row in bed.rows("a")] == ["x", "y"]
+    assert bed.position("left").offsets == {0: 1, 1: 1}
+
+
+def test_a_topic_that_was_made_again_is_refused(bed: IngestBed, kafka: KafkaBroker) -> None:
+    topic = bed.topic("left")
+    plan = bed.plan("left", topic=topic)
+    bed.produce(topic, [left(1, 1, "x")])
+    bed.ingest_available(plan)
+    admin = kafka.admin()
+    admin.delete_topics([topic])
+    admin.close()
+    bed.topic("left")
+    ingest = bed.ingest(plan)
+
+    with pytest.raises(OffsetMismatch, match="deleted and made again"):
+        ingest.start()
+
+    ingest.stop()
+    assert bed.position("left").epoch == 1
+
+
+def test_records_that_the_topic_has_lost_are_not_passed_over(
+    bed: IngestBed, kafka: KafkaBroker
+) -> None:
+    topic = bed.topic("left", partitions=1)
+    plan = bed.plan("left", topic=topic)
+    bed.produce(topic, [left(1, 1, "x")])
+    bed.ingest_available(plan)
+    bed.produce(topic, [left(2, 1, "y"), left(3, 1, "z")])
+    _delete_records(kafka, topic, before=2)
+    ingest = bed.ingest(plan)
+
+    with pytest.raises(InvalidRequest, match="the table continues at 1, the topic has 2 up to 3"):
+        ingest.start()
+
+    ingest.stop()
+
+
+def test_a_missing_topic_is_named(bed: IngestBed) -> None:
+    ingest = bed.ingest(bed.plan("left", topic="no-such-topic"))
+
+    with pytest.raises(InvalidRequest, match="no-such-topic"):
+        ingest.start()
+
+    ingest.stop()
+
+
+def test_a_stream_may_start_at_the_end(bed: IngestBed) -> None:
+    topic = bed.topic("left", partitions=1)
+    bed.produce(topic, [left(1, 1, "before")])
+    with bed.running(bed.plan("left", topic=topic, starting_offsets="latest")) as ingest:
+        bed.produce(topic, [left(2, 1, "after")])
+        ingest.process_available()
+
+    assert [row["a"] for row in bed.rows("a")] == ["after"]
+
+
+def test_records_of_aborted_transactions_are_neither_read_nor_counted(bed: IngestBed) -> None:
+    topic = bed.topic("left", partitions=1)
+    producer = KafkaProducer(
+        bootstrap_servers=bed.broker.bootstrap_servers, transactional_id=f"{topic}-writer"
+    )
+    producer.init_transactions()
+    for key, is_kept in ((1, True), (2, False), (3, True)):
+        producer.begin_transaction()
+        producer.send(topic, value=b'{"id": %d, "a": "x", "a_version": 1}' % key)
+        producer.flush()  # an abort drops what has not left the client
+        if is_kept:
+            producer.commit_transaction()
+        else:
+            producer.abort_transaction()
+    producer.close()
+
+    bed.ingest_available(bed.plan("left", topic=topic))
+
+    assert [row["id"] for row in bed.rows("a")] == [1, 3]
+    assert bed.position("left").account.records == 2
+    assert bed.position("left").offsets == {0: 6}
+
+
+def test_a_record_without_ordering_clears_nothing_when_declared_so(bed: IngestBed) -> None:
+    topic = bed.topic("left", partitions=1)
+    bed.produce(topic, [left(1, 1, "kept"), left(1, None, "lost"), left(2, None, "lost")])
+
+    bed.ingest_available(bed.plan("left", topic=topic, on_null_ordering="clear"))
+
+    assert bed.rows("a", "left__op") == [
+        {"id": 1, "a": "kept", "left__op": "upsert"},
+        {"id": 2, "a": None, "left__op": None},
+    ]
+
+
+TYPES: dict[str, tuple[str, Any, Any]] = {
+    "c_boolean": ("BOOLEAN", True, True),
+    "c_tinyint": ("TINYINT", -128, -128),
+    "c_smallint": ("SMALLINT", 32_767, 32_767),
+    "c_int": ("INT", -2_147_483_648, -2_147_483_648),
+    "c_bigint": ("BIGINT", 9_223_372_036_854_775_807, 9_223_372_036_854_775_807),
+    "c_float": ("FLOAT", 0.5, 0.5),
+    "c_double": ("DOUBLE", 1e300, 1e300),
+    "c_decimal": ("DECIMAL(10, 2)", 12345678.905, Decimal("12345678.91")),
+    "c_decimal_text": (
+        "DECIMAL(38, 10)",
+        "1234567890.0123456789",
+        Decimal("1234567890.0123456789"),
+    ),
+    "c_char": ("CHAR(3)", "äöü", "äöü"),
+    "c_varchar": ("VARCHAR(3)", "", ""),
+    "c_string": ("STRING", {"any": [1, "value"]}, '{"any":[1,"value"]}'),
+    "c_binary": ("BINARY(2)", "aGk=", b"hi"),
+    "c_bytes": ("BYTES", "", b""),
+    "c_date": ("DATE", "0001-01-01", dt.date(1, 1, 1)),
+    "c_time": ("TIME(3)", "23:59:59.999", dt.time(23, 59, 59, 999_000)),
+    "c_ts3": (
+        "TIMESTAMP(3)",
+        "1969-12-31T23:59:59.9999",
+        dt.datetime.fromisoformat("1969-12-31T23:59:59.999"),
+    ),
+    "c_ts6": (
+        "TIMESTAMP(6)",
+        "2026-02-03T04:05:06.123456",
+        dt.datetime.fromisoformat("2026-02-03T04:05:06.123456"),
+    ),
+    "c_ltz3": (
+        "TIMESTAMP(3) WITH LOCAL TIME ZONE",
+        "2026-02-03T04:05:06.789+02:00",
+        dt.datetime(2026, 2, 3, 2, 5, 6, 789_000, tzinfo=dt.UTC),
+    ),
+    "c_null": ("INT", None, None),
+    "c_array": ("ARRAY<INT>", [1, None, 3], [1, None, 3]),
+}
+
+
+def test_every_type_arrives_as_declared(
+    kafka: KafkaBroker, session: SparkSession, tmp_path: Path
+) -> None:
+    names = [*TYPES, "c_ts9"]
+    columns = [{"name": name, "type": sql} for name, (sql, _, _) in TYPES.items()]
+    spec = TableSpec.model_validate(
+        {
+            "columns": [
+                {"name": "id", "type": "STRING"},
+                *columns,
+                {"name": "c_ts9", "type": "TIMESTAMP(9)"},
+            ],
+            "primary_key": ["id"],
+            "sequence_groups": [{"name": "all", "ordering": None, "columns": names}],
+        }
+    )
+    bed = IngestBed(broker=kafka, session=session, directory=tmp_path, spec=spec)
+    topic = bed.topic("types", partitions=1)
+    message = {name: given for name, (_, given, _) in TYPES.items()}
+    nanoseconds = "2026-02-03T04:05:06.123456789"
+    bed.produce(topic, [{"id": "k", "at": {"exactly": nanoseconds}, **message}, {"id": "nulls"}])
+    paths = [{"column": "id"}, *[{"column": name} for name in TYPES]]
+    plan = bed.plan("all", topic=topic, columns=[*paths, {"column": "c_ts9", "path": "at.exactly"}])
+
+    bed.ingest_available(plan)
+
+    assert bed.position("all").account == BatchAccount(accepted=2), bed.records(
+        plan.spec.dead_letter_topic
+    )
+    rows = bed.table().scan(columns=["id", *names]).to_arrow().sort_by("id")
+    # Python has no type for nanoseconds.
+    exact = rows.column("c_ts9").cast(pa.int64()).to_pylist()
+    full, empty = rows.drop_columns(["c_ts9"]).to_pylist()
+    assert full == {"id": "k", **{name: expected for name, (_, _, expected) in TYPES.items()}}
+    assert exact == [1_770_091_506_123_456_789, None]
+    assert set(empty.values()) == {"nulls", None}
+
+
+def _delete_records(kafka: KafkaBroker, topic: str, *, before: int) -> None:
+    admin = kafka.admin()
+    try:
+        admin.delete_records({TopicPartition(topic, 0): before})
+    finally:
+        admin.close()
