@@ -9,7 +9,8 @@ Each attempt:
 5. creates the snapshot exclusively, and learns whether that made it the newest;
 6. on success writes the hint and removes what other attempts left.
 
-A lost race goes back to 1. Files are removed only while every attempt's outcome is known.
+A lost race goes back to 1 and reuses what was written. A snapshot whose fate was in doubt goes back
+to 1 with new manifests: expiry may have removed the old ones together with it.
 """
 
 from collections.abc import Callable
@@ -37,7 +38,7 @@ class CommitRun:
     Attributes:
         intent: What is to be committed.
         reader: Of the table.
-        files: The manifests of this commit.
+        new_files: Gives a fresh set of manifests for this commit.
         publisher: Of the table.
         identities: Finds commits made before.
         clock: Commit times and the deadline.
@@ -53,7 +54,7 @@ class CommitRun:
 
     intent: Intent
     reader: TableReader
-    files: AttemptFiles
+    new_files: Callable[[], AttemptFiles]
     publisher: SnapshotPublisher
     identities: IdentityLog
     clock: Clock
@@ -65,7 +66,10 @@ class CommitRun:
     revision: Revision | None = field(default=None, init=False)
     attempts: int = field(default=0, init=False)
     wait_ms: float = field(default=0.0, init=False)
-    _is_every_outcome_known: bool = field(default=True, init=False)
+    _files: AttemptFiles = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._files = self.new_files()
 
     def run(self) -> CommitResult:
         """Attempt until the commit is in the table or cannot be.
@@ -92,7 +96,7 @@ class CommitRun:
         except CommitUnknown:
             raise
         except (LakeError, OSError) as error:
-            # Nothing of this commit is published: every attempt's outcome is known here.
+            # Nothing that these files belong to is published: lost, taken back, or never tried.
             self._clean()
             if isinstance(error, OSError):
                 message = f"storage failed before the commit was published: {error}"
@@ -135,38 +139,43 @@ class CommitRun:
             time_ms=time_ms,
             max_sequence_number=self.reader.max_sequence_number(state.latest),
         )
-        return self._settle(snapshot, lists)
+        return self._settle(snapshot, state.latest, lists)
 
-    def _settle(self, snapshot: Snapshot, lists: SnapshotFiles) -> CommitResult | None:
+    def _settle(
+        self, snapshot: Snapshot, previous: Snapshot | None, lists: SnapshotFiles
+    ) -> CommitResult | None:
         """Publish and act on what became of it."""
-        published = self.publisher.publish(snapshot)
+        published = self.publisher.publish(snapshot, previous=previous)
         if published is Published.LOST:
             return None
         if published is Published.YES or self._left_a_trace(snapshot):
             self.publisher.write_hints(snapshot)
             self._clean(lists)
             return self._result(snapshot, Outcome.COMMITTED)
-        if published is Published.HOLE:
+        if published is Published.IN_DOUBT:
+            # Its manifests stay behind: were the snapshot part of the chain after all, without
+            # files of its own to tell by, its successor might name what we had merged.
             self.publisher.take_back(snapshot)
+            self._files = self.new_files()
             return None
         # Gone without a trace in the files. A stream's next attempt reads its offsets, and an
         # empty commit may be made twice; files that may have been replaced since may not.
-        self._is_every_outcome_known = False
         if isinstance(self.intent, PlainCommit) and not self.intent.changes.is_empty:
             message = (
                 f"snapshot {snapshot.id} of `{self.intent.user}` was not acknowledged, has expired "
                 "if it was made, and none of its files is live"
             )
             raise CommitUnknown(message)
+        self._files = self.new_files()
         return None
 
     def _write_lists(self, state: TableState) -> SnapshotFiles:
         changes = self.intent.changes
-        delta = self.files.write_changes("delta", changes.delta, state.schema)
+        delta = self._files.write_changes("delta", changes.delta, state.schema)
         changelog = None
         if changes.changelog:
-            changelog = self.files.write_changes("changelog", changes.changelog, state.schema)
-        base = self.files.write_base(self.reader.manifests_of(state.latest), state.schema)
+            changelog = self._files.write_changes("changelog", changes.changelog, state.schema)
+        base = self._files.write_base(self.reader.manifests_of(state.latest), state.schema)
         return SnapshotFiles(base=base, delta=delta, changelog=changelog)
 
     def _find_repeated(self, state: TableState) -> Snapshot | None:
@@ -178,11 +187,10 @@ class CommitRun:
         return self.identities.find(identity, state.latest)
 
     def _left_a_trace(self, snapshot: Snapshot) -> bool:
-        """Return whether the files of an unsettled snapshot are live: then it was published."""
+        """Return whether the chain above an unsettled snapshot holds its files."""
         for attempt in range(self.policy.lookups_max):
             try:
-                latest = self.reader.snapshots.latest()
-                return self.reader.is_live(self.intent.changes.delta, latest)
+                return self.reader.is_held_above(snapshot.id, self.intent.changes.delta)
             except (OSError, LakeError):
                 self.wait_ms += self.wait(attempt + 1)
         message = (
@@ -192,12 +200,10 @@ class CommitRun:
         raise CommitUnknown(message)
 
     def _clean(self, lists: SnapshotFiles | None = None) -> None:
-        if not self._is_every_outcome_known:
-            return
         kept = [] if lists is None else [lists.base, lists.delta]
         if lists is not None and lists.changelog is not None:
             kept.append(lists.changelog)
-        self.files.clean(keep=kept)
+        self._files.clean(keep=kept)
 
     def _result(self, snapshot: Snapshot | None, outcome: Outcome) -> CommitResult:
         return CommitResult(

@@ -257,7 +257,7 @@ class TableCommitter:
         return CommitRun(
             intent=intent,
             reader=self._reader,
-            files=AttemptFiles(
+            new_files=lambda: AttemptFiles(
                 self._manifests, self._live, on_step=self._on_step, uuid=self._new_uuid()
             ),
             publisher=SnapshotPublisher(

@@ -8,11 +8,12 @@ on. Three things can come between:
    N sees by its `uuid` whether it is ours. When N is not there, the same bytes are offered again
    under the same name, which cannot create two. When the chain has gone past N and N has expired,
    only the caller can tell, from what is live now: gone.
-3. *We slept*: others published N and more, and expired N, so that we created N anew in a hole. The
-   chain goes past N and N + 1 is missing. Such a snapshot is no part of the chain: hole.
+3. *We slept*: others published N and more, and expired N, so that we created N anew in a hole. Such
+   a snapshot is no part of the chain, even where it happens to lie right below the oldest one.
 
-The look for 3 is cheap in the usual case: while N - 1 exists and no hint is beyond N, N cannot be
-in a hole, because expiry removes from the low end.
+While the snapshot that was planned on is still there, unchanged, N cannot be in a hole, because
+expiry removes from the low end: one look in the usual case. When it is gone and the chain goes past
+N, it was expired either just now or before we came; what the successors hold tells: in doubt.
 """
 
 from collections.abc import Callable
@@ -35,7 +36,7 @@ class Published(StrEnum):
 
     YES = "yes"
     LOST = "lost"  # another snapshot has the id
-    HOLE = "hole"  # created where the chain has expired; still there
+    IN_DOUBT = "in doubt"  # created, in the chain or in a hole; may still be there
     GONE = "gone"  # created or not, the chain has gone past it and the file is not there
 
 
@@ -67,8 +68,12 @@ class SnapshotPublisher:
         self._pause = pause
         self._lookups_max = lookups_max
 
-    def publish(self, snapshot: Snapshot) -> Published:
+    def publish(self, snapshot: Snapshot, *, previous: Snapshot | None) -> Published:
         """Create the snapshot's file and say what became of it.
+
+        Args:
+            snapshot: What to publish.
+            previous: What it was planned on, None before the first.
 
         Raises:
             CommitUnknown: Storage answers neither the creation nor the look; the snapshot may
@@ -79,27 +84,28 @@ class SnapshotPublisher:
         for attempt in range(1, self._lookups_max + 1):
             created = self._create(snapshot, data)
             if created is True:
-                return self._verify(snapshot)
+                return self._verify(snapshot, previous)
             is_ambiguous = is_ambiguous or created is None
             # In this order: a file that is missing below the newest id has expired.
             latest_id = self._certainly(snapshot, self._snapshots.latest_id) or 0
             is_ours = self._certainly(snapshot, lambda: self._is_ours(snapshot))
             if is_ours is not None:
-                return self._verify(snapshot) if is_ours else Published.LOST
+                return self._verify(snapshot, previous) if is_ours else Published.LOST
             if latest_id >= snapshot.id or created is False:
                 return Published.GONE if is_ambiguous else Published.LOST
             self._pause(attempt)
         raise _unknown(snapshot, "its creation was never answered")
 
     def take_back(self, snapshot: Snapshot) -> None:
-        """Delete a snapshot that lies in a hole.
+        """Delete a snapshot that lies in a hole, unless it is gone already.
 
         Raises:
             CommitUnknown: It could not be deleted.
         """
         with announced(self._on_step, "take-back-snapshot"):
-            path = self._paths.snapshot(snapshot.id)
-            self._certainly(snapshot, lambda: self._file_io.delete(path))
+            if self._certainly(snapshot, lambda: self._is_ours(snapshot)):
+                path = self._paths.snapshot(snapshot.id)
+                self._certainly(snapshot, lambda: self._file_io.delete(path))
 
     def write_hints(self, snapshot: Snapshot) -> None:
         """Point `LATEST` at a published snapshot; failure means nothing.
@@ -136,21 +142,16 @@ class SnapshotPublisher:
             return False  # nothing we wrote; the next plan reads it and says what is wrong
         return None if found is None else found.uuid == snapshot.uuid
 
-    def _verify(self, snapshot: Snapshot) -> Published:
+    def _verify(self, snapshot: Snapshot, previous: Snapshot | None) -> Published:
         """Return whether a snapshot that we created is part of the chain."""
         with announced(self._on_step, "verify-snapshot"):
-            is_hole = self._certainly(snapshot, lambda: self._is_in_hole(snapshot.id))
-        return Published.HOLE if is_hole else Published.YES
+            is_certain = self._certainly(snapshot, lambda: self._follows(snapshot, previous))
+        return Published.YES if is_certain else Published.IN_DOUBT
 
-    def _is_in_hole(self, snapshot_id: int) -> bool:
-        hint = self._snapshots.read_hint(self._paths.latest_hint)
-        if (hint is None or hint <= snapshot_id) and self._snapshots.exists(snapshot_id - 1):
-            return False
-        ids = self._snapshots.list_ids()
-        if max(ids, default=0) <= snapshot_id or snapshot_id + 1 in ids:
-            return False
-        # Expiry in progress removes N before N + 1: with N + 1 missing and N there, it is a hole.
-        return self._snapshots.exists(snapshot_id)
+    def _follows(self, snapshot: Snapshot, previous: Snapshot | None) -> bool:
+        if previous is not None and self._snapshots.find(previous.id) == previous:
+            return True
+        return max(self._snapshots.list_ids(), default=0) <= snapshot.id
 
     def _certainly(self, snapshot: Snapshot, look: Callable[[], T]) -> T:
         """Repeat a look until storage answers.

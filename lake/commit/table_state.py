@@ -125,16 +125,22 @@ class TableReader:
         check_total_buckets(delta, live, kind=intent.kind)
         check_levels(delta, live, state.schema.key_fields)
 
-    def is_live(self, added: Sequence[ManifestEntry], latest: Snapshot | None) -> bool:
-        """Return whether any added file is live: the trace of a commit whose snapshot is gone.
+    def is_held_above(self, snapshot_id: int, delta: Sequence[ManifestEntry]) -> bool:
+        """Return whether the next snapshot that exists was built on these changes.
+
+        It was if an added file is live there, or is what that snapshot itself deletes.
 
         Raises:
             ManifestGone: The snapshot has expired meanwhile.
         """
-        if latest is None:
+        above = min((n for n in self.snapshots.list_ids() if n > snapshot_id), default=None)
+        successor = None if above is None else self.snapshots.find(above)
+        if successor is None:
             return False
-        live = self._live.by_identity(latest)
-        return any(entry.identity in live for entry in added if entry.kind is FileKind.ADD)
+        held = set(self._live.by_identity(successor))
+        for manifest in self._manifests.read_list(successor.delta_manifest_list):
+            held.update(e.identity for e in self._manifests.read_manifest(manifest.file_name))
+        return any(entry.identity in held for entry in delta if entry.kind is FileKind.ADD)
 
     def _had_other_buckets(self, schema: TableSchema) -> bool:
         """Return whether the bucket count was ever another one.

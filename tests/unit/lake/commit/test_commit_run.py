@@ -1,0 +1,563 @@
+"""Races: whoever sleeps between two steps while others commit and expire loses nothing.
+
+The others work inside the hook of the step, so every interleaving is exact and repeatable.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lake.commit.commit_result import CommitResult, Outcome
+from lake.commit.committer import TableCommitter
+from lake.commit.retry_policy import RetryPolicy
+from lake.commit.stream_position import StreamPosition
+from lake.errors import CommitConflict, CommitUnknown, StorageUnavailable, StreamFenced
+from lake.files.clock import ManualClock
+from lake.files.memory import MemoryFileIO
+from lake.files.paths import TablePaths
+from lake.format.snapshot import CommitKind
+from lake.snapshots.manifest_store import ManifestStore
+from lake.snapshots.schema_store import SchemaStore
+from lake.snapshots.snapshot_store import SnapshotStore
+from tests.support.committing import (
+    TOPIC,
+    TOPIC_ID,
+    appended,
+    compacted,
+    data_file,
+    given_table,
+    live_names,
+    new_committer,
+    referenced_manifests,
+    stored_manifests,
+    stream_batch,
+    table_schema,
+)
+from tests.support.faulty_file_io import FaultyFileIO
+from tests.support.foreign_engine import commit_foreign, expire
+
+STEPS = [
+    f"{moment} {name}"
+    for name in (
+        "plan",
+        "write-manifest",
+        "write-manifest-list",
+        "create-snapshot",
+        "verify-snapshot",
+        "write-hint",
+    )
+    for moment in ("before", "after")
+]
+
+
+class Bed:
+    """A table with three commits, a committer that can be paused, and others."""
+
+    def __init__(self) -> None:
+        self.file_io = MemoryFileIO()
+        self.paths = given_table(self.file_io)
+        self.snapshots = SnapshotStore(self.file_io, self.paths)
+        self.others = new_committer(self.file_io, self.paths)
+        self.expected: list[str] = []
+        self.commit_others(3)
+
+    def commit_others(self, count: int) -> None:
+        for _ in range(count):
+            name = f"other-{len(self.expected)}"
+            self.others.commit([appended(data_file(name))], commit_user="other")
+            self.expected.append(name)
+
+    def expire_all_but_newest(self) -> None:
+        newest = self.snapshots.latest_id()
+        assert newest is not None
+        expire(self.file_io, self.paths, keep_from=newest)
+
+    def pausing_at(
+        self,
+        step: str,
+        action: Callable[[], object],
+        *,
+        times: int = 1,
+        seen: list[str] | None = None,
+        **given: Any,
+    ) -> TableCommitter:
+        """Return a committer in which `action` happens at a step, the first `times` times."""
+        left = times
+
+        def on_step(name: str) -> None:
+            nonlocal left
+            if seen is not None:
+                seen.append(name)
+            if name == step and left:
+                left -= 1
+                action()
+
+        return new_committer(self.file_io, self.paths, on_step=on_step, **given)
+
+    def commit(self, committer: TableCommitter, name: str = "mine") -> CommitResult:
+        result = committer.commit(
+            [appended(data_file(name))], commit_user="me", commit_identifier=1
+        )
+        self.expected.append(name)
+        return result
+
+    def assert_every_commit_is_there_once(self) -> None:
+        assert live_names(self.file_io, self.paths) == sorted(self.expected)
+        newest = self.snapshots.latest()
+        assert newest is not None
+        assert newest.total_record_count == 10 * len(self.expected)
+        ids = self.snapshots.list_ids()
+        assert ids == list(range(ids[0], ids[-1] + 1)), "the chain has no hole"
+
+
+@pytest.fixture
+def bed() -> Bed:
+    return Bed()
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("count", [1, 40])
+def test_others_commit_while_we_sleep(bed: Bed, step: str, count: int) -> None:
+    committer = bed.pausing_at(step, lambda: bed.commit_others(count))
+
+    result = bed.commit(committer)
+
+    assert result.outcome is Outcome.COMMITTED
+    assert result.attempts == (1 if STEPS.index(step) in (0, *range(7, 12)) else 2)
+    bed.assert_every_commit_is_there_once()
+    stray = stored_manifests(bed.file_io, bed.paths) - referenced_manifests(bed.file_io, bed.paths)
+    assert stray == set()
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("has_hint", [True, False])
+def test_others_commit_and_expire_while_we_sleep(bed: Bed, step: str, has_hint: bool) -> None:
+    """Expiry opens the hole at our id; a commit published there must not vanish."""
+
+    def commit_and_expire() -> None:
+        bed.commit_others(5)
+        bed.expire_all_but_newest()
+        if not has_hint:
+            bed.file_io.delete(bed.paths.latest_hint)
+            bed.file_io.delete(bed.paths.earliest_hint)
+
+    result = bed.commit(bed.pausing_at(step, commit_and_expire))
+
+    assert result.outcome is Outcome.COMMITTED
+    bed.assert_every_commit_is_there_once()
+
+
+def test_a_snapshot_in_a_hole_is_taken_back(bed: Bed) -> None:
+    steps: list[str] = []
+
+    def commit_and_expire() -> None:
+        bed.commit_others(5)
+        bed.expire_all_but_newest()
+
+    committer = bed.pausing_at("before create-snapshot", commit_and_expire, seen=steps)
+
+    result = bed.commit(committer)
+
+    assert (result.snapshot_id, result.attempts) == (9, 2)
+    assert "after take-back-snapshot" in steps
+    assert bed.snapshots.list_ids() == [8, 9]
+    bed.assert_every_commit_is_there_once()
+
+
+def test_the_first_snapshot_can_lie_in_a_hole_too() -> None:
+    bed = Bed.__new__(Bed)
+    bed.file_io = MemoryFileIO()
+    bed.paths = given_table(bed.file_io)
+    bed.snapshots = SnapshotStore(bed.file_io, bed.paths)
+    bed.others = new_committer(bed.file_io, bed.paths)
+    bed.expected = []
+
+    def commit_and_expire() -> None:
+        bed.commit_others(3)
+        bed.expire_all_but_newest()
+
+    result = bed.commit(bed.pausing_at("before create-snapshot", commit_and_expire))
+
+    assert result.snapshot_id == 4
+    bed.assert_every_commit_is_there_once()
+
+
+def test_sleeping_again_and_again_only_costs_attempts(bed: Bed) -> None:
+    def commit_and_expire() -> None:
+        bed.commit_others(2)
+        bed.expire_all_but_newest()
+
+    committer = bed.pausing_at("before create-snapshot", commit_and_expire, times=10)
+
+    result = bed.commit(committer)
+
+    assert result.attempts == 11
+    assert result.wait_ms > 0
+    bed.assert_every_commit_is_there_once()
+
+
+def test_a_lost_race_reuses_what_was_written(bed: Bed) -> None:
+    steps: list[str] = []
+    committer = bed.pausing_at(
+        "before create-snapshot", lambda: bed.commit_others(1), times=4, seen=steps
+    )
+
+    result = bed.commit(committer)
+
+    assert result.attempts == 5
+    assert steps.count("before write-manifest") == 1
+    assert steps.count("before write-manifest-list") == 1 + 5
+
+
+def test_merged_manifests_are_reused_after_a_lost_race(bed: Bed) -> None:
+    bed.commit_others(33)  # the next commit merges
+    steps: list[str] = []
+    committer = bed.pausing_at(
+        "before create-snapshot",
+        lambda: commit_foreign(bed.file_io, bed.paths),
+        times=3,
+        seen=steps,
+    )
+
+    result = bed.commit(committer)
+
+    newest = bed.snapshots.get(result.snapshot_id)
+    base = ManifestStore(bed.file_io, bed.paths).read_list(newest.base_manifest_list)
+    assert result.attempts == 4
+    assert steps.count("before write-manifest") == 2, "the delta and one merged manifest"
+    assert len(base) == 1
+    bed.assert_every_commit_is_there_once()
+
+
+def test_a_merge_that_others_have_done_meanwhile_is_dropped(bed: Bed) -> None:
+    bed.commit_others(31)
+
+    result = bed.commit(bed.pausing_at("before create-snapshot", lambda: bed.commit_others(60)))
+
+    newest = bed.snapshots.get(result.snapshot_id)
+    base = ManifestStore(bed.file_io, bed.paths).read_list(newest.base_manifest_list)
+    assert len(base) <= 40
+    bed.assert_every_commit_is_there_once()
+    stray = stored_manifests(bed.file_io, bed.paths) - referenced_manifests(bed.file_io, bed.paths)
+    assert stray == set()
+
+
+def test_a_schema_change_while_we_sleep_is_a_conflict(bed: Bed) -> None:
+    def change() -> None:
+        SchemaStore(bed.file_io, bed.paths).create(table_schema(schema_id=1))
+        bed.others.commit([], commit_user="other", allow_empty=True)
+
+    with pytest.raises(CommitConflict, match="schema 0, the newest is 1"):
+        bed.commit(bed.pausing_at("before create-snapshot", change))
+
+    bed.assert_every_commit_is_there_once()
+    stray = stored_manifests(bed.file_io, bed.paths) - referenced_manifests(bed.file_io, bed.paths)
+    assert stray == set()
+
+
+def test_a_compaction_that_lost_its_inputs_yields(bed: Bed) -> None:
+    def compact(committer: TableCommitter, name: str) -> None:
+        committer.commit(
+            [compacted((data_file("other-0"),), (data_file(name, level=5),))],
+            commit_user=name,
+            kind=CommitKind.COMPACT,
+        )
+
+    sleeper = bed.pausing_at("before create-snapshot", lambda: compact(bed.others, "first"))
+
+    with pytest.raises(CommitConflict, match="not live any more"):
+        compact(sleeper, "second")
+
+    assert live_names(bed.file_io, bed.paths) == ["first", "other-1", "other-2"]
+
+
+def test_losing_forever_is_a_conflict_and_leaves_nothing(bed: Bed) -> None:
+    committer = bed.pausing_at(
+        "before create-snapshot",
+        lambda: bed.commit_others(1),
+        times=99,
+        policy=RetryPolicy(attempts_max=7),
+    )
+
+    with pytest.raises(CommitConflict, match="lost the race to commit 7 times"):
+        bed.commit(committer)
+
+    bed.assert_every_commit_is_there_once()
+    stray = stored_manifests(bed.file_io, bed.paths) - referenced_manifests(bed.file_io, bed.paths)
+    assert stray == set()
+
+
+def test_attempts_end_at_the_deadline(bed: Bed) -> None:
+    clock = ManualClock()
+
+    def slow() -> None:
+        clock.advance(ms=60_000)
+        bed.commit_others(1)
+
+    committer = bed.pausing_at("before create-snapshot", slow, times=99, clock=clock)
+
+    with pytest.raises(CommitConflict, match="lost the race to commit 10 times"):
+        bed.commit(committer)
+
+
+# The answer of the creation is lost
+
+
+class LosingAnswers:
+    """Storage that creates a snapshot, lets something happen, and says it failed."""
+
+    def __init__(self, bed: Bed, then: Callable[[], None], *, times: int = 1) -> None:
+        self.file_io = FaultyFileIO(bed.file_io)
+        self._then = then
+        self._left = times
+        self.file_io.after = self._after
+
+    def _after(self, number: int, method: str, path: str) -> None:
+        if method == "create_exclusive" and "/snapshot-" in path and self._left:
+            self._left -= 1
+            self._then()
+            message = "the answer was lost"
+            raise StorageUnavailable(message)
+
+
+def commit_losing(
+    bed: Bed, then: Callable[[], None], *, times: int = 1
+) -> Callable[[], CommitResult]:
+    committer = new_committer(LosingAnswers(bed, then, times=times).file_io, bed.paths)
+    return lambda: bed.commit(committer)
+
+
+def test_a_lost_answer_is_found_out(bed: Bed) -> None:
+    result = commit_losing(bed, lambda: None)()
+
+    assert (result.snapshot_id, result.attempts, result.outcome) == (4, 1, Outcome.COMMITTED)
+    bed.assert_every_commit_is_there_once()
+
+
+def test_a_lost_answer_is_found_out_below_newer_snapshots(bed: Bed) -> None:
+    result = commit_losing(bed, lambda: bed.commit_others(3))()
+
+    assert (result.snapshot_id, result.attempts) == (4, 1)
+    bed.assert_every_commit_is_there_once()
+
+
+def test_a_lost_answer_is_found_out_from_live_files_after_expiry(bed: Bed) -> None:
+    def commit_and_expire() -> None:
+        bed.commit_others(3)
+        bed.expire_all_but_newest()
+
+    result = commit_losing(bed, commit_and_expire)()
+
+    assert (result.snapshot_id, result.outcome) == (4, Outcome.COMMITTED)
+    bed.assert_every_commit_is_there_once()
+
+
+def test_a_lost_answer_without_a_trace_is_unknown(bed: Bed) -> None:
+    """The files were compacted away and the snapshot expired: nobody can tell any more."""
+
+    def compact_and_expire() -> None:
+        bed.others.commit(
+            [compacted((data_file("mine"),), (data_file("compacted", level=5),))],
+            commit_user="compactor",
+            kind=CommitKind.COMPACT,
+        )
+        bed.commit_others(1)
+        bed.expire_all_but_newest()
+
+    with pytest.raises(CommitUnknown, match="none of its files is live"):
+        commit_losing(bed, compact_and_expire)()
+
+    assert "compacted" in live_names(bed.file_io, bed.paths)
+
+
+def test_somebody_elses_snapshot_under_a_lost_answer_is_a_lost_race(bed: Bed) -> None:
+    """The creation fails undone, and another one takes the id before we look."""
+    file_io = FaultyFileIO(bed.file_io)
+    left = 1
+
+    def before(number: int, method: str, path: str) -> None:
+        nonlocal left
+        if method == "create_exclusive" and left:
+            left -= 1
+            bed.commit_others(1)
+            message = "no connection"
+            raise StorageUnavailable(message)
+
+    file_io.before = before
+    result = bed.commit(new_committer(file_io, bed.paths))
+
+    assert (result.snapshot_id, result.attempts) == (5, 2)
+    bed.assert_every_commit_is_there_once()
+
+
+def test_a_creation_that_failed_undone_is_repeated_under_the_same_id(bed: Bed) -> None:
+    file_io = FaultyFileIO(bed.file_io)
+    left = 3
+
+    def before(number: int, method: str, path: str) -> None:
+        nonlocal left
+        if method == "create_exclusive" and left:
+            left -= 1
+            message = "no connection"
+            raise OSError(message)
+
+    file_io.before = before
+    result = bed.commit(new_committer(file_io, bed.paths))
+
+    assert (result.snapshot_id, result.attempts) == (4, 1)
+    bed.assert_every_commit_is_there_once()
+
+
+def test_a_creation_that_is_never_answered_is_unknown_and_nothing_is_cleaned(bed: Bed) -> None:
+    file_io = FaultyFileIO(bed.file_io)
+
+    def before(number: int, method: str, path: str) -> None:
+        if method == "create_exclusive":
+            message = "no connection"
+            raise StorageUnavailable(message)
+
+    file_io.before = before
+    committer = new_committer(file_io, bed.paths)
+
+    with pytest.raises(CommitUnknown, match="same identity"):
+        bed.commit(committer)
+    stray = stored_manifests(bed.file_io, bed.paths) - referenced_manifests(bed.file_io, bed.paths)
+    assert len(stray) == 3
+
+
+def test_a_batch_after_an_unknown_outcome_is_looked_for(bed: Bed) -> None:
+    """Batches are not looked for in general: their users are fresh."""
+    file_io = FaultyFileIO(bed.file_io)
+    committer = new_committer(file_io, bed.paths)
+    messages = [appended(data_file("mine"))]
+
+    def after(number: int, method: str, path: str) -> None:
+        if file_io.calls.count(("create_exclusive", bed.paths.snapshot(4))):
+            message = "no connection"
+            raise StorageUnavailable(message)
+
+    file_io.after = after
+    with pytest.raises(CommitUnknown):
+        committer.commit(messages, commit_user="batch-1")
+    file_io.after = lambda *_: None
+    bed.expected.append("mine")
+
+    result = committer.commit(messages, commit_user="batch-1")
+
+    assert (result.outcome, result.snapshot_id) == (Outcome.REPLAYED, 4)
+    bed.assert_every_commit_is_there_once()
+
+
+# Streams
+
+
+def claim(file_io: MemoryFileIO | FaultyFileIO, paths: TablePaths) -> StreamPosition:
+    return new_committer(file_io, paths).claim_stream(
+        "s", topic=TOPIC, topic_id=TOPIC_ID, initial_offsets={0: 0}
+    )
+
+
+def test_a_claim_while_a_batch_is_written_fences_it(bed: Bed) -> None:
+    claim(bed.file_io, bed.paths)
+    committer = bed.pausing_at("before create-snapshot", lambda: claim(bed.file_io, bed.paths))
+
+    with pytest.raises(StreamFenced):
+        committer.commit_stream_batch([appended(data_file("mine"))], stream_batch({0: 0}, {0: 10}))
+
+    bed.assert_every_commit_is_there_once()
+    stray = stored_manifests(bed.file_io, bed.paths) - referenced_manifests(bed.file_io, bed.paths)
+    assert stray == set()
+
+
+def test_the_same_batch_twice_at_once_is_applied_once(bed: Bed) -> None:
+    claim(bed.file_io, bed.paths)
+    batch = stream_batch({0: 0}, {0: 10})
+
+    def commit_twin() -> None:
+        bed.others.commit_stream_batch([appended(data_file("twin"))], batch)
+        bed.expected.append("twin")
+
+    result = bed.pausing_at("before create-snapshot", commit_twin).commit_stream_batch(
+        [appended(data_file("mine"))], batch
+    )
+
+    assert result.outcome is Outcome.REPLAYED
+    bed.assert_every_commit_is_there_once()
+
+
+def test_two_claims_at_once_get_two_epochs(bed: Bed) -> None:
+    epochs: list[int] = []
+    committer = bed.pausing_at(
+        "before create-snapshot",
+        lambda: epochs.append(claim(bed.file_io, bed.paths).epoch),
+    )
+
+    position = committer.claim_stream("s", topic=TOPIC, topic_id=TOPIC_ID, initial_offsets={0: 0})
+
+    assert [*epochs, position.epoch] == [1, 2]
+    assert bed.others.stream_positions()["s"].epoch == 2
+
+
+def test_a_stream_finds_a_lost_answer_by_its_offsets(bed: Bed) -> None:
+    """Neither the snapshot nor its files are left, yet the offsets say it was committed."""
+    claim(bed.file_io, bed.paths)
+
+    def compact_and_expire() -> None:
+        bed.others.commit(
+            [compacted((data_file("mine"),), (data_file("compacted", level=5),))],
+            commit_user="compactor",
+            kind=CommitKind.COMPACT,
+        )
+        bed.commit_others(1)
+        bed.expire_all_but_newest()
+
+    losing = LosingAnswers(bed, compact_and_expire)
+    result = new_committer(losing.file_io, bed.paths).commit_stream_batch(
+        [appended(data_file("mine"))], stream_batch({0: 0}, {0: 10})
+    )
+
+    assert result.outcome is Outcome.REPLAYED
+    bed.expected.append("compacted")
+    bed.assert_every_commit_is_there_once()
+
+
+def test_a_claim_whose_answer_is_lost_for_good_is_made_again(bed: Bed) -> None:
+    def commit_and_expire() -> None:
+        bed.commit_others(2)
+        bed.expire_all_but_newest()
+
+    losing = LosingAnswers(bed, commit_and_expire)
+
+    assert claim(losing.file_io, bed.paths).epoch == 2
+    bed.assert_every_commit_is_there_once()
+
+
+def test_a_snapshot_right_below_the_oldest_is_a_hole_too(bed: Bed) -> None:
+    """Our id has a successor, but one that was built on somebody else's snapshot of that id."""
+
+    def commit_and_expire() -> None:
+        bed.commit_others(2)
+        bed.expire_all_but_newest()
+
+    result = bed.commit(bed.pausing_at("before create-snapshot", commit_and_expire))
+
+    assert bed.snapshots.list_ids() == [5, 6]
+    assert result.snapshot_id == 6
+    bed.assert_every_commit_is_there_once()
+
+
+@pytest.mark.parametrize("step", ["before create-snapshot", "after create-snapshot"])
+def test_a_claim_beside_expiry_is_in_the_table(bed: Bed, step: str) -> None:
+    """An empty commit leaves no file to tell by; claiming again is the safe answer."""
+
+    def commit_and_expire() -> None:
+        bed.commit_others(2)
+        bed.expire_all_but_newest()
+
+    position = bed.pausing_at(step, commit_and_expire).claim_stream(
+        "s", topic=TOPIC, topic_id=TOPIC_ID, initial_offsets={0: 0}
+    )
+
+    assert bed.others.stream_positions() == {"s": position}
+    bed.assert_every_commit_is_there_once()
