@@ -30,8 +30,12 @@ from lake.format.system_columns import (
     VALUE_KIND_FIELD,
 )
 
-ROW_GROUP_ROWS = 131_072
-"""Rows of a row group; a reader holds one compressed row group per run in memory."""
+ROW_GROUP_ROWS = 32_768
+"""Rows of a row group; a reader holds one compressed row group per run in memory.
+
+Measured from 16 384 to 262 144 rows: writing and reading whole files takes the same time from here
+up, files of narrow rows grow by 6 % (by 12 % at 16 384), and a lookup, which decodes one row group,
+takes a fifth of the time at 131 072."""
 
 ROW_GROUP_BYTES = 64 * 1024 * 1024
 """In memory, before encoding; bounds row groups of wide rows."""

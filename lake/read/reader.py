@@ -117,7 +117,7 @@ class _SplitReader:
         needed = columns_needed(self._spec, wanted)
         on_key = [item for item in conditions if item.column in self._spec.key_columns]
         row_filter = _row_group_filter(on_key)
-        runs = [self._run(run, needed, row_filter) for run in section.runs]
+        runs = [_matching(self._run(run, needed, row_filter), on_key) for run in section.runs]
         merged = merge_runs(runs, self._spec, batch_rows=self._batch_rows, machine=self._machine)
         for table in merged:
             yield drop_retracts(table)
@@ -136,6 +136,15 @@ class _SplitReader:
                 counters=self._counters,
             )
             yield from reader.batches(columns, batch_rows=self._batch_rows, row_filter=row_filter)
+
+
+def _matching(
+    batches: Iterator[pa.RecordBatch], on_key: Sequence[BoundCondition]
+) -> Iterator[pa.RecordBatch]:
+    """Yield what fulfils conditions on the key, so that other keys are not merged in vain."""
+    for batch in batches:
+        mask = matching_rows(batch, on_key)
+        yield batch if mask is None else batch.filter(mask)
 
 
 def _row_group_filter(conditions: Sequence[BoundCondition]) -> RowGroupFilter | None:

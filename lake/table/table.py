@@ -243,6 +243,7 @@ class Table:
         first_sequence_number: int | None = None,
         buffer_bytes: int = BUFFER_BYTES,
         machine: Machine = Machine.COLUMN,
+        drop_null_columns: bool = True,
     ) -> TableWriter:
         """Return a writer of this table.
 
@@ -250,6 +251,7 @@ class Table:
             first_sequence_number: Above every number in the table; None finds it out.
             buffer_bytes: Rows in memory before a flush.
             machine: Which execution folds.
+            drop_null_columns: Leave columns without a value out of files.
 
         Raises:
             UnsupportedFeature: This version cannot write the table.
@@ -265,6 +267,7 @@ class Table:
             uuid_source=self._new_uuid,
             buffer_bytes=buffer_bytes,
             machine=machine,
+            drop_null_columns=drop_null_columns,
         )
 
     def committer(self) -> TableCommitter:

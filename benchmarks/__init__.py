@@ -1,0 +1,1 @@
+"""Numbers, on demand: `python -m benchmarks`."""

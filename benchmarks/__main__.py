@@ -1,0 +1,68 @@
+"""Prints what the machine is and what every benchmark gives: `python -m benchmarks [NAME…]`."""
+
+import argparse
+import importlib
+import os
+import pkgutil
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import benchmarks
+
+_PACKAGES = ("pyarrow", "numpy", "fastavro", "pyspark")
+
+
+def main() -> None:
+    """Run the benchmarks named, or all."""
+    names = _benchmark_names()
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(names))
+    chosen = parser.parse_args().names or names
+    unknown = sorted(set(chosen) - set(names))
+    if unknown:
+        parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(names)}")
+    print(_machine())
+    for name in chosen:
+        print(f"\n{name}", flush=True)
+        for figure in importlib.import_module(f"benchmarks.{name}").run():
+            print(_line(figure), flush=True)
+
+
+def _benchmark_names() -> list[str]:
+    """Return the modules of this folder that have a `run`, in alphabetical order."""
+    found = (module.name for module in pkgutil.iter_modules(benchmarks.__path__))
+    return sorted(
+        name
+        for name in found
+        if name != "__main__" and hasattr(importlib.import_module(f"benchmarks.{name}"), "run")
+    )
+
+
+def _machine() -> str:
+    packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    return (
+        f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}\n"
+        f"Python {platform.python_version()}, {packages}\n"
+        f"load before the run: {load}"
+    )
+
+
+def _processor() -> str:
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.machine()
+
+
+def _line(figure: dict[str, Any]) -> str:
+    aim = "" if figure["aim"] is None else f"   (aim {figure['aim']:,})"
+    value = figure["value"]
+    digits = 0 if abs(value) >= 1_000 else 2
+    return f"  {figure['name']:<72} {value:>14,.{digits}f} {figure['unit']}{aim}"
+
+
+if __name__ == "__main__":
+    main()
