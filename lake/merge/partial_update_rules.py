@@ -1,0 +1,132 @@
+"""What a partial-update table may declare: sequence groups, deletes, aggregate functions.
+
+Source: merge-semantics 2.5, 3.2, 3.3, 5.
+"""
+
+from collections.abc import Iterator
+
+from lake.errors import Problem
+from lake.format.schema import TableSchema
+from lake.merge.declared_options import (
+    FUNCTIONS,
+    LAST_NON_NULL_VALUE,
+    REMOVE_ON_GROUP,
+    SequenceGroup,
+    declared_functions,
+    declared_groups,
+    is_group_key,
+    is_well_formed_group_key,
+    removing_columns,
+)
+from lake.merge.rule_problems import conflict, find_field, unknown_column
+from lake.merge.spec import effective_functions
+from lake.options import TableOptions
+
+
+def partial_update_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
+    """Yield what is wrong with sequence groups, deletes and aggregate functions."""
+    groups = declared_groups(schema.options)
+    for key in sorted(filter(is_group_key, schema.options)):
+        if not is_well_formed_group_key(key):
+            yield Problem(
+                field=key,
+                value=schema.options[key],
+                message="not the key of a sequence group",
+                hint="write `fields.<ordering columns>.sequence-group`",
+            )
+    for key, group in groups.items():
+        yield from _group_problems(schema, key, group)
+    yield from _shared_column_problems(groups)
+    yield from _delete_problems(schema, options, groups)
+    yield from _function_problems(schema, groups)
+
+
+def _group_problems(schema: TableSchema, key: str, group: SequenceGroup) -> Iterator[Problem]:
+    # Unknown ordering columns are told by the check of all `fields.*` keys.
+    for name in dict.fromkeys(group.protected):
+        if find_field(schema, name) is None:
+            yield unknown_column(key, name, schema)
+    for name in dict.fromkeys(group.ordering + group.protected):
+        if name in schema.primary_keys:
+            yield Problem(
+                field=key, value=name, message="a primary-key column cannot be in a sequence group"
+            )
+
+
+def _shared_column_problems(groups: dict[str, SequenceGroup]) -> Iterator[Problem]:
+    """Yield every column that takes more than one part in sequence groups."""
+    protecting: dict[str, list[str]] = {}
+    ordered_by: dict[str, list[str]] = {}
+    for key, group in groups.items():
+        for name in group.protected:
+            protecting.setdefault(name, []).append(key)
+        for name in group.ordering:
+            ordered_by.setdefault(name, []).append(key)
+    for name, keys in protecting.items():
+        if len(keys) > 1:
+            yield Problem(
+                field=keys[-1],
+                value=name,
+                message="the column is protected more than once",
+                hint=f"also by {keys[0]}",
+            )
+    for name, keys in ordered_by.items():
+        if len(keys) > 1:
+            yield Problem(
+                field=keys[-1],
+                value=name,
+                message="the column orders more than once; other engines leave open what that does",
+                hint=f"also in {keys[0]}; give each group ordering columns of its own",
+            )
+        for key in protecting.get(name, [])[:1]:
+            yield Problem(
+                field=key,
+                value=name,
+                message="an ordering column is protected; other engines leave open what that does",
+                hint=f"it orders {keys[0]} and changes together with that group",
+            )
+
+
+def _delete_problems(
+    schema: TableSchema, options: TableOptions, groups: dict[str, SequenceGroup]
+) -> Iterator[Problem]:
+    removing = removing_columns(schema.options)
+    on_delete = "partial-update.remove-record-on-delete"
+    if options.partial_update_remove_record_on_delete:
+        if options.ignore_delete:
+            yield conflict(on_delete, "true", "ignore-delete = true")
+        if groups:
+            hint = f"sequence groups; name ordering columns in {REMOVE_ON_GROUP} instead"
+            yield conflict(on_delete, "true", hint)
+    if removing and options.ignore_delete:
+        yield conflict(REMOVE_ON_GROUP, ",".join(removing), "ignore-delete = true")
+    ordering = {name for group in groups.values() for name in group.ordering}
+    for name in removing:
+        if name not in ordering:
+            yield Problem(
+                field=REMOVE_ON_GROUP,
+                value=name,
+                message="not an ordering column of a sequence group",
+                hint=f"ordering columns: {', '.join(sorted(ordering)) or 'none'}",
+            )
+
+
+def _function_problems(schema: TableSchema, groups: dict[str, SequenceGroup]) -> Iterator[Problem]:
+    protected = {name for group in groups.values() for name in group.protected}
+    for key, name in declared_functions(schema.options).items():
+        if name not in FUNCTIONS:
+            yield Problem(
+                field=key,
+                value=name,
+                message="there is no such aggregate function",
+                hint=f"functions: {', '.join(FUNCTIONS)}",
+            )
+    for function in effective_functions(schema):
+        plain = function.name == LAST_NON_NULL_VALUE or function.name not in FUNCTIONS
+        if not plain and function.column not in protected:
+            yield Problem(
+                field=function.column,
+                value=function.name,
+                message="a column with an aggregate function has to be in a sequence group",
+                hint=f"protect it by a group, or use {LAST_NON_NULL_VALUE}",
+            )
