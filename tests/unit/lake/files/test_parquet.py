@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lake.errors import CorruptData, StorageUnavailable, UnsupportedFeature
+from lake.files.int96 import INT96_STORAGE, declare_int96
 from lake.files.memory import MemoryFileIO
 from lake.files.parquet import (
     DataFileReader,
@@ -416,3 +417,20 @@ def test_a_failing_store_is_storage_unavailable() -> None:
     schema = given_schema({"k": "INT"}, key=["k"])
     with pytest.raises(StorageUnavailable, match="no space left"):
         write_data_file(FullDisk(), PATH, key_value(schema, [[1]]), schema)
+
+
+def test_times_beyond_nanoseconds_are_refused_not_wrapped(file_io: MemoryFileIO) -> None:
+    """Other writers use 9999-12-31 for the end of time, and INT96 holds it."""
+    schema = given_schema({"k": "INT", "t": "TIMESTAMP(9)"}, key=["k"])
+    table = key_value(schema, [[1, None], [2, STAMP]])
+    days = (date(9999, 12, 31) - date(1970, 1, 1)).days + 2_440_588
+    stored = pa.array([bytes(8) + days.to_bytes(4, "little"), None], INT96_STORAGE)
+    physical = table.set_column(3, "t", pa.chunked_array([stored]))
+    sink = pa.BufferOutputStream()
+    pq.write_table(physical, sink, store_schema=False)
+    body, footer = declare_int96(sink.getvalue(), {"t"})
+    file_io.write_new(PATH, body.to_pybytes() + footer)
+
+    assert read_back(file_io, schema, describe(schema, table), ["k"]).num_rows == 2
+    with pytest.raises(UnsupportedFeature, match="column t outside the years 1677 to 2262"):
+        read_back(file_io, schema, describe(schema, table), ["t"])

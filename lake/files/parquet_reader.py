@@ -1,0 +1,237 @@
+"""Data files, read: key-value batches in the table's Arrow schema."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lake.errors import CorruptData, StorageUnavailable, UnsupportedFeature
+from lake.files.file_io import FileIO
+from lake.files.int96 import is_int96
+from lake.files.parquet_bounds import ColumnBounds, column_bounds
+from lake.format.data_file import DataFileMeta
+from lake.format.schema import TableSchema
+from lake.format.system_columns import SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD
+
+
+@dataclass(slots=True, kw_only=True)
+class ReadCounters:
+    """What reading has cost so far; owned by the caller.
+
+    Attributes:
+        files: Files opened.
+        row_groups: Row groups decoded, in part or whole.
+        row_groups_skipped: Row groups that the row filter excluded.
+        rows: Rows decoded.
+        columns: Columns decoded, per file and name.
+    """
+
+    files: int = 0
+    row_groups: int = 0
+    row_groups_skipped: int = 0
+    rows: int = 0
+    columns: list[tuple[str, str]] = field(default_factory=list)
+
+
+RowGroupFilter = Callable[[Mapping[str, ColumnBounds], int], npt.NDArray[np.bool_]]
+"""From bounds per column (those that have any) and the number of row groups to one boolean per
+row group: False skips it."""
+
+
+class DataFileReader:
+    """Batches of one data file in the table's Arrow schema."""
+
+    def __init__(
+        self,
+        file_io: FileIO,
+        path: str,
+        *,
+        file_meta: DataFileMeta,
+        schema: TableSchema,
+        counters: ReadCounters | None = None,
+    ) -> None:
+        """Remember what to read; nothing is opened yet.
+
+        Args:
+            file_io: Where the file is.
+            path: Of the file.
+            file_meta: Its entry in the manifest.
+            schema: The table's, under which the file was written.
+            counters: Added to when given.
+        """
+        self._file_io = file_io
+        self._path = path
+        self._meta = file_meta
+        self._schema = schema
+        self._counters = counters if counters is not None else ReadCounters()
+
+    def batches(
+        self,
+        columns: Sequence[str],
+        *,
+        batch_rows: int = 65_536,
+        row_filter: RowGroupFilter | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield key-value batches with the named columns, in file order.
+
+        Columns that hold only nulls according to the file's statistics, and nullable columns that
+        the file lacks, are not decoded.
+
+        Args:
+            columns: Table columns wanted.
+            batch_rows: Upper bound of the rows of a batch.
+            row_filter: Leaves out row groups that cannot hold what is looked for.
+
+        Yields:
+            Batches: `_SEQUENCE_NUMBER`, `_VALUE_KIND`, then `columns` in their order.
+
+        Raises:
+            CorruptData: The file is absent, no Parquet, or not what its manifest entry says.
+            UnsupportedFeature: A time that nanoseconds in 64 bits cannot hold.
+        """
+        target = key_value_schema(self._schema, columns)
+        with _read_errors(self._path), self._file_io.open_input(self._path) as source:
+            file = pq.ParquetFile(source, pre_buffer=False)
+            self._check(file)
+            groups = self._row_groups(file, row_filter)
+            stored = self._stored_columns(file, target)
+            if not groups:
+                return
+            self._counters.columns += [(self._meta.file_name, name) for name in stored]
+            decoded = file.iter_batches(batch_rows, row_groups=groups, columns=stored)
+            int96 = [name for name in stored if _is_stored_as_int96(file, name)]
+            if int96:
+                decoded = self._check_int96(decoded, int96, batch_rows, groups)
+            for batch in decoded:
+                self._counters.rows += batch.num_rows
+                yield _to_target(batch, target)
+
+    def _check_int96(
+        self,
+        batches: Iterator[pa.RecordBatch],
+        int96: Sequence[str],
+        batch_rows: int,
+        groups: Sequence[int],
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the batches, but refuse times that 64 bits of nanoseconds cannot hold.
+
+        INT96 reaches further than Arrow's nanoseconds (years 1677 to 2262), and Arrow lets them
+        wrap round. Microseconds do not, so decoding these columns once more tells.
+        """
+        with self._file_io.open_input(self._path) as source:
+            file = pq.ParquetFile(source, pre_buffer=False, coerce_int96_timestamp_unit="us")
+            micros = file.iter_batches(batch_rows, row_groups=groups, columns=int96)
+            for batch, coarse in zip(batches, micros, strict=True):
+                for name in int96:
+                    nanos = batch.column(name).view(pa.int64())
+                    if not _is_floor(nanos, coarse.column(name).view(pa.int64())):
+                        message = (
+                            f"data file {self._path} has a value in column {name} outside the "
+                            "years 1677 to 2262, which timestamps of nanoseconds cannot hold"
+                        )
+                        raise UnsupportedFeature(message)
+                yield batch
+
+    def _check(self, file: pq.ParquetFile) -> None:
+        if file.metadata.num_rows != self._meta.row_count:
+            message = (
+                f"data file {self._path} has {file.metadata.num_rows} rows, "
+                f"its manifest entry says {self._meta.row_count}"
+            )
+            raise CorruptData(message)
+
+    def _row_groups(self, file: pq.ParquetFile, row_filter: RowGroupFilter | None) -> list[int]:
+        count = file.metadata.num_row_groups
+        kept = list(range(count))
+        if row_filter is not None and count > 0:
+            bounds = column_bounds(file.metadata, list(self._schema.arrow_schema))
+            mask = row_filter(bounds, count)
+            kept = [number for number in kept if mask[number]]
+        self._counters.files += 1
+        self._counters.row_groups += len(kept)
+        self._counters.row_groups_skipped += count - len(kept)
+        return kept
+
+    def _stored_columns(self, file: pq.ParquetFile, target: pa.Schema) -> list[str]:
+        present = set(file.schema_arrow.names)
+        for wanted in target:
+            if wanted.name not in present and not wanted.nullable:
+                message = f"data file {self._path} lacks the column {wanted.name}"
+                raise CorruptData(message)
+        only_nulls = null_columns(self._meta, self._schema)
+        return [name for name in target.names if name in present and name not in only_nulls]
+
+
+def key_value_schema(schema: TableSchema, columns: Sequence[str]) -> pa.Schema:
+    """Return the Arrow schema of key-value batches with the named table columns."""
+    table_schema = schema.arrow_schema
+    return pa.schema(
+        [SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD, *(table_schema.field(name) for name in columns)]
+    )
+
+
+def null_columns(file_meta: DataFileMeta, schema: TableSchema) -> frozenset[str]:
+    """Return the columns that hold only nulls according to a file's value statistics."""
+    counts = file_meta.value_stats.null_counts
+    names = file_meta.value_stats_cols
+    if names is None:
+        names = schema.field_names
+    # No statistics are written as an empty row, whatever the columns.
+    return frozenset(
+        name for name, count in zip(names, counts, strict=False) if count == file_meta.row_count
+    )
+
+
+def _is_stored_as_int96(file: pq.ParquetFile, name: str) -> bool:
+    stored = file.schema_arrow.field(name).type
+    return is_int96(stored) and any(
+        column.path == name and column.physical_type == "INT96" for column in file.schema
+    )
+
+
+def _is_floor(nanos: pa.Array, micros: pa.Array) -> bool:
+    """Return whether nanoseconds, rounded down, are the microseconds, wherever there is a value."""
+    fine = np.asarray(nanos.fill_null(0))
+    coarse = np.asarray(micros.fill_null(0))
+    return bool(np.all(fine // 1_000 == coarse))
+
+
+def _to_target(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:
+    stored = set(batch.schema.names)
+    arrays = [
+        _convert(batch.column(wanted.name), wanted.type)
+        if wanted.name in stored
+        else pa.nulls(batch.num_rows, wanted.type)
+        for wanted in target
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=target)
+
+
+def _convert(column: pa.Array, target: pa.DataType) -> pa.Array:
+    if column.type.equals(target):
+        return column
+    if is_int96(column.type) and is_int96(target):
+        return column.view(target)  # INT96 knows no zone; the instant is UTC either way
+    return column.cast(target)
+
+
+@contextmanager
+def _read_errors(path: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        message = (
+            f"data file {path} is listed but absent\n"
+            "hint: was its snapshot expired while it was read"
+        )
+        raise CorruptData(message) from error
+    except pa.ArrowInvalid as error:
+        message = f"data file {path} cannot be decoded: {error}"
+        raise CorruptData(message) from error
+    except OSError as error:
+        message = f"cannot read data file {path}: {error}"
+        raise StorageUnavailable(message) from error
