@@ -128,11 +128,10 @@ class Ingest:
     @property
     def failure(self) -> BaseException | None:
         """What ended the query; None while it runs and after a stop."""
-        if self._query is None or self._query.isActive:
+        if self._sink is None or self._query is None:
             return None
-        if self._sink is not None and self._sink.failure is not None:
-            return self._sink.failure
-        return self._query.exception()
+        # The sink knows what it raised; Spark only has its text, and later.
+        return self._sink.failure or self._query.exception()
 
     @property
     def progress(self) -> SinkProgress | None:

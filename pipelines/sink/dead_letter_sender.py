@@ -86,11 +86,16 @@ class DeadLetterSender:
     def _send_one(
         self, letter: DeadLetter, *, value: bytes | None, more: Sequence[tuple[str, bytes]] = ()
     ) -> None:
+        if value is None and letter.key is None:
+            value = b""  # kafka-python sends nothing without key and value; the reason tells
         headers = [*letter.all_headers(connector=self._connector), *more]
         try:
             if self._producer is None:
                 self._producer = KafkaProducer(
                     acks="all",
+                    # Once a message was too large, an idempotent producer of kafka-python 3.0
+                    # fails every later one with the same error. At least once needs none.
+                    enable_idempotence=False,
                     max_request_size=_REQUEST_BYTES_MAX,
                     **self._cluster.client_options,
                 )

@@ -118,6 +118,8 @@ class IngestBed:
                 producer.send(
                     topic,
                     value=message if is_raw else json.dumps(message).encode(),
+                    # The client takes a null value only with a key.
+                    key=b"key" if message is None else None,
                     partition=number % count if partition is None else partition,
                 )
             producer.flush()
@@ -176,3 +178,8 @@ class IngestBed:
         latest = table.latest_snapshot()
         assert latest is not None
         return sum(entry.file.row_count for entry in table.live_files(latest))
+
+
+def left(key: int, version: int | None, text: str | None) -> dict[str, Any]:
+    """Return a message of stream `left` of the table in `conftest.py`."""
+    return {"id": key, "a": text, "a_version": version}

@@ -12,46 +12,10 @@ from pyspark.sql import SparkSession
 
 from demo.broker import KafkaBroker
 from lake import BatchAccount, InvalidRequest, OffsetMismatch
-from pipelines.ingest import SESSION_CONF
 from schemas import TableSpec
-from tests.integration.ingest_bed import IngestBed
+from tests.integration.ingest_bed import IngestBed, left
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
-
-WIDE = TableSpec.model_validate(
-    {
-        "columns": [
-            {"name": "id", "type": "BIGINT"},
-            {"name": "a", "type": "STRING"},
-            {"name": "a_version", "type": "INT"},
-            {"name": "b", "type": "DOUBLE"},
-        ],
-        "primary_key": ["id"],
-        "buckets": 2,
-        "sequence_groups": [
-            {"name": "left", "ordering": ["a_version"], "columns": ["a"]},
-            {"name": "right", "ordering": None, "columns": ["b"]},
-        ],
-    }
-)
-
-
-@pytest.fixture
-def session(spark: SparkSession) -> SparkSession:
-    """The shared session with the settings of a runner's that can be set late."""
-    spark.conf.set("spark.sql.caseSensitive", SESSION_CONF["spark.sql.caseSensitive"])
-    return spark
-
-
-@pytest.fixture
-def bed(kafka: KafkaBroker, session: SparkSession, tmp_path: Path) -> IngestBed:
-    """A table of two groups, one with an ordering of its own and one without."""
-    return IngestBed(broker=kafka, session=session, directory=tmp_path, spec=WIDE)
-
-
-def left(key: int, version: int | None, text: str | None) -> dict[str, Any]:
-    """A message of stream `left`."""
-    return {"id": key, "a": text, "a_version": version}
 
 
 def test_two_streams_fill_their_columns_of_one_row(bed: IngestBed) -> None:

@@ -1,0 +1,138 @@
+"""What a stream refuses is on the dead-letter topic with its reason, and the stream goes on."""
+
+from typing import Any
+
+import pytest
+from kafka import KafkaProducer
+
+from lake import BatchAccount, LimitExceeded
+from pipelines.settings import DeadLetterBudget
+from tests.integration.ingest_bed import IngestBed, left
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+MEGABYTE = 1 << 20
+
+
+def _headers(record: Any) -> dict[str, str]:
+    return {name: value.decode() for name, value in record.headers}
+
+
+def _reasons(records: list[Any]) -> list[str]:
+    return [_headers(record)["braid.reason"] for record in records]
+
+
+def test_refused_records_go_to_the_dead_letter_topic_and_the_stream_goes_on(
+    bed: IngestBed,
+) -> None:
+    topic = bed.topic("left", partitions=1)
+    plan = bed.plan("left", topic=topic, max_message_bytes=1_000)
+    refused = {
+        "malformed": b'{"id": 1, "a": ',
+        "wrong_type": {"id": "one", "a": "x", "a_version": 1},
+        "out_of_range": {"id": 1, "a": "x", "a_version": 1 << 31},
+        "missing_key": {"a": "x", "a_version": 1},
+        "null_ordering": left(1, None, "x"),
+        "tombstone": None,
+        "too_large": left(1, 1, "x" * 2_000),
+    }
+    bed.produce(topic, [left(1, 1, "good"), *refused.values(), {"id": None}, left(2, 1, "good")])
+
+    with bed.running(plan) as ingest:
+        ingest.process_available()
+        bed.produce(topic, [left(3, 1, "good")])
+        ingest.process_available()
+
+    letters = bed.records(plan.spec.dead_letter_topic)
+    assert [row["id"] for row in bed.rows("a")] == [1, 2, 3]
+    assert _reasons(letters) == [*refused, "missing_key"]
+    assert [letter.value for letter in letters] == [
+        record.value for record in bed.records(topic)[1:9]
+    ]
+    assert bed.position("left").account == BatchAccount(accepted=3, dead_lettered=8)
+    assert ingest.progress is not None
+    assert dict(ingest.progress.dead_letters) == dict.fromkeys(refused, 1) | {"missing_key": 2}
+
+
+def test_a_dead_letter_names_its_record_as_kafka_connect_does(bed: IngestBed) -> None:
+    topic = bed.topic("left")
+    producer = KafkaProducer(bootstrap_servers=bed.broker.bootstrap_servers)
+    for value in (b'{"id": 1, "a_version": 1}', b'{"id": 2.5}'):
+        producer.send(topic, key=b"the key", value=value, headers=[("trace", b"1")], partition=1)
+    producer.close()
+    plan = bed.plan("left", topic=topic)
+
+    bed.ingest_available(plan)
+
+    (letter,) = bed.records(plan.spec.dead_letter_topic)
+    headers = _headers(letter)
+    assert (letter.key, letter.value) == (b"the key", b'{"id": 2.5}')
+    assert headers.pop("trace") == "1"
+    message = headers.pop("__connect.errors.exception.message")
+    assert message == "field id: found 2.5, expected BIGINT for column id"
+    assert headers == {
+        "__connect.errors.topic": topic,
+        "__connect.errors.partition": "1",
+        "__connect.errors.offset": "1",
+        "__connect.errors.connector.name": "braid.db.wide.left",
+        "__connect.errors.task.id": "1",
+        "__connect.errors.stage": "VALUE_CONVERTER",
+        "__connect.errors.class.name": "pipelines.ingest.Ingest",
+        "__connect.errors.exception.class.name": "braid.wrong_type",
+        "braid.reason": "wrong_type",
+    }
+
+
+def test_a_micro_batch_of_dead_letters_alone_is_committed(bed: IngestBed) -> None:
+    topic = bed.topic("left", partitions=1)
+    bed.produce(topic, [b"no", b"nor this"])
+
+    bed.ingest_available(bed.plan("left", topic=topic))
+
+    assert bed.position("left").offsets == {0: 2}
+    assert bed.position("left").account == BatchAccount(dead_lettered=2)
+
+
+def test_the_dead_letter_topic_takes_messages_as_large_as_the_source(bed: IngestBed) -> None:
+    topic = bed.topic("left", partitions=1, configs={"max.message.bytes": str(8 * MEGABYTE)})
+    plan = bed.plan("left", topic=topic)
+    bed.produce(topic, [left(1, 1, "x" * (6 * MEGABYTE)), left(2, 1, "y")])
+
+    bed.ingest_available(plan)
+
+    (letter,) = bed.records(plan.spec.dead_letter_topic)
+    assert len(letter.value) > 6 * MEGABYTE
+    assert _reasons([letter]) == ["too_large"]
+    assert [row["id"] for row in bed.rows("a")] == [2]
+
+
+def test_a_value_that_the_dead_letter_topic_refuses_is_cut(bed: IngestBed) -> None:
+    topic = bed.topic("left", partitions=1)
+    letters = bed.topic("small-letters", partitions=1, configs={"max.message.bytes": "100000"})
+    plan = bed.plan("left", topic=topic, dead_letter_topic=letters, max_message_bytes=1_000)
+    bed.produce(topic, [left(1, 1, "x" * 500_000)])
+    (record,) = bed.records(topic)
+
+    bed.ingest_available(plan)
+
+    (letter,) = bed.records(letters)
+    assert letter.value == record.value[: len(letter.value)]
+    assert _headers(letter)["braid.value.cut"] == str(len(record.value))
+
+
+def test_more_dead_letters_than_the_budget_fail_the_stream_and_commit_nothing(
+    bed: IngestBed,
+) -> None:
+    bed.budget = DeadLetterBudget(records=2, fraction=0.5)
+    topic = bed.topic("left", partitions=1)
+    plan = bed.plan("left", topic=topic)
+    bed.produce(topic, [left(1, 1, "good"), b"1", b"2", b"3"])
+
+    with (
+        bed.running(plan) as ingest,
+        pytest.raises(LimitExceeded, match=r"3 of 4 records .* \(3 malformed\), at most 2"),
+    ):
+        ingest.process_available()
+
+    assert bed.position("left").offsets == {0: 0}
+    assert not list(bed.directory.rglob("*.parquet"))
