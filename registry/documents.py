@@ -2,9 +2,7 @@
 
 from pydantic import ValidationError
 
-from lake.errors import CorruptData
-from lake.files.clock import Clock
-from lake.files.file_io import FileIO
+from lake import Clock, CorruptData, FileIO
 from registry import paths
 from registry.errors import RegistryConflict
 from registry.versions import Versioned, VersionedFile

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from lake.files.clock import Clock
-from lake.files.file_io import FileIO
+from lake import Clock, FileIO
 from registry import paths
 from registry.versions import Versioned, VersionedFile
 from schemas import Contract

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from lake.errors import CorruptData
-from lake.files.file_io import FileIO
+from lake import CorruptData, FileIO
 from registry import paths
 from schemas import RunnerProgress, StreamProgress
 

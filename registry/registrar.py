@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from lake.errors import TableNotFound
-from lake.files.clock import Clock
-from lake.table import Catalog, Table
+from lake import Catalog, Clock, Table, TableNotFound
 from registry.documents import RegistryStore
 from registry.errors import (
     DefinitionDiffers,

@@ -18,6 +18,7 @@ columns.
 import re
 from collections.abc import Iterator, Mapping
 
+from lake import DataType, parse_type
 from registry import names
 from registry.findings import found_at, listed
 from registry.table_definition import define_groups, ungrouped_columns
@@ -151,10 +152,10 @@ def _check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProble
             )
         elif mapping.column in stream.column_names[:index]:
             yield found_at(*place, value=mapping.column, message="mapped twice", hint="map it once")
-        yield from _check_path(stream, index)
+        yield from _check_path(table, stream, index)
 
 
-def _check_path(stream: StreamSpec, index: int) -> Iterator[FieldProblem]:
+def _check_path(table: TableSpec, stream: StreamSpec, index: int) -> Iterator[FieldProblem]:
     mapping = stream.columns[index]
     path = mapping.source_path
     if not all(path):
@@ -172,6 +173,23 @@ def _check_path(stream: StreamSpec, index: int) -> Iterator[FieldProblem]:
                 hint="name the field that holds the value",
             )
             break
+    for earlier in stream.columns[:index]:
+        kinds = {_type_of(table, column) for column in (earlier.column, mapping.column)}
+        if earlier.source_path == path and None not in kinds and len(kinds) > 1:
+            yield found_at(
+                "columns",
+                index,
+                "path",
+                value=".".join(path),
+                message=f"`{earlier.column}` reads the same field as another type",
+                hint=f"give both columns one type; they are {listed(sorted(map(str, kinds)))}",
+            )
+            break
+
+
+def _type_of(table: TableSpec, column: str) -> DataType | None:
+    declared = next((c.type for c in table.columns if c.name == column), None)
+    return None if declared is None else parse_type(declared).with_nullable(True)
 
 
 def _check_key(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:

@@ -12,7 +12,7 @@ columns that nobody declared:
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from lake.format.data_types import DataField, DataType, parse_type
+from lake import DataField, DataType, parse_type
 from schemas import (
     MergeEngine,
     SequenceGroupSpec,

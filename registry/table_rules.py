@@ -16,10 +16,15 @@ fix. The rules of design 4 that concern a table by itself:
 from collections import Counter
 from collections.abc import Iterator
 
-from lake.errors import InvalidRequest
-from lake.format.data_types import DataField, parse_type
-from lake.format.schema import TableSchema, check_supported
-from lake.merge.validation import validate_schema
+from lake import (
+    InvalidRequest,
+    Problem,
+    TableSchema,
+    check_supported,
+    check_writable,
+    parse_type,
+    validate_schema,
+)
 from registry import names
 from registry.findings import found_at, listed
 from registry.table_definition import define_groups, define_table, ungrouped_columns
@@ -279,21 +284,20 @@ def _check_with_engine(spec: TableSpec) -> Iterator[FieldProblem]:
         options=definition.options,
         comment=definition.comment,
     )
-    for check in (validate_schema, check_supported):
+    # The checks overlap: an option that cannot be read fails each of them, in the same words.
+    problems: dict[Problem, None] = {}
+    for check in (check_supported, check_writable, validate_schema):
         try:
             check(schema)
         except InvalidRequest as error:
-            if not error.problems:
-                yield found_at(message=str(error))
-            for problem in error.problems:
-                place = _place_of(problem.field, spec, definition.columns)
-                yield found_at(
-                    *place, value=problem.value, message=problem.message, hint=problem.hint
-                )
-            return  # The second check rests on what the first has found right.
+            summary = Problem(field="", value=None, message=str(error))
+            problems.update(dict.fromkeys(error.problems or [summary]))
+    for problem in problems:
+        place = _place_of(problem.field, spec)
+        yield found_at(*place, value=problem.value, message=problem.message, hint=problem.hint)
 
 
-def _place_of(field: str, spec: TableSpec, columns: tuple[DataField, ...]) -> tuple[str | int, ...]:
+def _place_of(field: str, spec: TableSpec) -> tuple[str | int, ...]:
     """Return where in the declaration the engine's field comes from."""
     if field in _FIELD_OF_OPTION:
         return (_FIELD_OF_OPTION[field],)
@@ -302,7 +306,6 @@ def _place_of(field: str, spec: TableSpec, columns: tuple[DataField, ...]) -> tu
     for index, group in enumerate(define_groups(spec)):
         if field == group.option[0] or field in group.generated_columns:
             return ("sequence_groups", index)
-    if field in ("primary_key", "partition_keys"):
-        return (field,)
-    assert field not in {column.name for column in columns}
+    if field in ("", "primary_key", "partition_keys"):
+        return (field,) if field else ()
     return ("options", field)

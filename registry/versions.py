@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Generic, TypeVar
 
-from lake.files.clock import Clock
-from lake.files.file_io import FileIO
+from lake import Clock, FileIO
 
 KEPT_VERSIONS = 10
 KEPT_MS = 10 * 60 * 1000  # longer than any request, and than a reasonable pause of a process

@@ -1,13 +1,11 @@
 """The FastAPI application: components in, routes out. No state outside of the app."""
 
+from dataclasses import replace
 from typing import Any
 
 from fastapi import FastAPI
 
-from lake.files.clock import Clock, SystemClock
-from lake.files.file_io import FileIO
-from lake.files.open import file_io_for
-from lake.table import Catalog
+from lake import Catalog, Clock, FileIO, SystemClock, file_io_for, path_for
 from registry.documents import RegistryStore
 from registry.progress import ProgressStore
 from registry.registrar import Registrar
@@ -39,9 +37,11 @@ def create_app(
         clock: The time; None: the machine's.
     """
     clock = clock or SystemClock()
-    file_io = file_io or file_io_for(settings.warehouse)
-    catalog = catalog or Catalog(settings.warehouse, file_io=file_io, clock=clock)
-    store = RegistryStore(file_io, settings.warehouse, clock)
+    warehouse = settings.warehouse
+    if file_io is None:
+        file_io, warehouse = file_io_for(warehouse), path_for(warehouse)
+    catalog = catalog or Catalog(warehouse, file_io=file_io, clock=clock)
+    store = RegistryStore(file_io, warehouse, clock)
     app = FastAPI(
         title=TITLE,
         version=VERSION,
@@ -52,13 +52,13 @@ def create_app(
         responses=_problem_responses(),
     )
     app.state.components = Components(
-        settings=settings,
+        settings=replace(settings, warehouse=warehouse),
         file_io=file_io,
         clock=clock,
         tables=OpenTables(catalog),
         registry=store,
         registrar=Registrar(store, catalog, clock),
-        progress=ProgressStore(file_io, settings.warehouse),
+        progress=ProgressStore(file_io, warehouse),
         started_ms=clock.now_ms(),
     )
     for module in (health, tables, streams, rows):

@@ -3,9 +3,7 @@
 import threading
 from dataclasses import dataclass
 
-from lake.files.clock import Clock
-from lake.files.file_io import FileIO
-from lake.table import Catalog, Table
+from lake import Catalog, Clock, FileIO, Table
 from registry.documents import RegistryStore
 from registry.progress import ProgressStore
 from registry.registrar import Registrar

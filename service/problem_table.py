@@ -26,7 +26,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from lake.errors import (
+from lake import (
     CommitConflict,
     CommitUnknown,
     CorruptData,

@@ -10,7 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from lake.errors import InvalidRequest, LakeError
+from lake import InvalidRequest, LakeError
 from registry.errors import DefinitionDiffers, DefinitionRefused, RegistryError
 from schemas import FieldProblem, Problem, ProblemCode
 from service.control.key_values import KeyRefused

@@ -21,7 +21,7 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from lake.format.data_types import DataField, DataType, TypeRoot
+from lake import DataField, DataType, TypeRoot
 
 _SECONDS_LENGTH = len("0001-01-31T05:15:00")  # strftime leaves out the zeros of early years
 
@@ -31,9 +31,9 @@ def json_row(row: Mapping[str, object], fields: Iterable[DataField]) -> dict[str
 
     Args:
         row: Values as `pa.Array.to_pylist` gives them.
-        fields: The columns to answer; each is in the row.
+        fields: The columns to answer; one that the row does not have is null.
     """
-    return {field.name: json_value(row[field.name], field.type) for field in fields}
+    return {field.name: json_value(row.get(field.name), field.type) for field in fields}
 
 
 def json_value(value: Any, data_type: DataType) -> Any:

@@ -8,9 +8,7 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from lake.errors import InvalidRequest
-from lake.format.data_types import DataField, DataType, TypeRoot
-from lake.format.schema import TableSchema
+from lake import DataField, DataType, InvalidRequest, TableSchema, TypeRoot
 from registry.findings import listed
 from schemas import FieldProblem
 

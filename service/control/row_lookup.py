@@ -8,10 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lake.errors import LakeError
-from lake.files.clock import Clock
-from lake.format.snapshot import Snapshot
-from lake.table import Table
+from lake import Clock, LakeError, Snapshot, Table
 from schemas import RowStatus, SnapshotInfo, TableDocument
 from service.control.json_values import json_row
 from service.control.row_status import row_status, status_columns

@@ -14,7 +14,7 @@ of the completeness rule is present or stale.
 from collections.abc import Mapping
 from datetime import datetime
 
-from lake.format.schema import TableSchema
+from lake import TableSchema
 from registry.table_definition import OP_CLEAR, GroupDefinition, define_groups
 from schemas import GroupState, GroupStatus, RowStatus, SnapshotInfo, TableDocument
 from service.control.json_values import json_row, json_value

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from lake.commit.stream_position import BatchAccount, StreamPosition
+from lake import BatchAccount, StreamPosition
 from registry.progress import Report
 from schemas import (
     Account,

@@ -4,7 +4,7 @@ from importlib.metadata import version
 
 from fastapi import APIRouter
 
-from lake.errors import LakeError
+from lake import LakeError
 from service.components import Components
 from service.dependencies import ComponentsOf
 from service.problems import NotReady

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from lake.errors import InvalidRequest, Problem
+from lake import InvalidRequest, Problem
 from registry.revision import revision_of
 from registry.table_definition import define_table
 from schemas import TableDocument, TableSpec

@@ -1,0 +1,15 @@
+"""A warehouse in memory."""
+
+import pytest
+
+from lake import ManualClock, MemoryFileIO
+
+
+@pytest.fixture
+def file_io() -> MemoryFileIO:
+    return MemoryFileIO()
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()

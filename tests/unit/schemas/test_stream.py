@@ -1,0 +1,45 @@
+"""Stream declarations as bytes and back."""
+
+import pytest
+from pydantic import ValidationError
+
+from schemas import StartingOffsets, StreamColumn, StreamDefinition, StreamFormat, StreamSpec
+
+
+def test_a_topic_is_all_that_a_definition_needs() -> None:
+    definition = StreamDefinition.model_validate({"topic": "orders"})
+
+    assert definition.format is StreamFormat.JSON
+    assert definition.starting_offsets is StartingOffsets.EARLIEST
+    assert definition.columns == ()
+
+
+def test_a_value_is_read_from_the_field_of_its_columns_name_unless_a_path_is_given() -> None:
+    assert StreamColumn(column="total").source_path == ("total",)
+    assert StreamColumn(column="total", path="payload.sum").source_path == ("payload", "sum")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"starting_offsets": "yesterday"},
+        {"format": "xml"},
+        {"trigger_ms": 0},
+        {"max_records_per_batch": -5},
+        {"max_message_bytes": 0},
+        {"topics": ["a"]},
+        {"kafka": {"bootstrap": "x:1"}},
+    ],
+    ids=str,
+)
+def test_what_no_stream_can_be_is_refused(change: dict[str, object]) -> None:
+    with pytest.raises(ValidationError, match=next(iter(change))):
+        StreamDefinition.model_validate({"topic": "orders"} | change)
+
+
+def test_a_registered_stream_says_everything() -> None:
+    with pytest.raises(ValidationError) as caught:
+        StreamSpec.model_validate({"topic": "orders"})
+
+    missing = {error["loc"][0] for error in caught.value.errors()}
+    assert missing == {"name", "columns", "dead_letter_topic"}

@@ -1,0 +1,66 @@
+"""Table declarations as bytes and back."""
+
+import pytest
+from pydantic import ValidationError
+
+from schemas import MergeEngine, TableSpec, Unordered
+
+MINIMAL = {"columns": [{"name": "id", "type": "BIGINT"}], "primary_key": ["id"]}
+
+
+def test_what_is_left_out_gets_the_documented_default() -> None:
+    spec = TableSpec.model_validate(MINIMAL)
+
+    assert spec.merge_engine is MergeEngine.PARTIAL_UPDATE
+    assert spec.unordered is Unordered.REFUSED
+    assert (spec.buckets, spec.tracking, spec.completeness.groups) == (4, True, "all")
+    assert spec.staleness.default_seconds is None
+
+
+def test_a_declaration_survives_json() -> None:
+    spec = TableSpec.model_validate(
+        MINIMAL
+        | {
+            "sequence_groups": [{"name": "g", "ordering": None, "columns": ["a"]}],
+            "staleness": {"groups": {"g": 60}},
+            "completeness": {"groups": ["g"]},
+            "options": {"snapshot.num-retained.min": "5"},
+        }
+    )
+
+    assert TableSpec.model_validate_json(spec.model_dump_json()) == spec
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"colums": []}, ("colums",)),
+        ({"columns": []}, ("columns",)),
+        ({"primary_key": []}, ("primary_key",)),
+        ({"buckets": 0}, ("buckets",)),
+        ({"merge_engine": "first-row"}, ("merge_engine",)),
+        (
+            {"columns": [{"name": "id", "type": "INT", "nullable": True}]},
+            ("columns", 0, "nullable"),
+        ),
+        ({"staleness": {"default_seconds": -1}}, ("staleness", "default_seconds")),
+        ({"sequence_groups": [{"name": "g", "columns": []}]}, ("sequence_groups", 0, "columns")),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_no_table_can_be_is_refused_at_its_place(
+    change: dict[str, object], place: tuple[str | int, ...]
+) -> None:
+    with pytest.raises(ValidationError) as caught:
+        TableSpec.model_validate(MINIMAL | change)
+
+    assert place in [error["loc"] for error in caught.value.errors()]
+
+
+def test_a_group_is_found_by_its_name() -> None:
+    spec = TableSpec.model_validate(
+        MINIMAL | {"sequence_groups": [{"name": "g", "columns": ["a"]}]}
+    )
+
+    assert spec.sequence_group("g") == spec.sequence_groups[0]
+    assert spec.sequence_group("h") is None
