@@ -28,11 +28,14 @@ class FaultyFileIO:
         self.before: Fault = lambda *_: None
         self.after: Fault = lambda *_: None
 
-    def fail_call(self, number: int, *, is_done: bool) -> None:
-        """Let the call of that number (from 0) fail, undone or with its answer lost."""
+    def fail_calls(self, number: int, *, is_done: bool, is_lasting: bool) -> None:
+        """Let the call of that number (from 0), and all later ones if lasting, fail.
+
+        Either undone or, with `is_done`, done and with its answer lost.
+        """
 
         def fault(at: int, method: str, path: str) -> None:
-            if at == number:
+            if at == number or (is_lasting and at > number):
                 message = f"{method} {path} failed on purpose"
                 raise StorageUnavailable(message)
 
