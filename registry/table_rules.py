@@ -13,7 +13,6 @@ fix. The rules of design 4 that concern a table by itself:
 6. The engine's own checks of types, keys and options come last, on the definition it would get.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 
 from lake import (
@@ -184,28 +183,18 @@ def _check_group_columns(spec: TableSpec) -> Iterator[FieldProblem]:
 
 
 def _check_generated(spec: TableSpec) -> Iterator[FieldProblem]:
-    groups = define_groups(spec)
-    made = Counter(name.lower() for group in groups for name in group.generated_columns)
+    # Groups cannot collide with each other: equal suffixes mean equal names.
     declared = {name.lower(): index for index, name in enumerate(spec.column_names)}
-    for index, group in enumerate(groups):
+    for group in define_groups(spec):
         for name in group.generated_columns:
             if name.lower() in declared:
                 yield found_at(
                     "columns",
                     declared[name.lower()],
                     "name",
-                    value=name,
+                    value=spec.column_names[declared[name.lower()]],
                     message=f"the sequence group `{group.name}` makes a column of this name",
                     hint="rename the column or the group",
-                )
-            elif made[name.lower()] > 1:
-                yield found_at(
-                    "sequence_groups",
-                    index,
-                    "name",
-                    value=group.name,
-                    message=f"two sequence groups would make the column `{name}`",
-                    hint="rename one of the groups",
                 )
 
 
