@@ -16,8 +16,7 @@ import pyarrow as pa
 from lake import LocalFileIO, Machine, Table, UnsupportedFeature
 from tests.conformance.case import Case, Column, parse_case
 from tests.conformance.compare import difference
-from tests.conformance.execute import first_line
-from tests.conformance.outcome import Mismatch, NotYet
+from tests.conformance.outcome import Mismatch, NotYet, unsupported
 
 Check = Callable[[Machine], None]
 
@@ -55,7 +54,7 @@ def _check_rows(case: Case, path: Path, machine: Machine) -> None:
             _compare(case, f"snapshot {last}", outcome["rows"], rows, schema)
         rows = table.scan(machine=machine).to_arrow()
     except UnsupportedFeature as error:
-        raise NotYet(first_line(error)) from error
+        raise unsupported(error) from error
     schema = _schema_of_snapshot(path, latest)
     _compare(case, "current rows", case.raw["final_rows"], rows, schema)
 

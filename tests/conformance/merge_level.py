@@ -17,8 +17,8 @@ from lake.merge.records import records_of
 from lake.merge.row_machine import merge_function
 from lake.merge.spec import MergeSpec, columns_needed, merge_spec
 from tests.conformance.case import Case, Step
-from tests.conformance.execute import KINDS, create_table, first_line, kinds_array, rows_table
-from tests.conformance.outcome import Mismatch, NotYet
+from tests.conformance.execute import KINDS, create_table, kinds_array, rows_table
+from tests.conformance.outcome import Mismatch, first_line, unsupported
 from tests.conformance.values import Json, canonical, sort_key, to_json
 
 _KEY = "_conformance_key"
@@ -43,7 +43,7 @@ def run_merge_case(case: Case, machine: Machine) -> None:
         feed = {Machine.ROW: _row_feed, Machine.COLUMN: _column_feed}[machine](case, spec)
         _check_steps(case, feed)
     except UnsupportedFeature as error:
-        raise NotYet(first_line(error)) from error
+        raise unsupported(error) from error
 
 
 Feed = Callable[[Sequence[int]], Merged | None]

@@ -1,7 +1,10 @@
 """How a case ends: as expected, otherwise, or at something the engine does not have yet."""
 
 import enum
+import re
 from dataclasses import dataclass
+
+from lake import UnsupportedFeature
 
 
 class Verdict(enum.Enum):
@@ -27,3 +30,18 @@ class Mismatch(Exception):
 
 class NotYet(Exception):
     """The case needs a step or a feature that the engine does not have; the message names it."""
+
+
+def unsupported(error: UnsupportedFeature) -> NotYet:
+    """Return the engine's refusal in words that cases of one kind share: an option and its value."""
+    if not error.problems:
+        return NotYet(first_line(error))
+    problem = error.problems[0]
+    option = re.sub(r"^fields\.[^.]*\.", "fields.<column>.", problem.field)
+    return NotYet(option if problem.value is None else f"{option} = {problem.value}")
+
+
+def first_line(error: BaseException) -> str:
+    """Return what an error says, shortly: an engine's first line and the first thing it names."""
+    lines = str(error).splitlines()
+    return ": ".join(lines[:2]) if lines else type(error).__name__

@@ -97,6 +97,33 @@ def test_an_unsupported_step_skips_only_what_was_right_before_it() -> None:
     assert run_case(parse_case(wrong)).verdict is Verdict.FAILED
 
 
+def test_a_projection_that_shows_removed_rows_is_held_against_the_full_rows_and_never_passes() -> (
+    None
+):
+    columns = [{"name": name, "type": "INT"} for name in ("k", "g", "a")]
+    options = {
+        "bucket": "1",
+        "merge-engine": "partial-update",
+        "fields.g.sequence-group": "a",
+        "partial-update.remove-record-on-sequence-group": "g",
+    }
+    raw = case_object(
+        schema={"columns": columns, "primary_key": ["k"]},
+        options=options,
+        steps=[
+            {"write": [["+I", 1, 1, 1]]},
+            {"write": [["-D", 1, 2, 1]]},
+            {"read": {"columns": ["k"]}},
+        ],
+        expect={"steps": [{"rows": [[1, 1, 1]]}, {"rows": []}, {"rows": [[1]]}]},
+    )
+
+    outcome = run_case(parse_case(raw))
+
+    assert outcome.verdict is Verdict.SKIPPED
+    assert "agrees with the full read" in outcome.reason
+
+
 def test_the_report_ends_with_the_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

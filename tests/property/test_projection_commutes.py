@@ -28,7 +28,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 seeds = st.integers(min_value=0, max_value=2**32)
 makers = st.sampled_from([sequence_group_case, deduplicate_case, partial_update_case])
-few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @few
@@ -40,7 +40,7 @@ def test_reads_of_some_columns_and_rows_agree_with_the_full_read(
     chance = random.Random(seed)
     full = {snapshot: table.scan(snapshot_id=snapshot).to_arrow() for snapshot in snapshots}
 
-    for _ in range(12):
+    for _ in range(8):
         snapshot = chance.choice(snapshots)
         columns = chance.sample(case.names, chance.randint(1, len(case.names)))
         where = draw_conditions(full[snapshot], chance)
