@@ -94,9 +94,10 @@ def declared_groups(options: Mapping[str, str]) -> dict[str, SequenceGroup]:
     }
 
 
-def declared_function(options: Mapping[str, str], column: str) -> str | None:
-    """Return the aggregate function that the column names, or the table's default, or None."""
-    return options.get(f"fields.{column}.aggregate-function", options.get(DEFAULT_FUNCTION))
+def function_key(options: Mapping[str, str], column: str) -> str | None:
+    """Return the option that names the column's aggregate function: its own, the default, or None."""
+    keys = (f"fields.{column}.aggregate-function", DEFAULT_FUNCTION)
+    return next((key for key in keys if key in options), None)
 
 
 def declared_functions(options: Mapping[str, str]) -> dict[str, str]:

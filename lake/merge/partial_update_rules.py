@@ -14,6 +14,7 @@ from lake.merge.declared_options import (
     SequenceGroup,
     declared_functions,
     declared_groups,
+    function_key,
     is_group_key,
     is_well_formed_group_key,
     removing_columns,
@@ -125,8 +126,9 @@ def _function_problems(schema: TableSchema, groups: dict[str, SequenceGroup]) ->
         plain = function.name == LAST_NON_NULL_VALUE or function.name not in FUNCTIONS
         if not plain and function.column not in protected:
             yield Problem(
-                field=function.column,
+                field=str(function_key(schema.options, function.column)),
                 value=function.name,
-                message="a column with an aggregate function has to be in a sequence group",
+                message=f"column `{function.column}` is in no sequence group, which it needs to be "
+                "aggregated",
                 hint=f"protect it by a group, or use {LAST_NON_NULL_VALUE}",
             )

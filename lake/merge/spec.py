@@ -11,8 +11,8 @@ from lake.format.schema import TableSchema
 from lake.merge.declared_options import (
     LAST_NON_NULL_VALUE,
     SequenceGroup,
-    declared_function,
     declared_groups,
+    function_key,
     ignores_retract,
     removing_columns,
 )
@@ -108,12 +108,12 @@ def effective_functions(schema: TableSchema) -> tuple[ColumnFunction, ...]:
     return tuple(
         ColumnFunction(
             column=field.name,
-            name=name,
+            name=schema.options[key],
             ignore_retract=ignores_retract(schema.options, field.name),
         )
         for field in schema.fields
         if field.name not in exempt
-        and (name := declared_function(schema.options, field.name)) is not None
+        and (key := function_key(schema.options, field.name)) is not None
     )
 
 
@@ -131,15 +131,20 @@ def unsupported_merging(schema: TableSchema) -> list[Problem]:
         ]
     if engine is not MergeEngine.PARTIAL_UPDATE:
         return []
+    # A default function is one declaration, however many columns it concerns.
+    declared = {
+        function_key(schema.options, function.column): function.name
+        for function in effective_functions(schema)
+    }
     return [
         Problem(
-            field=f"fields.{function.column}.aggregate-function",
-            value=function.name,
+            field=str(key),
+            value=name,
             message="this aggregate function is not in this version",
             hint=f"supported: {', '.join(SUPPORTED_FUNCTIONS)}",
         )
-        for function in effective_functions(schema)
-        if function.name not in SUPPORTED_FUNCTIONS
+        for key, name in declared.items()
+        if name not in SUPPORTED_FUNCTIONS
     ]
 
 

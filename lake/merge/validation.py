@@ -45,7 +45,9 @@ def validate_schema(schema: TableSchema) -> None:
         unsupported.extend(_unordered_type_problems(schema, options))
     if problems:
         text = "the table cannot be made as declared"
-        raise InvalidRequest(text, problems=[*problems, *unsupported])
+        told = {problem.field for problem in problems}
+        problems.extend(problem for problem in unsupported if problem.field not in told)
+        raise InvalidRequest(text, problems=problems)
     if unsupported:
         text = "the table declares what this version does not support"
         raise UnsupportedFeature(text, problems=unsupported)

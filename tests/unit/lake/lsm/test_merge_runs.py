@@ -1,0 +1,110 @@
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lake.errors import CorruptData
+from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
+from lake.lsm.merge_runs import merge_runs
+from lake.merge.fold import FoldCounters, Machine, fold
+from lake.merge.spec import MergeSpec
+from lake.options import MergeEngine
+
+SPEC = MergeSpec(engine=MergeEngine.PARTIAL_UPDATE, key_columns=("k",))
+
+
+def run(keys: list[int], *, number: int) -> pa.Table:
+    """Return a run whose values only this run has: column `v<number>` holds the key."""
+    rows = len(keys)
+    return pa.table(
+        {
+            SEQUENCE_NUMBER: pa.array(np.arange(rows) + number * 1_000_000),
+            VALUE_KIND: pa.array(np.zeros(rows, dtype=np.int8)),
+            "k": pa.array(keys, pa.int64()),
+            **{
+                f"v{i}": pa.array(keys, pa.int64()) if i == number else pa.nulls(rows, pa.int64())
+                for i in range(3)
+            },
+        }
+    )
+
+
+def merged(runs: list[pa.Table], *, batch_rows: int = 2, rows_at_a_time: int = 2) -> list[pa.Table]:
+    batches = [iter(table.to_batches(max_chunksize=rows_at_a_time)) for table in runs]
+    return list(merge_runs(batches, SPEC, batch_rows=batch_rows))
+
+
+def test_rows_come_out_once_in_order_with_every_runs_values() -> None:
+    runs = [run([1, 3, 5, 7], number=0), run([2, 3, 9], number=1), run([3, 7, 8], number=2)]
+
+    whole = pa.concat_tables(merged(runs))
+
+    assert whole.column("k").to_pylist() == [1, 2, 3, 5, 7, 8, 9]
+    assert whole.column("v1").to_pylist() == [None, 2, 3, None, None, None, 9]
+    assert whole.combine_chunks().equals(fold(pa.concat_tables(runs), SPEC).combine_chunks())
+
+
+def test_no_runs_and_empty_runs_give_nothing() -> None:
+    assert merged([]) == []
+    assert merged([run([], number=0), run([], number=1)]) == []
+
+
+def test_a_single_run_is_handed_on_batch_by_batch() -> None:
+    tables = merged([run([1, 2, 3, 4, 5], number=0)])
+
+    assert [table.num_rows for table in tables] == [2, 2, 1]
+
+
+def test_runs_are_read_no_further_than_needed() -> None:
+    pulled = [0, 0]
+
+    def counted(index: int, keys: range) -> Iterator[pa.RecordBatch]:
+        for start in range(0, len(keys), 10):
+            pulled[index] += 1
+            yield from run(list(keys[start : start + 10]), number=index).to_batches()
+
+    tables = merge_runs([counted(0, range(100)), counted(1, range(100))], SPEC, batch_rows=10)
+
+    assert pulled == [0, 0]
+    assert next(tables).num_rows == 10
+    assert pulled == [1, 1]
+    next(tables)
+    assert pulled == [2, 2]
+
+
+def test_rows_at_hand_are_bounded_however_the_runs_interleave() -> None:
+    runs = [
+        run(list(range(0, 3000, 3)), number=0),
+        run(list(range(2500, 4000)), number=1),
+        run([0, 3999], number=2),
+    ]
+
+    tables = merged(runs, batch_rows=50, rows_at_a_time=25)
+
+    assert max(table.num_rows for table in tables) <= 3 * 75
+    assert sum(table.num_rows for table in tables) == len({*range(0, 3000, 3), *range(2500, 4000)})
+
+
+def test_counters_count_merged_and_handed_on_rows() -> None:
+    counters = FoldCounters()
+    runs = [iter(run(keys, number=i).to_batches()) for i, keys in enumerate([[1, 2], [2, 3, 4]])]
+
+    list(merge_runs(runs, SPEC, batch_rows=1, counters=counters))
+
+    assert (counters.rows_in, counters.rows_out) == (5, 4)
+
+
+@pytest.mark.parametrize("machine", Machine)
+def test_both_machines_merge(machine: Machine) -> None:
+    runs = [iter(run([1, 2], number=i).to_batches()) for i in range(2)]
+
+    (table,) = merge_runs(runs, SPEC, machine=machine)
+
+    assert table.column("v0").to_pylist() == table.column("v1").to_pylist() == [1, 2]
+
+
+@pytest.mark.parametrize("keys", [[1, 3, 2, 9], [1, 2, 2, 9], [1, 4, 3, 9], [5, 6, 1, 9]], ids=str)
+def test_a_run_out_of_order_is_corrupt(keys: list[int]) -> None:
+    with pytest.raises(CorruptData, match="out of order"):
+        merged([run(keys, number=0), run(list(range(10)), number=1)])

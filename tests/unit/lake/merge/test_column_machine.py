@@ -1,0 +1,36 @@
+import pytest
+
+from lake.merge.column_machine import select_by_columns
+from lake.merge.key_order import key_codes
+from lake.merge.segments import find_segments
+from lake.merge.spec import MergeSpec, SequenceGroup
+from lake.options import MergeEngine
+from tests.unit.lake.merge.given_records import given_records
+
+
+def test_columns_share_a_pick_when_the_same_rows_give_their_values() -> None:
+    spec = MergeSpec(
+        engine=MergeEngine.PARTIAL_UPDATE,
+        key_columns=("k",),
+        groups=(SequenceGroup(ordering=("g",), protected=("p", "q")),),
+    )
+    table = given_records("k full void a b c g p q", "+I 1 1 _ 1 1 _ 1 1 1", "+I 1 2 _ _ _ 1 2 2 2")
+    segments = find_segments(table, spec, key_codes([table.column("k")]))
+
+    picks = select_by_columns(table, spec, segments).selection.picks
+
+    assert picks["full"] is picks["k"]
+    assert picks["void"] is picks["k"]
+    assert picks["a"] is picks["b"]
+    assert picks["a"] is not picks["c"]
+    assert picks["p"] is picks["q"]
+    assert picks["p"] is picks["g"]
+
+
+def test_an_engine_that_the_spec_should_have_refused_is_our_own_mistake() -> None:
+    spec = MergeSpec(engine=MergeEngine.AGGREGATION, key_columns=("k",))
+    table = given_records("k", "+I 1", "+I 1")
+    segments = find_segments(table, spec, key_codes([table.column("k")]))
+
+    with pytest.raises(AssertionError):
+        select_by_columns(table, spec, segments)

@@ -1,0 +1,35 @@
+import pytest
+
+from lake.merge.records import records_of
+from lake.merge.row_machine import merge_function, merge_segments, select_by_rows
+from lake.merge.spec import MergeSpec
+from lake.options import MergeEngine
+from tests.unit.lake.merge.given_records import given_records, written
+
+PARTIAL = MergeSpec(engine=MergeEngine.PARTIAL_UPDATE, key_columns=("k",), ignore_delete=True)
+
+
+def test_keys_come_out_in_order_whatever_order_they_came_in() -> None:
+    records = given_records("k v", "+I 3 1", "+I 1 1", "+I 2 1", "+I 1 _")
+
+    assert written(select_by_rows(records, PARTIAL).copy_from(records)) == [
+        "+I 1 1",
+        "+I 2 1",
+        "+I 3 1",
+    ]
+
+
+def test_a_segment_of_one_record_is_not_merged() -> None:
+    records = records_of(given_records("k v", "-U 1 5", "-D 1 6"), PARTIAL)
+
+    (row,) = merge_segments(records, PARTIAL, [[0]])
+
+    assert row is not None
+    assert (row.cells, row.sequence_number, row.kind) == ((0, 0), 0, 1)
+
+
+def test_an_engine_that_the_spec_should_have_refused_is_our_own_mistake() -> None:
+    spec = MergeSpec(engine=MergeEngine.FIRST_ROW, key_columns=("k",))
+
+    with pytest.raises(AssertionError):
+        merge_function(records_of(given_records("k", "+I 1"), spec), spec)

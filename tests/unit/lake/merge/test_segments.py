@@ -1,0 +1,61 @@
+import numpy as np
+
+from lake.merge.key_order import key_codes
+from lake.merge.segments import LAYERS_MAX, Segments, find_segments
+from lake.merge.spec import MergeSpec
+from lake.options import MergeEngine
+from tests.unit.lake.merge.given_records import given_records
+
+SPEC = MergeSpec(engine=MergeEngine.DEDUPLICATE, key_columns=("k",))
+
+
+def segments_of(*rows: str, spec: MergeSpec = SPEC, newest_first: bool = False) -> Segments:
+    table = given_records("k s", *rows)
+    if newest_first:
+        numbers = table.column(0).take(np.arange(len(table))[::-1])
+        table = table.set_column(0, table.field(0), numbers)
+    return find_segments(table, spec, key_codes([table.column("k")]))
+
+
+def test_rows_are_cut_where_the_key_changes() -> None:
+    segments = segments_of("+I 2 0", "+I 1 0", "+I 2 0", "+I 3 0")
+
+    assert segments.order.tolist() == [1, 0, 2, 3]
+    assert segments.starts.tolist() == [0, 1, 3]
+    assert segments.lasts.tolist() == [0, 2, 3]
+    assert segments.last_rows.tolist() == [1, 2, 3]
+    assert segments.is_single.tolist() == [True, False, True]
+    assert segments.segment_of.tolist() == [0, 1, 1, 2]
+
+
+def test_versions_in_the_wrong_order_are_put_right() -> None:
+    rows = ("+I 1 0", "+I 2 0", "+I 1 0", "+I 3 0")
+
+    assert segments_of(*rows, newest_first=True).order.tolist() == [2, 0, 1, 3]
+
+
+def test_sequence_fields_decide_before_sequence_numbers() -> None:
+    spec = MergeSpec(engine=MergeEngine.DEDUPLICATE, key_columns=("k",), sequence_fields=("s",))
+    rows = ("+I 1 5", "+I 1 _", "+I 1 4", "+I 1 5")
+
+    assert segments_of(*rows, spec=spec).order.tolist() == [1, 2, 0, 3]
+    assert segments_of(*rows, spec=spec, newest_first=True).order.tolist() == [1, 2, 3, 0]
+
+
+def test_layers_count_back_from_the_last_row_longest_segments_first() -> None:
+    segments = segments_of("+I 1 0", "+I 2 0", "+I 2 0", "+I 2 0", "+I 3 0", "+I 3 0")
+
+    assert segments.by_length.tolist() == [1, 2, 0]
+    assert [layer.tolist() for layer in segments.layers] == [[3, 5, 0], [2, 4], [1]]
+    assert segments.long_count == 0
+    assert segments.in_key_order(segments.layers[0]).tolist() == segments.last_rows.tolist()
+
+
+def test_segments_longer_than_all_layers_come_first_in_key_order() -> None:
+    longest = ["+I 3 0"] * (LAYERS_MAX + 5)
+    long = ["+I 2 0"] * (LAYERS_MAX + 1)
+    segments = segments_of("+I 1 0", *longest, *long, *["+I 4 0"] * LAYERS_MAX)
+
+    assert len(segments.layers) == LAYERS_MAX
+    assert segments.long_count == 2
+    assert segments.by_length.tolist() == [1, 2, 3, 0]

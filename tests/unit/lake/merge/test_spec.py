@@ -1,0 +1,114 @@
+import pytest
+
+from lake.errors import UnsupportedFeature
+from lake.merge.spec import ColumnFunction, MergeSpec, SequenceGroup, columns_needed, merge_spec
+from lake.options import MergeEngine
+from tests.unit.lake.merge.given_schemas import given_schema
+
+COLUMNS = "k INT NOT NULL, d INT NOT NULL, g INT, h INT, a INT, b INT, s INT"
+
+
+def test_a_spec_holds_what_the_schema_declares() -> None:
+    schema = given_schema(
+        COLUMNS,
+        key="k d",
+        partition="d",
+        options={
+            "merge-engine": "partial-update",
+            "fields.g,h.sequence-group": "a,b",
+            "fields.b.aggregate-function": "last_non_null_value",
+            "fields.b.ignore-retract": "true",
+            "fields.k.aggregate-function": "sum",
+            "sequence.field": "s",
+            "sequence.field.sort-order": "descending",
+            "partial-update.remove-record-on-sequence-group": "g",
+        },
+    )
+
+    assert merge_spec(schema) == MergeSpec(
+        engine=MergeEngine.PARTIAL_UPDATE,
+        key_columns=("k",),
+        not_null_columns=frozenset({"k", "d"}),
+        sequence_fields=("s",),
+        sequence_descending=True,
+        groups=(SequenceGroup(ordering=("g", "h"), protected=("a", "b")),),
+        removing_columns=frozenset({"g"}),
+        functions=(ColumnFunction(column="b", name="last_non_null_value", ignore_retract=True),),
+    )
+
+
+def test_partial_update_options_sleep_under_deduplicate() -> None:
+    schema = given_schema(
+        COLUMNS,
+        options={
+            "fields.g.sequence-group": "zz",
+            "fields.a.aggregate-function": "sum",
+            "deduplicate.ignore-delete": "true",
+        },
+    )
+
+    spec = merge_spec(schema)
+
+    assert (spec.groups, spec.functions, spec.ignore_delete) == ((), (), True)
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"merge-engine": "aggregation"}, "merge-engine"),
+        ({"merge-engine": "first-row"}, "merge-engine"),
+        (
+            {
+                "merge-engine": "partial-update",
+                "fields.g.sequence-group": "a",
+                "fields.a.aggregate-function": "sum",
+            },
+            "fields.a.aggregate-function",
+        ),
+    ],
+    ids=["aggregation", "first-row", "sum"],
+)
+def test_what_this_version_cannot_merge_is_refused(options: dict[str, str], field: str) -> None:
+    with pytest.raises(UnsupportedFeature, match="in this version") as refused:
+        merge_spec(given_schema(COLUMNS, options=options))
+
+    assert [problem.field for problem in refused.value.problems] == [field]
+
+
+GROUPED = MergeSpec(
+    engine=MergeEngine.PARTIAL_UPDATE,
+    key_columns=("k",),
+    sequence_fields=("s",),
+    groups=(
+        SequenceGroup(ordering=("g", "h"), protected=("a",)),
+        SequenceGroup(ordering=("i",), protected=("b",)),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("projection", "needed"),
+    [
+        ((), ("k", "s")),
+        (("c",), ("c", "k", "s")),
+        (("a", "c"), ("a", "c", "k", "s", "g", "h")),
+        (("h",), ("h", "k", "s", "g")),
+        (("b", "a", "k"), ("b", "a", "k", "s", "g", "h", "i")),
+    ],
+    ids=str,
+)
+def test_merging_needs_keys_sequence_fields_and_ordering_columns(
+    projection: tuple[str, ...], needed: tuple[str, ...]
+) -> None:
+    assert columns_needed(GROUPED, projection) == needed
+
+
+def test_groups_that_can_remove_a_row_are_always_needed() -> None:
+    spec = MergeSpec(
+        engine=MergeEngine.PARTIAL_UPDATE,
+        key_columns=("k",),
+        groups=GROUPED.groups,
+        removing_columns=frozenset({"h"}),
+    )
+
+    assert columns_needed(spec, ["b"]) == ("b", "k", "g", "h", "i")
