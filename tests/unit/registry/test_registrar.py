@@ -1,0 +1,285 @@
+"""Registration: idempotent, checked, and safe against races."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from lake import (
+    Catalog,
+    ManualClock,
+    MemoryFileIO,
+    TableNotFound,
+)
+from registry.documents import RegistryStore
+from registry.errors import (
+    DefinitionDiffers,
+    DefinitionRefused,
+    PreconditionFailed,
+    RegistryError,
+    StreamNotFound,
+)
+from registry.registrar import Registrar, Verb
+from registry.revision import Precondition, revision_of
+from registry.table_definition import define_table
+from schemas import DesiredState, TableDocument
+from tests.unit.registry.shop import definition, orders
+
+ORDERS = "shop.orders"
+
+
+class RacingStore(RegistryStore):
+    """A store that lets something happen between a reader's read and its write, once."""
+
+    def __init__(self, file_io: MemoryFileIO, clock: ManualClock) -> None:
+        super().__init__(file_io, "/w", clock)
+        self.happens: Callable[[], object] | None = None
+
+    def put_table(self, document: TableDocument, *, expected_version: int | None) -> int:
+        happens, self.happens = self.happens, None
+        if happens is not None:
+            happens()
+        return super().put_table(document, expected_version=expected_version)
+
+
+@pytest.fixture
+def catalog(file_io: MemoryFileIO, clock: ManualClock) -> Catalog:
+    return Catalog("/w", file_io=file_io, clock=clock)
+
+
+@pytest.fixture
+def store(file_io: MemoryFileIO, clock: ManualClock) -> RacingStore:
+    return RacingStore(file_io, clock)
+
+
+@pytest.fixture
+def registrar(store: RacingStore, catalog: Catalog, clock: ManualClock) -> Registrar:
+    return Registrar(store, catalog, clock)
+
+
+@pytest.fixture
+def with_orders(registrar: Registrar) -> Registrar:
+    registrar.put_table("shop", "orders", orders())
+    return registrar
+
+
+def test_a_table_is_made_in_the_warehouse_and_written_down(
+    registrar: Registrar, catalog: Catalog, clock: ManualClock
+) -> None:
+    registered = registrar.put_table("shop", "orders", orders())
+
+    assert registered.is_new
+    assert registered.document.created_ms == clock.now_ms()
+    assert registrar.document(ORDERS) == registered.document
+    names = [field.name for field in catalog.table(ORDERS).schema.fields]
+    assert names == [field.name for field in define_table(orders()).columns]
+
+
+def test_declaring_a_table_alike_again_finds_it(with_orders: Registrar) -> None:
+    registered = with_orders.put_table("shop", "orders", orders())
+
+    assert not registered.is_new
+
+
+def test_a_table_of_the_name_declared_otherwise_says_what_differs(with_orders: Registrar) -> None:
+    with pytest.raises(DefinitionDiffers, match="declared otherwise") as caught:
+        with_orders.put_table("shop", "orders", orders(buckets=8, comment="new"))
+
+    assert [problem.field for problem in caught.value.problems] == ["buckets", "comment"]
+
+
+def test_a_refused_table_leaves_nothing_behind(registrar: Registrar, file_io: MemoryFileIO) -> None:
+    with pytest.raises(DefinitionRefused, match="primary_key"):
+        registrar.put_table("shop", "orders", orders(primary_key=["nope"]))
+
+    assert file_io.list("/w") == []
+
+
+def test_a_crash_between_table_and_document_is_mended_by_the_same_request(
+    registrar: Registrar, store: RacingStore
+) -> None:
+    def crash() -> None:
+        message = "power failure"
+        raise OSError(message)
+
+    store.happens = crash
+    with pytest.raises(OSError, match="power failure"):
+        registrar.put_table("shop", "orders", orders())
+
+    assert store.table(ORDERS) is None
+    assert registrar.put_table("shop", "orders", orders()).is_new
+
+
+def test_an_unregistered_table_of_other_columns_is_not_taken(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    catalog.create_table(
+        ORDERS, columns=[("id", "INT")], primary_key=["id"], options={"bucket": "1"}
+    )
+
+    assert [p.field for p in registrar.check_table("shop", "orders", orders())] == ["table"]
+    with pytest.raises(DefinitionDiffers, match="not registered"):
+        registrar.put_table("shop", "orders", orders())
+
+
+def test_of_two_different_declarations_at_once_one_wins(
+    registrar: Registrar, store: RacingStore
+) -> None:
+    store.happens = lambda: registrar.put_table("shop", "orders", orders())
+
+    with pytest.raises(DefinitionDiffers) as caught:
+        registrar.put_table("shop", "orders", orders(staleness={"default_seconds": 60}))
+
+    assert [problem.field for problem in caught.value.problems] == ["staleness"]
+    assert registrar.document(ORDERS).table == orders()
+
+
+def test_a_stream_is_registered_complete_and_shall_run(with_orders: Registrar) -> None:
+    registered = with_orders.put_stream(ORDERS, "sales", definition())
+
+    entry = with_orders.entry(ORDERS, "sales")
+    assert registered.is_new
+    assert entry.desired_state is DesiredState.RUNNING
+    assert entry.spec.sequence_group == "sales"
+
+
+def test_registering_a_stream_alike_again_writes_nothing(
+    with_orders: Registrar, store: RacingStore
+) -> None:
+    with_orders.put_stream(ORDERS, "sales", definition())
+    before = store.table(ORDERS)
+
+    assert not with_orders.put_stream(ORDERS, "sales", definition()).is_new
+    assert store.table(ORDERS) == before
+
+
+def test_a_changed_stream_is_restarted_and_keeps_its_wanted_state(with_orders: Registrar) -> None:
+    with_orders.put_stream(ORDERS, "sales", definition())
+    with_orders.ask(ORDERS, "sales", Verb.PAUSE)
+    with_orders.put_stream(ORDERS, "sales", definition(trigger_ms=100))
+
+    entry = with_orders.entry(ORDERS, "sales")
+    assert (entry.desired_state, entry.restart_generation) == (DesiredState.PAUSED, 1)
+    assert entry.spec.trigger_ms == 100
+
+
+def test_two_streams_that_want_one_group_at_once_do_not_both_get_it(
+    with_orders: Registrar, store: RacingStore
+) -> None:
+    """The loser of the race reads the winner's document, and is checked against that."""
+    store.happens = lambda: with_orders.put_stream(
+        ORDERS, "theirs", definition(sequence_group="sales", topic="t")
+    )
+
+    with pytest.raises(DefinitionRefused, match="`theirs` owns this sequence group"):
+        with_orders.put_stream(ORDERS, "mine", definition(sequence_group="sales"))
+
+    assert list(with_orders.document(ORDERS).streams) == ["theirs"]
+
+
+def test_streams_that_can_live_together_all_survive_a_race(with_orders: Registrar) -> None:
+    with ThreadPoolExecutor(3) as threads:
+        names = ["sales", "payments", "shipping"]
+        list(threads.map(lambda n: with_orders.put_stream(ORDERS, n, definition(n)), names))
+
+    assert sorted(with_orders.document(ORDERS).streams) == sorted(names)
+
+
+def test_many_streams_that_want_one_group_leave_one_owner(with_orders: Registrar) -> None:
+    def register(name: str) -> bool:
+        try:
+            with_orders.put_stream(ORDERS, name, definition(name, sequence_group="sales"))
+        except RegistryError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(6) as threads:
+        won = list(threads.map(register, [f"s{n}" for n in range(6)]))
+
+    assert won.count(True) == 1
+    assert len(with_orders.document(ORDERS).streams) == 1
+
+
+def test_a_dry_run_says_the_same_and_changes_nothing(
+    with_orders: Registrar, store: RacingStore
+) -> None:
+    before = store.table(ORDERS)
+    bad = definition(columns=[{"column": "nope"}])
+
+    problems = with_orders.check_stream(ORDERS, "sales", bad)
+    with pytest.raises(DefinitionRefused) as caught:
+        with_orders.put_stream(ORDERS, "sales", bad)
+
+    assert problems == list(caught.value.problems)
+    assert with_orders.check_stream(ORDERS, "sales", definition()) == []
+    assert store.table(ORDERS) == before
+
+
+def test_a_name_that_is_not_the_addresss_is_refused(with_orders: Registrar) -> None:
+    with pytest.raises(DefinitionRefused, match="the address says `sales`"):
+        with_orders.put_stream(ORDERS, "sales", definition(name="payments"))
+
+
+def claim(catalog: Catalog, stream: str) -> None:
+    committer = catalog.table(ORDERS).committer()
+    committer.claim_stream(
+        stream, topic="orders", topic_id="t", initial_offsets={0: 0}, fallback=None
+    )
+
+
+def test_the_topic_changes_until_the_table_holds_what_was_read(
+    with_orders: Registrar, catalog: Catalog
+) -> None:
+    with_orders.put_stream(ORDERS, "sales", definition("orders"))
+    with_orders.put_stream(ORDERS, "sales", definition("orders2"))
+    claim(catalog, "sales")
+
+    with pytest.raises(DefinitionDiffers, match="topic") as caught:
+        with_orders.put_stream(ORDERS, "sales", definition("orders3"))
+
+    assert caught.value.kind == "stream"
+    assert [problem.field for problem in caught.value.problems] == ["topic"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "state", "generation"),
+    [
+        (Verb.START, DesiredState.RUNNING, 1),
+        (Verb.PAUSE, DesiredState.PAUSED, 0),
+        (Verb.RESUME, DesiredState.RUNNING, 0),
+        (Verb.STOP, DesiredState.STOPPED, 0),
+    ],
+)
+def test_a_verb_sets_what_is_wanted(
+    with_orders: Registrar, verb: Verb, state: DesiredState, generation: int
+) -> None:
+    with_orders.put_stream(ORDERS, "sales", definition())
+    with_orders.ask(ORDERS, "sales", verb)
+
+    entry = with_orders.entry(ORDERS, "sales")
+    assert (entry.desired_state, entry.restart_generation) == (state, generation)
+
+
+def test_starting_what_runs_does_not_restart_it(with_orders: Registrar) -> None:
+    with_orders.put_stream(ORDERS, "sales", definition())
+    with_orders.ask(ORDERS, "sales", Verb.START, is_running=True)
+
+    assert with_orders.entry(ORDERS, "sales").restart_generation == 0
+
+
+def test_what_is_not_registered_is_named(with_orders: Registrar) -> None:
+    with pytest.raises(TableNotFound, match=r"shop\.returns"):
+        with_orders.put_stream("shop.returns", "sales", definition())
+    with pytest.raises(StreamNotFound, match="has no stream sales; it has: none"):
+        with_orders.ask(ORDERS, "sales", Verb.STOP)
+
+
+def test_a_change_on_another_ground_than_was_seen_is_refused(with_orders: Registrar) -> None:
+    with_orders.put_stream(ORDERS, "sales", definition())
+    seen = Precondition(revisions=frozenset({revision_of(with_orders.entry(ORDERS, "sales"))}))
+    with_orders.put_stream(ORDERS, "sales", definition(trigger_ms=100))
+
+    with pytest.raises(PreconditionFailed):
+        with_orders.put_stream(ORDERS, "sales", definition(trigger_ms=200), precondition=seen)
+    with pytest.raises(PreconditionFailed):
+        with_orders.put_table("shop", "orders", orders(), precondition=Precondition(exists=False))
