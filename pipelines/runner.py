@@ -15,13 +15,14 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from lake import Clock, FileIO, LakeError, SystemClock, file_io_for
+from lake import Clock, FileIO, LakeError, SystemClock, file_io_for, path_for
 from pipelines.ingest import SESSION_CONF, IngestContext
 from pipelines.ingest_starter import IngestStarter
 from pipelines.session import build_session
@@ -177,11 +178,15 @@ def main(settings: RunnerSettings) -> int:
     """Run until SIGTERM or SIGINT and return the exit status.
 
     Logs to standard error. Leaves no process and no scratch file behind.
+
+    Raises:
+        InvalidRequest: The warehouse is not an absolute path or a `file:` URI.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG_FORMAT)
     # Clients of Kafka log every reconnect; what matters reaches a stream's trace.
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
     logging.getLogger("py4j").setLevel(logging.WARNING)
+    settings = replace(settings, warehouse=path_for(settings.warehouse))
     stop = threading.Event()
     _stop_on_signals(stop)
     with _work_dir(settings.work_dir) as work_dir:
