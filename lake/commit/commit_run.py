@@ -119,6 +119,7 @@ class CommitRun:
     def _attempt_on(self, state: TableState) -> CommitResult | None:
         repeated = self._find_repeated(state)
         if repeated is not None:
+            self._clean()
             return self._result(repeated, Outcome.REPLAYED)
         time_ms = next_time_ms(state.latest, self.clock.now_ms())
         revision = self.intent.revise(state.streams, time_ms=time_ms)

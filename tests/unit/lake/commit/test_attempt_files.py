@@ -1,0 +1,106 @@
+"""Manifests of a commit are rolled, reused and removed."""
+
+import pytest
+
+from lake.commit.attempt_files import AttemptFiles
+from lake.commit.changes import changes_of
+from lake.commit.steps import ignore_step
+from lake.errors import StorageUnavailable
+from lake.files.memory import MemoryFileIO
+from lake.files.paths import TablePaths
+from lake.format.manifest import ManifestEntry
+from lake.format.snapshot import CommitKind
+from lake.snapshots.live_files import LiveFiles
+from lake.snapshots.manifest_store import ManifestStore
+from tests.support.committing import appended, data_file, stored_manifests, table_schema
+from tests.support.faulty_file_io import FaultyFileIO
+
+PATHS = TablePaths("/t")
+
+
+def entries(count: int) -> tuple[ManifestEntry, ...]:
+    files = (data_file(f"{number}") for number in range(count))
+    return changes_of([appended(*files)], CommitKind.APPEND).delta
+
+
+@pytest.fixture
+def storage() -> FaultyFileIO:
+    return FaultyFileIO(MemoryFileIO())
+
+
+@pytest.fixture
+def files(storage: FaultyFileIO) -> AttemptFiles:
+    store = ManifestStore(storage, PATHS)
+    return AttemptFiles(store, LiveFiles(store), on_step=ignore_step, uuid="u")
+
+
+def test_names_are_those_of_the_format(files: AttemptFiles, storage: FaultyFileIO) -> None:
+    files.write_changes("delta", entries(1), table_schema())
+    files.write_base((), table_schema())
+
+    assert stored_manifests(storage, PATHS) == {
+        "manifest-u-0",
+        "manifest-list-u-1",
+        "manifest-list-u-2",
+    }
+
+
+def test_changes_are_written_once(files: AttemptFiles, storage: FaultyFileIO) -> None:
+    first = files.write_changes("delta", entries(1), table_schema())
+
+    assert files.write_changes("delta", entries(1), table_schema()) is first
+    assert len(stored_manifests(storage, PATHS)) == 2
+
+
+def test_an_empty_delta_is_an_empty_list(files: AttemptFiles, storage: FaultyFileIO) -> None:
+    written = files.write_changes("delta", (), table_schema())
+
+    assert written.manifests == ()
+    assert ManifestStore(storage, PATHS).read_list(written.name) == ()
+
+
+def test_large_deltas_are_rolled(files: AttemptFiles) -> None:
+    schema = table_schema(options={"manifest.target-file-size": "1 kb"})
+
+    written = files.write_changes("delta", entries(5), schema)
+
+    assert [manifest.num_added_files for manifest in written.manifests] == [2, 2, 1]
+
+
+def test_only_what_is_kept_stays(files: AttemptFiles, storage: FaultyFileIO) -> None:
+    delta = files.write_changes("delta", entries(1), table_schema())
+    files.write_base((), table_schema())
+    base = files.write_base((), table_schema())
+
+    files.clean(keep=[base, delta])
+    assert stored_manifests(storage, PATHS) == {
+        base.name,
+        delta.name,
+        delta.manifests[0].file_name,
+    }
+
+    files.clean()
+    assert stored_manifests(storage, PATHS) == set()
+
+
+def test_a_write_that_failed_half_way_is_cleaned_too(
+    files: AttemptFiles, storage: FaultyFileIO
+) -> None:
+    storage.fail_calls(0, is_done=True, is_lasting=False)
+    with pytest.raises(StorageUnavailable):
+        files.write_changes("delta", entries(1), table_schema())
+    assert len(stored_manifests(storage, PATHS)) == 1
+
+    files.clean()
+
+    assert stored_manifests(storage, PATHS) == set()
+
+
+def test_what_cannot_be_deleted_is_left(files: AttemptFiles, storage: FaultyFileIO) -> None:
+    files.write_changes("delta", entries(1), table_schema())
+    storage.fail_calls(len(storage.calls), is_done=False, is_lasting=False)
+
+    files.clean()
+
+    storage.before = lambda *_: None
+    assert len(stored_manifests(storage, PATHS)) == 1

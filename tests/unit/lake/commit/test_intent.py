@@ -1,0 +1,130 @@
+"""Intents are pure: the same state gives the same revision."""
+
+from dataclasses import replace
+
+import pytest
+
+from lake.commit.changes import CommitChanges
+from lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit
+from lake.commit.stream_authority import StreamAuthority
+from lake.commit.stream_position import StreamPosition, batch_properties
+from lake.errors import InvalidRequest
+from lake.format.snapshot import CommitKind
+from tests.support.committing import TOPIC, TOPIC_ID, stream_batch
+
+OTHER = StreamPosition(stream="other", epoch=9, topic="o", topic_id="")
+POSITION = StreamPosition(stream="s", epoch=2, topic=TOPIC, topic_id="", offsets={0: 10, 1: 20})
+STREAMS = StreamAuthority(positions={"s": POSITION, "other": OTHER})
+CLAIM = StreamClaim(
+    stream="s",
+    topic=TOPIC,
+    topic_id=TOPIC_ID,
+    initial_offsets={0: 5},
+    fallback=None,
+    is_new_assumed=False,
+)
+
+
+def stream_commit(start: int, end: int) -> StreamCommit:
+    return StreamCommit(
+        batch=stream_batch({0: start}, {0: end}, epoch=2, batch_id=6),
+        messages=(),
+        changes=CommitChanges(),
+        max_sequence_number=-1,
+    )
+
+
+def test_a_plain_commit_leaves_streams_alone() -> None:
+    intent: Intent = PlainCommit(
+        user="u",
+        identifier=3,
+        kind=CommitKind.APPEND,
+        messages=(),
+        changes=CommitChanges(),
+        max_sequence_number=-1,
+        properties={"job": "1"},
+    )
+
+    revision = intent.revise(STREAMS, time_ms=1)
+
+    assert revision is not None
+    assert revision.streams is STREAMS
+    assert (revision.identifier, revision.properties) == (3, {"job": "1"})
+
+
+def test_a_batch_moves_its_own_stream_only() -> None:
+    intent = stream_commit(10, 15)
+
+    revision = intent.revise(STREAMS, time_ms=77)
+
+    assert revision is not None
+    assert revision.identifier == 2 << 32 | 6
+    assert revision.properties == batch_properties(intent.batch)
+    assert revision.streams.positions == {
+        "other": OTHER,
+        "s": replace(
+            POSITION,
+            offsets={0: 15, 1: 20},
+            topic_id=TOPIC_ID,
+            account=intent.batch.account,
+            batch_id=6,
+            commit_time_ms=77,
+        ),
+    }
+
+
+def test_a_replay_has_no_revision() -> None:
+    assert stream_commit(5, 10).revise(STREAMS, time_ms=1) is None
+
+
+def test_a_claim_continues_where_the_table_is() -> None:
+    revision = CLAIM.revise(STREAMS, time_ms=77)
+
+    assert revision.streams.positions["s"] == replace(
+        POSITION, epoch=3, topic_id=TOPIC_ID, commit_time_ms=77
+    )
+    assert revision.streams.positions["other"] is OTHER
+
+
+def test_identifiers_of_claims_lie_between_the_epochs() -> None:
+    identifier = CLAIM.revise(STREAMS, time_ms=1).identifier
+
+    assert 2 << 32 | 0xFFFF_FFFE < identifier < 3 << 32 | 0
+
+
+@pytest.mark.parametrize(
+    ("streams", "claim", "epoch", "offsets"),
+    [
+        pytest.param(StreamAuthority(), CLAIM, 1, {0: 5}, id="new"),
+        pytest.param(
+            StreamAuthority(is_complete=False),
+            replace(CLAIM, fallback=replace(POSITION, epoch=7)),
+            8,
+            {0: 10, 1: 20},
+            id="from-the-progress-document",
+        ),
+        pytest.param(
+            StreamAuthority(is_complete=False),
+            replace(CLAIM, is_new_assumed=True),
+            1,
+            {0: 5},
+            id="vouched-for",
+        ),
+        pytest.param(
+            StreamAuthority(), replace(CLAIM, fallback=POSITION), 1, {0: 5}, id="table-knows-better"
+        ),
+    ],
+)
+def test_where_a_stream_starts(
+    streams: StreamAuthority, claim: StreamClaim, epoch: int, offsets: dict[int, int]
+) -> None:
+    position = claim.next_position(streams, time_ms=1)
+
+    assert (position.epoch, position.offsets) == (epoch, offsets)
+
+
+def test_a_stream_nobody_knows_does_not_start() -> None:
+    with pytest.raises(InvalidRequest, match="its position is not known") as caught:
+        CLAIM.next_position(StreamAuthority(is_complete=False), time_ms=1)
+
+    assert caught.value.problems[0].hint is not None

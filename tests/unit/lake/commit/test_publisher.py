@@ -1,0 +1,219 @@
+"""Every answer of storage, and none, leads to one certain outcome or to an honest doubt."""
+
+from dataclasses import replace
+
+import pytest
+
+from lake.commit.publisher import Published, SnapshotPublisher
+from lake.commit.steps import ignore_step
+from lake.errors import CommitUnknown, StorageUnavailable
+from lake.files.memory import MemoryFileIO
+from lake.format.snapshot import Snapshot, serialize_snapshot
+from lake.snapshots.snapshot_store import SnapshotStore
+from tests.support.committing import given_table
+from tests.support.faulty_file_io import FaultyFileIO
+from tests.support.foreign_engine import commit_foreign
+
+
+class Bed:
+    """Two snapshots, and a third that is to be published."""
+
+    def __init__(self) -> None:
+        self.inner = MemoryFileIO()
+        self.paths = given_table(self.inner)
+        commit_foreign(self.inner, self.paths)
+        self.previous = commit_foreign(self.inner, self.paths)
+        self.mine = replace(self.previous, id=3, uuid="mine")
+        self.file_io = FaultyFileIO(self.inner)
+        self.pauses: list[int] = []
+        self.publisher = SnapshotPublisher(
+            self.file_io,
+            self.paths,
+            on_step=ignore_step,
+            pause=self.pauses.append,
+            lookups_max=3,
+        )
+
+    def publish(self) -> Published:
+        return self.publisher.publish(self.mine, previous=self.previous)
+
+    def put(self, snapshot: Snapshot) -> None:
+        self.inner.overwrite(self.paths.snapshot(snapshot.id), serialize_snapshot(snapshot))
+
+    def ids(self) -> list[int]:
+        return SnapshotStore(self.inner, self.paths).list_ids()
+
+    def hint(self) -> bytes:
+        return self.inner.read_bytes(self.paths.latest_hint)
+
+    def fail(self, method: str, *, is_done: bool, times: int = 99) -> None:
+        left = times
+
+        def fault(number: int, called: str, path: str) -> None:
+            nonlocal left
+            if called == method and left:
+                left -= 1
+                message = "no answer"
+                raise StorageUnavailable(message)
+
+        if is_done:
+            self.file_io.after = fault
+        else:
+            self.file_io.before = fault
+
+
+@pytest.fixture
+def bed() -> Bed:
+    return Bed()
+
+
+def test_a_free_id_is_taken(bed: Bed) -> None:
+    assert bed.publish() is Published.YES
+    assert SnapshotStore(bed.inner, bed.paths).get(3) == bed.mine
+
+
+def test_the_usual_case_lists_nothing(bed: Bed) -> None:
+    bed.publish()
+
+    assert [method for method, _ in bed.file_io.calls] == ["create_exclusive", "read_bytes"]
+
+
+def test_a_taken_id_is_lost(bed: Bed) -> None:
+    commit_foreign(bed.inner, bed.paths, uuid="theirs")
+
+    assert bed.publish() is Published.LOST
+
+
+def test_a_refusal_of_our_own_file_is_success(bed: Bed) -> None:
+    """As a store answers that repeats a request whose first answer was lost."""
+    bed.put(bed.mine)
+
+    assert bed.publish() is Published.YES
+
+
+def test_an_unreadable_file_is_not_ours(bed: Bed) -> None:
+    bed.inner.write_new(bed.paths.snapshot(3), b"{")
+
+    assert bed.publish() is Published.LOST
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_one_lost_answer_is_found_out(bed: Bed, is_done: bool) -> None:
+    bed.fail("create_exclusive", is_done=is_done, times=1)
+
+    assert bed.publish() is Published.YES
+    assert bed.ids() == [1, 2, 3]
+
+
+def test_a_creation_that_is_never_answered_is_unknown(bed: Bed) -> None:
+    bed.fail("create_exclusive", is_done=False)
+
+    with pytest.raises(CommitUnknown, match="never answered"):
+        bed.publish()
+    assert bed.pauses == [1, 2, 3]
+
+
+def test_a_look_that_is_never_answered_is_unknown(bed: Bed) -> None:
+    bed.fail("read_bytes", is_done=False)
+
+    with pytest.raises(CommitUnknown, match="does not answer"):
+        bed.publish()
+    assert bed.ids() == [1, 2, 3]
+
+
+def test_looks_are_repeated(bed: Bed) -> None:
+    bed.fail("read_bytes", is_done=False, times=2)
+
+    assert bed.publish() is Published.YES
+    assert bed.pauses == [1, 2]
+
+
+def test_the_newest_snapshot_is_in_the_chain_whatever_expired_below(bed: Bed) -> None:
+    for number in (1, 2):
+        bed.inner.delete(bed.paths.snapshot(number))
+
+    assert bed.publish() is Published.YES
+
+
+@pytest.mark.parametrize("above", [4, 9])
+def test_below_others_and_without_what_it_followed_is_doubtful(bed: Bed, above: int) -> None:
+    bed.put(replace(bed.previous, id=above))
+    for number in (1, 2):
+        bed.inner.delete(bed.paths.snapshot(number))
+
+    assert bed.publish() is Published.IN_DOUBT
+
+
+def test_another_snapshot_in_place_of_what_it_followed_is_no_proof(bed: Bed) -> None:
+    """Two sleepers can fill two neighbouring holes."""
+    bed.put(replace(bed.previous, uuid="another sleeper's"))
+    bed.put(replace(bed.previous, id=9))
+
+    assert bed.publish() is Published.IN_DOUBT
+
+
+def test_gone_is_what_was_never_answered_and_is_not_there_below_the_newest(bed: Bed) -> None:
+    bed.put(replace(bed.previous, id=9))
+    bed.fail("create_exclusive", is_done=False)
+    for number in (1, 2):
+        bed.inner.delete(bed.paths.snapshot(number))
+
+    assert bed.publish() is Published.GONE
+
+
+def test_only_our_own_snapshot_is_taken_back(bed: Bed) -> None:
+    bed.put(replace(bed.mine, uuid="theirs"))
+    bed.publisher.take_back(bed.mine)
+    assert bed.ids() == [1, 2, 3]
+
+    bed.put(bed.mine)
+    bed.publisher.take_back(bed.mine)
+    assert bed.ids() == [1, 2]
+
+    bed.publisher.take_back(bed.mine)
+    assert bed.ids() == [1, 2]
+
+
+def test_hints_point_at_the_published_snapshot(bed: Bed) -> None:
+    bed.put(bed.mine)
+
+    bed.publisher.write_hints(bed.mine)
+
+    assert bed.hint() == b"3"
+    assert not bed.inner.exists(bed.paths.earliest_hint)
+
+
+def test_a_newer_hint_is_left_alone(bed: Bed) -> None:
+    bed.put(bed.mine)
+    commit_foreign(bed.inner, bed.paths)
+
+    bed.publisher.write_hints(bed.mine)
+
+    assert bed.hint() == b"4"
+
+
+def test_a_hint_into_the_void_is_mended(bed: Bed) -> None:
+    bed.put(bed.mine)
+    bed.inner.overwrite(bed.paths.latest_hint, b"99")
+
+    bed.publisher.write_hints(bed.mine)
+
+    assert bed.hint() == b"3"
+
+
+def test_a_hint_at_a_snapshot_that_expired_meanwhile_is_mended(bed: Bed) -> None:
+    bed.put(replace(bed.previous, id=9))
+    bed.inner.overwrite(bed.paths.latest_hint, b"x")
+
+    bed.publisher.write_hints(bed.mine)
+
+    assert bed.hint() == b"9"
+
+
+def test_hints_may_fail(bed: Bed) -> None:
+    bed.put(bed.mine)
+    bed.fail("overwrite", is_done=False)
+
+    bed.publisher.write_hints(bed.mine)
+
+    assert bed.hint() == b"2"

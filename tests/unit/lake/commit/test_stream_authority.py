@@ -1,0 +1,86 @@
+"""The newest snapshot that knows of streams speaks for them."""
+
+import pytest
+
+from lake.commit.stream_authority import StreamAuthority, find_authority
+from lake.commit.stream_position import StreamPosition, position_properties
+from lake.errors import CorruptData
+from lake.files.memory import MemoryFileIO
+from lake.files.paths import TablePaths
+from lake.snapshots.snapshot_store import SnapshotStore
+from tests.support.committing import given_table
+from tests.support.faulty_file_io import FaultyFileIO
+from tests.support.foreign_engine import commit_foreign
+
+POSITION = StreamPosition(stream="s", epoch=1, topic="t", topic_id="", offsets={0: 3})
+
+
+@pytest.fixture
+def file_io() -> MemoryFileIO:
+    return MemoryFileIO()
+
+
+@pytest.fixture
+def paths(file_io: MemoryFileIO) -> TablePaths:
+    return given_table(file_io)
+
+
+def authority(file_io: MemoryFileIO | FaultyFileIO, paths: TablePaths) -> StreamAuthority:
+    snapshots = SnapshotStore(file_io, paths)
+    return find_authority(snapshots.latest(), snapshots)
+
+
+def test_an_empty_table_certainly_has_no_streams(file_io: MemoryFileIO, paths: TablePaths) -> None:
+    assert authority(file_io, paths) == StreamAuthority(positions={}, is_complete=True)
+
+
+def test_a_whole_history_without_streams_has_none(file_io: MemoryFileIO, paths: TablePaths) -> None:
+    for _ in range(3):
+        commit_foreign(file_io, paths)
+
+    assert authority(file_io, paths) == StreamAuthority(is_complete=True)
+
+
+def test_a_history_cut_short_proves_nothing(file_io: MemoryFileIO, paths: TablePaths) -> None:
+    for _ in range(3):
+        commit_foreign(file_io, paths)
+    file_io.delete(paths.snapshot(1))
+
+    assert authority(file_io, paths) == StreamAuthority(is_complete=False)
+
+
+def test_properties_of_streams_alone_make_an_authority(
+    file_io: MemoryFileIO, paths: TablePaths
+) -> None:
+    commit_foreign(file_io, paths, properties=position_properties({"s": POSITION}))
+    for _ in range(3):
+        commit_foreign(file_io, paths)
+
+    assert authority(file_io, paths) == StreamAuthority(positions={"s": POSITION})
+
+
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_an_authority_carries_itself_forward(
+    file_io: MemoryFileIO, paths: TablePaths, is_complete: bool
+) -> None:
+    given = StreamAuthority(positions={"s": POSITION}, is_complete=is_complete)
+    commit_foreign(file_io, paths, properties=given.properties())
+
+    assert authority(file_io, paths) == given
+
+
+def test_a_newest_snapshot_of_ours_needs_no_walk(file_io: MemoryFileIO, paths: TablePaths) -> None:
+    for _ in range(9):
+        commit_foreign(file_io, paths, properties=StreamAuthority().properties())
+    counting = FaultyFileIO(file_io)
+
+    authority(counting, paths)
+
+    assert [method for method, _ in counting.calls].count("read_bytes") == 2
+
+
+def test_an_unreadable_position_is_corrupt(file_io: MemoryFileIO, paths: TablePaths) -> None:
+    commit_foreign(file_io, paths, properties={"braid.stream.s": "?"})
+
+    with pytest.raises(CorruptData, match="snapshot 1"):
+        authority(file_io, paths)
