@@ -196,7 +196,8 @@ def _estimate(flights: pa.Table, stream: FlightStream) -> pa.Table:
 def _differs(left: pa.ChunkedArray, right: pa.ChunkedArray) -> np.ndarray:
     unequal = pc.fill_null(pc.not_equal(left, right), False)
     one_null = pc.xor(pc.is_null(left), pc.is_null(right))
-    return pc.or_(unequal, one_null).to_numpy().astype(np.int64)
+    differs: np.ndarray = pc.or_(unequal, one_null).to_numpy().astype(np.int64)
+    return differs
 
 
 def _count_differences_by_key(left: pa.Table, right: pa.Table) -> tuple[int, int]:

@@ -63,7 +63,7 @@ def send(
         producer.send(stream.topic, value, partition=partition)
     producer.flush()
     producer.close()
-    return history.num_rows
+    return len(history)
 
 
 def messages(history: pa.Table, *, partitions: int) -> Iterator[tuple[bytes, int]]:
@@ -87,7 +87,8 @@ def _partition_of_key(rows: pa.Table, partitions: int) -> list[int]:
         else:
             values = column.to_numpy().astype(np.uint64)
         mixed = mixed * np.uint64(1_000_003) + values
-    return ((mixed >> np.uint64(7)) % np.uint64(partitions)).tolist()
+    targets: list[int] = ((mixed >> np.uint64(7)) % np.uint64(partitions)).tolist()
+    return targets
 
 
 if __name__ == "__main__":

@@ -1,0 +1,96 @@
+"""The main job under crashes, and hosted by several runners: the demo at a small scale."""
+
+import random
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from demo.flights_data import STREAMS, count_differences, load_flights, stream_history
+from demo.flights_run import FlightsRun
+from lake import Table
+from tests.interop.java_reader import read_to_parquet
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+WAIT_S = 240.0
+
+
+@pytest.mark.timeout(600)
+def test_runner_killed_at_three_random_moments_loses_and_repeats_nothing(tmp_path: Path) -> None:
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}")
+    moments = random.Random(seed)
+    flights = load_flights(0.04)
+    expected = expected_records(flights)
+    total = sum(expected.values())
+    with FlightsRun(tmp_path, scale=0.04, trigger_ms=300, max_records_per_batch=2_500) as run:
+        run.start_broker()
+        run.start_service()
+        run.register()
+        run.start_producers()
+        for kill in range(3):
+            runner = run.start_runner(f"runner-{kill}")
+            goal = int(total * (kill + moments.random()) / 4)
+            wait_for_records(run, goal)
+            runner.kill()
+        run.start_runner("runner-last")
+        run.wait_until_ingested(expected, timeout_s=WAIT_S)
+        rows = run.read_flights()
+        accounts = accounts_in_snapshots(run.table())
+
+    assert count_differences(flights, rows) == (flights.num_rows, 0)
+    assert accounts == expected
+
+
+@pytest.mark.timeout(600)
+def test_two_runners_host_different_streams_of_one_table(tmp_path: Path) -> None:
+    flights = load_flights(0.02)
+    expected = expected_records(flights)
+    with FlightsRun(tmp_path, scale=0.02, trigger_ms=500) as run:
+        run.start_broker()
+        run.start_service()
+        run.register()
+        run.start_runner("runner-1", streams=STREAMS[:1])
+        run.start_runner("runner-2", streams=STREAMS[1:])
+        run.start_producers()
+        statuses = run.wait_until_ingested(expected, timeout_s=WAIT_S)
+        rows = run.read_flights()
+        java_files = read_to_parquet(Path(run.table().path), tmp_path / "java")
+        java_rows = pa.concat_tables(pq.ParquetFile(file).read() for file in java_files)
+
+    assert {status["worker_id"] for status in statuses.values()} == {"runner-1", "runner-2"}
+    assert count_differences(flights, rows) == (flights.num_rows, 0)
+    assert count_differences(flights, java_rows) == (flights.num_rows, 0)
+
+
+def expected_records(flights: pa.Table) -> dict[str, int]:
+    return {stream.name: stream_history(flights, stream).num_rows for stream in STREAMS}
+
+
+def wait_for_records(run: FlightsRun, goal: int) -> None:
+    """Return as soon as the table's snapshots account for that many records, over all streams."""
+    run.wait_until(lambda: sum(accounts_in_table(run).values()) >= goal, timeout_s=WAIT_S)
+
+
+def accounts_in_table(run: FlightsRun) -> Mapping[str, int]:
+    return accounts_in_snapshots(run.table())
+
+
+def accounts_in_snapshots(table: Table) -> dict[str, int]:
+    """Return the records of every batch account in the table's snapshots, summed per stream."""
+    records: Counter[str] = Counter()
+    latest = table.latest_snapshot()
+    for snapshot_id in range(1, latest.id + 1 if latest else 1):
+        batch = (table.snapshot(snapshot_id).properties or {}).get("braid.batch")
+        if batch is not None:
+            entry = orjson.loads(batch)
+            records[entry["stream"]] += sum(
+                entry["account"][part]
+                for part in ("accepted", "folded", "ignored", "dead_lettered")
+            )
+    return dict(records)
