@@ -17,6 +17,8 @@ Ints = npt.NDArray[np.int64]
 
 # More runs than this overlap rarely; fewer than 256, so that a byte holds a length.
 LAYERS_MAX = 16
+# Shorter runs than this on average are no runs to speak of.
+_RUN_ROWS_MIN = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,10 +115,18 @@ def find_segments(table: pa.Table, spec: MergeSpec, codes: Uints) -> Segments:
 
 
 def _sorted_order(codes: Uints) -> Ints:
-    # A stable sort that knows runs: sorted runs cost one comparison per row and merge.
-    if bool((codes[1:] >= codes[:-1]).all()):
+    """Return the rows sorted by code, rows of equal codes in row order."""
+    falls = int(np.count_nonzero(codes[1:] < codes[:-1]))
+    if not falls:
         return np.arange(len(codes))
-    return np.argsort(codes, kind="stable")
+    bits = (len(codes) - 1).bit_length()
+    if falls * _RUN_ROWS_MIN < len(codes) or int(codes.max()).bit_length() + bits > 64:
+        # A merge sort that knows runs: sorted runs cost one comparison per row and merge.
+        return np.argsort(codes, kind="stable")
+    # No runs, as in a write buffer: with the row number below the code, numpy's vectorised sort of
+    # plain numbers is stable, and ten times as fast.
+    packed = np.sort((codes << np.uint64(bits)) | np.arange(len(codes), dtype=np.uint64))
+    return (packed & np.uint64((1 << bits) - 1)).astype(np.int64)
 
 
 def _order_versions(table: pa.Table, spec: MergeSpec, order: Ints, is_start: Bools) -> None:

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from lake.merge.key_order import key_codes
 from lake.merge.segments import LAYERS_MAX, Segments, find_segments
@@ -26,6 +27,22 @@ def test_rows_are_cut_where_the_key_changes() -> None:
     assert segments.last_rows.tolist() == [1, 2, 3]
     assert segments.is_single.tolist() == [True, False, True]
     assert segments.segment_of.tolist() == [0, 1, 1, 2]
+
+
+@pytest.mark.parametrize("top", [0, 2**62], ids=["packed", "wide"])
+@pytest.mark.parametrize("runs", [1, 3, 400])
+def test_rows_of_equal_keys_keep_their_order_whatever_the_runs(runs: int, top: int) -> None:
+    random = np.random.default_rng(runs)
+    keys = np.concatenate(
+        [np.sort(part) for part in np.array_split(random.permuted(np.arange(1200) // 3), runs)]
+    )
+    rows = [f"+I {key} 0" for key in keys]
+    table = given_records("k s", *rows)
+
+    segments = find_segments(table, SPEC, keys.astype(np.uint64) + np.uint64(top))
+
+    assert segments.order.tolist() == sorted(range(1200), key=lambda row: (keys[row], row))
+    assert segments.count == 400
 
 
 def test_versions_in_the_wrong_order_are_put_right() -> None:
