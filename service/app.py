@@ -51,6 +51,7 @@ def create_app(
         redoc_url=None,
         responses=_problem_responses(),
     )
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # as FastAPI documents it
     app.state.components = Components(
         settings=replace(settings, warehouse=warehouse),
         file_io=file_io,
@@ -70,6 +71,18 @@ def create_app(
 
 def _problem_responses() -> dict[int | str, dict[str, Any]]:
     return {
-        status: {"model": Problem, "description": words, "content": {MEDIA_TYPE: {}}}
-        for status, words in (("4XX", "The request, as it is"), ("5XX", "The service"))
+        "4XX": {"model": Problem, "description": "The request has to be mended"},
+        "5XX": {"model": Problem, "description": "The service has to be mended, or waited for"},
     }
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        schema = FastAPI.openapi(app)
+        for operations in schema["paths"].values():
+            for operation in operations.values():
+                for status in _problem_responses():
+                    # The framework knows one media type for all answers of an address.
+                    content = operation["responses"][status]["content"]
+                    content[MEDIA_TYPE] = content.pop("application/json")
+    return app.openapi_schema or {}

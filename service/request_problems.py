@@ -15,6 +15,14 @@ from schemas import FieldProblem
 
 _VALUE_LENGTH_MAX = 200
 
+_MESSAGES = {
+    "extra_forbidden": "unknown field",
+    "missing": "this field is missing",
+    "too_short": "at least one entry is expected",
+    "tuple_type": "a list is expected",
+    "model_type": "an object is expected",
+    "model_attributes_type": "an object is expected",
+}
 _HINTS = {
     "missing": "add the field",
     "json_invalid": "send one JSON object",
@@ -46,15 +54,20 @@ def field_problems(
         model: What the body was to become; None when the address takes no body.
     """
     found = [_field_problem(error, body=body, model=model) for error in errors]
-    # Alternatives of one field (a list or the word `all`) fail one by one; one line is enough.
+    pointers = [problem.pointer for problem in found if problem.pointer is not None]
     merged: dict[tuple[str | None, str], FieldProblem] = {}
     for problem in found:
+        # A list with a wrong entry also fails as a list, and as the word that could stand for it:
+        # what lies deepest is what has to be mended.
+        if any(other.startswith(f"{problem.pointer}/") for other in pointers):
+            continue
         key = (problem.pointer, problem.field)
         earlier = merged.get(key)
-        if earlier is not None and earlier.message != problem.message:
+        if earlier is None:
+            merged[key] = problem
+        elif earlier.message != problem.message:
             message = f"{earlier.message}, or {problem.message}"
-            problem = earlier.model_copy(update={"message": message})  # noqa: PLW2901 - merged
-        merged[key] = problem
+            merged[key] = earlier.model_copy(update={"message": message})
     return list(merged.values())
 
 
@@ -62,8 +75,7 @@ def _field_problem(
     error: Mapping[str, Any], *, body: Any, model: type[BaseModel] | None
 ) -> FieldProblem:
     where, *parts = error["loc"]
-    message = str(error["msg"])
-    message = message[:1].lower() + message[1:]
+    message = _MESSAGES.get(str(error["type"])) or _in_house_words(str(error["msg"]))
     hint = _hint(error, message)
     if where != "body":
         name = str(parts[-1]) if parts else where
@@ -72,7 +84,6 @@ def _field_problem(
         )
     place = _place_in(body, parts)
     if error["type"] == "extra_forbidden":
-        message = "unknown field"
         known = _model_at(model, place[:-1])
         names = sorted(known.model_fields) if known is not None else []
         hint = f"known fields: {listed(names)}"
@@ -83,6 +94,11 @@ def _field_problem(
         message=message,
         hint=hint,
     )
+
+
+def _in_house_words(message: str) -> str:
+    expected = message.removeprefix("Input should be ")
+    return message[:1].lower() + message[1:] if expected == message else f"expected {expected}"
 
 
 def _hint(error: Mapping[str, Any], message: str) -> str:

@@ -132,18 +132,20 @@ def _parse_decimal(text: str, data_type: DataType) -> Decimal:
     if not value.is_finite():
         message = "not a finite number"
         raise ValueError(message)
-    sign, digits, exponent = value.normalize().as_tuple()
+    sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
-    fraction = max(0, -exponent)
-    if fraction > data_type.scale:
+    # Digit by digit, and not by arithmetic: the decimal context rounds at 28 digits.
+    text_digits = "".join(map(str, digits)).strip("0")
+    exponent += len(digits) - len("".join(map(str, digits)).rstrip("0"))
+    if text_digits and -exponent > data_type.scale:
         message = f"more than {data_type.scale} digits after the point"
         raise ValueError(message)
-    if len(digits) + exponent > data_type.precision - data_type.scale:
+    if text_digits and len(text_digits) + exponent > data_type.precision - data_type.scale:
         message = f"more than {data_type.precision - data_type.scale} digits before the point"
         raise ValueError(message)
-    # Built digit by digit: the default decimal context rounds at 28 digits.
-    padded = digits + (0,) * (exponent + data_type.scale)
-    return Decimal((sign, padded, -data_type.scale))
+    zeros = "0" * (exponent + data_type.scale) if text_digits else ""
+    unscaled = tuple(int(digit) for digit in text_digits + zeros) or (0,)
+    return Decimal((sign, unscaled, -data_type.scale))
 
 
 def _parse_text(text: str, data_type: DataType) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from lake import Clock, LakeError, Snapshot, Table
 from schemas import RowStatus, SnapshotInfo, TableDocument
 from service.control.json_values import json_row
@@ -44,7 +46,7 @@ def find_row(table: Table, key: Mapping[str, object], *, clock: Clock) -> FoundR
     if row is None:
         shown = json_row(key, [table.schema.field(name) for name in key])
         where = "it has no snapshot yet" if snapshot is None else f"at snapshot {snapshot.id}"
-        message = f"{table.identifier} has no row {shown}: {where}"
+        message = f"{table.identifier} has no row {orjson.dumps(shown).decode()}: {where}"
         raise RowNotFound(message)
     return FoundRow(
         values=json_row(row, table.schema.fields),

@@ -92,7 +92,8 @@ def _token(identifier: str) -> str:
 
 def _parse_token(token: str) -> str:
     try:
-        return base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode()
+        padded = token + "=" * (-len(token) % 4)
+        return base64.b64decode(padded, altchars=b"-_", validate=True).decode()
     except (binascii.Error, UnicodeDecodeError) as error:
         message = "not a token that this service gave"
         hint = "use `next_page_token` of the page before, or leave it out"

@@ -1,0 +1,37 @@
+"""The service over a warehouse in memory."""
+
+import pytest
+
+from lake import Catalog, ManualClock, MemoryFileIO
+from service.app import create_app
+from service.settings import ServiceSettings
+from tests.unit.registry.shop import ORDERS
+from tests.unit.service.http_client import HttpClient
+
+
+@pytest.fixture
+def file_io() -> MemoryFileIO:
+    return MemoryFileIO()
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def catalog(file_io: MemoryFileIO, clock: ManualClock) -> Catalog:
+    return Catalog("/w", file_io=file_io, clock=clock)
+
+
+@pytest.fixture
+def client(file_io: MemoryFileIO, clock: ManualClock, catalog: Catalog) -> HttpClient:
+    app = create_app(ServiceSettings(warehouse="/w"), catalog=catalog, file_io=file_io, clock=clock)
+    return HttpClient(app)
+
+
+@pytest.fixture
+def shop(client: HttpClient) -> HttpClient:
+    """The same, with the table `shop.orders`."""
+    client.put("/v1/tables/shop/orders", json=ORDERS).raise_for_status()
+    return client

@@ -1,0 +1,118 @@
+"""The status of a row from its values and the table's rules."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from lake import TableSchema
+from registry.table_definition import define_table
+from schemas import RowStatus, SnapshotInfo, TableDocument, TableSpec
+from service.control.row_status import row_status, status_columns
+from tests.unit.registry.shop import orders
+
+NOW_MS = 1_000_000
+SNAPSHOT = SnapshotInfo(id=1, commit_time="", verified_at="")
+
+
+def touched(seconds_ago: float, op: str = "upsert", group: str = "sales") -> dict[str, Any]:
+    at = datetime.fromtimestamp(NOW_MS / 1000 - seconds_ago, tz=UTC)
+    return {f"{group}__at": at, f"{group}__op": op}
+
+
+def status_of(row: dict[str, Any] | None, **changes: Any) -> RowStatus:
+    spec: TableSpec = orders(**changes)
+    definition = define_table(spec)
+    schema = TableSchema(
+        id=0,
+        fields=definition.columns,
+        highest_field_id=len(definition.columns) - 1,
+        partition_keys=(),
+        primary_keys=definition.primary_key,
+        options=definition.options,
+    )
+    return row_status(
+        TableDocument(database="shop", name="orders", table=spec),
+        schema,
+        key={"id": 1, "region": "eu"},
+        row=row,
+        now_ms=NOW_MS,
+        snapshot=SNAPSHOT,
+    )
+
+
+STALE = {"staleness": {"default_seconds": 60}}
+
+
+@pytest.mark.parametrize(
+    ("row", "changes", "state"),
+    [
+        pytest.param({}, {}, "absent", id="nothing"),
+        pytest.param({"total": 1}, {}, "absent", id="only-a-value"),
+        pytest.param({"order_version": 1} | touched(5), {}, "present", id="touched"),
+        pytest.param({"order_version": 1}, {}, "present", id="ordered-by-another-engine"),
+        pytest.param(touched(5), {}, "present", id="touched-without-order"),
+        pytest.param({"order_version": 1} | touched(60), STALE, "present", id="at-the-age"),
+        pytest.param({"order_version": 1} | touched(61), STALE, "stale", id="past-the-age"),
+        pytest.param({"order_version": 2} | touched(5, "clear"), {}, "deleted", id="cleared"),
+        pytest.param(
+            {"order_version": 2} | touched(99, "clear"), STALE, "deleted", id="cleared-old"
+        ),
+        pytest.param({"order_version": 1}, {"tracking": False}, "present", id="no-tracking"),
+        pytest.param({}, {"tracking": False}, "absent", id="no-tracking-nothing"),
+    ],
+)
+def test_the_state_of_a_group(row: dict[str, Any], changes: dict[str, Any], state: str) -> None:
+    assert status_of(row, **changes).groups["sales"].state == state
+
+
+def test_a_groups_own_staleness_goes_before_the_default() -> None:
+    staleness = {"staleness": {"default_seconds": 60, "groups": {"sales": 600}}}
+
+    status = status_of({"order_version": 1} | touched(100), **staleness)
+
+    assert status.groups["sales"].state == "present"
+    assert status.groups["sales"].stale_after_seconds == 600
+    assert status.groups["payments"].stale_after_seconds == 60
+
+
+@pytest.mark.parametrize(
+    ("groups", "complete"),
+    [("all", False), (["sales"], True), (["sales", "payments"], False), ([], True)],
+    ids=str,
+)
+def test_a_row_is_complete_when_the_groups_of_the_rule_have_delivered(
+    groups: Any, complete: bool
+) -> None:
+    status = status_of({"order_version": 1} | touched(5), completeness={"groups": groups})
+
+    assert status.complete is complete
+
+
+def test_a_deleted_group_makes_no_row_complete() -> None:
+    row = {"order_version": 1} | touched(5, "clear")
+
+    assert status_of(row, completeness={"groups": ["sales"]}).complete is False
+
+
+def test_a_row_that_is_not_there_is_not_complete_whatever_the_rule() -> None:
+    status = status_of(None, completeness={"groups": []})
+
+    assert (status.exists, status.complete) == (False, False)
+
+
+def test_a_clock_that_is_behind_makes_no_negative_age() -> None:
+    assert status_of(touched(-5)).groups["sales"].age_seconds == 0
+
+
+def test_a_table_without_groups_is_complete_when_the_row_is_there() -> None:
+    status = status_of({}, merge_engine="deduplicate", sequence_groups=[])
+
+    assert (status.complete, dict(status.groups)) == (True, {})
+
+
+def test_status_reads_ordering_and_tracking_and_nothing_else() -> None:
+    document = TableDocument(database="shop", name="orders", table=orders())
+
+    assert status_columns(document)[:3] == ["order_version", "sales__at", "sales__op"]
+    assert "total" not in status_columns(document)

@@ -1,0 +1,61 @@
+"""A stream's status where reports and the table disagree or are silent."""
+
+from registry.progress import Report
+from registry.table_definition import complete_stream
+from schemas import Account, StreamEntry, StreamProgress, StreamState, StreamStatus, TableDocument
+from service.control.stream_status import stream_status
+from tests.unit.registry.shop import definition, orders
+
+NOW_MS = 1_000_000
+
+
+def status_of(progress: StreamProgress | None) -> StreamStatus:
+    """The status of a stream whose table holds nothing of it yet."""
+    document = TableDocument(database="shop", name="orders", table=orders())
+    report = None
+    if progress is not None:
+        report = Report(runner="runner-1", updated_ms=NOW_MS, progress=progress)
+    return stream_status(
+        document,
+        StreamEntry(spec=complete_stream(document.table, definition(), name="sales")),
+        report=report,
+        position=None,
+        now_ms=NOW_MS,
+        runner_timeout_ms=30_000,
+    )
+
+
+def test_without_a_report_and_a_position_nothing_is_known() -> None:
+    status = status_of(None)
+
+    assert status.state is StreamState.UNASSIGNED
+    assert (status.lag_records, status.last_commit, status.reported_at) == (None, None, None)
+
+
+def test_before_the_first_commit_the_runners_word_counts() -> None:
+    status = status_of(
+        StreamProgress(
+            state=StreamState.STARTING,
+            epoch=2,
+            offsets={0: 5},
+            end_offsets={0: 9, 1: 4},
+            last_commit_ms=1_000,
+            last_commit_snapshot=3,
+            account=Account(accepted=5),
+        )
+    )
+
+    assert (status.epoch, status.lag_records, status.account.records) == (2, 8, 5)
+    assert status.last_commit is not None
+    assert (status.last_commit.snapshot_id, status.last_commit.time) == (
+        3,
+        "1970-01-01T00:00:01.000Z",
+    )
+
+
+def test_offsets_past_the_end_that_was_seen_earlier_are_no_lag() -> None:
+    status = status_of(
+        StreamProgress(state=StreamState.RUNNING, offsets={0: 9}, end_offsets={0: 5})
+    )
+
+    assert status.lag_records == 0

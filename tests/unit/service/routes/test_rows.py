@@ -1,0 +1,182 @@
+"""Rows over HTTP."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lake import Catalog, ManualClock
+from tests.unit.registry.shop import ORDERS
+from tests.unit.service.http_client import HttpClient
+
+ROWS = "/v1/tables/shop/orders/rows"
+START = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+
+
+def write(catalog: Catalog, identifier: str = "shop.orders", **values: Any) -> None:
+    """Commit one record; columns that are not named are null."""
+    table = catalog.table(identifier)
+    fields = [pa.field(f.name, f.type) for f in table.schema.arrow_schema if f.name in values]
+    columns = {field.name: pa.array([values[field.name]], field.type) for field in fields}
+    table.write_and_commit(pa.table(columns, schema=pa.schema(fields)))
+
+
+def write_sale(catalog: Catalog, *, at: datetime = START, **values: Any) -> None:
+    sale: dict[str, Any] = {"order_version": 1, "sales__at": at, "sales__op": "upsert"}
+    key: dict[str, Any] = {"id": 1, "region": "eu"}
+    write(catalog, **(key | sale | values))
+
+
+def test_a_row_is_answered_with_the_snapshot_it_was_read_from(
+    shop: HttpClient, catalog: Catalog, clock: ManualClock
+) -> None:
+    write_sale(catalog, total=Decimal("12.50"), currency="EUR")
+    write(catalog, id=1, region="eu", carrier="DHL", shipping__partition=0, shipping__offset=4)
+    clock.advance(ms=1_500)
+
+    answer = shop.get(f"{ROWS}?id=1&region=eu").json()
+
+    assert answer["row"]["total"] == "12.50"
+    assert answer["row"]["carrier"] == "DHL"
+    assert answer["row"]["paid"] is None
+    assert answer["row"]["sales__at"] == "2023-11-14T22:13:20.000Z"
+    assert list(answer["row"])[:3] == ["id", "region", "total"]
+    assert answer["snapshot"] == {
+        "id": 2,
+        "commit_time": "2023-11-14T22:13:20.000Z",
+        "verified_at": "2023-11-14T22:13:21.500Z",
+    }
+
+
+def test_a_missing_row_says_where_it_was_looked_for(shop: HttpClient, catalog: Catalog) -> None:
+    write_sale(catalog)
+
+    answer = shop.get(f"{ROWS}?id=2&region=eu")
+
+    assert answer.status_code == 404
+    assert answer.json()["detail"] == (
+        'shop.orders has no row {"id":2,"region":"eu"}: at snapshot 1'
+    )
+
+
+def test_every_parameter_that_is_no_key_is_named(shop: HttpClient) -> None:
+    errors = shop.get(f"{ROWS}?id=9.5&regoin=eu").json()["errors"]
+
+    assert [(error["field"], error["value"], error["pointer"]) for error in errors] == [
+        ("regoin", "eu", None),
+        ("id", "9.5", None),
+        ("region", None, None),
+    ]
+    assert errors[1]["message"] == "expected BIGINT: not a whole number"
+    assert errors[1]["hint"] == "for example id=1"
+
+
+def test_the_status_of_a_row_says_which_stream_has_delivered(
+    shop: HttpClient, catalog: Catalog, clock: ManualClock
+) -> None:
+    shop.put("/v1/tables/shop/orders/streams/sales", json={"topic": "orders"}).raise_for_status()
+    write_sale(catalog, total=Decimal(1))
+    clock.advance(ms=2_000)
+
+    status = shop.get(f"{ROWS}/status?id=1&region=eu").json()
+
+    assert (status["exists"], status["complete"]) == (True, False)
+    assert status["groups"]["sales"] == {
+        "state": "present",
+        "stream": "sales",
+        "ordering": {"order_version": 1},
+        "last_touched": "2023-11-14T22:13:20.000Z",
+        "age_seconds": 2.0,
+        "stale_after_seconds": None,
+    }
+    assert status["groups"]["payments"]["state"] == "absent"
+    assert status["complete_when"] == ["sales", "payments", "shipping"]
+
+
+def test_the_status_of_a_missing_row_has_everything_absent(shop: HttpClient) -> None:
+    answer = shop.get(f"{ROWS}/status?id=1&region=eu")
+
+    assert answer.status_code == 200
+    status = answer.json()
+    assert (status["exists"], status["complete"], status["snapshot"]["id"]) == (False, False, None)
+    assert {group["state"] for group in status["groups"].values()} == {"absent"}
+
+
+def test_a_row_is_complete_by_the_tables_rule_and_stale_by_its_age(
+    client: HttpClient, catalog: Catalog, clock: ManualClock
+) -> None:
+    rules = {"staleness": {"groups": {"sales": 60}}, "completeness": {"groups": ["sales"]}}
+    client.put("/v1/tables/shop/orders", json=ORDERS | rules).raise_for_status()
+    write_sale(catalog, at=START - timedelta(seconds=61))
+
+    status = client.get(f"{ROWS}/status?id=1&region=eu").json()
+
+    assert status["groups"]["sales"]["state"] == "stale"
+    assert status["complete"] is True
+
+
+TYPES = {
+    "k_boolean": ("BOOLEAN", "true", True, True),
+    "k_tiny": ("TINYINT", "-128", -128, -128),
+    "k_small": ("SMALLINT", "7", 7, 7),
+    "k_int": ("INT", "7", 7, 7),
+    "k_big": ("BIGINT", "9007199254740993", 9007199254740993, 9007199254740993),
+    "k_decimal": ("DECIMAL(10, 2)", "12.5", Decimal("12.50"), "12.50"),
+    "k_char": ("CHAR(3)", "abc", "abc", "abc"),
+    "k_string": ("STRING", "a/b ä&c", "a/b ä&c", "a/b ä&c"),
+    "k_bytes": ("BYTES", "+/8=", b"\xfb\xff", "+/8="),
+    "k_date": ("DATE", "2013-01-31", datetime(2013, 1, 31, tzinfo=UTC).date(), "2013-01-31"),
+    "k_time": (
+        "TIME(3)",
+        "05:15:00.250",
+        timedelta(hours=5, minutes=15, milliseconds=250),
+        "05:15:00.250",
+    ),
+    "k_ts3": (
+        "TIMESTAMP(3)",
+        "2013-01-31T05:15:00.5",
+        datetime(2013, 1, 31, 5, 15, 0, 500_000, tzinfo=UTC).replace(tzinfo=None),
+        "2013-01-31T05:15:00.500",
+    ),
+    "k_ts6": (
+        "TIMESTAMP(6)",
+        "1969-12-31T23:59:59.123456",
+        datetime(1969, 12, 31, 23, 59, 59, 123_456, tzinfo=UTC).replace(tzinfo=None),
+        "1969-12-31T23:59:59.123456",
+    ),
+    "k_ltz": (
+        "TIMESTAMP(3) WITH LOCAL TIME ZONE",
+        "2013-01-31T05:15:00+01:00",
+        datetime(2013, 1, 31, 4, 15, tzinfo=UTC),
+        "2013-01-31T04:15:00.000Z",
+    ),
+    "k_ts9": (
+        "TIMESTAMP(9)",
+        "2013-01-31T05:15:00.123456789",
+        1359609300_123456789,
+        "2013-01-31T05:15:00.123456789",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_key_of_any_type_finds_its_row(client: HttpClient, catalog: Catalog, name: str) -> None:
+    sql, text, value, shown = TYPES[name]
+    if isinstance(value, timedelta):
+        value = (datetime(1970, 1, 1, tzinfo=UTC) + value).time()
+    spec = {
+        "columns": [{"name": name, "type": sql}, {"name": "v", "type": "INT"}],
+        "primary_key": [name],
+        "sequence_groups": [{"name": "g", "columns": ["v"]}],
+    }
+    client.put("/v1/tables/shop/typed", json=spec).raise_for_status()
+    write(catalog, "shop.typed", **{name: value, "v": 1, "g__partition": 0, "g__offset": 0})
+
+    row = client.get("/v1/tables/shop/typed/rows", params={name: text})
+    status = client.get("/v1/tables/shop/typed/rows/status", params={name: text})
+
+    assert (row.status_code, row.json().get("row", {}).get(name)) == (200, shown)
+    assert status.json()["key"] == {name: shown}
+    assert status.json()["exists"] is True

@@ -1,0 +1,187 @@
+"""Streams over HTTP."""
+
+import pytest
+
+from lake import BatchAccount, Catalog, ManualClock, MemoryFileIO, StreamBatch
+from registry.progress import ProgressStore
+from schemas import RunnerProgress, StreamProgress, StreamState
+from tests.unit.service.http_client import HttpClient
+
+STREAMS = "/v1/tables/shop/orders/streams"
+SALES = f"{STREAMS}/sales"
+
+
+@pytest.fixture
+def sales(shop: HttpClient) -> HttpClient:
+    """The service with the stream `sales` on the table."""
+    shop.put(SALES, json={"topic": "orders"}).raise_for_status()
+    return shop
+
+
+def commit(catalog: Catalog, records: int) -> None:
+    """Commit one batch of `sales` that holds so many dead letters and nothing else."""
+    committer = catalog.table("shop.orders").committer()
+    position = committer.claim_stream(
+        "sales", topic="orders", topic_id="t1", initial_offsets={0: 0}, fallback=None
+    )
+    batch = StreamBatch(
+        stream="sales",
+        epoch=position.epoch,
+        batch_id=0,
+        topic="orders",
+        topic_id="t1",
+        start={0: 0},
+        end={0: records},
+        account=BatchAccount(dead_lettered=records),
+    )
+    committer.commit_stream_batch([], batch, max_sequence_number=None)
+
+
+def report(file_io: MemoryFileIO, clock: ManualClock, progress: StreamProgress) -> None:
+    store = ProgressStore(file_io, "/w")
+    store.write(
+        RunnerProgress(
+            runner="runner-1",
+            started_ms=0,
+            updated_ms=clock.now_ms(),
+            streams={"shop.orders/sales": progress},
+        )
+    )
+
+
+def test_a_stream_is_registered_once_and_found_after_that(shop: HttpClient) -> None:
+    first = shop.put(SALES, json={"topic": "orders"})
+    second = shop.put(SALES, json={"topic": "orders"})
+    read = shop.get(SALES)
+
+    assert (first.status_code, second.status_code, read.status_code) == (201, 200, 200)
+    assert first.json() == second.json() == read.json()
+    assert first.headers["etag"] == read.headers["etag"]
+    assert shop.get(STREAMS).json() == {"streams": [read.json()]}
+
+
+def test_what_was_read_can_be_put_again(sales: HttpClient) -> None:
+    assert sales.put(SALES, json=sales.get(SALES).json()["spec"]).status_code == 200
+
+
+def test_an_etag_guards_against_changing_what_was_not_seen(sales: HttpClient) -> None:
+    etag = sales.get(SALES).headers["etag"]
+    change = {"topic": "orders", "trigger_ms": 100}
+
+    assert sales.put(SALES, json=change, headers={"if-match": etag}).status_code == 200
+    assert sales.put(SALES, json=change, headers={"if-match": etag}).status_code == 412
+
+
+def test_a_change_of_another_stream_leaves_an_etag_as_it_is(sales: HttpClient) -> None:
+    etag = sales.get(SALES).headers["etag"]
+    sales.put(f"{STREAMS}/payments", json={"topic": "payments"}).raise_for_status()
+
+    assert sales.get(SALES).headers["etag"] == etag
+
+
+def test_a_refused_stream_is_told_everything(sales: HttpClient) -> None:
+    answer = sales.put(
+        f"{STREAMS}/sales2",
+        json={"topic": "t", "sequence_group": "sales", "columns": [{"column": "nope"}]},
+    )
+
+    assert answer.status_code == 422
+    assert {error["pointer"] for error in answer.json()["errors"]} == {
+        "/columns/0/column",
+        "/columns",
+        "/sequence_group",
+    }
+
+
+def test_validation_says_what_put_would_and_registers_nothing(shop: HttpClient) -> None:
+    fine = shop.post(f"{SALES}/validate", json={"topic": "orders"})
+    bad = shop.post(f"{STREAMS}/returns/validate", json={"topic": "orders"})
+
+    assert fine.json() == {"valid": True, "errors": []}
+    assert bad.json()["valid"] is False
+    assert shop.get(STREAMS).json() == {"streams": []}
+
+
+@pytest.mark.parametrize(
+    ("verb", "wanted"),
+    [("start", "RUNNING"), ("pause", "PAUSED"), ("resume", "RUNNING"), ("stop", "STOPPED")],
+)
+def test_a_verb_is_accepted_and_written_down(sales: HttpClient, verb: str, wanted: str) -> None:
+    answer = sales.post(f"{SALES}/{verb}")
+
+    assert (answer.status_code, answer.json()["desired_state"]) == (202, wanted)
+    assert sales.get(SALES).json()["desired_state"] == wanted
+
+
+def test_start_restarts_unless_a_living_runner_runs_it(
+    sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    report(file_io, clock, StreamProgress(state=StreamState.RUNNING))
+    sales.post(f"{SALES}/start")
+    assert sales.get(SALES).json()["restart_generation"] == 0
+
+    report(file_io, clock, StreamProgress(state=StreamState.FAILED, trace="boom"))
+    sales.post(f"{SALES}/start")
+    assert sales.get(SALES).json()["restart_generation"] == 1
+
+
+def test_a_stream_that_no_runner_reports_is_unassigned_or_stopped(sales: HttpClient) -> None:
+    assert sales.get(f"{SALES}/status").json()["state"] == "UNASSIGNED"
+
+    sales.post(f"{SALES}/stop")
+    assert sales.get(f"{SALES}/status").json()["state"] == "STOPPED"
+
+
+def test_status_joins_the_runners_word_with_what_the_table_holds(
+    sales: HttpClient, catalog: Catalog, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    commit(catalog, records=7)
+    report(
+        file_io,
+        clock,
+        StreamProgress(
+            state=StreamState.RUNNING,
+            offsets={0: 3},
+            end_offsets={0: 10},
+            lag_seconds=1.5,
+            dead_letters_by_reason={"malformed": 7},
+        ),
+    )
+
+    status = sales.get(f"{SALES}/status").json()
+
+    assert (status["state"], status["worker_id"], status["epoch"]) == ("RUNNING", "runner-1", 1)
+    assert (status["offsets"], status["end_offsets"]) == ({"0": 7}, {"0": 10})
+    assert (status["lag_records"], status["lag_seconds"]) == (3, 1.5)
+    assert status["account"] == {
+        "records": 7,
+        "accepted": 0,
+        "folded": 0,
+        "ignored": 0,
+        "dead_lettered": 7,
+    }
+    assert status["dead_letters"] == {"malformed": 7}
+    assert status["last_commit"]["time"] == "2023-11-14T22:13:20.000Z"
+
+
+def test_a_runner_that_is_silent_for_long_is_gone_and_its_numbers_stay(
+    sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    report(file_io, clock, StreamProgress(state=StreamState.RUNNING, offsets={0: 3}))
+    clock.advance(ms=30_001)
+
+    status = sales.get(f"{SALES}/status").json()
+
+    assert (status["state"], status["worker_id"]) == ("UNASSIGNED", None)
+    assert status["offsets"] == {"0": 3}
+    assert status["reported_at"] == "2023-11-14T22:13:20.000Z"
+
+
+def test_a_failed_stream_says_why(
+    sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    report(file_io, clock, StreamProgress(state=StreamState.FAILED, trace="topic is gone"))
+
+    status = sales.get(f"{SALES}/status").json()
+
+    assert (status["state"], status["trace"]) == ("FAILED", "topic is gone")

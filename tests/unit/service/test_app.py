@@ -1,0 +1,30 @@
+"""The application as a whole."""
+
+from tests.unit.service.http_client import HttpClient
+
+
+def test_openapi_is_served_and_problems_have_their_media_type(client: HttpClient) -> None:
+    document = client.get("/v1/openapi.json").json()
+
+    assert "Problem" in document["components"]["schemas"]
+    assert "HTTPValidationError" not in document["components"]["schemas"]
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            assert "application/problem+json" in operation["responses"]["4XX"]["content"], path
+
+
+def test_openapi_is_the_same_when_asked_twice(client: HttpClient) -> None:
+    assert client.get("/v1/openapi.json").json() == client.get("/v1/openapi.json").json()
+
+
+def test_ready_tries_the_warehouse_and_leaves_nothing_there(client: HttpClient) -> None:
+    answer = client.get("/ready")
+
+    assert (answer.status_code, answer.json()) == (200, {"status": "ready", "warehouse": "/w"})
+
+
+def test_health_says_version_and_uptime(client: HttpClient) -> None:
+    health = client.get("/health").json()
+
+    assert health["status"] == "alive"
+    assert health["uptime_seconds"] == 0

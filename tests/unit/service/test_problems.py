@@ -1,0 +1,121 @@
+"""Every error is a problem, the framework's own ones too."""
+
+from typing import Any
+
+import pytest
+
+from lake import ManualClock, MemoryFileIO, StorageUnavailable
+from schemas import Problem
+from service.app import create_app
+from service.settings import ServiceSettings
+from tests.unit.registry.shop import ORDERS
+from tests.unit.service.http_client import HttpClient
+
+TABLE = "/v1/tables/shop/orders"
+
+
+class BrokenFileIO(MemoryFileIO):
+    """Storage that fails when it lists a directory."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self._error = error
+
+    def list(self, path: str) -> Any:
+        raise self._error
+
+
+def broken_client(error: Exception) -> HttpClient:
+    return HttpClient(
+        create_app(
+            ServiceSettings(warehouse="/w"), file_io=BrokenFileIO(error), clock=ManualClock()
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "options", "status", "code"),
+    [
+        ("GET", "/nowhere", {}, 404, "not_found"),
+        ("DELETE", "/v1/tables", {}, 405, "method_not_allowed"),
+        ("PUT", TABLE, {"json": {}}, 422, "invalid_request"),
+        ("PUT", TABLE, {"json": ORDERS | {"primary_key": ["x"]}}, 422, "invalid_request"),
+        ("PUT", TABLE, {"json": ORDERS | {"buckets": 9}}, 409, "table_exists"),
+        (
+            "PUT",
+            TABLE,
+            {"json": ORDERS, "headers": {"if-match": '"x"'}},
+            412,
+            "precondition_failed",
+        ),
+        ("PUT", TABLE, {"content": "{"}, 415, "unsupported_media_type"),
+        (
+            "PUT",
+            TABLE,
+            {"content": "{", "headers": {"content-type": "application/json"}},
+            400,
+            "malformed_request",
+        ),
+        ("GET", "/v1/tables/shop/returns", {}, 404, "table_not_found"),
+        ("GET", "/v1/tables/shop/returns/rows?id=1", {}, 404, "table_not_found"),
+        ("GET", f"{TABLE}/streams/sales", {}, 404, "stream_not_found"),
+        ("GET", f"{TABLE}/rows?id=1&region=eu", {}, 404, "row_not_found"),
+        ("GET", f"{TABLE}/rows?id=one&region=eu", {}, 422, "invalid_request"),
+        ("GET", "/v1/tables?page_size=many", {}, 422, "invalid_request"),
+        ("GET", "/v1/tables?page_token=%21", {}, 422, "invalid_request"),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_an_error_is_a_problem_of_the_closed_set(
+    shop: HttpClient, method: str, path: str, options: dict[str, Any], status: int, code: str
+) -> None:
+    answer = shop.request(method, path, **options)
+    problem = Problem.model_validate(answer.json())
+
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, problem.status, problem.code) == (status, status, code)
+    assert problem.instance == path.partition("?")[0]
+    assert problem.type == f"/problems/{code}"
+
+
+def test_the_request_id_is_echoed_and_made_where_it_is_missing_or_unusable(
+    shop: HttpClient,
+) -> None:
+    given = shop.get("/nowhere", headers={"x-request-id": "abc-1"})
+    unusable = shop.get("/nowhere", headers={"x-request-id": "a b\tc"})
+    fine = shop.get("/health")
+
+    assert given.headers["x-request-id"] == given.json()["request_id"] == "abc-1"
+    assert unusable.headers["x-request-id"] == unusable.json()["request_id"] != "a b\tc"
+    assert fine.headers["x-request-id"]
+
+
+def test_a_method_that_is_missing_names_those_there_are(shop: HttpClient) -> None:
+    assert shop.request("DELETE", "/v1/tables").headers["allow"] == "GET"
+
+
+def test_storage_that_does_not_answer_is_unavailable() -> None:
+    answer = broken_client(StorageUnavailable("no route to storage")).get(TABLE)
+
+    assert (answer.status_code, answer.json()["code"]) == (503, "storage_unavailable")
+
+
+def test_a_warehouse_that_does_not_answer_is_not_ready_and_yet_alive() -> None:
+    client = broken_client(StorageUnavailable("no route to storage"))
+
+    ready = client.get("/ready")
+
+    assert (ready.status_code, ready.json()["code"]) == (503, "not_ready")
+    assert "no route to storage" in ready.json()["detail"]
+    assert client.get("/health").status_code == 200
+
+
+def test_what_nobody_foresaw_is_an_answer_without_details(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    answer = broken_client(RuntimeError("the secret is 42")).get(TABLE)
+
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
+    assert "42" not in answer.text
+    (record,) = [record for record in caplog.records if record.name == "service.request_context"]
+    assert record.request_id == answer.headers["x-request-id"]  # type: ignore[attr-defined]
