@@ -108,7 +108,7 @@ def sequence_group_case(case_id: str, seed: int) -> dict[str, Any]:
 def more_rows(case: dict[str, Any], *, seed: int, row_count: int) -> list[list[Json]]:
     """Return rows `[kind, values…]` for the table of a case; half of them have keys of the case."""
     schema, chance = case["schema"], random.Random(seed)
-    rows = _rows(schema["columns"], schema["primary_key"], chance, row_count)
+    rows = _rows(schema["columns"], schema["primary_key"], chance, row_count, key_pool=row_count)
     written = [row for step in case["steps"] for row in step["write"]]
     keys = [
         position
@@ -150,10 +150,13 @@ def _rows(
     primary_key: Sequence[str],
     chance: random.Random,
     row_count: int,
+    *,
+    key_pool: int = 20,
 ) -> list[list[Json]]:
     makers = {column["name"]: value_maker(column["type"], chance) for column in columns}
     # Few values per key column, so that most keys are written by several commits.
-    pools = {name: [makers[name]() for _ in range(20 // len(primary_key))] for name in primary_key}
+    pool = key_pool // len(primary_key)
+    pools = {name: [makers[name]() for _ in range(pool)] for name in primary_key}
     return [
         [
             "+I",

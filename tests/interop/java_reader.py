@@ -143,6 +143,20 @@ def write_bulk(
     _run("write-bulk", str(table_dir), *arguments, *_option_arguments(options))
 
 
+def append(table_dir: Path, steps: Path) -> list[list[list[Any]]]:
+    """Let Java write to and compact a table that somebody else made.
+
+    Args:
+        table_dir: Holds `schema/` and `snapshot/`.
+        steps: A JSON object whose `steps` are write and compact steps of a conformance case.
+
+    Returns:
+        After each step all rows, sorted by primary key.
+    """
+    output = _run(str(table_dir), str(steps), program="Append")
+    return [json.loads(line) for line in output.splitlines()]
+
+
 def _option_arguments(options: Mapping[str, str] | None) -> list[str]:
     return [
         text for key, value in (options or {}).items() for text in ("--option", f"{key}={value}")
@@ -166,11 +180,11 @@ def _json(output: str) -> dict[str, Any]:
     return report
 
 
-def _run(*arguments: str) -> str:
-    """Run the program and return its standard output."""
+def _run(*arguments: str, program: str = "Oracle") -> str:
+    """Run a program of `java/` and return its standard output."""
     class_path = os.pathsep.join([str(_compiled()), *_class_path()])
     heap = f"-Xmx{os.environ.get('ORACLE_HEAP', '2g')}"
-    command = [str(java_executable()), heap, *_JVM, "-cp", class_path, "Oracle", *arguments]
+    command = [str(java_executable()), heap, *_JVM, "-cp", class_path, program, *arguments]
     # Java takes the encoding of its output and of file names from the locale.
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     ran = subprocess.run(
