@@ -138,7 +138,7 @@ class _Picks:
         """Return the pick of every table column, as if no record were a retract."""
         picks = dict.fromkeys(self._spec.key_columns, self._last)
         for group in self._spec.groups:
-            if self._table.column_names.count(group.ordering[0]):
+            if group.ordering[0] in self._table.column_names:
                 picks.update(self._of_group(group))
         for name in _value_columns(self._table):
             if name not in picks:
