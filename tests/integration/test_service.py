@@ -1,0 +1,184 @@
+"""The service as it is run: processes of their own, one warehouse on disk, real HTTP."""
+
+import signal
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from decimal import Decimal
+from pathlib import Path
+
+import httpx
+import pyarrow as pa
+import pytest
+
+from demo.processes import ChildProcess, Supervisor
+from lake import Catalog
+
+pytestmark = pytest.mark.integration
+
+READY_TIMEOUT_S = 60
+ORDERS = {
+    "columns": [
+        {"name": "id", "type": "BIGINT"},
+        {"name": "total", "type": "DECIMAL(10, 2)"},
+        {"name": "version", "type": "INT"},
+        {"name": "carrier", "type": "STRING"},
+    ],
+    "primary_key": ["id"],
+    "sequence_groups": [
+        {"name": "sales", "ordering": ["version"], "columns": ["total"]},
+        {"name": "shipping", "columns": ["carrier"]},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("warehouse")
+
+
+@pytest.fixture(scope="module")
+def supervisor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Supervisor]:
+    with Supervisor(tmp_path_factory.mktemp("logs")) as supervisor:
+        yield supervisor
+
+
+@pytest.fixture(scope="module")
+def services(supervisor: Supervisor, warehouse: Path) -> Iterator[tuple[httpx.Client, ...]]:
+    """Two services on one warehouse; each test has a table of its own."""
+    with ExitStack() as stack:
+        ports = [free_port() for _ in range(2)]
+        with ThreadPoolExecutor() as threads:
+            list(threads.map(lambda port: start_service(supervisor, warehouse, port), ports))
+        yield tuple(stack.enter_context(client(port)) for port in ports)
+
+
+def client(port: int) -> httpx.Client:
+    return httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+        assert isinstance(port, int)
+        return port
+
+
+def start_service(supervisor: Supervisor, warehouse: Path, port: int) -> ChildProcess:
+    child = supervisor.start_module(
+        f"service-{port}", "braid", "service", "--warehouse", str(warehouse), "--port", str(port)
+    )
+
+    def is_ready() -> bool:
+        with suppress(httpx.TransportError):
+            return httpx.get(f"http://127.0.0.1:{port}/ready").is_success
+        return False
+
+    child.wait_ready(is_ready, timeout_s=READY_TIMEOUT_S)
+    return child
+
+
+def test_what_one_service_registers_the_other_answers(
+    services: tuple[httpx.Client, ...], warehouse: Path
+) -> None:
+    path = "/v1/tables/shop/shared"
+    one, other = services
+    assert one.put(path, json=ORDERS).status_code == 201
+    assert other.put(f"{path}/streams/sales", json={"topic": "orders"}).status_code == 201
+    assert one.post(f"{path}/streams/sales/pause").status_code == 202
+
+    stream = other.get(f"{path}/streams/sales").json()
+    table = Catalog(str(warehouse)).table("shop.shared")
+    table.write_and_commit(
+        pa.table(
+            {
+                "id": pa.array([7], pa.int64()),
+                "total": pa.array([Decimal("12.50")], pa.decimal128(10, 2)),
+                "version": pa.array([1], pa.int32()),
+            }
+        )
+    )
+    row = other.get(f"{path}/rows", params={"id": 7}).json()
+    status = one.get(f"{path}/rows/status", params={"id": 7}).json()
+
+    assert stream["desired_state"] == "PAUSED"
+    assert row["row"]["total"] == "12.50"
+    assert row["snapshot"]["id"] == 1
+    assert status["groups"]["sales"]["state"] == "present"
+    assert status["groups"]["shipping"]["state"] == "absent"
+
+
+def test_a_new_snapshot_is_served_by_a_process_that_has_served_an_older_one(
+    services: tuple[httpx.Client, ...], warehouse: Path
+) -> None:
+    path = "/v1/tables/shop/versions"
+    one, _ = services
+    one.put(path, json=ORDERS).raise_for_status()
+    table = Catalog(str(warehouse)).table("shop.versions")
+    answers = []
+    for version in (1, 2, 3):
+        columns = {"id": pa.array([7], pa.int64()), "version": pa.array([version], pa.int32())}
+        table.write_and_commit(pa.table(columns))
+        answers.append(one.get(f"{path}/rows", params={"id": 7}).json())
+
+    assert [answer["row"]["version"] for answer in answers] == [1, 2, 3]
+    assert [answer["snapshot"]["id"] for answer in answers] == [1, 2, 3]
+
+
+def test_two_services_do_not_both_give_one_group_away(services: tuple[httpx.Client, ...]) -> None:
+    table = "/v1/tables/shop/contested"
+    services[0].put(table, json=ORDERS).raise_for_status()
+
+    def register(number: int) -> int:
+        path = f"{table}/streams/stream{number}"
+        stream = {"topic": f"topic{number}", "sequence_group": "sales"}
+        return services[number % 2].put(path, json=stream).status_code
+
+    with ThreadPoolExecutor(8) as threads:
+        statuses = list(threads.map(register, range(16)))
+
+    assert sorted(statuses) == [201] + [422] * 15
+    assert len(services[1].get(f"{table}/streams").json()["streams"]) == 1
+
+
+def test_problems_of_the_server_are_problems_too(services: tuple[httpx.Client, ...]) -> None:
+    answer = services[0].put(
+        "/v1/tables/shop/any", content=b"{", headers={"content-type": "application/json"}
+    )
+
+    assert answer.status_code == 400
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.headers["x-request-id"] == answer.json()["request_id"]
+
+
+def test_a_service_whose_warehouse_cannot_be_written_is_alive_and_not_ready(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    no_directory = tmp_path / "file"
+    no_directory.write_text("not a warehouse")
+    port = free_port()
+    child = supervisor.start_module(
+        "no-warehouse", "braid", "service", "--warehouse", str(no_directory), "--port", str(port)
+    )
+
+    def is_alive() -> bool:
+        with suppress(httpx.TransportError):
+            return httpx.get(f"http://127.0.0.1:{port}/health").is_success
+        return False
+
+    child.wait_ready(is_alive, timeout_s=READY_TIMEOUT_S)
+    ready = httpx.get(f"http://127.0.0.1:{port}/ready")
+
+    assert (ready.status_code, ready.json()["code"]) == (503, "not_ready")
+
+
+def test_a_service_ends_in_order_when_it_is_asked_to(
+    supervisor: Supervisor, warehouse: Path
+) -> None:
+    child = start_service(supervisor, warehouse, free_port())
+
+    # uvicorn ends by the signal that it has obeyed, so that its parent knows which.
+    assert child.stop() == -signal.SIGTERM
+    assert "Finished server process" in child.read_log_tail()
