@@ -7,8 +7,14 @@ import pytest
 from tests.conformance.outcome import Outcome, Verdict
 from tests.conformance.run import run_folder
 
+NOT_YET = {"changelog of a snapshot", "read of a tag", "read of a branch"}
+"""What the selected golden tables have besides rows, and no public call reads in this version."""
+
 CASES = Path(__file__).with_name("cases")
-ALL_CASES = Path(__file__).parents[3] / "shared" / "conformance"
+ALL_NOT_YET = {"changelog of a snapshot", "read of a tag", "read of a branch"}
+"""What the selected golden tables have besides rows, and no public call reads in this version."""
+
+CASES = Path(__file__).parents[3] / "shared" / "conformance"
 
 
 def outcomes(folder: Path) -> dict[Verdict, list[Outcome]]:
@@ -23,8 +29,8 @@ def test_the_selected_cases_all_pass() -> None:
     found = outcomes(CASES)
 
     assert found[Verdict.FAILED] == []
-    assert found[Verdict.SKIPPED] == []
-    assert len(found[Verdict.PASSED]) >= 100
+    assert {outcome.reason for outcome in found[Verdict.SKIPPED]} <= NOT_YET
+    assert len(found[Verdict.PASSED]) >= 155
 
 
 @pytest.mark.slow
@@ -35,4 +41,4 @@ def test_no_case_of_the_whole_collection_fails() -> None:
     found = outcomes(ALL_CASES)
 
     assert found[Verdict.FAILED] == []
-    assert len(found[Verdict.PASSED]) >= 150
+    assert len(found[Verdict.PASSED]) >= 160

@@ -30,9 +30,9 @@ BOTH = pytest.mark.parametrize("machine", Machine, ids=lambda machine: machine.n
 
 @pytest.fixture(scope="module")
 def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
-    """Thirty tables written by Java: the folder that holds them, and its answers."""
+    """Nine tables written by Java: the folder that holds them, and its answers."""
     folder = tmp_path_factory.mktemp("java")
-    cases = [make(f"{make.__name__}_{seed}", seed) for make in MAKERS for seed in range(200, 210)]
+    cases = [make(f"{make.__name__}_{seed}", seed) for make in MAKERS for seed in range(200, 203)]
     answers = java_reader.run_cases(
         lines(folder / "cases.jsonl", cases), folder / "out.jsonl", keep=folder / "kept"
     )
