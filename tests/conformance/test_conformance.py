@@ -7,14 +7,11 @@ import pytest
 from tests.conformance.outcome import Outcome, Verdict
 from tests.conformance.run import run_folder
 
+CASES = Path(__file__).with_name("cases")
+ALL_CASES = Path(__file__).parents[3] / "shared" / "conformance"
+
 NOT_YET = {"changelog of a snapshot", "read of a tag", "read of a branch"}
 """What the selected golden tables have besides rows, and no public call reads in this version."""
-
-CASES = Path(__file__).with_name("cases")
-ALL_NOT_YET = {"changelog of a snapshot", "read of a tag", "read of a branch"}
-"""What the selected golden tables have besides rows, and no public call reads in this version."""
-
-CASES = Path(__file__).parents[3] / "shared" / "conformance"
 
 
 def outcomes(folder: Path) -> dict[Verdict, list[Outcome]]:
