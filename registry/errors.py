@@ -5,6 +5,7 @@ RegistryError
   DefinitionRefused    fix the definition; `.problems` names each field, value and fix
   DefinitionDiffers    the name is taken by another definition; `.problems` names what differs
   StreamNotFound       fix the name
+  StreamNotStopped     stop it first
   PreconditionFailed   read again, then decide again
   RegistryConflict     others changed the document at the same time; the same call again
 ```
@@ -43,6 +44,10 @@ class DefinitionDiffers(_WithProblems):
 
 class StreamNotFound(RegistryError):
     """The table has no stream of that name."""
+
+
+class StreamNotStopped(RegistryError):
+    """The stream may still write; what was asked for needs it stopped."""
 
 
 class PreconditionFailed(RegistryError):

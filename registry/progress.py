@@ -10,9 +10,17 @@ from pydantic import ValidationError
 
 from lake import CorruptData, FileIO
 from registry import paths
-from schemas import RunnerProgress, StreamProgress
+from schemas import RunnerProgress, StreamProgress, StreamState
 
-__all__ = ["ProgressStore", "Report", "RunnerProgress", "StreamProgress", "newest_report"]
+__all__ = [
+    "ProgressStore",
+    "Report",
+    "RunnerProgress",
+    "StreamProgress",
+    "current_report",
+    "newest_report",
+    "stream_key",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +79,45 @@ def stream_key(identifier: str, stream: str) -> str:
 
 
 def newest_report(runners: list[RunnerProgress], key: str) -> Report | None:
-    """Return the report that counts for a stream, or None.
+    """Return the report that knows most of what a stream has committed, or None.
 
     After a stream moved, two runners' documents name it: the higher epoch is the later owner,
     and of equal epochs the later word.
     """
-    reports = [
+    reports = _reports(runners, key)
+    return max(reports, key=lambda r: (r.progress.epoch or 0, r.updated_ms), default=None)
+
+
+def current_report(
+    runners: list[RunnerProgress], key: str, *, alive_since_ms: int
+) -> Report | None:
+    """Return the report that says what a stream is doing now, or None.
+
+    Several documents may name it: of a runner that is gone, of one that waits for the lease, of
+    one that had the stream before it moved. A living runner counts before a gone one, one that
+    has something to say before one that waits, then as in `newest_report`.
+
+    Args:
+        runners: All that is reported.
+        key: `stream_key` of the stream.
+        alive_since_ms: Reports from before are of runners that are gone.
+    """
+
+    def rank(report: Report) -> tuple[bool, bool, int, int]:
+        progress = report.progress
+        return (
+            report.updated_ms >= alive_since_ms,
+            progress.state is not StreamState.UNASSIGNED,
+            progress.epoch or 0,
+            report.updated_ms,
+        )
+
+    return max(_reports(runners, key), key=rank, default=None)
+
+
+def _reports(runners: list[RunnerProgress], key: str) -> list[Report]:
+    return [
         Report(runner=runner.runner, updated_ms=runner.updated_ms, progress=runner.streams[key])
         for runner in runners
         if key in runner.streams
     ]
-    return max(reports, key=lambda r: (r.progress.epoch or 0, r.updated_ms), default=None)

@@ -21,6 +21,7 @@ from registry.errors import (
     DefinitionRefused,
     RegistryConflict,
     StreamNotFound,
+    StreamNotStopped,
 )
 from registry.findings import found_at
 from registry.revision import NO_PRECONDITION, Precondition, revision_of
@@ -195,6 +196,32 @@ class Registrar:
 
         return Registered(document=self._change(identifier, change), is_new=is_new)
 
+    def delete_stream(
+        self, identifier: str, stream: str, *, precondition: Precondition = NO_PRECONDITION
+    ) -> None:
+        """Forget a stream, so that another may own its group.
+
+        What it has written stays, and so does its position in the table: a stream of the same
+        name and topic goes on there.
+
+        Raises:
+            TableNotFound: No table of that name is registered.
+            StreamNotFound: The table has no such stream.
+            StreamNotStopped: It is wanted to run or to be paused.
+            PreconditionFailed: What the caller has seen is not what is there.
+        """
+
+        def change(document: TableDocument) -> TableDocument:
+            entry = entry_of(document, stream)
+            precondition.check(revision_of(entry))
+            if entry.desired_state is not DesiredState.STOPPED:
+                message = f"the stream {stream} of {identifier} is {entry.desired_state.value}"
+                raise StreamNotStopped(message)
+            streams = {name: other for name, other in document.streams.items() if name != stream}
+            return document.model_copy(update={"streams": streams})
+
+        self._change(identifier, change)
+
     def ask(
         self, identifier: str, stream: str, verb: Verb, *, is_running: bool = False
     ) -> TableDocument:
@@ -245,26 +272,33 @@ class Registrar:
         if problems:
             message = f"the stream {name} cannot be registered on {document.identifier}"
             raise DefinitionRefused(message, problems=problems)
-        if name in streams:
-            self._check_change(document.identifier, streams[name], spec)
+        self._check_change(document.identifier, streams.get(name), spec)
         return spec
 
-    def _check_change(self, identifier: str, old: StreamSpec, new: StreamSpec) -> None:
+    def _check_change(self, identifier: str, old: StreamSpec | None, new: StreamSpec) -> None:
+        """Refuse what the position that the table holds would be wrong for."""
+        if old is not None and all(
+            getattr(old, field) == getattr(new, field) for field in _FIXED_ONCE_STARTED
+        ):
+            return
+        position = self._catalog.table(identifier).committer().stream_positions().get(new.name)
+        if position is None:
+            return
+        before = {"topic": position.topic}
+        if old is not None:
+            before |= {field: getattr(old, field) for field in _FIXED_ONCE_STARTED}
         problems = [
             found_at(
                 field,
                 value=getattr(new, field),
-                message=f"is `{getattr(old, field)}`, and the table holds what was read so far",
-                hint="stop this stream and register another under a new name",
+                message=f"is `{value}`, and the table holds what was read so far",
+                hint="stop and delete this stream, and register another under a new name",
             )
-            for field in _FIXED_ONCE_STARTED
-            if getattr(old, field) != getattr(new, field)
+            for field, value in before.items()
+            if getattr(new, field) != value
         ]
-        if not problems:
-            return
-        positions = self._catalog.table(identifier).committer().stream_positions()
-        if old.name in positions:
-            message = f"the stream {old.name} of {identifier} cannot become this"
+        if problems:
+            message = f"the stream {new.name} of {identifier} cannot become this"
             raise DefinitionDiffers(message, kind="stream", problems=problems)
 
     def _create_in_warehouse(self, identifier: str, definition: TableDefinition) -> None:

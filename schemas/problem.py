@@ -19,6 +19,7 @@ class ProblemCode(StrEnum):
     METHOD_NOT_ALLOWED = "method_not_allowed"
     TABLE_EXISTS = "table_exists"
     STREAM_EXISTS = "stream_exists"
+    STREAM_NOT_STOPPED = "stream_not_stopped"
     SCHEMA_MISMATCH = "schema_mismatch"
     CONFLICT = "conflict"
     PRECONDITION_FAILED = "precondition_failed"

@@ -10,6 +10,7 @@
 | method_not_allowed     | 405    | uses a method that the address has                   |
 | table_exists           | 409    | repeats the declaration as it is, or takes a new name|
 | stream_exists          | 409    | registers another stream                             |
+| stream_not_stopped     | 409    | stops the stream first                               |
 | schema_mismatch        | 409    | mends data or schema                                 |
 | conflict               | 409    | tries again                                          |
 | precondition_failed    | 412    | reads again, decides again                           |
@@ -47,6 +48,7 @@ from registry.errors import (
     PreconditionFailed,
     RegistryConflict,
     StreamNotFound,
+    StreamNotStopped,
 )
 from schemas import ProblemCode
 from service.control.row_lookup import RowNotFound
@@ -60,6 +62,7 @@ STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.METHOD_NOT_ALLOWED: (405, "The address does not have this method"),
     ProblemCode.TABLE_EXISTS: (409, "The name belongs to another table"),
     ProblemCode.STREAM_EXISTS: (409, "The name belongs to another stream"),
+    ProblemCode.STREAM_NOT_STOPPED: (409, "The stream is not stopped"),
     ProblemCode.SCHEMA_MISMATCH: (409, "Data and schema do not fit"),
     ProblemCode.CONFLICT: (409, "Others made changes at the same time"),
     ProblemCode.PRECONDITION_FAILED: (412, "It is not what the request expects"),
@@ -78,6 +81,7 @@ _CODES: Final[Mapping[type[Exception], ProblemCode]] = {
     PreconditionFailed: ProblemCode.PRECONDITION_FAILED,
     RegistryConflict: ProblemCode.CONFLICT,
     StreamNotFound: ProblemCode.STREAM_NOT_FOUND,
+    StreamNotStopped: ProblemCode.STREAM_NOT_STOPPED,
     RowNotFound: ProblemCode.ROW_NOT_FOUND,
     TableNotFound: ProblemCode.TABLE_NOT_FOUND,
     TableExists: ProblemCode.TABLE_EXISTS,

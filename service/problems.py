@@ -74,9 +74,7 @@ def _answer(
 async def _on_own_error(request: Request, error: Exception) -> Response:
     code = code_of(error)
     if STATUS_AND_TITLE[code][0] >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        logger.error(
-            "request failed", exc_info=error, extra={"request_id": request.state.request_id}
-        )
+        logger.error("request failed request_id=%s", request.state.request_id, exc_info=error)
     return _answer(request, code, _detail(error), _errors(error))
 
 

@@ -52,7 +52,7 @@ class RequestContext:
         try:
             await self._app(scope, receive, send_with_id)
         except Exception:  # the last place that can still answer
-            logger.exception("request failed", extra={"request_id": request_id})
+            logger.exception("request failed request_id=%s", request_id)
             if has_started:
                 raise
             response = problem_response(

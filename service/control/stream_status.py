@@ -16,6 +16,9 @@ from schemas import (
 )
 from service.times import iso_utc
 
+# States in which some runner has the stream.
+_HOSTED = (StreamState.STARTING, StreamState.RUNNING, StreamState.PAUSED, StreamState.FAILED)
+
 
 def stream_status(
     document: TableDocument,
@@ -23,8 +26,7 @@ def stream_status(
     *,
     report: Report | None,
     position: StreamPosition | None,
-    now_ms: int,
-    runner_timeout_ms: int,
+    alive_since_ms: int,
 ) -> StreamStatus:
     """Return the status of a stream.
 
@@ -36,21 +38,21 @@ def stream_status(
         entry: The stream.
         report: The report that counts; None when no runner ever reported it.
         position: The table's memory of the stream; None when it has none.
-        now_ms: Milliseconds since the epoch, UTC.
-        runner_timeout_ms: A report older than this is from a runner that is gone.
+        alive_since_ms: A report from before is of a runner that is gone.
     """
-    is_fresh = report is not None and now_ms - report.updated_ms <= runner_timeout_ms
+    is_fresh = report is not None and report.updated_ms >= alive_since_ms
     said = None if report is None else report.progress
+    state = _state(entry, report if is_fresh else None)
     offsets = position.offsets if position is not None else (said.offsets if said else {})
     end_offsets = said.end_offsets if said else {}
     return StreamStatus(
         database=document.database,
         table=document.name,
         stream=entry.spec.name,
-        state=_state(entry, report if is_fresh else None),
+        state=state,
         desired_state=entry.desired_state,
         trace=said.trace if said and is_fresh else None,
-        worker_id=report.runner if report is not None and is_fresh else None,
+        worker_id=report.runner if report is not None and state in _HOSTED else None,
         reported_at=None if report is None else iso_utc(report.updated_ms),
         epoch=position.epoch if position is not None else (said.epoch if said else None),
         offsets=dict(offsets),
@@ -63,11 +65,11 @@ def stream_status(
     )
 
 
-def is_running(report: Report | None, *, now_ms: int, runner_timeout_ms: int) -> bool:
+def is_running(report: Report | None, *, alive_since_ms: int) -> bool:
     """Return whether a living runner reports the stream as starting or running."""
     return (
         report is not None
-        and now_ms - report.updated_ms <= runner_timeout_ms
+        and report.updated_ms >= alive_since_ms
         and report.progress.state in (StreamState.STARTING, StreamState.RUNNING)
     )
 

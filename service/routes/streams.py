@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Response
 
-from registry.progress import newest_report, stream_key
+from registry.progress import Report, current_report, stream_key
 from registry.registrar import Verb, entry_of
 from registry.revision import revision_of
 from schemas import StreamDefinition, StreamStatus, TableDocument
@@ -47,6 +47,14 @@ def get_stream(
     return _answer(components.registrar.document(f"{database}.{table}"), stream, response)
 
 
+@router.delete("/{stream}", status_code=204)
+def delete_stream(
+    components: ComponentsOf, precondition: PreconditionOf, database: str, table: str, stream: str
+) -> None:
+    """Forget a stopped stream, so that another may own its group; the table keeps its columns."""
+    components.registrar.delete_stream(f"{database}.{table}", stream, precondition=precondition)
+
+
 @router.post("/{stream}/validate")
 def validate_stream(
     components: ComponentsOf, database: str, table: str, stream: str, definition: StreamDefinition
@@ -89,28 +97,34 @@ def stop_stream(components: ComponentsOf, database: str, table: str, stream: str
 
 
 def _ask(components: Components, identifier: str, stream: str, verb: Verb) -> StreamStatus:
-    report = newest_report(components.progress.read_all(), stream_key(identifier, stream))
-    runs = is_running(
-        report,
-        now_ms=components.clock.now_ms(),
-        runner_timeout_ms=components.settings.runner_timeout_ms,
-    )
+    report = _report(components, identifier, stream)
+    runs = is_running(report, alive_since_ms=_alive_since_ms(components))
     document = components.registrar.ask(identifier, stream, verb, is_running=runs)
     return _status(components, document, stream)
 
 
 def _status(components: Components, document: TableDocument, stream: str) -> StreamStatus:
     entry = entry_of(document, stream)
-    key = stream_key(document.identifier, stream)
     positions = components.tables.get(document.identifier).committer().stream_positions()
     return stream_status(
         document,
         entry,
-        report=newest_report(components.progress.read_all(), key),
+        report=_report(components, document.identifier, stream),
         position=positions.get(stream),
-        now_ms=components.clock.now_ms(),
-        runner_timeout_ms=components.settings.runner_timeout_ms,
+        alive_since_ms=_alive_since_ms(components),
     )
+
+
+def _report(components: Components, identifier: str, stream: str) -> Report | None:
+    return current_report(
+        components.progress.read_all(),
+        stream_key(identifier, stream),
+        alive_since_ms=_alive_since_ms(components),
+    )
+
+
+def _alive_since_ms(components: Components) -> int:
+    return components.clock.now_ms() - components.settings.runner_timeout_ms
 
 
 def _answer(document: TableDocument, stream: str, response: Response) -> StreamView:

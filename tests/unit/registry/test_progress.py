@@ -3,14 +3,20 @@
 import pytest
 
 from lake import CorruptData, MemoryFileIO
-from registry.progress import ProgressStore, newest_report, stream_key
+from registry.progress import ProgressStore, current_report, newest_report, stream_key
 from schemas import RunnerProgress, StreamProgress, StreamState
 
 KEY = stream_key("shop.orders", "pay")
 
 
-def progress(runner: str, *, updated_ms: int, epoch: int | None = None) -> RunnerProgress:
-    said = StreamProgress(state=StreamState.RUNNING, epoch=epoch)
+def progress(
+    runner: str,
+    *,
+    updated_ms: int,
+    epoch: int | None = None,
+    state: StreamState = StreamState.RUNNING,
+) -> RunnerProgress:
+    said = StreamProgress(state=state, epoch=epoch)
     return RunnerProgress(runner=runner, started_ms=0, updated_ms=updated_ms, streams={KEY: said})
 
 
@@ -38,15 +44,58 @@ def test_an_unreadable_document_is_named(store: ProgressStore, file_io: MemoryFi
         store.read_all()
 
 
-def test_of_two_reports_the_higher_epoch_counts_before_the_later_word() -> None:
+@pytest.mark.parametrize(
+    ("runners", "expected"),
+    [
+        pytest.param(
+            [
+                progress("old", updated_ms=9, epoch=3),
+                progress("new", updated_ms=5, epoch=4),
+                progress("slow", updated_ms=4, epoch=4),
+            ],
+            "new",
+            id="higher-epoch-then-later-word",
+        ),
+        pytest.param(
+            [progress("gone", updated_ms=1, epoch=9), progress("new", updated_ms=5)],
+            "new",
+            id="living-before-gone",
+        ),
+        pytest.param(
+            [
+                progress("waits", updated_ms=9, epoch=9, state=StreamState.UNASSIGNED),
+                progress("failed", updated_ms=5, state=StreamState.FAILED),
+            ],
+            "failed",
+            id="something-to-say-before-waiting",
+        ),
+        pytest.param([progress("gone", updated_ms=1)], "gone", id="gone-before-nothing"),
+    ],
+)
+def test_one_report_says_what_a_stream_is_doing(
+    runners: list[RunnerProgress], expected: str
+) -> None:
+    report = current_report(runners, KEY, alive_since_ms=4)
+
+    assert report is not None
+    assert report.runner == expected
+
+
+def test_a_stream_that_nobody_reports_has_no_report() -> None:
+    runners = [progress("r1", updated_ms=5)]
+
+    key = stream_key("shop.orders", "ship")
+    assert newest_report(runners, key) is None
+    assert current_report(runners, key, alive_since_ms=0) is None
+
+
+def test_the_highest_epoch_knows_most_of_what_was_committed_alive_or_not() -> None:
     runners = [
-        progress("old", updated_ms=9, epoch=3),
-        progress("new", updated_ms=5, epoch=4),
-        progress("slow", updated_ms=4, epoch=4),
+        progress("gone", updated_ms=1, epoch=9, state=StreamState.UNASSIGNED),
+        progress("new", updated_ms=5, epoch=8),
     ]
 
     report = newest_report(runners, KEY)
 
     assert report is not None
-    assert report.runner == "new"
-    assert newest_report(runners, "shop.orders/ship") is None
+    assert report.runner == "gone"

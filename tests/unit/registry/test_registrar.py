@@ -18,6 +18,7 @@ from registry.errors import (
     PreconditionFailed,
     RegistryError,
     StreamNotFound,
+    StreamNotStopped,
 )
 from registry.registrar import Registrar, Verb
 from registry.revision import Precondition, revision_of
@@ -239,6 +240,37 @@ def test_the_topic_changes_until_the_table_holds_what_was_read(
 
     assert caught.value.kind == "stream"
     assert [problem.field for problem in caught.value.problems] == ["topic"]
+
+
+def test_a_group_passes_to_another_stream_when_its_owner_is_deleted(
+    with_orders: Registrar,
+) -> None:
+    with_orders.put_stream(ORDERS, "sales", definition())
+    with_orders.ask(ORDERS, "sales", Verb.STOP)
+    with_orders.delete_stream(ORDERS, "sales")
+    with_orders.put_stream(ORDERS, "sales2", definition("new", sequence_group="sales"))
+
+    assert list(with_orders.document(ORDERS).streams) == ["sales2"]
+
+
+def test_a_stream_that_may_write_is_not_deleted(with_orders: Registrar) -> None:
+    with_orders.put_stream(ORDERS, "sales", definition())
+
+    with pytest.raises(StreamNotStopped, match="is RUNNING"):
+        with_orders.delete_stream(ORDERS, "sales")
+
+
+def test_a_deleted_streams_name_goes_on_with_its_topic_and_no_other(
+    with_orders: Registrar, catalog: Catalog
+) -> None:
+    with_orders.put_stream(ORDERS, "sales", definition("orders"))
+    claim(catalog, "sales")
+    with_orders.ask(ORDERS, "sales", Verb.STOP)
+    with_orders.delete_stream(ORDERS, "sales")
+
+    with pytest.raises(DefinitionDiffers, match="is `orders`"):
+        with_orders.put_stream(ORDERS, "sales", definition("other"))
+    assert with_orders.put_stream(ORDERS, "sales", definition("orders")).is_new
 
 
 @pytest.mark.parametrize(

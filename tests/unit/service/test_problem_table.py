@@ -39,6 +39,7 @@ def test_every_code_has_a_status_and_a_line_in_the_table() -> None:
         (registry_errors.DefinitionDiffers("x", kind="table"), 409),
         (registry_errors.DefinitionDiffers("x", kind="stream"), 409),
         (registry_errors.StreamNotFound("x"), 404),
+        (registry_errors.StreamNotStopped("x"), 409),
         (registry_errors.PreconditionFailed("x"), 412),
         (registry_errors.RegistryConflict("x"), 409),
         (RuntimeError("x"), 500),

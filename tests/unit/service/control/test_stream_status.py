@@ -20,8 +20,7 @@ def status_of(progress: StreamProgress | None) -> StreamStatus:
         StreamEntry(spec=complete_stream(document.table, definition(), name="sales")),
         report=report,
         position=None,
-        now_ms=NOW_MS,
-        runner_timeout_ms=30_000,
+        alive_since_ms=NOW_MS - 30_000,
     )
 
 

@@ -185,3 +185,11 @@ def test_a_failed_stream_says_why(
     status = sales.get(f"{SALES}/status").json()
 
     assert (status["state"], status["trace"]) == ("FAILED", "topic is gone")
+
+
+def test_a_stopped_stream_can_be_deleted(sales: HttpClient) -> None:
+    assert sales.request("DELETE", SALES).json()["code"] == "stream_not_stopped"
+
+    sales.post(f"{SALES}/stop")
+    assert sales.request("DELETE", SALES).status_code == 204
+    assert sales.get(SALES).status_code == 404
