@@ -37,6 +37,7 @@ def validate_schema(schema: TableSchema) -> None:
         problems.extend(error.problems)
     else:
         problems.extend(_sequence_field_problems(schema, options))
+        problems.extend(_row_kind_field_problems(schema, options))
         problems.extend(_fields_option_problems(schema))
         problems.extend(_engine_problems(schema, options))
         if options.merge_engine is MergeEngine.PARTIAL_UPDATE:
@@ -142,6 +143,21 @@ def _sequence_field_problems(schema: TableSchema, options: TableOptions) -> Iter
             value=declared,
             message="no sequence field while rows can move between partitions",
             hint=f"add the partition columns to the primary key: {', '.join(outside)}",
+        )
+
+
+def _row_kind_field_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
+    place, name = "rowkind.field", options.rowkind_field
+    if name is None:
+        return
+    field = find_field(schema, name)
+    if field is None:
+        yield unknown_column(place, name, schema)
+    elif field.type.root not in (TypeRoot.CHAR, TypeRoot.VARCHAR):
+        yield Problem(
+            field=place,
+            value=f"{name} {field.type}",
+            message="the column holds +I, -U, +U or -D, so it must be a text",
         )
 
 

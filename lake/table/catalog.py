@@ -93,10 +93,11 @@ class Catalog:
             options=options or {},
             comment=comment,
         )
+        # What no version could make right is said before what this one lacks.
+        validate_schema(schema)
         check_supported(schema)
         check_readable(schema)
         check_writable(schema)
-        validate_schema(schema)
         store = SchemaStore(self._file_io, TablePaths(path))
         if store.latest_id() is None:
             self._file_io.probe_exclusive_create(self._warehouse)

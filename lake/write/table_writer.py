@@ -14,7 +14,6 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
-from lake.errors import SchemaMismatch
 from lake.files.clock import Clock
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
@@ -31,6 +30,7 @@ from lake.merge.spec import merge_spec
 from lake.write.level_file import DataFileSink, write_level_files
 from lake.write.routing import BucketRows, route
 from lake.write.row_check import conform
+from lake.write.row_kinds import row_kinds
 from lake.write.writable import check_writable
 
 BUFFER_BYTES = 256 * 1024 * 1024
@@ -118,14 +118,15 @@ class TableWriter:
 
         Args:
             batch: Table columns by name, in any order; missing ones become null.
-            kinds: int8 row kinds (0 +I, 1 -U, 2 +U, 3 -D), one per row; None means all +I.
+            kinds: int8 row kinds (0 +I, 1 -U, 2 +U, 3 -D), one per row; None means all +I. A table
+                with `rowkind.field` takes them from that column instead.
 
         Raises:
             SchemaMismatch: Rows that do not fit the table; none of the batch was taken.
             StorageUnavailable: A flush failed; `abort` and write everything anew.
         """
         rows = conform(batch, self._schema)
-        kind_column = _kind_column(kinds, rows.num_rows)
+        kind_column = row_kinds(rows, kinds, self._schema)
         rows, kind_column = self._drop_ignored(rows, kind_column)
         per_slice = self._rows_per_slice(rows)
         for start in range(0, rows.num_rows, per_slice):
@@ -248,25 +249,3 @@ class TableWriter:
         name = f"{prefix}{self._uuid}-{self._file_count}.parquet"
         self._file_count += 1
         return name
-
-
-def _kind_column(kinds: pa.Array | None, row_count: int) -> pa.Array:
-    if kinds is None:
-        return pa.array(np.zeros(row_count, dtype=np.int8))
-    if isinstance(kinds, pa.ChunkedArray):
-        kinds = kinds.combine_chunks()
-    problem = None
-    if not pa.types.is_integer(kinds.type):
-        problem = f"row kinds have the Arrow type {kinds.type}, expected int8"
-    elif len(kinds) != row_count:
-        problem = f"{len(kinds)} row kinds for {row_count} rows"
-    elif kinds.null_count or not _all_kinds(kinds):
-        problem = "a row kind is none of 0 (+I), 1 (-U), 2 (+U), 3 (-D)"
-    if problem is not None:
-        raise SchemaMismatch(problem)
-    return kinds.cast(pa.int8())
-
-
-def _all_kinds(kinds: pa.Array) -> bool:
-    values = kinds.to_numpy()
-    return bool(np.all((values >= min(RowKind)) & (values <= max(RowKind))))

@@ -32,12 +32,6 @@ def check_writable(schema: TableSchema) -> None:
             options.changelog_producer is ChangelogProducer.INPUT,
             "streaming readers would miss the rows",
         ),
-        (
-            "rowkind.field",
-            str(options.rowkind_field),
-            options.rowkind_field is not None,
-            "give the row kinds to the writer",
-        ),
     ]
     problems = [
         Problem(field=key, value=value, message="this version cannot write such a table", hint=hint)

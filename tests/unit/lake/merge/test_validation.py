@@ -187,6 +187,15 @@ def test_no_sequence_field_while_rows_can_change_partition() -> None:
     assert refused(schema) == [("sequence.field", "s")]
 
 
+@pytest.mark.parametrize(("name", "value"), [("nope", "nope"), ("v", "v INT")])
+def test_the_row_kind_is_a_text_column(name: str, value: str) -> None:
+    validate_schema(given_schema("k INT, s STRING", options={"rowkind.field": "s"}))
+
+    schema = given_schema("k INT, v INT", options={"rowkind.field": name})
+
+    assert refused(schema) == [("rowkind.field", value)]
+
+
 def test_a_path_into_a_row_is_no_column() -> None:
     row = DataType(root=TypeRoot.ROW, fields=(DataField(name="x", type=parse_type("INT")),))
     path = "fields.r.x.aggregate-function"

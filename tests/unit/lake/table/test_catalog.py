@@ -151,6 +151,7 @@ def test_a_dropped_table_is_gone(catalog: Catalog, file_io: MemoryFileIO) -> Non
         ({"bucket": "1", "file.format": "orc"}, UnsupportedFeature, "file.format"),
         ({"bucket": "1", "merge-engine": "first-row"}, UnsupportedFeature, "merge-engine"),
         ({"bucket": "1", "fields.nope.sequence-group": "v"}, InvalidRequest, "nope"),
+        ({"bucket": "-1", "fields.nope.sequence-group": "v"}, InvalidRequest, "nope"),
     ],
 )
 def test_options_are_checked_when_the_table_is_created(

@@ -18,7 +18,6 @@ def test_a_plain_table_can_be_written() -> None:
         ("merge-engine", "first-row"),
         ("deletion-vectors.enabled", "true"),
         ("changelog-producer", "input"),
-        ("rowkind.field", "k"),
     ],
 )
 def test_option_is_refused_with_a_hint(option: str, value: str) -> None:
