@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.errors import Problem, UnsupportedFeature
+from lake.merge.order_values import order_values
 
 Uints = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.integer[Any]]
@@ -46,11 +46,11 @@ def order_words(column: pa.Array | pa.ChunkedArray, *, descending: bool = False)
     """Return the words of one column, most significant first; none when all rows are equal.
 
     Args:
-        column: Of any atomic type.
+        column: Of any type that has an order; nested ones are ranked in Python, value by value.
         descending: Larger values get smaller words; null stays before everything.
 
     Raises:
-        UnsupportedFeature: The type is nested.
+        UnsupportedFeature: The type has no order: a MAP or MULTISET.
     """
     array = one_array(column)
     if array.null_count == len(array):
@@ -130,11 +130,13 @@ def _ordered_values(array: pa.Array) -> list[Numbers]:
         return _from_decimal(array)
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         return _from_bytes(array)
-    problem = Problem(
-        field="type", value=str(kind), message="values of this type cannot be put in order"
-    )
-    text = f"ordering by a column of type `{kind}` is not supported"
-    raise UnsupportedFeature(text, problems=[problem])
+    return [_ranks(array)]
+
+
+def _ranks(array: pa.Array) -> Uints:
+    values = order_values(array)
+    ranks = {value: rank for rank, value in enumerate(sorted(set(values)))}
+    return np.array([ranks[value] for value in values], dtype=np.uint64)
 
 
 def _fixed_width(array: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:

@@ -1,6 +1,5 @@
 """Records as the row machine sees them: plain Python values, one list per column."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,10 +7,8 @@ import pyarrow as pa
 
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
 from lake.merge.aggregate_function import NO_VALUE
+from lake.merge.order_values import OrderValue, order_values
 from lake.merge.spec import MergeSpec
-
-# Compares as the format says; null is the empty tuple and so the smallest.
-OrderValue = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,26 +46,3 @@ def records_of(table: pa.Table, spec: MergeSpec) -> Records:
             name: order_values(table.column(name)) for name in columns if name in ordering
         },
     )
-
-
-def order_values(column: pa.ChunkedArray) -> list[OrderValue]:
-    """Return one tuple per row that compares as the column's values do (table-format 13.1)."""
-    if pa.types.is_timestamp(column.type):
-        # Python's datetime has no nanoseconds.
-        column = column.cast(pa.int64())
-    return [_order_value(value) for value in column.to_pylist()]
-
-
-def _order_value(value: object) -> OrderValue:
-    match value:
-        case None:
-            return ()
-        case float():
-            # Java's total order: -0.0 < 0.0, NaN largest and equal to itself.
-            if math.isnan(value):
-                return (1, 0.0, 0.0)
-            return (0, value, math.copysign(1.0, value))
-        case str():
-            return (value.encode(),)
-        case _:
-            return (value,)

@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from lake.merge.deduplicate import Deduplicate
 from lake.merge.merge_function import MergedRow, MergeFunction
+from lake.merge.order_values import OrderValue
 from lake.merge.partial_update import PartialUpdate
-from lake.merge.records import OrderValue, Records, records_of
+from lake.merge.records import Records, records_of
 from lake.merge.selection import Pick, Selection
 from lake.merge.spec import MergeSpec
 from lake.options import MergeEngine

@@ -9,10 +9,12 @@ Source: merge-semantics 2.5, 3.1, 3.3, 8.4.
 from collections.abc import Iterator
 
 from lake.errors import InvalidRequest, Problem, UnsupportedFeature
+from lake.format.arrow_types import to_arrow_type
 from lake.format.data_types import TypeRoot
 from lake.format.schema import TableSchema
 from lake.format.system_columns import RESERVED_NAMES, is_reserved
 from lake.merge.declared_options import DEFAULT_FUNCTION, FIELDS, declared_groups, split_names
+from lake.merge.order_values import has_order
 from lake.merge.partial_update_rules import partial_update_problems
 from lake.merge.rule_problems import conflict, find_field, repeated, unknown_column
 from lake.merge.spec import unsupported_merging
@@ -212,7 +214,7 @@ def _unordered_type_problems(schema: TableSchema, options: TableOptions) -> Iter
             places.update(dict.fromkeys(group.ordering, key))
     for name, place in places.items():
         field = find_field(schema, name)
-        if field is not None and field.type.is_nested:
+        if field is not None and not has_order(to_arrow_type(field.type)):
             yield Problem(
                 field=place,
                 value=f"{name} {field.type}",

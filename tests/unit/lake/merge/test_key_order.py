@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from lake.merge.key_order import key_codes, number_codes
-from lake.merge.records import order_values
+from lake.merge.order_values import order_values
 from tests.property.strategies import ATOMIC_VALUES
 
 WIDE = ATOMIC_VALUES[pa.int64()]

@@ -92,6 +92,12 @@ def test_one_chunk_is_not_copied() -> None:
     assert one_array(pa.chunked_array([array, array])).to_pylist() == [1, 1]
 
 
-def test_nested_values_have_no_order() -> None:
-    with pytest.raises(UnsupportedFeature, match="list"):
-        order_words(pa.array([[1], [2]]))
+def test_nested_values_are_ranked() -> None:
+    (word,) = order_words(pa.array([[2], [1, 1], None, [1, 1]]))[1:]
+
+    assert word.values.tolist() == [1, 0, 0, 0]
+
+
+def test_maps_have_no_order() -> None:
+    with pytest.raises(UnsupportedFeature, match="map"):
+        order_words(pa.array([[(1, 1)], [(2, 2)]], pa.map_(pa.int32(), pa.int32())))

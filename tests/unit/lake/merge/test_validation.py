@@ -240,13 +240,13 @@ def test_all_problems_are_told_at_once() -> None:
             "fields.v.aggregate-function",
         ),
         (
-            "k INT, g ARRAY<INT>, v INT",
+            "k INT, g MAP<INT,INT>, v INT",
             {**PARTIAL, "fields.g.sequence-group": "v"},
             "fields.g.sequence-group",
         ),
-        ("k INT, s ARRAY<INT>", {"sequence.field": "s"}, "sequence.field"),
+        ("k INT, s MAP<INT,INT>", {"sequence.field": "s"}, "sequence.field"),
     ],
-    ids=["aggregation", "first-row", "sum", "array-group", "array-sequence"],
+    ids=["aggregation", "first-row", "sum", "map-group", "map-sequence"],
 )
 def test_what_is_allowed_but_not_in_this_version_is_told_apart(
     columns: str, options: dict[str, str], field: str
