@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 from kafka import KafkaProducer
 
+from benchmarks.figure import figure
 from demo.flights_data import STREAMS, load_flights, stream_history
 from demo.flights_run import FlightsRun
 
@@ -49,18 +50,14 @@ def run() -> list[dict[str, Any]]:
             _commit_latency_ms(flights_run, version=version) for version in range(3, 3 + PROBES)
         )
     return [
-        _figure(
+        figure(
             "demo: records produced, ingested and committed",
             sum(expected.values()) / ingest_s,
             "records/s",
         ),
-        _figure("one record, produced → committed, median", statistics.median(latencies), "ms"),
-        _figure("one record, produced → committed, 95 %", latencies[int(PROBES * 0.95) - 1], "ms"),
+        figure("one record, produced → committed, median", statistics.median(latencies), "ms"),
+        figure("one record, produced → committed, 95 %", latencies[int(PROBES * 0.95) - 1], "ms"),
     ]
-
-
-def _figure(name: str, value: float, unit: str) -> dict[str, Any]:
-    return {"name": name, "value": value, "unit": unit, "aim": None}
 
 
 def _commit_latency_ms(flights_run: FlightsRun, *, version: int) -> float:

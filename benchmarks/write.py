@@ -15,6 +15,7 @@ from benchmarks.bulk_rows import (
     grouped_rows,
     text_rows,
 )
+from benchmarks.figure import figure
 from lake import Catalog, Table
 
 REPEATS = 3
@@ -53,7 +54,7 @@ def _text(catalog: Catalog) -> list[dict[str, Any]]:
         )
         seconds = _best(lambda table=table: table.write_and_commit(rows))  # type: ignore[misc]
         name = f"write: INT key and 20 texts, {buckets} bucket(s)"
-        figures.append(_figure(name, TEXT_ROWS / seconds, "rows/s", aim))
+        figures.append(figure(name, TEXT_ROWS / seconds, "rows/s", aim))
     return figures
 
 
@@ -65,7 +66,7 @@ def _grouped(catalog: Catalog) -> list[dict[str, Any]]:
     seconds = _best(lambda: table.write_and_commit(rows))
     name = "write: partial-update with two groups, 4 records a key"
     # Twice what the reference implementation's bulk writer did on this kind of machine.
-    return [_figure(name, GROUPED_ROWS / seconds, "rows/s", 900_000)]
+    return [figure(name, GROUPED_ROWS / seconds, "rows/s", 900_000)]
 
 
 def _streams(catalog: Catalog) -> list[dict[str, Any]]:
@@ -78,7 +79,7 @@ def _streams(catalog: Catalog) -> list[dict[str, Any]]:
             seconds = _best(lambda rows=rows, drop=drop: _write_files(table, rows, drop=drop))  # type: ignore[misc]
             what = "left out" if drop else "written"
             name = f"write: 1 of {STREAMS} streams, {row_count} rows, null columns {what}"
-            figures.append(_figure(name, 1_000 * seconds, "ms", None))
+            figures.append(figure(name, 1_000 * seconds, "ms", None))
     return figures
 
 
@@ -124,7 +125,3 @@ def _best(work: Callable[[], object]) -> float:
         work()
         seconds.append(time.perf_counter() - start)
     return min(seconds)
-
-
-def _figure(name: str, value: float, unit: str, aim: float | None) -> dict[str, Any]:
-    return {"name": name, "value": value, "unit": unit, "aim": aim}
