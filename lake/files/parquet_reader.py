@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 
 from lake.errors import CorruptData, StorageUnavailable, UnsupportedFeature
 from lake.files.file_io import FileIO
-from lake.files.int96 import is_int96
+from lake.files.int96 import fits_nanoseconds, is_int96
+from lake.files.int96_file import with_revealed_int96
 from lake.files.parquet_bounds import ColumnBounds, column_bounds
 from lake.format.data_file import DataFileMeta
 from lake.format.schema import TableSchema
@@ -120,15 +121,14 @@ class DataFileReader:
         """Yield the batches, but refuse times that 64 bits of nanoseconds cannot hold.
 
         INT96 reaches further than Arrow's nanoseconds (years 1677 to 2262), and Arrow lets them
-        wrap round. Microseconds do not, so decoding these columns once more tells.
+        wrap round, so the bytes themselves are looked at.
         """
         with self._file_io.open_input(self._path) as source:
-            file = pq.ParquetFile(source, pre_buffer=False, coerce_int96_timestamp_unit="us")
-            micros = file.iter_batches(batch_rows, row_groups=groups, columns=int96)
-            for batch, coarse in zip(batches, micros, strict=True):
+            file = pq.ParquetFile(with_revealed_int96(source, int96), pre_buffer=False)
+            stored = file.iter_batches(batch_rows, row_groups=groups, columns=int96)
+            for batch, raw in zip(batches, stored, strict=True):
                 for name in int96:
-                    nanos = batch.column(name).view(pa.int64())
-                    if not _is_floor(nanos, coarse.column(name).view(pa.int64())):
+                    if not fits_nanoseconds(raw.column(name)):
                         message = (
                             f"data file {self._path} has a value in column {name} outside the "
                             "years 1677 to 2262, which timestamps of nanoseconds cannot hold"
@@ -191,13 +191,6 @@ def _is_stored_as_int96(file: pq.ParquetFile, name: str) -> bool:
     return is_int96(stored) and any(
         column.path == name and column.physical_type == "INT96" for column in file.schema
     )
-
-
-def _is_floor(nanos: pa.Array, micros: pa.Array) -> bool:
-    """Return whether nanoseconds, rounded down, are the microseconds, wherever there is a value."""
-    fine = np.asarray(nanos.fill_null(0))
-    coarse = np.asarray(micros.fill_null(0))
-    return bool(np.all(fine // 1_000 == coarse))
 
 
 def _to_target(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:

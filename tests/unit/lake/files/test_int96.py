@@ -4,7 +4,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lake.files.int96 import INT96_STORAGE, declare_int96, is_int96, to_int96_storage
+from lake.files.int96 import (
+    INT96_STORAGE,
+    declare_int96,
+    fits_nanoseconds,
+    is_int96,
+    to_int96_storage,
+)
 
 
 @pytest.mark.parametrize(
@@ -53,3 +59,28 @@ def test_only_nanoseconds_are_int96() -> None:
     assert is_int96(pa.timestamp("ns", "UTC"))
     assert not is_int96(pa.timestamp("us"))
     assert not is_int96(pa.int64())
+
+
+EDGES = [(1 << 63) - 1, -(1 << 63)]
+
+
+@pytest.mark.parametrize("nanos", [*EDGES, 0])
+def test_every_nanosecond_of_64_bits_fits(nanos: int) -> None:
+    assert fits_nanoseconds(packed(nanos, 0))
+
+
+@pytest.mark.parametrize("is_day_rounded_towards_the_epoch", [False, True])
+def test_one_nanosecond_beyond_64_bits_does_not_fit(is_day_rounded_towards_the_epoch: bool) -> None:
+    shift = int(is_day_rounded_towards_the_epoch)
+
+    assert not fits_nanoseconds(packed(EDGES[0] + 1, shift))
+    assert not fits_nanoseconds(packed(EDGES[1] - 1, shift))
+    assert fits_nanoseconds(packed(EDGES[1], shift))
+
+
+def packed(nanos: int, shift_days: int) -> pa.Array:
+    """Return one time as INT96 storage after a null, its day moved on and the rest moved back."""
+    days, rest = divmod(nanos, 86_400_000_000_000)
+    rest -= shift_days * 86_400_000_000_000
+    day = (days + shift_days + 2_440_588).to_bytes(4, "little")
+    return pa.array([None, rest.to_bytes(8, "little", signed=True) + day], INT96_STORAGE)

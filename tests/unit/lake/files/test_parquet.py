@@ -419,18 +419,51 @@ def test_a_failing_store_is_storage_unavailable() -> None:
         write_data_file(FullDisk(), PATH, key_value(schema, [[1]]), schema)
 
 
-def test_times_beyond_nanoseconds_are_refused_not_wrapped(file_io: MemoryFileIO) -> None:
-    """Other writers use 9999-12-31 for the end of time, and INT96 holds it."""
-    schema = given_schema({"k": "INT", "t": "TIMESTAMP(9)"}, key=["k"])
-    table = key_value(schema, [[1, None], [2, STAMP]])
-    days = (date(9999, 12, 31) - date(1970, 1, 1)).days + 2_440_588
-    stored = pa.array([bytes(8) + days.to_bytes(4, "little"), None], INT96_STORAGE)
-    physical = table.set_column(3, "t", pa.chunked_array([stored]))
+def int96_bytes(day: int, nanos_of_day: int) -> bytes:
+    """Return a time as INT96 holds it: nanoseconds of the day, Julian day."""
+    return nanos_of_day.to_bytes(8, "little", signed=True) + day.to_bytes(4, "little")
+
+
+def given_int96(file_io: MemoryFileIO, schema: TableSchema, times: list[bytes | None]) -> pa.Table:
+    """Write a file (k, t) whose column t holds these bytes; return what the file was made from."""
+    rows: list[list[object]] = [[key, None] for key in range(len(times) - 1)]
+    table = key_value(schema, [*rows, [99, STAMP]])
+    stored = pa.chunked_array([pa.array(times, INT96_STORAGE)])
     sink = pa.BufferOutputStream()
-    pq.write_table(physical, sink, store_schema=False)
+    pq.write_table(table.set_column(3, "t", stored), sink, store_schema=False)
     body, footer = declare_int96(sink.getvalue(), {"t"})
     file_io.write_new(PATH, body.to_pybytes() + footer)
+    return table
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        # Other writers use 9999-12-31 for the end of time, and INT96 holds it.
+        int96_bytes((date(9999, 12, 31) - date(1970, 1, 1)).days + 2_440_588, 0),
+        int96_bytes((date(2300, 1, 1) - date(1970, 1, 1)).days + 2_440_588, 5),
+        int96_bytes((date(1600, 1, 1) - date(1970, 1, 1)).days + 2_440_588, -5),
+    ],
+    ids=["end-of-time", "2300", "1600"],
+)
+def test_times_beyond_nanoseconds_are_refused_not_wrapped(
+    file_io: MemoryFileIO, time: bytes
+) -> None:
+    schema = given_schema({"k": "INT", "t": "TIMESTAMP(9)"}, key=["k"])
+    table = given_int96(file_io, schema, [time, None])
 
     assert read_back(file_io, schema, describe(schema, table), ["k"]).num_rows == 2
     with pytest.raises(UnsupportedFeature, match="column t outside the years 1677 to 2262"):
         read_back(file_io, schema, describe(schema, table), ["t"])
+
+
+def test_javas_times_before_the_epoch_are_read(file_io: MemoryFileIO) -> None:
+    """Java rounds the day towards the epoch and lets the nanoseconds of the day be negative."""
+    schema = given_schema({"k": "INT", "t": "TIMESTAMP(9)"}, key=["k"])
+    times = [int96_bytes(2_440_588, -5), int96_bytes(2_440_587, -1), None]
+    table = given_int96(file_io, schema, [*times, int96_bytes(2_440_589, 7)])
+
+    found = read_back(file_io, schema, describe(schema, table), ["t"]).column("t")
+
+    day = 86_400_000_000_000
+    assert found.cast(pa.int64()).to_pylist() == [-5, -day - 1, None, day + 7]
