@@ -97,7 +97,7 @@ def sequence_group_case(case_id: str, seed: int) -> dict[str, Any]:
         _column("free", chance.choice(ATOMIC_TYPES)),
     ]
     options = {
-        "bucket": str(chance.randint(1, 4)),
+        "bucket": str(chance.randint(1, 3)),
         "merge-engine": "partial-update",
         "fields.g1.sequence-group": "a1,a2",
         "fields.g2,g3.sequence-group": "b1,b2",
@@ -108,17 +108,16 @@ def sequence_group_case(case_id: str, seed: int) -> dict[str, Any]:
 def more_rows(case: dict[str, Any], *, seed: int, row_count: int) -> list[list[Json]]:
     """Return rows `[kind, values…]` for the table of a case; half of them have keys of the case."""
     schema, chance = case["schema"], random.Random(seed)
-    rows = _rows(schema["columns"], schema["primary_key"], chance, row_count, key_pool=row_count)
+    keys = [name for name in schema["primary_key"] if name not in schema["partition"]]
+    rows = _rows(schema["columns"], keys, chance, row_count, key_pool=row_count)
     written = [row for step in case["steps"] for row in step["write"]]
-    keys = [
-        position
-        for position, column in enumerate(schema["columns"], start=1)
-        if column["name"] in schema["primary_key"]
-    ]
-    for row in rows[::2]:
+    for number, row in enumerate(rows):
         known = chance.choice(written)
-        for position in keys:
-            row[position] = known[position]
+        # New partitions would mean files of a row or two.
+        copied = schema["partition"] if number % 2 else schema["primary_key"]
+        for position, column in enumerate(schema["columns"], start=1):
+            if column["name"] in copied:
+                row[position] = known[position]
     return rows
 
 
@@ -131,7 +130,10 @@ def _case(
     *,
     partition: Sequence[str] = (),
 ) -> dict[str, Any]:
-    commits = [_rows(columns, primary_key, chance, chance.randint(20, 60)) for _ in range(4)]
+    commits = [
+        _rows(columns, primary_key, chance, chance.randint(20, 60), partition=partition)
+        for _ in range(4)
+    ]
     return {
         "id": case_id,
         "schema": {"columns": columns, "primary_key": primary_key, "partition": list(partition)},
@@ -152,11 +154,14 @@ def _rows(
     row_count: int,
     *,
     key_pool: int = 20,
+    partition: Sequence[str] = (),
 ) -> list[list[Json]]:
     makers = {column["name"]: value_maker(column["type"], chance) for column in columns}
     # Few values per key column, so that most keys are written by several commits.
     pool = key_pool // len(primary_key)
     pools = {name: [makers[name]() for _ in range(pool)] for name in primary_key}
+    for name in partition:
+        pools[name] = pools[name][:3]
     return [
         [
             "+I",
