@@ -105,6 +105,27 @@ def sequence_group_case(case_id: str, seed: int) -> dict[str, Any]:
     return _case(case_id, chance, columns, ["p", "k1", "k2"], options, partition=["p"])
 
 
+def with_retracts(case: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Return a case in which about a quarter of the rows are -U or -D, as its engine allows them.
+
+    A partial-update table without groups gets `remove-record-on-delete`, one with groups removes
+    rows by its first group under every second seed.
+    """
+    chance = random.Random(seed)
+    options = dict(case["options"])
+    if options.get("merge-engine") == "partial-update":
+        if "fields.g1.sequence-group" not in options:
+            options["partial-update.remove-record-on-delete"] = "true"
+        elif seed % 2:
+            options["partial-update.remove-record-on-sequence-group"] = "g1"
+    kinds = ["+I", "+I", "+U", "-U", "-D", "+I", "+I", "+I"]
+    steps = [
+        {"write": [[chance.choice(kinds), *row[1:]] for row in step["write"]]}
+        for step in case["steps"]
+    ]
+    return {**case, "options": options, "steps": steps}
+
+
 def more_rows(case: dict[str, Any], *, seed: int, row_count: int) -> list[list[Json]]:
     """Return rows `[kind, values…]` for the table of a case; half of them have keys of the case."""
     schema, chance = case["schema"], random.Random(seed)

@@ -33,7 +33,6 @@ CaseMaker = Callable[[str, int], dict[str, Any]]
         (partial_update_case, 102),
         (sequence_group_case, 103),
         (sequence_group_case, 104),
-        (sequence_group_case, 105),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )

@@ -20,6 +20,7 @@ from tests.interop.generators import (
     more_rows,
     partial_update_case,
     sequence_group_case,
+    with_retracts,
 )
 from tests.interop.ours import json_rows, open_table, write_case
 
@@ -31,9 +32,12 @@ BOTH = pytest.mark.parametrize("machine", Machine, ids=lambda machine: machine.n
 
 @pytest.fixture(scope="module")
 def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
-    """Nine tables written by Java: the folder that holds them, and its answers."""
+    """Twelve tables written by Java, half of them with deletes: the folder that holds them, and its answers."""
     folder = tmp_path_factory.mktemp("java")
-    cases = [make(f"{make.__name__}_{seed}", seed) for make in MAKERS for seed in range(200, 203)]
+    made = [
+        (make(f"{make.__name__}_{seed}", seed), seed) for make in MAKERS for seed in range(200, 204)
+    ]
+    cases = [with_retracts(case, seed) if seed >= 202 else case for case, seed in made]
     answers = java_reader.run_cases(
         lines(folder / "cases.jsonl", cases), folder / "out.jsonl", keep=folder / "kept"
     )
