@@ -107,8 +107,12 @@ def parse_records(records: DataFrame, plan: StreamPlan) -> DataFrame:
         F.col("refusal.reason").alias(REASON),
         F.col("refusal.detail").alias(DETAIL),
         *[
-            F.when(F.col("refusal").isNotNull(), F.col(raw)).alias(name)
-            for raw, name in (("key", RAW_KEY), ("value", RAW_VALUE), ("headers", RAW_HEADERS))
+            F.when(F.col("refusal").isNotNull(), raw).alias(name)
+            for raw, name in (
+                (F.col("key"), RAW_KEY),
+                (F.col("value"), RAW_VALUE),
+                (F.to_json("headers"), RAW_HEADERS),
+            )
         ],
         *[value_column(i) for i in range(len(columns))],
     )

@@ -12,7 +12,7 @@ from pipelines.topic import Topic
 from schemas import StartingOffsets
 
 # Kafka's default of 500 ms delays every micro-batch that reaches the end of a partition.
-_FETCH_WAIT_MS = 20
+_FETCH_WAIT_MS = 5
 
 
 def read_topic(

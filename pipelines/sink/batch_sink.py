@@ -36,6 +36,7 @@ from lake import (
 from pipelines.checkpoint import batch_end, batch_start
 from pipelines.kafka_cluster import KafkaCluster
 from pipelines.settings import DeadLetterBudget
+from pipelines.sink.bucket_routing import route_to_buckets
 from pipelines.sink.task_plan import plan_tasks
 from pipelines.sink.task_report import REPORT_SCHEMA, TaskReport, parse_report, sum_reports
 from pipelines.sink.write_task import WriteTask
@@ -189,9 +190,15 @@ class BatchSink:
             sequence_numbers=records_max,
             dead_letters_max=self._budget.limit(records_max),
         )
-        tasks = plan_tasks(records=records_max, partitions=len(batch.end), cores=self._cores)
-        # Narrow: each task reads whole Kafka partitions in order, nothing is shuffled.
-        rows = records.coalesce(tasks).mapInArrow(_function(task), REPORT_SCHEMA)
+        schema = self._table.schema
+        buckets = schema.table_options.bucket
+        tasks = plan_tasks(records=records_max, buckets=buckets, cores=self._cores)
+        if tasks == 1:
+            # Nothing is shuffled: the task reads one Kafka partition after the other.
+            arrived = records.coalesce(1)
+        else:
+            arrived = route_to_buckets(records, plan=self._plan, schema=schema, tasks=tasks)
+        rows = arrived.mapInArrow(_function(task), REPORT_SCHEMA)
         return sum_reports([parse_report(row.messages, row.report) for row in rows.collect()])
 
     def _commit(self, batch: StreamBatch, report: TaskReport) -> CommitResult:

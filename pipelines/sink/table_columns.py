@@ -1,6 +1,6 @@
 """From a batch of parsed records to the columns of the table, in Arrow."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 import numpy as np
 import pyarrow as pa
@@ -14,12 +14,15 @@ from registry.table_definition import OP_UPSERT
 _AT_TYPE = pa.timestamp("ms", tz="UTC")
 
 
-def table_columns(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
+def table_columns(
+    batch: pa.RecordBatch, plan: StreamPlan, *, only: Container[str] | None = None
+) -> pa.RecordBatch:
     """Return the columns that the stream writes, under the table's names and in its types.
 
     Args:
         batch: Accepted records, as `parse.parse_records` gives them.
         plan: The stream.
+        only: Which of the columns out of messages; None: all of them, and the generated ones.
 
     Returns:
         As many rows, in the same order. Where a record has no ordering value and the stream
@@ -28,7 +31,10 @@ def table_columns(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
     columns = {
         column.name: to_table_array(batch.column(value_column(index)), column.type)
         for index, column in enumerate(plan.columns)
+        if only is None or column.name in only
     }
+    if only is not None:
+        return pa.RecordBatch.from_pydict(columns)
     generated: dict[str | None, Callable[[], pa.Array]] = {
         plan.written.partition_column: lambda: batch.column(PARTITION),
         plan.written.offset_column: lambda: batch.column(OFFSET),

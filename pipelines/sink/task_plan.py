@@ -1,25 +1,24 @@
 """How many tasks a micro-batch gets."""
 
-# Starting a second Python worker and a second set of files costs more than it saves below this.
-RECORDS_PER_TASK = 20_000
+# One task writes about 50,000 records a second. Below this, what it takes to start the others,
+# and to bring each bucket's records together for them, is more than they save; and the streams of
+# a runner share its cores anyway.
+RECORDS_PER_TASK = 100_000
 
 
-def plan_tasks(*, records: int, partitions: int, cores: int) -> int:
+def plan_tasks(*, records: int, buckets: int, cores: int) -> int:
     """Return how many tasks write a micro-batch, at least one.
-
-    Every task writes a file into each bucket it has rows for, so tasks are as few as keep the
-    cores busy.
 
     Args:
         records: In the micro-batch, at most.
-        partitions: Of the topic; a task reads whole ones.
+        buckets: Of the table; a bucket is written by one task.
         cores: Tasks that Spark runs at once.
 
     Example:
-        >>> plan_tasks(records=500, partitions=4, cores=2)
+        >>> plan_tasks(records=500, buckets=4, cores=2)
         1
-        >>> plan_tasks(records=100_000, partitions=4, cores=2)
+        >>> plan_tasks(records=500_000, buckets=4, cores=2)
         2
     """
     wanted = -(-records // RECORDS_PER_TASK)
-    return max(1, min(wanted, partitions, cores))
+    return max(1, min(wanted, buckets, cores))

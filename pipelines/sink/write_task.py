@@ -4,6 +4,8 @@ Runs in Spark's Python workers. A task takes its records in the order of arrival
 partition by Kafka partition, offset by offset, and numbers them from a range of its own.
 """
 
+import base64
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -146,8 +148,6 @@ class _TaskRun:
         else:
             reason = DeadLetterReason(str(record[REASON]))
             message = _MESSAGES[reason].format(record[DETAIL])
-        headers = record[RAW_HEADERS] or ()
-        assert isinstance(headers, list | tuple), headers
         key = record[RAW_KEY]
         return DeadLetter(
             topic=plan.spec.topic,
@@ -157,5 +157,14 @@ class _TaskRun:
             message=message,
             key=key if isinstance(key, bytes) else None,
             value=value if isinstance(value, bytes) else None,
-            headers=tuple((header["key"], header["value"]) for header in headers),
+            headers=_headers(record[RAW_HEADERS]),
         )
+
+
+def _headers(text: object) -> tuple[tuple[str, bytes | None], ...]:
+    """Return a record's headers from Spark's JSON, which has bytes in base64 and no nulls."""
+    headers = [] if text is None else json.loads(str(text))
+    return tuple(
+        (header["key"], base64.b64decode(header["value"]) if "value" in header else None)
+        for header in headers
+    )

@@ -79,19 +79,33 @@ def test_a_restart_continues_at_the_offsets_of_the_table(bed: IngestBed) -> None
     assert not list((bed.directory / "work").rglob("offsets"))
 
 
-def test_a_large_micro_batch_is_written_by_several_tasks(bed: IngestBed) -> None:
-    topic = bed.topic("left")
-    messages = [
-        left(key, version, f"{key}.{version}") for version in (2, 1) for key in range(30_000)
-    ]
-    bed.produce(topic, messages)
+def test_a_large_micro_batch_is_written_by_several_tasks_in_the_order_of_arrival(
+    kafka: KafkaBroker, session: SparkSession, tmp_path: Path
+) -> None:
+    """Only arrival decides in a table without any ordering; each bucket gets one file."""
+    spec = TableSpec.model_validate(
+        {
+            "columns": [{"name": "id", "type": "INT"}, {"name": "version", "type": "INT"}],
+            "primary_key": ["id"],
+            "buckets": 4,
+            "merge_engine": "deduplicate",
+        }
+    )
+    bed = IngestBed(broker=kafka, session=session, directory=tmp_path, spec=spec)
+    topic = bed.topic("all")
+    messages = [{"id": key, "version": version} for version in (1, 2) for key in range(60_000)]
+    bed.produce(topic, [*messages, b"refused"])
 
-    bed.ingest_available(bed.plan("left", topic=topic))
+    bed.ingest_available(bed.plan("all", topic=topic))
 
-    rows = bed.rows("a")
-    assert [row["a"] for row in rows] == [f"{key}.2" for key in range(30_000)]
-    assert bed.position("left").account.records == 60_000
-    assert bed.batch_accounts("left") == bed.position("left").account
+    table = bed.table()
+    latest = table.latest_snapshot()
+    assert latest is not None
+    assert bed.rows("version") == [{"id": key, "version": 2} for key in range(60_000)]
+    assert len(table.live_files(latest)) == 4
+    assert bed.position("all").account == BatchAccount(
+        accepted=60_000, folded=60_000, dead_lettered=1
+    )
 
 
 def test_partitions_added_to_a_topic_are_read_from_their_start(

@@ -1,0 +1,66 @@
+"""Tells Spark which bucket each record goes to, so that one task has all of a bucket.
+
+For large micro-batches only. Records of one bucket then end in one file, whatever the number of
+tasks; without it, every task would write its own file into every bucket.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import IntegerType, StructField, StructType
+
+from lake import TableSchema, assign_buckets
+from pipelines.parse import OFFSET, PARTITION, REASON
+from pipelines.sink.table_columns import table_columns
+from pipelines.stream_plan import StreamPlan
+
+BUCKET = "bucket"
+
+
+def route_to_buckets(
+    records: DataFrame, *, plan: StreamPlan, schema: TableSchema, tasks: int
+) -> DataFrame:
+    """Return the records in `tasks` partitions by bucket, each in the order of arrival.
+
+    Args:
+        records: As `parse.parse_records` gives them.
+        plan: The stream.
+        schema: Of the table that the rows will be written to.
+        tasks: How many partitions.
+
+    Returns:
+        The same columns and one more. Refused records have no bucket and go to the first task.
+    """
+    router = BucketRouter(plan=plan, schema=schema)
+
+    def add_bucket(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return map(router, batches)
+
+    routed = StructType([*records.schema.fields, StructField(BUCKET, IntegerType())])
+    return (
+        records.mapInArrow(add_bucket, routed)
+        .repartitionById(tasks, BUCKET)
+        .sortWithinPartitions(PARTITION, OFFSET)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketRouter:
+    """Adds the bucket's number to batches of parsed records."""
+
+    plan: StreamPlan
+    schema: TableSchema
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the batch with one more column, `bucket`, int32."""
+        buckets = np.zeros(batch.num_rows, dtype=np.int32)
+        is_accepted = batch.column(REASON).is_null()
+        accepted = batch.filter(is_accepted)
+        if accepted.num_rows:
+            keys = table_columns(accepted, self.plan, only=frozenset(self.plan.written.key))
+            mask = is_accepted.to_numpy(zero_copy_only=False)
+            buckets[mask] = assign_buckets(keys, self.schema)
+        return batch.append_column(BUCKET, pa.array(buckets))
