@@ -1,0 +1,211 @@
+"""What becomes of a message: values and types where it is accepted, a reason where not."""
+
+import datetime as dt
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from lake import UnsupportedFeature
+from pipelines.parse import UNPARSABLE, parse_records, value_column
+from pipelines.stream_plan import StreamPlan
+from tests.unit.pipelines.given_streams import given_plan, given_spec
+
+pytestmark = [pytest.mark.spark]
+
+COLUMNS = {
+    "id": "BIGINT",
+    "tiny": "TINYINT",
+    "small": "SMALLINT",
+    "real": "FLOAT",
+    "double": "DOUBLE",
+    "price": "DECIMAL(5, 2)",
+    "code": "VARCHAR(3)",
+    "bytes": "VARBINARY(2)",
+    "time": "TIME(3)",
+    "moment": "TIMESTAMP(6)",
+    "exact": "TIMESTAMP(9)",
+    "exact_zone": "TIMESTAMP(9) WITH LOCAL TIME ZONE",
+    "map": "MAP<STRING, INT>",
+    "version": "INT",
+}
+ACCEPTED: list[tuple[str, Any, Any]] = [
+    ("tiny", -128, -128),
+    ("small", 32_767, 32_767),
+    ("real", "NaN", "nan"),
+    ("double", "Infinity", float("inf")),
+    ("double", 5, 5.0),
+    ("price", 1.005, Decimal("1.01")),
+    ("price", "1.5", Decimal("1.50")),
+    ("code", "äöü", "äöü"),
+    ("code", 5, "5"),
+    ("bytes", "aGk=", b"hi"),
+    ("time", "12:34:56.7899", 45_296_789),
+    ("time", "00:00", 0),
+    (
+        "moment",
+        "2026-01-02 03:04:05.1234567",
+        dt.datetime.fromisoformat("2026-01-02T03:04:05.123456"),
+    ),
+    ("exact", "2026-01-02T03:04:05.123456789", 1_767_323_045_123_456_789),
+    ("exact", "1969-12-31T23:59:59.999999999", -1),
+    ("exact", "2026-01-02T03:04", 1_767_323_040_000_000_000),
+    ("exact_zone", "2026-01-02T03:04:05.1+02:00", 1_767_315_845_100_000_000),
+    ("map", {"x": 1}, {"x": 1}),
+    ("code", None, None),
+    ("exact", None, None),
+    ("time", None, None),
+]
+REFUSED: list[tuple[str, Any, str]] = [
+    ("tiny", 128, "out_of_range"),
+    ("small", -32_769, "out_of_range"),
+    ("code", "abcd", "out_of_range"),
+    ("bytes", "aGlp", "out_of_range"),
+    ("time", "24:00:00", "wrong_type"),
+    ("time", "noon", "wrong_type"),
+    ("exact", "3000-01-01T00:00:00", "out_of_range"),
+    ("exact", "2026-01-02T03:04:05Z", "wrong_type"),
+    ("exact", "2026-02-30T00:00:00", "wrong_type"),
+    ("exact_zone", "2026", "wrong_type"),
+    ("version", "1", UNPARSABLE),
+    ("tiny", 1.5, UNPARSABLE),
+    ("price", 1_000, UNPARSABLE),
+    ("moment", "2026-01-02T03:04:05Z", UNPARSABLE),
+    ("map", [], UNPARSABLE),
+]
+WHOLE: list[tuple[bytes | None, str | None, str | None]] = [
+    (b'{"id": 1, "version": 1}', None, None),
+    (b' {"version": 1, "id": 1, "unknown": []}\n', None, None),
+    (b'{"id": 1, "version": 2, "real": 1e39}', "out_of_range", "real"),
+    (b'{"id": 1, "version": 2, "double": -1e400}', "out_of_range", "double"),
+    (b'{"id": 1, "version": 1}{"id": 2, "version": 1}', UNPARSABLE, None),
+    (b'{"id": 1, "version": 1}\n{"id": 2, "version": 1}\n', UNPARSABLE, None),
+    (b'{"id": 1, "version": 1} and more', UNPARSABLE, None),
+    (b"{'id': 1, 'version': 1}", UNPARSABLE, None),
+    (b'{"id": 1, "version": 1', UNPARSABLE, None),
+    (b'[{"id": 1, "version": 1}]', UNPARSABLE, None),
+    (b'{"id": 1, "version": 1, "code": "\xff"}', UNPARSABLE, None),
+    (b"", UNPARSABLE, None),
+    (b"null", UNPARSABLE, None),
+    (None, "tombstone", None),
+    (b'"' + b"x" * 300 + b'"', "too_large", None),
+    (b"{}", "missing_key", "id"),
+    (b'{"ID": 1, "version": 1}', "missing_key", "id"),
+    (b'{"id": null, "version": 1}', "missing_key", "id"),
+    (b'{"id": 1, "code": "x"}', "null_ordering", "version"),
+]
+
+
+def _parse(
+    session: SparkSession, plan: StreamPlan, values: Sequence[bytes | None]
+) -> list[dict[str, Any]]:
+    session.conf.set("spark.sql.caseSensitive", "true")
+    records = session.createDataFrame(
+        [(number, value) for number, value in enumerate(values)], "offset bigint, value binary"
+    ).selectExpr(
+        "0 AS partition",
+        "offset",
+        "timestamp_millis(0) AS timestamp",
+        "encode('the key', 'UTF-8') AS key",
+        "value",
+        "array(named_struct('key', 'h', 'value', encode('v', 'UTF-8'))) AS headers",
+    )
+    rows = parse_records(records, plan).collect()
+    return [row.asDict(recursive=True) for row in sorted(rows, key=lambda row: row.kafka_offset)]
+
+
+@pytest.fixture(scope="module")
+def plan() -> StreamPlan:
+    return given_plan(given_spec(COLUMNS), max_message_bytes=200)
+
+
+def test_values_are_read_as_declared(spark: SparkSession, plan: StreamPlan) -> None:
+    messages = [{"id": 1, "version": 1, name: value} for name, value, _ in ACCEPTED]
+    index = {column.name: number for number, column in enumerate(plan.columns)}
+
+    rows = _parse(spark, plan, [json.dumps(message).encode() for message in messages])
+
+    found = [
+        (name, given, row["reason"], row[value_column(index[name])])
+        for (name, given, _), row in zip(ACCEPTED, rows, strict=True)
+    ]
+    found = [(*rest, "nan" if value != value else value) for *rest, value in found]
+    assert found == [(name, given, None, expected) for name, given, expected in ACCEPTED]
+    assert {row["raw_key"] for row in rows} == {row["raw_value"] for row in rows} == {None}
+
+
+def test_values_that_are_not_of_their_type_refuse_the_record(
+    spark: SparkSession, plan: StreamPlan
+) -> None:
+    messages = [{"id": 1, "version": 1} | {name: value} for name, value, _ in REFUSED]
+
+    rows = _parse(spark, plan, [json.dumps(message).encode() for message in messages])
+
+    found = [
+        (name, given, row["reason"], row["detail"])
+        for (name, given, _), row in zip(REFUSED, rows, strict=True)
+    ]
+    assert found == [
+        (name, given, reason, None if reason == UNPARSABLE else name)
+        for name, given, reason in REFUSED
+    ]
+
+
+def test_whole_messages_are_accepted_or_refused_with_what_they_were(
+    spark: SparkSession, plan: StreamPlan
+) -> None:
+    rows = _parse(spark, plan, [value for value, _, _ in WHOLE])
+
+    assert [(row["reason"], row["detail"]) for row in rows] == [
+        (reason, detail) for _, reason, detail in WHOLE
+    ]
+    assert [row["raw_value"] for row in rows] == [
+        None if reason is None else value for value, reason, _ in WHOLE
+    ]
+    refused = [row for row in rows if row["reason"] is not None]
+    assert {row["raw_key"] for row in refused} == {b"the key"}
+    assert {row["raw_headers"] for row in refused} == {'[{"key":"h","value":"dg=="}]'}
+
+
+def test_paths_lead_into_nested_objects(spark: SparkSession) -> None:
+    spec = given_spec({"id": "INT", "a": "INT", "b": "INT", "version": "INT"})
+    columns = [
+        {"column": "id", "path": "k.id"},
+        {"column": "a", "path": "v.x.a"},
+        {"column": "b", "path": "v.b"},
+        {"column": "version"},
+    ]
+    plan = given_plan(spec, columns=columns)
+    values = [
+        b'{"k": {"id": 1}, "v": {"x": {"a": 2}, "b": 3}, "version": 4}',
+        b'{"k": {"id": 1}, "v": null, "version": 4}',
+        b'{"k": 1, "version": 4}',
+        b'{"version": 4}',
+    ]
+
+    first, second, third, fourth = _parse(spark, plan, values)
+
+    assert [first[value_column(i)] for i in range(4)] == [1, 2, 3, 4]
+    assert [second[value_column(i)] for i in range(4)] == [1, None, None, 4]
+    assert (third["reason"], fourth["reason"]) == (UNPARSABLE, "missing_key")
+
+
+def test_records_without_ordering_pass_where_the_stream_clears_them(spark: SparkSession) -> None:
+    spec = given_spec({"id": "INT", "a": "INT", "version": "INT"})
+
+    (row,) = _parse(spark, given_plan(spec, on_null_ordering="clear"), [b'{"id": 1, "a": 2}'])
+
+    assert row["reason"] is None
+
+
+@pytest.mark.parametrize("sql", ["ARRAY<TINYINT>", "MAP<STRING, TIME(3)>", "MULTISET<INT>"])
+def test_types_that_json_cannot_hold_are_refused_at_the_start(
+    spark: SparkSession, sql: str
+) -> None:
+    plan = given_plan(given_spec({"id": "INT", "a": sql}, ordering=None))
+
+    with pytest.raises(UnsupportedFeature, match="column a cannot be read"):
+        _parse(spark, plan, [b"{}"])

@@ -1,0 +1,293 @@
+"""A supervisor keeps one stream's query equal to what is wanted, within its lease."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from lake import (
+    BatchAccount,
+    InvalidRequest,
+    LimitExceeded,
+    ManualClock,
+    MemoryFileIO,
+    OffsetMismatch,
+    StorageUnavailable,
+    StreamFenced,
+    StreamPosition,
+)
+from pipelines.settings import RestartPolicy
+from pipelines.sink.batch_sink import SinkProgress
+from pipelines.stream_supervisor import StreamSupervisor, Wanted
+from registry.leases import LeaseStore
+from registry.table_definition import complete_stream
+from schemas import DesiredState, StreamDefinition, StreamEntry, StreamState, TableDocument
+from tests.unit.pipelines.given_streams import given_spec
+
+SPEC = given_spec({"id": "INT", "a": "INT", "version": "INT"})
+ENTRY = StreamEntry(spec=complete_stream(SPEC, StreamDefinition(topic="topic"), name="s"))
+DOCUMENT = TableDocument(database="db", name="t", table=SPEC, streams={"s": ENTRY})
+TTL_MS = 9_000
+
+
+@dataclass
+class StubQuery:
+    """A query that does what a test says."""
+
+    progress: SinkProgress | None
+    end: dict[int, int] = field(default_factory=dict)
+    end_error: Exception | None = None
+    failure: BaseException | None = None
+    is_active: bool = True
+    is_stopped: bool = False
+
+    def end_offsets(self) -> Mapping[int, int]:
+        if self.end_error is not None:
+            raise self.end_error
+        return self.end
+
+    def stop(self) -> None:
+        self.is_stopped = True
+        self.is_active = False
+
+    def fail(self, error: BaseException) -> None:
+        self.failure = error
+        self.is_active = False
+
+
+@dataclass
+class StubStarter:
+    """Starts stub queries, or fails."""
+
+    error: Exception | None = None
+    started: list[StubQuery] = field(default_factory=list)
+
+    def start(self, document: TableDocument, entry: StreamEntry) -> StubQuery:
+        assert document.identifier == "db.t"
+        if self.error is not None:
+            raise self.error
+        position = StreamPosition(
+            stream="s",
+            epoch=len(self.started) + 1,
+            topic="topic",
+            topic_id="id",
+            offsets={0: 5},
+            account=BatchAccount(accepted=4, dead_lettered=1),
+        )
+        query = StubQuery(progress=SinkProgress(position=position), end={0: 8})
+        self.started.append(query)
+        return query
+
+
+@dataclass
+class Bench:
+    """A supervisor and what it works with."""
+
+    clock: ManualClock = field(default_factory=ManualClock)
+    file_io: MemoryFileIO = field(default_factory=MemoryFileIO)
+    starter: StubStarter = field(default_factory=StubStarter)
+
+    def __post_init__(self) -> None:
+        self.leases = LeaseStore(self.file_io, "/w", self.clock)
+        self.supervisor = StreamSupervisor(
+            table="db.t",
+            stream="s",
+            owner="me",
+            starter=self.starter,
+            leases=self.leases,
+            lease_ttl_ms=TTL_MS,
+            restarts=RestartPolicy(attempts=2, wait_ms_min=1_000, wait_ms_max=60_000),
+            measure_ms=2_000,
+            clock=self.clock,
+        )
+
+    @property
+    def state(self) -> StreamState:
+        return self.supervisor.progress.state
+
+    @property
+    def trace(self) -> str:
+        return self.supervisor.progress.trace or ""
+
+    def want(self, state: DesiredState = DesiredState.RUNNING, *, generation: int = 0) -> None:
+        entry = ENTRY.model_copy(update={"desired_state": state, "restart_generation": generation})
+        self.supervisor.want(Wanted(document=DOCUMENT, entry=entry))
+
+    def step(self, *, after_ms: int = 0) -> StreamState:
+        self.clock.advance(ms=after_ms)
+        self.supervisor.step()
+        return self.state
+
+
+@pytest.fixture
+def bench() -> Bench:
+    """A stream that is wanted to run."""
+    bench = Bench()
+    bench.want()
+    return bench
+
+
+def test_a_wanted_stream_is_started_once(bench: Bench) -> None:
+    assert bench.step() is StreamState.RUNNING
+    assert bench.step() is StreamState.RUNNING
+
+    assert len(bench.starter.started) == 1
+    holder = bench.leases.holder("db.t", "s")
+    assert holder is not None
+    assert holder.owner == "me"
+
+
+def test_progress_tells_what_the_query_and_the_topic_say(bench: Bench) -> None:
+    bench.step()
+    bench.step(after_ms=2_000)
+
+    progress = bench.supervisor.progress
+    assert (progress.epoch, progress.topic_id) == (1, "id")
+    assert (dict(progress.offsets), dict(progress.end_offsets)) == ({0: 5}, {0: 8})
+    assert (progress.lag_records, progress.lag_seconds) == (3, 2.0)
+    assert progress.account.records == 5
+
+
+def test_a_stream_whose_lease_another_holds_is_left_alone(bench: Bench) -> None:
+    bench.leases.acquire("db.t", "s", "another", TTL_MS)
+
+    assert bench.step() is StreamState.UNASSIGNED
+    assert not bench.starter.started
+    assert bench.step(after_ms=TTL_MS) is StreamState.RUNNING
+
+
+def test_a_lost_lease_stops_the_query(bench: Bench) -> None:
+    """As after a sleep: the lease has expired and another runner has taken it."""
+    bench.step()
+    bench.clock.advance(ms=TTL_MS)
+    bench.leases.acquire("db.t", "s", "another", TTL_MS)
+
+    assert bench.step() is StreamState.UNASSIGNED
+    assert bench.starter.started[0].is_stopped
+
+
+def test_the_lease_is_renewed_while_the_query_runs(bench: Bench) -> None:
+    bench.step()
+    for _ in range(10):
+        bench.step(after_ms=TTL_MS // 2)
+
+    assert bench.leases.acquire("db.t", "s", "another", TTL_MS) is None
+    assert len(bench.starter.started) == 1
+
+
+def test_a_pause_keeps_the_lease_and_a_stop_gives_it_back(bench: Bench) -> None:
+    bench.step()
+    bench.want(DesiredState.PAUSED)
+    assert bench.step() is StreamState.PAUSED
+    assert bench.starter.started[0].is_stopped
+    assert bench.leases.holder("db.t", "s") is not None
+    bench.want(DesiredState.STOPPED)
+    assert bench.step() is StreamState.STOPPED
+    assert bench.leases.holder("db.t", "s") is None
+
+
+def test_a_stream_that_the_registry_forgot_is_stopped(bench: Bench) -> None:
+    bench.step()
+    bench.supervisor.want(None)
+
+    assert bench.step() is StreamState.STOPPED
+    assert bench.starter.started[0].is_stopped
+
+
+def test_a_restart_replaces_the_query(bench: Bench) -> None:
+    bench.step()
+    bench.want(generation=1)
+    bench.step()
+
+    assert [query.is_stopped for query in bench.starter.started] == [True, False]
+    assert bench.supervisor.progress.restart_generation == 1
+
+
+def test_a_failed_query_waits_and_starts_again(bench: Bench) -> None:
+    bench.step()
+    bench.starter.started[0].fail(OffsetMismatch("a gap", stream="s"))
+
+    assert bench.step() is StreamState.FAILED
+    assert "a gap\nattempt 1 of 2 in 1000 ms" in bench.trace
+    assert bench.step(after_ms=999) is StreamState.FAILED
+    assert bench.step(after_ms=1) is StreamState.RUNNING
+    assert bench.trace == ""
+
+
+def test_failures_in_a_row_are_bounded(bench: Bench) -> None:
+    bench.starter.error = StorageUnavailable("kafka is away")
+    bench.step()
+    bench.step(after_ms=1_000)
+    bench.step(after_ms=2_000)
+
+    assert bench.trace.endswith("kafka is away\nrestart the stream when this is mended")
+    bench.starter.error = None
+    assert bench.step(after_ms=10**9) is StreamState.FAILED
+    bench.want(generation=1)
+    assert bench.step() is StreamState.RUNNING
+
+
+def test_a_commit_makes_earlier_failures_forgotten(bench: Bench) -> None:
+    for _ in range(5):
+        bench.step(after_ms=1_000)
+        query = bench.starter.started[-1]
+        assert query.progress is not None
+        query.progress = SinkProgress(position=query.progress.position, commits=1)
+        bench.step()
+        query.fail(StorageUnavailable("again"))
+        bench.step()
+
+    assert "attempt 1 of 2" in bench.trace
+
+
+@pytest.mark.parametrize(
+    "error", [InvalidRequest("no such topic"), LimitExceeded("too many dead letters")]
+)
+def test_what_only_a_person_can_mend_is_not_tried_again(bench: Bench, error: Exception) -> None:
+    bench.step()
+    bench.starter.started[0].fail(error)
+
+    assert bench.step() is StreamState.FAILED
+    assert bench.step(after_ms=10**9) is StreamState.FAILED
+    assert bench.trace.endswith("restart the stream when this is mended")
+
+
+def test_a_topic_that_does_not_fit_the_table_is_not_tried_again(bench: Bench) -> None:
+    bench.starter.error = OffsetMismatch("made again", stream="s")
+
+    assert bench.step() is StreamState.FAILED
+    assert "restart the stream" in bench.trace
+
+
+def test_a_topic_made_again_under_a_running_query_stops_it(bench: Bench) -> None:
+    bench.step()
+    bench.starter.started[0].end_error = OffsetMismatch("made again", stream="s")
+
+    assert bench.step(after_ms=2_000) is StreamState.FAILED
+    assert bench.starter.started[0].is_stopped
+
+
+def test_a_cluster_that_does_not_answer_leaves_the_query_alone(bench: Bench) -> None:
+    bench.step()
+    bench.starter.started[0].end_error = StorageUnavailable("kafka is away")
+
+    assert bench.step(after_ms=2_000) is StreamState.RUNNING
+
+
+def test_a_fenced_query_looks_after_its_lease_first(bench: Bench) -> None:
+    bench.step()
+    bench.starter.started[0].fail(StreamFenced("newer", stream="s", epoch=1, table_epoch=2))
+    bench.step()
+    bench.clock.advance(ms=TTL_MS)
+    bench.leases.acquire("db.t", "s", "another", TTL_MS)
+
+    assert bench.step() is StreamState.UNASSIGNED
+
+
+def test_closing_stops_the_query_and_gives_the_lease_back(bench: Bench) -> None:
+    bench.step()
+    bench.supervisor.close()
+
+    assert bench.starter.started[0].is_stopped
+    assert bench.leases.holder("db.t", "s") is None
+    assert bench.state is StreamState.UNASSIGNED
