@@ -9,7 +9,6 @@ program ends with 1 if it does not.
 import argparse
 import json
 import shutil
-import signal
 import sys
 import tempfile
 import time
@@ -23,6 +22,7 @@ from rich.table import Table as Grid
 
 from demo.flights_data import PRIMARY_KEY, STREAMS, count_differences, load_flights, stream_history
 from demo.flights_run import FlightsRun, Statuses
+from demo.processes import ProcessFailed
 
 INGEST_TIMEOUT_S = 3_600.0
 
@@ -38,6 +38,9 @@ def main() -> int:
             if arguments.keep:
                 _keep(run, console)
             return 0 if is_equal else 1
+    except ProcessFailed as error:
+        console.print(f"error: {error}", highlight=False, markup=False)
+        return 1
     except KeyboardInterrupt:
         console.print("interrupted; every process is ended")
         return 130
@@ -170,7 +173,9 @@ def _print_row(run: FlightsRun, console: Console, key: Mapping[str, object]) -> 
 def _keep(run: FlightsRun, console: Console) -> None:
     console.print(f"API={run.api} KAFKA={run.broker.bootstrap_servers}", highlight=False)
     console.print(f"warehouse: {run.warehouse}; Ctrl-C ends everything", highlight=False)
-    signal.pause()
+    while True:
+        run.check_children()  # a runner that dies must not go unnoticed
+        time.sleep(1.0)
 
 
 if __name__ == "__main__":

@@ -60,7 +60,8 @@ class FlightsRun:
         self.broker = KafkaBroker(work_dir / "kafka")
         self.api = f"http://127.0.0.1:{_free_port()}"
         self.http = httpx.Client(base_url=self.api, timeout=REQUEST_TIMEOUT_S)
-        self.producers: dict[str, ChildProcess] = {}
+        self._watched: list[ChildProcess] = []
+        self._producers: list[ChildProcess] = []
 
     def __enter__(self) -> Self:
         """Take charge of the children that will be started."""
@@ -90,6 +91,7 @@ class FlightsRun:
             "--warehouse", str(self.warehouse), "--port", self.api.rpartition(":")[2],
         )  # fmt: skip
         service.wait_ready(self._is_service_ready, timeout_s=READY_TIMEOUT_S)
+        self._watched.append(service)
 
     def register(self) -> None:
         """Create the table, register the three streams, and ask for all of them to run."""
@@ -113,19 +115,40 @@ class FlightsRun:
             streams: What it may host; empty: whatever no other runner does.
         """
         only = [f"--stream={DATABASE}.{TABLE}/{stream.name}" for stream in streams]
-        return self.supervisor.start_module(
+        runner = self.supervisor.start_module(
             name, "braid", "runner", "--warehouse", str(self.warehouse),
             "--kafka", self.broker.bootstrap_servers, "--name", name, *only,
         )  # fmt: skip
+        self._watched.append(runner)
+        return runner
+
+    def crash(self, child: ChildProcess) -> None:
+        """Kill a child on purpose: it is not missed any more."""
+        self._watched.remove(child)
+        child.kill()
+
+    def check_children(self) -> None:
+        """Raise if a child ended that should still run, or failed.
+
+        Raises:
+            ProcessFailed: Which, and the end of its log.
+        """
+        for child in self._watched:
+            if child.return_code is not None:
+                raise ProcessFailed(child, what=f"ended with {child.return_code}")
+        for producer in self._producers:
+            if producer.return_code not in {None, 0}:
+                raise ProcessFailed(producer, what=f"ended with {producer.return_code}")
 
     def start_producers(self) -> None:
         """Start the three producers, each a process of its own."""
         for stream in STREAMS:
-            self.producers[stream.name] = self.supervisor.start_module(
+            producer = self.supervisor.start_module(
                 f"producer-{stream.name}", "demo.flights_producer",
                 "--stream", stream.name, "--bootstrap-servers", self.broker.bootstrap_servers,
                 "--scale", str(self.scale), "--partitions", str(PARTITIONS),
             )  # fmt: skip
+            self._producers.append(producer)
 
     def stream_statuses(self) -> Statuses:
         """Return what the service says of each stream."""
@@ -149,7 +172,7 @@ class FlightsRun:
             on_progress: Called with the statuses about twice a second.
 
         Raises:
-            ProcessFailed: A producer ended with an error.
+            ProcessFailed: A child ended that should run, or failed.
             StreamFailed: A stream reports FAILED.
             TimeoutError: The time is over; the message holds what was reached.
         """
@@ -171,14 +194,12 @@ class FlightsRun:
         """Ask about twice a second until the answer is yes.
 
         Raises:
-            ProcessFailed: A producer ended with an error meanwhile.
+            ProcessFailed: A child ended that should run, or failed.
             TimeoutError: The time is over; the message holds the streams' accounts.
         """
         deadline = time.monotonic() + timeout_s
         while not is_reached():
-            for producer in self.producers.values():
-                if producer.return_code not in {None, 0}:
-                    raise ProcessFailed(producer, what=f"ended with {producer.return_code}")
+            self.check_children()
             if time.monotonic() > deadline:
                 accounts = {
                     name: (status["state"], status["account"])

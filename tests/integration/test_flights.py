@@ -37,7 +37,7 @@ def test_runner_killed_at_three_random_moments_loses_and_repeats_nothing(tmp_pat
             runner = run.start_runner(f"runner-{kill}")
             goal = int(total * (kill + moments.random()) / 4)
             wait_for_records(run, goal)
-            runner.kill()
+            run.crash(runner)
         run.start_runner("runner-last")
         run.wait_until_ingested(expected, timeout_s=WAIT_S)
         rows = run.read_flights()
