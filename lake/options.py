@@ -17,6 +17,9 @@ from lake.errors import InvalidRequest, Problem
 DYNAMIC_BUCKET: Final = -1
 POSTPONE_BUCKET: Final = -2
 _INT_MAX: Final = 2_147_483_647
+# What file systems take for one name; a prefix leaves room for a UUID, a number and a suffix.
+_NAME_BYTES_MAX: Final = 255
+_NAME_PREFIX_BYTES_MAX: Final = 100
 
 
 class MergeEngine(StrEnum):
@@ -170,9 +173,9 @@ class TableOptions:
             zstd_level=reader.integer("file.compression.zstd-level", 1, low=1, high=22),
             target_file_size_bytes=reader.size("target-file-size", 128 << 20),
             thin_mode=reader.flag("data-file.thin-mode"),
-            data_file_prefix=reader.text("data-file.prefix", "data-"),
-            changelog_file_prefix=reader.text("changelog-file.prefix", "changelog-"),
-            data_file_path_directory=reader.optional_text("data-file.path-directory"),
+            data_file_prefix=reader.name_prefix("data-file.prefix", "data-"),
+            changelog_file_prefix=reader.name_prefix("changelog-file.prefix", "changelog-"),
+            data_file_path_directory=reader.directory("data-file.path-directory"),
             data_file_external_paths=reader.optional_text("data-file.external-paths"),
             row_tracking_enabled=reader.flag("row-tracking.enabled"),
             data_evolution_enabled=reader.flag("data-evolution.enabled"),
@@ -274,6 +277,20 @@ class _OptionReader:
     def optional_text(self, key: str) -> str | None:
         return self._options.get(key)
 
+    def name_prefix(self, key: str, default: str) -> str:
+        expected = (
+            f"expected the start of a file's name of at most {_NAME_PREFIX_BYTES_MAX} bytes, "
+            "without `/` and NUL"
+        )
+        return self._read(key, default, _parse_name_prefix, expected)
+
+    def directory(self, key: str) -> str | None:
+        expected = (
+            "expected a directory below the table's own, such as `data`: neither absolute nor "
+            f"with `.`, `..` or NUL, names of at most {_NAME_BYTES_MAX} bytes"
+        )
+        return self._read(key, None, _parse_directory, expected)
+
     def names(self, key: str, *, strip: bool = True) -> tuple[str, ...]:
         # Java trims the names of some lists and not of others; a space can be part of a name.
         names = self._options.get(key, "").split(",")
@@ -311,10 +328,10 @@ class _OptionReader:
     def bucket(self) -> int:
         def parse(text: str) -> int | None:
             number = _parse_integer(text)
-            valid = number is not None and number >= POSTPONE_BUCKET and number != 0
+            valid = number is not None and POSTPONE_BUCKET <= number <= _INT_MAX and number != 0
             return number if valid else None
 
-        expected = "expected a bucket count from 1, or -1 for dynamic buckets"
+        expected = f"expected a bucket count from 1 to {_INT_MAX}, or -1 for dynamic buckets"
         return self._read("bucket", DYNAMIC_BUCKET, parse, expected)
 
     def choice(
@@ -343,6 +360,25 @@ class _OptionReader:
 
 def _parse_flag(text: str) -> bool | None:
     return {"true": True, "false": False}.get(text.strip().lower())
+
+
+def _parse_name_prefix(text: str) -> str | None:
+    is_name = "/" not in text and "\0" not in text
+    return text if is_name and _fits_bytes(text, _NAME_PREFIX_BYTES_MAX) else None
+
+
+def _parse_directory(text: str) -> str | None:
+    """Return a path that cannot leave the table's directory, else None."""
+    names = text.removesuffix("/").split("/")
+    is_inside = all(
+        name not in ("", ".", "..") and "\0" not in name and _fits_bytes(name, _NAME_BYTES_MAX)
+        for name in names
+    )
+    return text if is_inside else None
+
+
+def _fits_bytes(text: str, limit: int) -> bool:
+    return len(text.encode(errors="surrogatepass")) <= limit
 
 
 def _parse_integer(text: str) -> int | None:

@@ -87,6 +87,13 @@ def _key_problems(schema: TableSchema) -> Iterator[Problem]:
                     value=f"{name} {field.type}",
                     message="a key column cannot be an ARRAY, MAP, MULTISET or ROW",
                 )
+            elif place == "partition" and field.type.root in (TypeRoot.BINARY, TypeRoot.VARBINARY):
+                yield Problem(
+                    field=place,
+                    value=f"{name} {field.type}",
+                    message="bytes cannot be spelt as the name of a directory",
+                    hint="partition by a number, a date or a text",
+                )
 
 
 def _bucket_key_problems(schema: TableSchema) -> Iterator[Problem]:
@@ -109,6 +116,12 @@ def _bucket_key_problems(schema: TableSchema) -> Iterator[Problem]:
 def _column_problems(schema: TableSchema) -> Iterator[Problem]:
     yield from repeated("columns", schema.field_names)
     for name in dict.fromkeys(schema.field_names):
+        if not name.strip() or "\0" in name:
+            yield Problem(
+                field="columns",
+                value=repr(name),
+                message="expected a name that is not blank and has no NUL",
+            )
         if is_reserved(name):
             yield Problem(
                 field="columns",

@@ -24,6 +24,8 @@ from lake.table.table import Table
 from lake.write.writable import check_writable
 
 _DATABASE_SUFFIX = ".db"
+_NAME_BYTES_MAX = 200
+"""A name becomes a directory, and file systems take 255 bytes."""
 
 
 class Catalog:
@@ -53,8 +55,13 @@ class Catalog:
         self._random = random
 
     def database_path(self, database: str) -> str:
-        """Return the directory of a database."""
-        return f"{self._warehouse}/{database}{_DATABASE_SUFFIX}"
+        """Return the directory of a database.
+
+        Raises:
+            InvalidRequest: The name is none, or would leave the warehouse.
+        """
+        _check_name("database", database)
+        return self._database_dir(database)
 
     def create_table(
         self,
@@ -129,11 +136,13 @@ class Catalog:
         Args:
             database: Only its tables; None means all databases.
         """
+        if database is not None:
+            _check_name("database", database)
         databases = [database] if database is not None else self._databases()
         return sorted(
             f"{name}.{status.name}"
             for name in databases
-            for status in self._file_io.list(self.database_path(name))
+            for status in self._file_io.list(self._database_dir(name))
             if status.is_directory and self._is_table(status.path)
         )
 
@@ -149,6 +158,9 @@ class Catalog:
             raise TableNotFound(message)
         self._file_io.delete_tree(path)
 
+    def _database_dir(self, database: str) -> str:
+        return f"{self._warehouse}/{database}{_DATABASE_SUFFIX}"
+
     def _databases(self) -> list[str]:
         return [
             status.name.removesuffix(_DATABASE_SUFFIX)
@@ -161,15 +173,8 @@ class Catalog:
         return any(numbered(status.name, SCHEMA_PREFIX) is not None for status in listed)
 
     def _table_path(self, identifier: str) -> str:
-        parts = identifier.split(".")
-        if len(parts) != 2 or not all(parts) or set(identifier) & set("/\\$\0"):
-            problem = Problem(
-                field="identifier",
-                value=identifier,
-                message="expected `database.table`, without `/`, `\\` and `$`",
-            )
-            message = "the name of a table cannot be read"
-            raise InvalidRequest(message, problems=[problem])
+        parts = _identifier_parts(identifier)
+        _check_name("table", parts[1])
         return f"{self.database_path(parts[0])}/{parts[1]}"
 
     def _declared_schema(
@@ -194,6 +199,40 @@ class Catalog:
             comment=comment,
             time_millis=self._clock.now_ms(),
         )
+
+
+def _identifier_parts(identifier: object) -> Sequence[str]:
+    parts = identifier.split(".") if isinstance(identifier, str) else []
+    if len(parts) != 2 or not all(parts) or set("".join(parts)) & set("/\\$\0"):
+        problem = Problem(
+            field="identifier",
+            value=repr(identifier)[:_NAME_BYTES_MAX],
+            message="expected `database.table`, without `/`, `\\`, `$` and NUL",
+        )
+        message = "the name of a table cannot be read"
+        raise InvalidRequest(message, problems=[problem])
+    return parts
+
+
+def _check_name(what: str, name: object) -> None:
+    is_name = (
+        isinstance(name, str)
+        and bool(name.strip())
+        and name not in (".", "..")
+        and not set(name) & set("/\\$\0")
+        and len(name.encode(errors="surrogatepass")) <= _NAME_BYTES_MAX
+    )
+    if not is_name:
+        problem = Problem(
+            field=what,
+            value=repr(name)[:_NAME_BYTES_MAX],
+            message=(
+                f"expected a name of 1 to {_NAME_BYTES_MAX} bytes, neither `.` nor `..`, "
+                "without `/`, `\\`, `$` and NUL"
+            ),
+        )
+        message = f"the name of a {what} cannot be used"
+        raise InvalidRequest(message, problems=[problem])
 
 
 def _field(column: DataField | tuple[str, str | DataType]) -> DataField:

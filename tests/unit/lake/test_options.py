@@ -168,3 +168,34 @@ def test_sizes_are_read_in_the_forms_of_the_format(text: str, size: int | None) 
 )
 def test_durations_are_read_in_the_forms_of_the_format(text: str, milliseconds: int | None) -> None:
     assert parse_duration(text) == milliseconds
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("data-file.path-directory", "../../other"),
+        ("data-file.path-directory", "data/../.."),
+        ("data-file.path-directory", "/tmp/x"),
+        ("data-file.path-directory", "a//b"),
+        ("data-file.path-directory", "a\0b"),
+        ("data-file.path-directory", "x" * 256),
+        ("data-file.path-directory", ""),
+        ("data-file.prefix", "../"),
+        ("data-file.prefix", "a/b"),
+        ("data-file.prefix", "a\0"),
+        ("changelog-file.prefix", "/"),
+        ("changelog-file.prefix", "x" * 101),
+        ("bucket", "2147483648"),
+    ],
+)
+def test_an_option_cannot_lead_files_out_of_the_table(key: str, value: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        TableOptions.parse({key: value})
+
+    assert [problem.field for problem in caught.value.problems] == [key]
+
+
+def test_a_directory_below_the_table_is_taken_as_it_is() -> None:
+    options = TableOptions.parse({"data-file.path-directory": "data/v2", "data-file.prefix": "p-"})
+
+    assert (options.data_file_path_directory, options.data_file_prefix) == ("data/v2", "p-")

@@ -197,3 +197,59 @@ def test_a_warehouse_on_disk_is_found_by_its_address(tmp_path: object) -> None:
 
     assert catalog.database_path("db") == f"{tmp_path}/wh/db.db"
     assert Catalog(f"{tmp_path}/wh").list_tables() == ["db.t"]
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    ["", "db", "a.b.c", ".t", "db.", "../x.t", "db.a/b", "db.\0", "db. ", f"db.{'x' * 201}"],
+)
+def test_a_name_that_is_no_directory_of_the_warehouse_is_refused(
+    catalog: Catalog, identifier: str
+) -> None:
+    with pytest.raises(InvalidRequest):
+        catalog.table(identifier)
+
+
+@pytest.mark.parametrize("database", ["", ".", "..", "a/b", "../../x", "\0", "x" * 201])
+def test_a_database_cannot_lie_outside_the_warehouse(catalog: Catalog, database: str) -> None:
+    with pytest.raises(InvalidRequest):
+        catalog.database_path(database)
+    with pytest.raises(InvalidRequest):
+        catalog.list_tables(database)
+
+
+def test_a_directory_option_that_climbs_is_refused_at_creation(catalog: Catalog) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        catalog.create_table(
+            "db.t",
+            columns=[("k", "INT")],
+            primary_key=["k"],
+            options={"bucket": "1", "data-file.path-directory": "../../elsewhere"},
+        )
+
+    assert [problem.field for problem in caught.value.problems] == ["data-file.path-directory"]
+    assert catalog.list_tables() == []
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\0b"])
+def test_a_column_without_a_usable_name_is_refused(catalog: Catalog, name: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        catalog.create_table(
+            "db.t",
+            columns=[("k", "INT"), (name, "INT")],
+            primary_key=["k"],
+            options={"bucket": "1"},
+        )
+
+    assert [problem.field for problem in caught.value.problems] == ["columns"]
+
+
+def test_bytes_cannot_partition_a_table(catalog: Catalog) -> None:
+    with pytest.raises(InvalidRequest, match="directory"):
+        catalog.create_table(
+            "db.t",
+            columns=[("k", "INT"), ("p", "BINARY(2)")],
+            primary_key=["k", "p"],
+            partition_keys=["p"],
+            options={"bucket": "1"},
+        )
