@@ -5,15 +5,17 @@ A record is refused by the first of these that holds:
 1. its value is null (`tombstone`: no stream declares deletes yet), or longer than the stream's
    bound (`too_large`);
 2. `from_json` does not take it as declared (`unparsable`, which the sink refines);
-3. a value is not one of its column's type (`out_of_range`, `wrong_type`);
+3. a value is not one of its column's type (`out_of_range`, `wrong_type`), or too long to name a
+   partition's directory (`partition_too_long`, which the sink words);
 4. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
 5. all ordering columns are null (`null_ordering`), unless the stream clears such records.
 
 Only refused records carry their raw key, value and headers on to Python.
 """
 
+import re
 from functools import reduce
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import (
     Column,
@@ -22,11 +24,13 @@ from pyspark.sql import (
     types as spark_types,
 )
 
+from lake import TypeRoot
 from pipelines.dead_letter import DeadLetterReason
 from pipelines.json_column import json_type, read_column
 from pipelines.stream_plan import MappedColumn, StreamPlan
 
 UNPARSABLE = "unparsable"
+PARTITION_TOO_LONG = "partition_too_long"
 PARTITION = "kafka_partition"
 OFFSET = "kafka_offset"
 TIMESTAMP = "kafka_timestamp"
@@ -35,6 +39,10 @@ DETAIL = "detail"
 RAW_KEY = "raw_key"
 RAW_VALUE = "raw_value"
 RAW_HEADERS = "raw_headers"
+# What a directory's name may have on the file systems that are in use.
+_DIRECTORY_BYTES_MAX: Final = 255
+# One byte each, three when escaped: the characters that the table format writes as `%XX`.
+_ESCAPED: Final = r"""[\x00-\x1f"#%'*/:=?\\\x7f{}\[\]\^]"""
 _ROOT = "message"
 _CORRUPT = "corrupt"
 _OPTIONS = {
@@ -50,6 +58,16 @@ def value_column(index: int) -> str:
     Not its own name: that could be one of ours.
     """
     return f"value_{index}"
+
+
+def partition_bytes_max(column: str) -> int:
+    """Return how long a partition column's text may be: UTF-8 bytes, escaped as in a path.
+
+    Example:
+        >>> partition_bytes_max("country")
+        247
+    """
+    return _DIRECTORY_BYTES_MAX - len(re.sub(_ESCAPED, "%XX", column).encode()) - len("=")
 
 
 def parse_records(records: DataFrame, plan: StreamPlan) -> DataFrame:
@@ -93,6 +111,7 @@ def parse_records(records: DataFrame, plan: StreamPlan) -> DataFrame:
             for column, mapped in zip(columns, plan.columns, strict=True)
             if column.fault is not None
         ],
+        *_partition_refusals(plan, message),
         *_null_refusals(plan, message),
         F.lit(None).cast(_REFUSAL_TYPE),
     )
@@ -162,6 +181,18 @@ def _struct(tree: dict[str, Any]) -> spark_types.StructType:
 
 def _field(message: str, column: MappedColumn) -> Column:
     return reduce(lambda value, name: value.getField(name), column.path, F.col(message))
+
+
+def _partition_refusals(plan: StreamPlan, message: str) -> list[Column]:
+    """Refuse texts that no directory can be named after: no other type has such long ones."""
+    refusals = []
+    for column in plan.columns:
+        is_text = column.type.root in (TypeRoot.CHAR, TypeRoot.VARCHAR)
+        if column.name in plan.partition_keys and is_text:
+            escaped = F.regexp_replace(_field(message, column), _ESCAPED, "%XX")
+            is_long = F.octet_length(escaped) > partition_bytes_max(column.name)
+            refusals.append(_refuse(is_long, PARTITION_TOO_LONG, detail=column.name))
+    return refusals
 
 
 def _null_refusals(plan: StreamPlan, message: str) -> list[Column]:

@@ -39,6 +39,7 @@ class StreamPlan:
         written: All columns that the stream writes, and what fills the generated ones.
         ordering: Declared ordering columns; empty when the order is generated or there is none.
         generation: Grows when the stream's owner asks for a restart.
+        partition_keys: The table's partition columns.
     """
 
     table: str
@@ -47,6 +48,7 @@ class StreamPlan:
     written: StreamColumns
     ordering: tuple[str, ...]
     generation: int = 0
+    partition_keys: tuple[str, ...] = ()
 
     @property
     def stream(self) -> str:
@@ -120,6 +122,7 @@ def plan_stream(
         written=written,
         ordering=() if group is None or group.is_generated else group.ordering,
         generation=generation,
+        partition_keys=schema.partition_keys,
     )
 
 

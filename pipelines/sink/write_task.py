@@ -6,6 +6,7 @@ partition by Kafka partition, offset by offset, and numbers them from a range of
 
 import base64
 import json
+import logging
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,18 +23,21 @@ from pipelines.parse import (
     DETAIL,
     OFFSET,
     PARTITION,
+    PARTITION_TOO_LONG,
     RAW_HEADERS,
     RAW_KEY,
     RAW_VALUE,
     REASON,
     TIMESTAMP,
     UNPARSABLE,
+    partition_bytes_max,
 )
 from pipelines.sink.dead_letter_sender import DeadLetterSender
 from pipelines.sink.table_columns import table_columns
 from pipelines.sink.task_report import TaskReport
 from pipelines.stream_plan import StreamPlan
 
+_LOG = logging.getLogger(__name__)
 _EXAMPLES_MAX = 3
 _MESSAGES = {
     DeadLetterReason.TOMBSTONE: "the value is null and the stream declares no deletes",
@@ -84,10 +88,19 @@ class WriteTask:
                 for batch in batches:
                     run.take(batch)
                 report = run.finish()
-        except BaseException:
-            writer.abort()
+        except BaseException as error:
+            _abort(writer, error)
             raise
         yield report.to_batch()
+
+
+def _abort(writer: TableWriter, error: BaseException) -> None:
+    """Delete what was written. A failure of that must not hide what went wrong first."""
+    try:
+        writer.abort()
+    except Exception as second:  # noqa: BLE001 - storage that fails may fail in any way here
+        error.add_note(f"files of the task may be left over: {second!r}")
+        _LOG.warning("task not cleaned up error=%r", second)
 
 
 class _TaskRun:
@@ -145,6 +158,13 @@ class _TaskRun:
         if record[REASON] == UNPARSABLE:
             assert isinstance(value, bytes), "what cannot be parsed is there"
             reason, message = explain_unparsable(value, plan.columns)
+        elif record[REASON] == PARTITION_TOO_LONG:
+            column = str(record[DETAIL])
+            reason = DeadLetterReason.OUT_OF_RANGE
+            message = (
+                f"the value for partition column {column} is too long to name a directory: more "
+                f"than {partition_bytes_max(column)} bytes of UTF-8, percent-escaped"
+            )
         else:
             reason = DeadLetterReason(str(record[REASON]))
             message = _MESSAGES[reason].format(record[DETAIL])

@@ -41,10 +41,10 @@ def given_spec(
     return TableSpec.model_validate(declared | table)
 
 
-def given_table(spec: TableSpec) -> Table:
+def given_table(spec: TableSpec, *, file_io: MemoryFileIO | None = None) -> Table:
     """Return the table of a declaration, in memory."""
     definition = define_table(spec)
-    return Catalog(WAREHOUSE, file_io=MemoryFileIO()).create_table(
+    return Catalog(WAREHOUSE, file_io=file_io or MemoryFileIO()).create_table(
         IDENTIFIER,
         columns=definition.columns,
         primary_key=definition.primary_key,

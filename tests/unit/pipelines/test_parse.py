@@ -10,12 +10,20 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lake import UnsupportedFeature
-from pipelines.parse import UNPARSABLE, parse_records, value_column
+from lake.format.partition_path import escape
+from pipelines.parse import (
+    PARTITION_TOO_LONG,
+    UNPARSABLE,
+    parse_records,
+    partition_bytes_max,
+    value_column,
+)
 from pipelines.stream_plan import StreamPlan
 from tests.unit.pipelines.given_streams import given_plan, given_spec
 
 pytestmark = [pytest.mark.spark]
 
+ESCAPED = "\x00\x1f\"#%'*/:=?\\\x7f{}[]^"
 COLUMNS = {
     "id": "BIGINT",
     "tiny": "TINYINT",
@@ -191,6 +199,22 @@ def test_paths_lead_into_nested_objects(spark: SparkSession) -> None:
     assert [first[value_column(i)] for i in range(4)] == [1, 2, 3, 4]
     assert [second[value_column(i)] for i in range(4)] == [1, None, None, 4]
     assert (third["reason"], fourth["reason"]) == (UNPARSABLE, "missing_key")
+
+
+def test_a_text_too_long_to_name_a_directory_refuses_the_record(spark: SparkSession) -> None:
+    spec = given_spec({"id": "INT", "p": "STRING", "version": "INT"}, ordering=None)
+    spec = spec.model_copy(update={"primary_key": ("id", "p"), "partition_keys": ("p",)})
+    plan = given_plan(spec.model_copy(update={"sequence_groups": ()}))
+    texts = ["x" * 253, "x" * 254, "ä" * 127, ESCAPED, ESCAPED + "x" * (254 - 3 * len(ESCAPED))]
+    assert len(escape(ESCAPED)) == 3 * len(ESCAPED)
+
+    rows = _parse(spark, plan, [json.dumps({"id": 1, "p": text}).encode() for text in texts])
+
+    assert partition_bytes_max("p") == 253
+    assert partition_bytes_max("a/b") == 255 - len("a%2Fb=")
+    found = [(row["reason"], row["detail"]) for row in rows]
+    refused = (PARTITION_TOO_LONG, "p")
+    assert found == [(None, None), refused, refused, (None, None), refused]
 
 
 def test_records_without_ordering_pass_where_the_stream_clears_them(spark: SparkSession) -> None:

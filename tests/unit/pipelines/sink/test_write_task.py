@@ -2,12 +2,13 @@
 
 import base64
 import json
+from contextlib import _GeneratorContextManager
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from lake import SchemaMismatch, parse_messages
+from lake import MemoryFileIO, SchemaMismatch, StorageUnavailable, parse_messages
 from pipelines.kafka_cluster import KafkaCluster
 from pipelines.sink.task_report import TaskReport, parse_report
 from pipelines.sink.write_task import WriteTask
@@ -80,6 +81,42 @@ def test_refused_records_are_counted_by_reason_and_not_written() -> None:
     assert report.examples[2] == (
         "partition 0, offset 2: missing_key: key column id is missing or null"
     )
+
+
+def test_a_text_too_long_for_a_directory_is_explained() -> None:
+    refused = {0: {"reason": "partition_too_long", "detail": "a", "value": b"{}"}}
+
+    report = _run(_task(), given_records([(None, None, None)], types=TYPES, refused=refused))
+
+    assert report.dead_letters == {"out_of_range": 1}
+    assert "partition column a is too long to name a directory: more than 253" in report.examples[0]
+
+
+class _FullFileIO(MemoryFileIO):
+    """Storage that, once full, neither takes nor deletes files."""
+
+    is_full = False
+
+    def open_output(self, path: str) -> _GeneratorContextManager[pa.NativeFile]:
+        if self.is_full:
+            raise OSError("cannot write")
+        return super().open_output(path)
+
+    def delete(self, path: str) -> bool:
+        if self.is_full:
+            raise OSError("cannot delete")
+        return super().delete(path)
+
+
+def test_a_failing_cleanup_does_not_hide_the_first_error() -> None:
+    file_io = _FullFileIO()
+    task = _task(table=given_table(SPEC, file_io=file_io))
+    file_io.is_full = True
+
+    with pytest.raises(StorageUnavailable, match="cannot write") as raised:
+        _run(task, given_records([(1, "x", 1)], types=TYPES))
+
+    assert "cannot delete" in raised.value.__notes__[0]
 
 
 def test_a_failing_task_leaves_no_file() -> None:
