@@ -22,29 +22,13 @@ WAIT_S = 240.0
 
 @pytest.mark.timeout(600)
 def test_runner_killed_at_three_random_moments_loses_and_repeats_nothing(tmp_path: Path) -> None:
-    seed = random.SystemRandom().randrange(1 << 32)
-    print(f"seed {seed}")
-    moments = random.Random(seed)
-    flights = load_flights(0.04)
-    expected = expected_records(flights)
-    total = sum(expected.values())
-    with FlightsRun(tmp_path, scale=0.04, trigger_ms=300, max_records_per_batch=2_500) as run:
-        run.start_broker()
-        run.start_service()
-        run.register()
-        run.start_producers()
-        for kill in range(3):
-            runner = run.start_runner(f"runner-{kill}")
-            goal = int(total * (kill + moments.random()) / 4)
-            wait_for_records(run, goal)
-            run.crash(runner)
-        run.start_runner("runner-last")
-        run.wait_until_ingested(expected, timeout_s=WAIT_S)
-        rows = run.read_flights()
-        accounts = accounts_in_snapshots(run.table())
+    check_kills(tmp_path, kills=3, scale=0.04)
 
-    assert count_differences(flights, rows) == (flights.num_rows, 0)
-    assert accounts == expected
+
+@pytest.mark.soak
+@pytest.mark.timeout(3_600)
+def test_runner_killed_twenty_times_loses_and_repeats_nothing(tmp_path: Path) -> None:
+    check_kills(tmp_path, kills=20, scale=0.4)
 
 
 @pytest.mark.timeout(600)
@@ -66,6 +50,33 @@ def test_two_runners_host_different_streams_of_one_table(tmp_path: Path) -> None
     assert {status["worker_id"] for status in statuses.values()} == {"runner-1", "runner-2"}
     assert count_differences(flights, rows) == (flights.num_rows, 0)
     assert count_differences(flights, java_rows) == (flights.num_rows, 0)
+
+
+def check_kills(work_dir: Path, *, kills: int, scale: float) -> None:
+    """Kill the runner at random moments; rows and accounts have to be as if nothing had happened."""
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}")
+    moments = random.Random(seed)
+    flights = load_flights(scale)
+    expected = expected_records(flights)
+    batch = sum(expected.values()) // (8 * kills)
+    with FlightsRun(work_dir, scale=scale, trigger_ms=300, max_records_per_batch=batch) as run:
+        run.start_broker()
+        run.start_service()
+        run.register()
+        run.start_producers()
+        for kill in range(kills):
+            runner = run.start_runner(f"runner-{kill}")
+            share = (kill + moments.random()) / (kills + 1)
+            wait_for_records(run, int(sum(expected.values()) * share))
+            run.crash(runner)
+        run.start_runner("runner-last")
+        run.wait_until_ingested(expected, timeout_s=WAIT_S)
+        rows = run.read_flights()
+        accounts = accounts_in_snapshots(run.table())
+
+    assert count_differences(flights, rows) == (flights.num_rows, 0)
+    assert accounts == expected
 
 
 def expected_records(flights: pa.Table) -> dict[str, int]:
