@@ -165,13 +165,15 @@ class Ingest:
 
     def stop(self) -> None:
         """Stop reading. A commit that is under way is finished, other work is dropped."""
-        if self._query is not None:
-            self._query.stop()
-        if self._sink is not None:
-            self._sink.close()
-        self._topics.close()
-        if not self._keeps_checkpoint:
-            shutil.rmtree(self._checkpoint, ignore_errors=True)
+        try:
+            if self._query is not None:
+                self._query.stop()
+        finally:
+            if self._sink is not None:
+                self._sink.close()
+            self._topics.close()
+            if not self._keeps_checkpoint:
+                shutil.rmtree(self._checkpoint, ignore_errors=True)
 
     def _claim(self, topic: Topic, initial: dict[int, int]) -> StreamPosition:
         committer = self._table.committer()
