@@ -133,10 +133,11 @@ class Registrar:
             precondition.check(None if found is None else revision_of(found.value))
             if found is not None:
                 return Registered(document=_same_table(found.value, spec), is_new=False)
-            self._create_in_warehouse(identifier, define_table(spec))
             document = TableDocument(
                 database=database, name=name, table=spec, created_ms=self._clock.now_ms()
             )
+            _check_storable(document)
+            self._create_in_warehouse(identifier, define_table(spec))
             try:
                 self._store.put_table(document, expected_version=None)
             except RegistryConflict:
@@ -255,6 +256,7 @@ class Registrar:
             document = change(newest.value)
             if document == newest.value:
                 return document
+            _check_storable(document)
             try:
                 self._store.put_table(document, expected_version=newest.version)
             except RegistryConflict:
@@ -412,6 +414,15 @@ def _unregistered_other(identifier: str) -> FieldProblem:
         "columns, keys or options",
         hint="declare it as it is, or choose another name",
     )
+
+
+def _check_storable(document: TableDocument) -> None:
+    """Refuse what could be written and then not be answered."""
+    try:
+        revision_of(document)
+    except TypeError as error:  # half of a surrogate pair: text to JSON, and none to UTF-8
+        message = f"the declaration of {document.identifier} cannot be written: {error}"
+        raise DefinitionRefused(message) from error
 
 
 def _too_many_conflicts(identifier: str) -> RegistryConflict:

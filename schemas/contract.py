@@ -1,6 +1,14 @@
 """The base of every contract: unknown fields are refused, values never change."""
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+INT_MAX: Final = 2_147_483_647  # what every reader of a declaration can hold, Java's `int` too
+
+# Whole numbers and truth values as JSON writes them: neither `"4"` nor `1.0`, `"yes"` nor `1`.
+PositiveInt = Annotated[int, Field(strict=True, gt=0, le=INT_MAX)]
+StrictBool = Annotated[bool, Field(strict=True)]
 
 
 class Contract(BaseModel):

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from schemas.contract import Contract
+from schemas.contract import Contract, PositiveInt
 
 
 class StreamFormat(StrEnum):
@@ -84,10 +84,10 @@ class StreamDefinition(Contract):
     starting_offsets: StartingOffsets = StartingOffsets.EARLIEST
     dead_letter_topic: str | None = Field(default=None, min_length=1, max_length=249)
     on_null_ordering: OnNullOrdering = OnNullOrdering.DEAD_LETTER
-    max_message_bytes: int = Field(default=1 << 20, gt=0)
+    max_message_bytes: PositiveInt = 1 << 20
     kafka: KafkaSpec = Field(default_factory=KafkaSpec)
-    trigger_ms: int = Field(default=5_000, gt=0)
-    max_records_per_batch: int = Field(default=500_000, gt=0)
+    trigger_ms: PositiveInt = 5_000
+    max_records_per_batch: PositiveInt = 500_000
 
 
 class StreamSpec(StreamDefinition):

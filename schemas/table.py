@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
-from schemas.contract import Contract
+from schemas.contract import Contract, PositiveInt, StrictBool
 
-PositiveSeconds = Annotated[int, Field(gt=0)]
+BUCKETS_MAX: Final = 100_000  # each is a directory in every partition
 
 
 class MergeEngine(StrEnum):
@@ -62,8 +62,8 @@ class StalenessSpec(Contract):
         groups: Age in seconds by group name.
     """
 
-    default_seconds: PositiveSeconds | None = None
-    groups: Mapping[str, PositiveSeconds] = Field(default_factory=dict)
+    default_seconds: PositiveInt | None = None
+    groups: Mapping[str, PositiveInt] = Field(default_factory=dict)
 
 
 class CompletenessSpec(Contract):
@@ -99,10 +99,10 @@ class TableSpec(Contract):
     columns: tuple[ColumnSpec, ...] = Field(min_length=1)
     primary_key: tuple[str, ...] = Field(min_length=1)
     partition_keys: tuple[str, ...] = ()
-    buckets: int = Field(default=4, gt=0)
+    buckets: int = Field(default=4, gt=0, le=BUCKETS_MAX, strict=True)
     merge_engine: MergeEngine = MergeEngine.PARTIAL_UPDATE
     sequence_groups: tuple[SequenceGroupSpec, ...] = ()
-    tracking: bool = True
+    tracking: StrictBool = True
     staleness: StalenessSpec = Field(default_factory=StalenessSpec)
     completeness: CompletenessSpec = Field(default_factory=CompletenessSpec)
     unordered: Unordered = Unordered.REFUSED

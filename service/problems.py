@@ -1,10 +1,10 @@
 """Every error as an RFC 9457 problem, the framework's own ones included."""
 
+import json
 import logging
 from collections.abc import Sequence
 from http import HTTPStatus
 
-import orjson
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
@@ -46,7 +46,8 @@ def problem_response(
         errors=tuple(errors),
         request_id=request_id,
     )
-    body = orjson.dumps(problem.model_dump(mode="json"))
+    # Not orjson: a problem may quote text that has no UTF-8, and must be answered all the same.
+    body = json.dumps(problem.model_dump(mode="json")).encode()
     return Response(body, status_code=status, media_type=MEDIA_TYPE)
 
 

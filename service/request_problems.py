@@ -115,7 +115,8 @@ def _shown(error: Mapping[str, Any]) -> str | None:
     value = error.get("input")
     if value is None or isinstance(value, Mapping | list | bytes):
         return None  # An object as a whole says nothing, and could hold what is not ours to show.
-    text = str(value)
+    # Half of a surrogate pair is text to JSON, and none to UTF-8.
+    text = str(value).encode("utf-8", "replace").decode()
     return text if len(text) <= _VALUE_LENGTH_MAX else text[:_VALUE_LENGTH_MAX] + "..."
 
 
