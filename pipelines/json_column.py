@@ -2,16 +2,20 @@
 
 | column | read as | then |
 |---|---|---|
-| BOOLEAN, INT, BIGINT, DATE | itself | |
+| BOOLEAN, INT, BIGINT | itself | |
 | TINYINT, SMALLINT | INT | range checked: Spark wraps a TINYINT of 200 round to -56 |
 | FLOAT, DOUBLE | itself | infinite although the text does not say so: out of range |
 | DECIMAL | itself | Spark rounds half up to the scale and refuses what has too many digits |
 | CHAR, VARCHAR | STRING | length checked; numbers, booleans and objects become their JSON text |
 | BINARY, VARBINARY | base64 text | length checked |
 | TIME | `HH:mm[:ss[.fraction]]` | milliseconds of the day, as INT |
-| TIMESTAMP, up to 6 digits | itself | |
+| DATE | text | ISO 8601 as `2026-01-02`, years 0001 to 9999 |
+| TIMESTAMP, up to 6 digits | text | ISO 8601, years 0001 to 9999 |
 | TIMESTAMP, 7 to 9 digits | text | nanoseconds since the epoch, as BIGINT: Spark has no finer type |
-| ARRAY, MAP, ROW of the types that need nothing after | itself | |
+| ARRAY, MAP, ROW of BOOLEAN, INT, DATE, ... | itself | nothing: Spark has read the inner values |
+
+Dates and times are read as text because Spark takes numbers for days and seconds, half a date for
+a whole one, and years that no other reader of the table can show.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,13 +36,27 @@ _NANOSECOND_SECONDS_MAX: Final = 9_223_372_036
 _TIME_PATTERN: Final = r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?$"
 _TIMESTAMP_PATTERN: Final = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?"
 _ZONE_PATTERN: Final = r"(Z|[+-]\d\d(:?\d\d)?)?$"
+_DATE_PATTERN: Final = r"^\d{4}-\d\d-\d\d$"
+# Dates of years before 1 or after 9999, which ISO 8601 knows and the table's readers do not.
+_FAR_PATTERN: Final = r"^(-\d{4}|[+-]?\d{5,9}|0000)-\d\d-\d\d"
+_SECONDS_MIN: Final = -62_135_596_800  # 0001-01-01T00:00:00Z
+_SECONDS_MAX: Final = 253_402_300_799  # 9999-12-31T23:59:59Z
 _PLAIN: Final = {
     TypeRoot.BOOLEAN: spark_types.BooleanType(),
     TypeRoot.INT: spark_types.IntegerType(),
     TypeRoot.BIGINT: spark_types.LongType(),
     TypeRoot.FLOAT: spark_types.FloatType(),
     TypeRoot.DOUBLE: spark_types.DoubleType(),
+}
+_INNER: Final = {
     TypeRoot.DATE: spark_types.DateType(),
+    TypeRoot.TIMESTAMP: spark_types.TimestampNTZType(),
+    TypeRoot.TIMESTAMP_LTZ: spark_types.TimestampType(),
+}
+_CASTS: Final = {
+    TypeRoot.DATE: "date",
+    TypeRoot.TIMESTAMP: "timestamp_ntz",
+    TypeRoot.TIMESTAMP_LTZ: "timestamp",
 }
 _INTEGER_BITS: Final = {TypeRoot.TINYINT: 8, TypeRoot.SMALLINT: 16}
 
@@ -68,7 +86,7 @@ def json_type(data_type: DataType, *, column: str) -> spark_types.DataType:
     match data_type.root:
         case TypeRoot.TINYINT | TypeRoot.SMALLINT:
             return spark_types.IntegerType()
-        case TypeRoot.CHAR | TypeRoot.VARCHAR | TypeRoot.TIME:
+        case TypeRoot.CHAR | TypeRoot.VARCHAR | TypeRoot.TIME | TypeRoot.DATE:
             return spark_types.StringType()
         case TypeRoot.BINARY | TypeRoot.VARBINARY:
             return spark_types.BinaryType()
@@ -77,10 +95,7 @@ def json_type(data_type: DataType, *, column: str) -> spark_types.DataType:
             assert data_type.scale is not None
             return spark_types.DecimalType(data_type.precision, data_type.scale)
         case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
-            if _is_nanosecond(data_type):
-                return spark_types.StringType()
-            is_local = data_type.root is TypeRoot.TIMESTAMP_LTZ
-            return spark_types.TimestampType() if is_local else spark_types.TimestampNTZType()
+            return spark_types.StringType()
         case TypeRoot.ARRAY:
             return spark_types.ArrayType(_inner_type(data_type.element, column=column))
         case TypeRoot.MAP:
@@ -126,6 +141,8 @@ def read_column(raw: Column, text: Column, data_type: DataType, *, column: str) 
             return _time(kind, raw)
         case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ if _is_nanosecond(data_type):
             return _nanoseconds(kind, raw, has_zone=data_type.root is TypeRoot.TIMESTAMP_LTZ)
+        case TypeRoot.DATE | TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
+            return _date_or_time(kind, raw, data_type.root)
         case _:
             return JsonColumn(json_type=kind, value=raw)
 
@@ -149,6 +166,28 @@ def _time(kind: spark_types.DataType, raw: Column) -> JsonColumn:
     instant = F.concat(F.lit("1970-01-01 "), raw).try_cast("timestamp")
     value = F.unix_millis(instant).cast("int")
     fault = F.when(~F.rlike(raw, F.lit(_TIME_PATTERN)), F.lit(DeadLetterReason.WRONG_TYPE.value))
+    return JsonColumn(json_type=kind, value=value, fault=fault)
+
+
+def _date_or_time(kind: spark_types.DataType, raw: Column, root: TypeRoot) -> JsonColumn:
+    has_zone = root is TypeRoot.TIMESTAMP_LTZ
+    pattern = _TIMESTAMP_PATTERN + (_ZONE_PATTERN if has_zone else "$")
+    parsed = raw.try_cast(_CASTS[root])
+    is_text = parsed.isNotNull() & F.rlike(
+        raw, F.lit(_DATE_PATTERN if root is TypeRoot.DATE else pattern)
+    )
+    is_near = ~F.startswith(raw, F.lit("0000-"))
+    if has_zone:
+        # Close to the bounds the zone decides which year it is.
+        is_near &= F.unix_seconds(parsed).between(_SECONDS_MIN, _SECONDS_MAX)
+    value = F.when(is_text & is_near, parsed)
+    # Why it is no value is asked for few records only.
+    fault = F.when(
+        raw.isNotNull() & value.isNull(),
+        F.when(
+            is_text | F.rlike(raw, F.lit(_FAR_PATTERN)), DeadLetterReason.OUT_OF_RANGE.value
+        ).otherwise(DeadLetterReason.WRONG_TYPE.value),
+    )
     return JsonColumn(json_type=kind, value=value, fault=fault)
 
 
@@ -180,7 +219,7 @@ def _inner_type(data_type: DataType | None, *, column: str) -> spark_types.DataT
     )
     if data_type.root in needs_check or _is_nanosecond(data_type):
         raise _unsupported(data_type, column=column)
-    return json_type(data_type, column=column)
+    return _INNER.get(data_type.root) or json_type(data_type, column=column)
 
 
 def _unsupported(data_type: DataType, *, column: str) -> UnsupportedFeature:

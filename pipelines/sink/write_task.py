@@ -39,6 +39,8 @@ from pipelines.stream_plan import StreamPlan
 
 _LOG = logging.getLogger(__name__)
 _EXAMPLES_MAX = 3
+# Not the values: some of what Spark can hold, Python cannot.
+_LETTER_COLUMNS = [PARTITION, OFFSET, REASON, DETAIL, RAW_KEY, RAW_VALUE, RAW_HEADERS]
 _MESSAGES = {
     DeadLetterReason.TOMBSTONE: "the value is null and the stream declares no deletes",
     DeadLetterReason.TOO_LARGE: "the value is longer than max_message_bytes",
@@ -144,7 +146,7 @@ class _TaskRun:
         )
 
     def _refuse(self, refused: pa.RecordBatch) -> None:
-        letters = [self._letter(record) for record in refused.to_pylist()]
+        letters = [self._letter(record) for record in refused.select(_LETTER_COLUMNS).to_pylist()]
         self._dead_letters.update(letter.reason.value for letter in letters)
         for letter in letters[: _EXAMPLES_MAX - len(self._examples)]:
             where = f"partition {letter.partition}, offset {letter.offset}"

@@ -34,7 +34,9 @@ COLUMNS = {
     "code": "VARCHAR(3)",
     "bytes": "VARBINARY(2)",
     "time": "TIME(3)",
+    "day": "DATE",
     "moment": "TIMESTAMP(6)",
+    "instant": "TIMESTAMP(3) WITH LOCAL TIME ZONE",
     "exact": "TIMESTAMP(9)",
     "exact_zone": "TIMESTAMP(9) WITH LOCAL TIME ZONE",
     "map": "MAP<STRING, INT>",
@@ -58,6 +60,15 @@ ACCEPTED: list[tuple[str, Any, Any]] = [
         "2026-01-02 03:04:05.1234567",
         dt.datetime.fromisoformat("2026-01-02T03:04:05.123456"),
     ),
+    ("moment", "0001-01-01T00:00:00", dt.datetime.fromisoformat("0001-01-01T00:00:00")),
+    (
+        "moment",
+        "9999-12-31 23:59:59.999999",
+        dt.datetime.fromisoformat("9999-12-31T23:59:59.999999"),
+    ),
+    ("day", "0001-01-01", dt.date.min),
+    ("day", "9999-12-31", dt.date.max),
+    ("day", None, None),
     ("exact", "2026-01-02T03:04:05.123456789", 1_767_323_045_123_456_789),
     ("exact", "1969-12-31T23:59:59.999999999", -1),
     ("exact", "2026-01-02T03:04", 1_767_323_040_000_000_000),
@@ -74,6 +85,30 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("bytes", "aGlp", "out_of_range"),
     ("time", "24:00:00", "wrong_type"),
     ("time", "noon", "wrong_type"),
+    ("day", "2026", "wrong_type"),
+    ("day", "2026-01", "wrong_type"),
+    ("day", "2026-02-30", "wrong_type"),
+    ("day", "2026-01-02Z", "wrong_type"),
+    ("day", "2026-01-02T00:00:00", "wrong_type"),
+    ("day", " 2026-01-02", "wrong_type"),
+    ("day", 20_455, "wrong_type"),
+    ("day", "0000-12-31", "out_of_range"),
+    ("day", "10000-01-01", "out_of_range"),
+    ("day", "+10000-01-01", "out_of_range"),
+    ("day", "-0001-01-01", "out_of_range"),
+    ("instant", 1_767_323_045_000, "wrong_type"),
+    ("instant", 1_767_323_045, "wrong_type"),
+    ("instant", 1.5, "wrong_type"),
+    ("instant", True, "wrong_type"),
+    ("instant", "1767323045", "wrong_type"),
+    ("instant", "2026-01-02T03:04:05 Europe/Berlin", "wrong_type"),
+    ("instant", "2026-01-02T25:04:05Z", "wrong_type"),
+    ("instant", "9999-12-31T23:59:59-01:00", "out_of_range"),
+    ("instant", "0001-01-01T00:00:00+01:00", "out_of_range"),
+    ("instant", "294000-01-01T00:00:00Z", "out_of_range"),
+    ("moment", 1_767_323_045, "wrong_type"),
+    ("moment", "", "wrong_type"),
+    ("moment", "10000-01-01T00:00:00", "out_of_range"),
     ("exact", "3000-01-01T00:00:00", "out_of_range"),
     ("exact", "2026-01-02T03:04:05Z", "wrong_type"),
     ("exact", "2026-02-30T00:00:00", "wrong_type"),
@@ -81,7 +116,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("version", "1", UNPARSABLE),
     ("tiny", 1.5, UNPARSABLE),
     ("price", 1_000, UNPARSABLE),
-    ("moment", "2026-01-02T03:04:05Z", UNPARSABLE),
+    ("moment", "2026-01-02T03:04:05Z", "wrong_type"),
     ("map", [], UNPARSABLE),
 ]
 WHOLE: list[tuple[bytes | None, str | None, str | None]] = [
@@ -199,6 +234,24 @@ def test_paths_lead_into_nested_objects(spark: SparkSession) -> None:
     assert [first[value_column(i)] for i in range(4)] == [1, 2, 3, 4]
     assert [second[value_column(i)] for i in range(4)] == [1, None, None, 4]
     assert (third["reason"], fourth["reason"]) == (UNPARSABLE, "missing_key")
+
+
+@pytest.mark.parametrize("text", ["05", "05Z", "05.000+00:00", "05+0000", "05+00"])
+def test_instants_are_read_in_their_zone_or_in_utc(spark: SparkSession, text: str) -> None:
+    sql = "TIMESTAMP(3) WITH LOCAL TIME ZONE"
+    plan = given_plan(given_spec({"id": "INT", "instant": sql}, ordering=None))
+    value = json.dumps({"id": 1, "instant": f"2026-01-02T03:04:{text}"}).encode()
+
+    (row,) = _parse(spark, plan, [value])
+
+    assert row["reason"] is None
+    (micros,) = (
+        spark.createDataFrame([(row[value_column(1)],)], "at timestamp")
+        .selectExpr("unix_micros(at)")
+        .first()
+        or ()
+    )
+    assert micros == 1_767_323_045_000_000
 
 
 def test_a_text_too_long_to_name_a_directory_refuses_the_record(spark: SparkSession) -> None:
