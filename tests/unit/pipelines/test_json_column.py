@@ -16,9 +16,9 @@ def _row(**fields: str) -> DataType:
     [
         (parse_type("SMALLINT"), "int"),
         (parse_type("DECIMAL(12, 3)"), "decimal(12,3)"),
-        (parse_type("TIMESTAMP(6)"), "timestamp_ntz"),
-        (parse_type("TIMESTAMP(6) WITH LOCAL TIME ZONE"), "timestamp"),
-        (parse_type("TIMESTAMP(7)"), "string"),
+        (parse_type("TIMESTAMP(6)"), "string"),
+        (parse_type("ARRAY<TIMESTAMP(6)>"), "array<timestamp_ntz>"),
+        (parse_type("ARRAY<TIMESTAMP(6) WITH LOCAL TIME ZONE>"), "array<timestamp>"),
         (parse_type("MAP<STRING, ARRAY<DATE>>"), "map<string,array<date>>"),
         (_row(x="INT", y="BYTES"), "struct<x:int,y:binary>"),
     ],
