@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from lake.errors import InvalidRequest, Problem
 from lake.format.schema import TableSchema
+from lake.read.condition_value import exact_array
 
 
 class Operator(StrEnum):
@@ -38,7 +39,8 @@ class Condition:
         column: A column of the table.
         op: One of `Operator`'s values.
         value: What to compare with, in the form that `pa.Array.to_pylist()` would give; several
-            for `in`; None for `is_null` and `not_null`.
+            for `in`; None for `is_null` and `not_null`. A value that the column's type cannot hold
+            exactly is refused, never rounded.
 
     Example:
         >>> Condition(column="price", op=">=", value=10)
@@ -130,11 +132,13 @@ def _bind(condition: Condition, schema: TableSchema) -> BoundCondition | Problem
     if values is None:
         message = f"the operator {operator} expects a list of values"
         return Problem(field=name, value=str(condition.value), message=message)
+    column_type = schema.field(name).type
+    present = [value for value in values if value is not None]
     try:
-        array = pa.array([value for value in values if value is not None], arrow_type)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError, OverflowError) as error:
-        message = f"the value is not of type {schema.field(name).type}: {error}"
-        return Problem(field=name, value=str(condition.value), message=message)
+        array = exact_array(present, column_type, arrow_type) if takes_value else pa.nulls(0)
+    except ValueError as error:
+        message = f"the value is not of type {column_type}: {error}"
+        return Problem(field=name, value=repr(condition.value), message=message)
     return BoundCondition(column=name, op=operator, values=array)
 
 

@@ -101,7 +101,7 @@ def matching_partitions(
 def wanted_bucket_hashes(
     where: Sequence[BoundCondition], schema: TableSchema
 ) -> npt.NDArray[np.int32] | None:
-    """Return the hashes of the bucket keys that rows can have; None when not all columns are fixed.
+    """Return the hashes of the bucket keys that rows can have; None when they are not known.
 
     A bucket key is known when `=` or `in` names values for each of its columns.
     """
@@ -114,7 +114,11 @@ def wanted_bucket_hashes(
         ]
         if not fixing:
             return None
-        values.append(min(fixing, key=len))
+        fewest = min(fixing, key=len)
+        if pa.types.is_floating(fewest.type) and 0 in fewest.to_pylist():
+            # -0.0 equals 0.0 in a comparison but lies in another bucket.
+            return None
+        values.append(fewest)
     if np.prod([len(candidates) for candidates in values], dtype=np.int64) > _KEY_COMBINATIONS_MAX:
         return None
     picks = list(product(*(range(len(candidates)) for candidates in values)))

@@ -29,6 +29,7 @@ from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.snapshot_store import SnapshotStore
+from lake.table.key_lookup import KeyLookup
 from lake.table.scan import Scan
 from lake.write.table_writer import BUFFER_BYTES, TableWriter
 
@@ -215,9 +216,13 @@ class Table:
         The same merge as a scan, of the one bucket and the files whose key range holds the key.
 
         Args:
-            key: A value for each column of the primary key.
+            key: A value for each column of the primary key; NaN is a key, -0.0 and 0.0 are two.
             columns: Of the row; None means all.
             snapshot_id: The snapshot to read; None means the newest now.
+
+        Returns:
+            Values as `pa.Array.to_pylist()` gives them, but TIMESTAMP(7..9) as whole nanoseconds
+            since 1970.
 
         Raises:
             InvalidRequest: The key does not name exactly the primary key, or a value does not fit.
@@ -231,11 +236,10 @@ class Table:
             )
             message = f"the key does not fit table {self.identifier}"
             raise InvalidRequest(message, problems=[problem])
-        where = [Condition(column=name, op="=", value=value) for name, value in key.items()]
-        scan = self.scan(columns=columns, where=where, snapshot_id=snapshot_id)
-        rows: list[Row] = [row for batch in scan.to_batches() for row in batch.to_pylist()]
-        assert len(rows) <= 1, f"key {dict(key)} occurs {len(rows)} times in {self.identifier}"
-        return rows[0] if rows else None
+        return KeyLookup(self._schema, key).find(
+            lambda wanted, where: self.scan(columns=wanted, where=where, snapshot_id=snapshot_id),
+            columns,
+        )
 
     def writer(
         self,

@@ -13,6 +13,7 @@ import pyarrow as pa
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from lake import Condition, Table
+from lake.table.key_lookup import python_rows
 from tests.conformance.case import Case, parse_case
 from tests.conformance.execute import create_table, kinds_array, rows_table
 from tests.interop.generators import deduplicate_case, partial_update_case, sequence_group_case
@@ -64,7 +65,8 @@ def test_a_lookup_is_the_scan_filtered_to_the_key(
     keys = rows_table(written, case.arrow_schema).select(list(case.primary_key)).to_pylist()
 
     for snapshot in snapshots:
-        rows = table.scan(snapshot_id=snapshot).to_arrow().to_pylist()
+        batches = table.scan(snapshot_id=snapshot).to_batches()
+        rows = [row for batch in batches for row in python_rows(batch)]
         by_key = {key_of(row, case): row for row in rows}
         assert len(by_key) == len(rows)
         for key in random.Random(seed).sample(keys, min(8, len(keys))):

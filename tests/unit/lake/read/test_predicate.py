@@ -1,8 +1,9 @@
 """Conditions: what they accept, and what they keep."""
 
-from datetime import date
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -21,6 +22,24 @@ SCHEMA = given_schema(
         "a": {"type": "ARRAY", "element": "INT"},
     },
     key=["k"],
+)
+
+TYPES = given_schema(
+    {
+        "v": "INT",
+        "b": "BOOLEAN",
+        "s": "STRING",
+        "y": "BYTES",
+        "x": "DOUBLE",
+        "f": "FLOAT",
+        "d": "DATE",
+        "p": "DECIMAL(5, 2)",
+        "t": "TIME(3)",
+        "ts": "TIMESTAMP(3)",
+        "lz": "TIMESTAMP(3) WITH LOCAL TIME ZONE",
+        "n": "TIMESTAMP(9)",
+    },
+    key=["v"],
 )
 
 
@@ -92,6 +111,69 @@ def test_values_take_the_columns_type() -> None:
 def test_a_condition_that_does_not_fit_is_refused(condition: Condition, message: str) -> None:
     with pytest.raises(InvalidRequest, match=message):
         bind_conditions([condition], SCHEMA)
+
+
+NOON = datetime(2024, 1, 2, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("v", 1.5),
+        ("v", True),
+        ("v", Decimal("1.5")),
+        ("v", float("nan")),
+        ("b", 1),
+        ("s", b"x"),
+        ("y", "x"),
+        ("x", "1"),
+        ("x", 2**53 + 1),
+        ("f", 0.1),
+        ("f", 1e300),
+        ("d", datetime(2024, 1, 2)),  # noqa: DTZ001 - a column without a zone
+        ("d", NOON),
+        ("d", 5),
+        ("p", Decimal("1.234")),
+        ("p", 1.5),
+        ("t", time(1, 2, 3, 4)),
+        ("ts", NOON),
+        ("ts", date(2024, 1, 2)),
+        ("ts", NOON.replace(tzinfo=None, microsecond=1)),
+        ("lz", NOON.replace(tzinfo=None)),
+        ("n", NOON),
+    ],
+)
+def test_a_value_is_never_rounded_to_fit(column: str, value: object) -> None:
+    for op, given in (("=", value), ("<", value), ("in", [value])):
+        with pytest.raises(InvalidRequest, match=f"{column}: the value is not of type"):
+            bind_conditions([Condition(column=column, op=op, value=given)], TYPES)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "held"),
+    [
+        ("v", 2.0, 2),
+        ("v", np.int64(2), 2),
+        ("x", 2, 2.0),
+        ("f", 0.5, 0.5),
+        ("b", True, True),
+        ("y", b"x", b"x"),
+        ("p", 2, Decimal("2.00")),
+        ("t", time(1, 2, 3, 4000), time(1, 2, 3, 4000)),
+        ("ts", NOON.replace(tzinfo=None), NOON.replace(tzinfo=None)),
+        ("lz", NOON, NOON),
+    ],
+)
+def test_a_value_that_fits_is_taken(column: str, value: object, held: object) -> None:
+    bound = bind_conditions([Condition(column=column, op="=", value=value)], TYPES)
+
+    assert bound[0].values.to_pylist() == [held]
+
+
+def test_whole_nanoseconds_are_a_moment_of_nine_digits() -> None:
+    bound = bind_conditions([Condition(column="n", op="=", value=7)], TYPES)
+
+    assert bound[0].values.cast(pa.int64()).to_pylist() == [7]
 
 
 def test_all_problems_are_told_at_once() -> None:

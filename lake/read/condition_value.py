@@ -1,0 +1,151 @@
+"""Values that a caller compares a column with: taken exactly, or refused.
+
+Arrow rounds on its way into a narrower type (1.5 becomes 1, a moment becomes a day), and a rounded
+value would find other rows than the ones asked for.
+"""
+
+import math
+import operator
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import assert_never
+
+import numpy as np
+import pyarrow as pa
+
+from lake.format.data_types import DataType, TypeRoot
+
+_INTEGER_BITS = {
+    TypeRoot.TINYINT: 8,
+    TypeRoot.SMALLINT: 16,
+    TypeRoot.INT: 32,
+    TypeRoot.BIGINT: 64,
+}
+
+
+def exact_array(values: list[object], data_type: DataType, arrow_type: pa.DataType) -> pa.Array:
+    """Return the values in the Arrow form of a column's type, each unchanged.
+
+    Args:
+        values: Without nulls, as `pa.Array.to_pylist()` would give them; whole floats for integers
+            and whole nanoseconds for TIMESTAMP(7..9) are taken too.
+        data_type: Of the column; not nested.
+        arrow_type: Its Arrow form.
+
+    Raises:
+        ValueError: A value is of another kind, or the type cannot hold it exactly; says which.
+    """
+    exact = [_exact(value, data_type) for value in values]
+    try:
+        return pa.array(exact, arrow_type)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        text = f"{error}"
+        raise ValueError(text) from error
+
+
+def is_nan(value: object) -> bool:
+    """Return whether a value is a floating-point NaN."""
+    return isinstance(value, float | np.floating) and math.isnan(value)
+
+
+def is_same_float(one: object, other: object) -> bool:
+    """Return whether two numbers are one key: NaN equals NaN, -0.0 differs from 0.0."""
+    left, right = float(str(one)), float(str(other))
+    if math.isnan(left) or math.isnan(right):
+        return math.isnan(left) and math.isnan(right)
+    return left == right and math.copysign(1, left) == math.copysign(1, right)
+
+
+def _exact(value: object, data_type: DataType) -> object:
+    root = data_type.root
+    match root:
+        case TypeRoot.BOOLEAN:
+            return bool(value) if isinstance(value, bool | np.bool_) else _refuse("a boolean")
+        case TypeRoot.TINYINT | TypeRoot.SMALLINT | TypeRoot.INT | TypeRoot.BIGINT:
+            return _integer(value, _INTEGER_BITS[root])
+        case TypeRoot.FLOAT | TypeRoot.DOUBLE:
+            return _float(value, is_single=root is TypeRoot.FLOAT)
+        case TypeRoot.DECIMAL:
+            if isinstance(value, Decimal) and value.is_finite():
+                return value
+            return Decimal(_integer(value, 128)) if not isinstance(value, float) else _decimal()
+        case TypeRoot.CHAR | TypeRoot.VARCHAR:
+            return value if isinstance(value, str) else _refuse("a text")
+        case TypeRoot.BINARY | TypeRoot.VARBINARY:
+            is_bytes = isinstance(value, bytes | bytearray | memoryview)
+            return value if is_bytes else _refuse("bytes")
+        case TypeRoot.DATE:
+            is_date = isinstance(value, date) and not isinstance(value, datetime)
+            return value if is_date else _refuse("a date without a time of day")
+        case TypeRoot.TIME:
+            return _time(value)
+        case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
+            return _moment(value, data_type)
+        case TypeRoot.ARRAY | TypeRoot.MAP | TypeRoot.MULTISET | TypeRoot.ROW:
+            return _refuse("no nested value")
+        case _:
+            assert_never(root)
+
+
+def _refuse(expected: str) -> object:
+    message = f"expected {expected}"
+    raise ValueError(message)
+
+
+def _decimal() -> object:
+    return _refuse("a Decimal or a whole number")
+
+
+def _integer(value: object, bits: int) -> int:
+    message = f"expected a whole number of {bits} bits"
+    try:
+        is_boolean = isinstance(value, bool | np.bool_)
+        number = operator.index(math.nan if is_boolean else value)  # type: ignore[arg-type]
+    except TypeError:
+        is_number = isinstance(value, float | np.floating | Decimal) and math.isfinite(value)
+        if not is_number or value != int(value):  # type: ignore[call-overload]
+            raise ValueError(message) from None
+        number = int(value)  # type: ignore[call-overload]
+    if not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
+        raise ValueError(message)
+    return number
+
+
+def _float(value: object, *, is_single: bool) -> object:
+    expected = "a number that 32 bits hold exactly" if is_single else "a number"
+    is_number = isinstance(value, int | float | np.integer | np.floating | Decimal)
+    if not is_number or isinstance(value, bool):
+        return _refuse(expected)
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return _refuse(expected)
+    if math.isnan(number):
+        return number
+    with np.errstate(over="ignore"):
+        held = float(np.float32(number)) if is_single else number
+    if held != value:
+        return _refuse(f"a number that the column holds exactly; the nearest is {held!r}")
+    return number
+
+
+def _time(value: object) -> object:
+    if not isinstance(value, time) or value.tzinfo is not None:
+        return _refuse("a time of day without a zone")
+    return value if value.microsecond % 1_000 == 0 else _refuse("whole milliseconds")
+
+
+def _moment(value: object, data_type: DataType) -> object:
+    digits = data_type.precision or 0
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and digits > 6:
+        return int(value)
+    if not isinstance(value, datetime):
+        return _refuse("a date with a time of day")
+    is_zoned = value.tzinfo is not None
+    if is_zoned != (data_type.root is TypeRoot.TIMESTAMP_LTZ):
+        return _refuse("a moment without a zone" if is_zoned else "a moment with a zone")
+    # A pandas.Timestamp is a datetime with three digits more.
+    nanosecond = int(getattr(value, "nanosecond", 0))
+    if (digits <= 3 and (value.microsecond % 1_000 or nanosecond)) or (digits <= 6 and nanosecond):
+        return _refuse("whole milliseconds" if digits <= 3 else "whole microseconds")
+    return value

@@ -1,0 +1,88 @@
+"""One row by its primary key: conditions for a scan, then the writer's equality of keys.
+
+A comparison follows IEEE 754 (NaN equals nothing, -0.0 equals 0.0), a key Java's total order (NaN
+is one key, -0.0 and 0.0 are two). So a scan finds a superset of the key's row, and the key decides.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import pyarrow as pa
+
+from lake.errors import CorruptData, UnsupportedFeature
+from lake.format.data_types import TypeRoot
+from lake.format.schema import TableSchema
+from lake.read.condition_value import is_nan, is_same_float
+from lake.read.predicate import Condition
+from lake.table.scan import Scan
+
+_FLOATING = (TypeRoot.FLOAT, TypeRoot.DOUBLE)
+
+
+class KeyLookup:
+    """Finds the row of one key."""
+
+    def __init__(self, schema: TableSchema, key: Mapping[str, object]) -> None:
+        """Take a value for each column of the primary key."""
+        self._key = key
+        self._floating = tuple(name for name in key if schema.field(name).type.root in _FLOATING)
+
+    def find(
+        self,
+        scan: Callable[[Sequence[str] | None, Sequence[Condition]], Scan],
+        columns: Sequence[str] | None,
+    ) -> dict[str, object] | None:
+        """Return the row, None when there is none.
+
+        Args:
+            scan: From columns and conditions to a scan of the snapshot.
+            columns: Of the row; None means all.
+
+        Raises:
+            CorruptData: The table has the key more than once.
+            UnsupportedFeature: A date or time outside the years 1 to 9999.
+        """
+        where = [self._condition(name) for name in self._key]
+        wanted = columns
+        if columns:
+            added = [name for name in self._floating if name not in columns]
+            wanted = [*columns, *added]
+        found: list[dict[str, object]] = []
+        for batch in scan(wanted, where).to_batches():
+            found += [row for row in python_rows(batch) if self._is_it(row)]
+        if len(found) > 1:
+            message = f"the table has {len(found)} rows of the key {dict(self._key)}"
+            raise CorruptData(message)
+        if not found:
+            return None
+        return found[0] if columns is None else {name: found[0][name] for name in columns}
+
+    def _condition(self, name: str) -> Condition:
+        value = self._key[name]
+        if name in self._floating and is_nan(value):
+            return Condition(column=name, op="not_null")
+        return Condition(column=name, op="=", value=value)
+
+    def _is_it(self, row: Mapping[str, object]) -> bool:
+        return all(is_same_float(row[name], self._key[name]) for name in self._floating)
+
+
+def python_rows(batch: pa.RecordBatch) -> list[dict[str, object]]:
+    """Return the rows as `to_pylist` does; TIMESTAMP(7..9) as whole nanoseconds since 1970.
+
+    Python's datetime holds no nanoseconds, and Arrow's answer depends on whether pandas is there.
+
+    Raises:
+        UnsupportedFeature: A date or time that Python cannot hold; names the column.
+    """
+    columns = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        is_nanoseconds = pa.types.is_timestamp(column.type) and column.type.unit == "ns"
+        try:
+            columns[name] = (column.cast(pa.int64()) if is_nanoseconds else column).to_pylist()
+        except (OverflowError, ValueError) as error:
+            message = (
+                f"column `{name}` of type {column.type} has a value that Python cannot hold: "
+                f"{error}\nhint: read it with `scan`, which gives Arrow data"
+            )
+            raise UnsupportedFeature(message) from error
+    return [{name: values[row] for name, values in columns.items()} for row in range(len(batch))]

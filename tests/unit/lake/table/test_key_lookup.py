@@ -1,0 +1,68 @@
+"""A row by its key: the writer's equality, and values that do not need pandas."""
+
+import math
+import random
+from datetime import date
+
+import pyarrow as pa
+import pytest
+
+from lake import Catalog, InvalidRequest, ManualClock, MemoryFileIO, Table, UnsupportedFeature
+from lake.table.key_lookup import python_rows
+
+NAN = float("nan")
+
+
+def given_table(key_type: str, value_type: str = "INT") -> Table:
+    """Return an empty table (k, v) in memory."""
+    catalog = Catalog("/wh", file_io=MemoryFileIO(), clock=ManualClock(), random=random.Random(1))
+    return catalog.create_table(
+        "db.t",
+        columns=[("k", key_type), ("v", value_type)],
+        primary_key=["k"],
+        options={"bucket": "3"},
+    )
+
+
+@pytest.mark.parametrize("key_type", ["FLOAT", "DOUBLE"])
+def test_nan_is_one_key_and_the_zeros_are_two(key_type: str) -> None:
+    table = given_table(key_type)
+    keys = pa.array([NAN, 0.0, -0.0, 1.5, NAN]).cast(
+        pa.float32() if key_type == "FLOAT" else pa.float64()
+    )
+    table.write_and_commit(pa.table({"k": keys, "v": pa.array([1, 2, 3, 4, 5], pa.int32())}))
+
+    assert table.scan().count() == 4
+    assert table.get({"k": NAN}, columns=["v"]) == {"v": 5}
+    assert table.get({"k": 0.0}, columns=["v"]) == {"v": 2}
+    assert table.get({"k": -0.0}, columns=["v"]) == {"v": 3}
+    assert table.get({"k": 1.5}) == {"k": 1.5, "v": 4}
+    assert table.get({"k": 2.5}) is None
+    row = table.get({"k": -0.0})
+    assert row is not None
+    assert math.copysign(1, float(str(row["k"]))) == -1
+
+
+def test_a_key_that_the_column_cannot_hold_is_refused() -> None:
+    table = given_table("INT")
+    table.write_and_commit(pa.table({"k": pa.array([1], pa.int32())}))
+
+    with pytest.raises(InvalidRequest, match="k: the value is not of type INT"):
+        table.get({"k": 1.7})
+
+
+def test_moments_of_nine_digits_come_as_nanoseconds() -> None:
+    table = given_table("INT", "TIMESTAMP(9)")
+    moments = pa.array([1_000_000_007], pa.timestamp("ns"))
+    table.write_and_commit(pa.table({"k": pa.array([1], pa.int32()), "v": moments}))
+
+    assert table.get({"k": 1}) == {"k": 1, "v": 1_000_000_007}
+
+
+def test_a_date_that_python_cannot_hold_is_told_with_its_column() -> None:
+    days = pa.array([0, 4_000_000], pa.int32()).cast(pa.date32())
+    batch = pa.record_batch({"d": days})
+
+    assert python_rows(batch.slice(0, 1)) == [{"d": date(1970, 1, 1)}]
+    with pytest.raises(UnsupportedFeature, match="column `d`"):
+        python_rows(batch)
