@@ -16,6 +16,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from uuid import uuid4
@@ -23,6 +24,7 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from lake import Clock, FileIO, LakeError, SystemClock, file_io_for, path_for
+from pipelines.dead_letter_counts import reported_counts
 from pipelines.ingest import SESSION_CONF, IngestContext
 from pipelines.ingest_starter import IngestStarter
 from pipelines.session import build_session
@@ -100,6 +102,7 @@ class Runner:
             hosted.want(wanted.get(key))
 
     def _host(self, wanted: Wanted) -> "_HostedStream":
+        key = stream_key(wanted.document.identifier, wanted.entry.spec.name)
         supervisor = StreamSupervisor(
             table=wanted.document.identifier,
             stream=wanted.entry.spec.name,
@@ -110,8 +113,16 @@ class Runner:
             restarts=self._settings.restarts,
             measure_ms=self._settings.progress_ms,
             clock=self._clock,
+            dead_letters=partial(self._reported_dead_letters, key),
         )
         return _HostedStream(supervisor, poll_ms=self._settings.poll_ms)
+
+    def _reported_dead_letters(self, key: str) -> dict[str, int]:
+        try:
+            return reported_counts(self._progress.read_all(), key)
+        except (LakeError, OSError) as error:
+            _LOG.warning("dead letters by reason start anew stream=%s error=%s", key, error)
+            return {}
 
     def _write_progress(self) -> None:
         progress = RunnerProgress(

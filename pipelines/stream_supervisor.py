@@ -16,7 +16,8 @@ One thread calls `step`; `progress` may be read from any.
 import logging
 import threading
 import traceback
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,6 +30,7 @@ from lake import (
     OffsetMismatch,
     StreamFenced,
 )
+from pipelines.dead_letter_counts import counts_before
 from pipelines.lag import LagMeter
 from pipelines.settings import RestartPolicy
 from pipelines.sink.batch_sink import SinkProgress
@@ -97,6 +99,7 @@ class StreamSupervisor:
         restarts: RestartPolicy,
         measure_ms: int,
         clock: Clock,
+        dead_letters: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         """Make a supervisor that does nothing until `want` and `step`.
 
@@ -110,6 +113,8 @@ class StreamSupervisor:
             restarts: When failed queries start again.
             measure_ms: How often the topic's end is asked for.
             clock: For leases, waits and lag.
+            dead_letters: Tells what runners have reported of the stream's dead letters, by
+                reason; asked at once and before each start. Raises nothing.
         """
         self.table = table
         self.stream = stream
@@ -132,7 +137,12 @@ class StreamSupervisor:
         self._failed: Wanted | None = None
         self._measured_ms = 0
         self._meter = LagMeter(started_ms=clock.now_ms())
-        self._progress = StreamProgress(state=StreamState.UNASSIGNED)
+        self._dead_letters = dead_letters
+        # Before the running query. Told from the start: our report may replace the one that knew.
+        self._counted: Counter[str] = Counter(dict(dead_letters()))
+        self._progress = StreamProgress(
+            state=StreamState.UNASSIGNED, dead_letters_by_reason=dict(self._counted)
+        )
 
     @property
     def progress(self) -> StreamProgress:
@@ -233,13 +243,24 @@ class StreamSupervisor:
         self._measured_ms = 0
         self._meter = LagMeter(started_ms=self._clock.now_ms())
         try:
-            self._query = self._starter.start(wanted.document, wanted.entry)
+            query = self._starter.start(wanted.document, wanted.entry)
         except Exception as error:  # noqa: BLE001 - whatever it is, it ends this stream's start only
             # The claim itself found that the table and the topic do not fit: no retry mends that.
             self._fail(error, wanted, is_permanent=isinstance(error, OffsetMismatch))
             return
+        self._count_before(query)
+        self._query = query
         _LOG.info("started stream=%s generation=%d", self._key, wanted.entry.restart_generation)
         self._report(StreamState.RUNNING)
+
+    def _count_before(self, query: StreamQuery) -> None:
+        # Ours may be later than any report of ours, and another runner may have had the stream.
+        known = Counter(dict(self._progress.dead_letters_by_reason))
+        known |= Counter(dict(self._dead_letters()))
+        done = query.progress
+        total = 0 if done is None else done.position.account.dead_lettered
+        news = 0 if done is None else sum(dict(done.dead_letters).values())
+        self._counted = Counter(counts_before(known, dead_lettered=total - news))
 
     def _watch(self, query: StreamQuery, wanted: Wanted) -> None:
         progress = query.progress
@@ -346,7 +367,7 @@ class StreamSupervisor:
                 ),
                 "last_commit_snapshot": done.snapshot_id,
                 "last_commit_ms": position.commit_time_ms,
-                "dead_letters_by_reason": dict(done.dead_letters),
+                "dead_letters_by_reason": dict(self._counted + Counter(dict(done.dead_letters))),
                 "batch_id": done.batch_id,
                 "batch_records": done.batch_records,
                 "batch_ms": done.batch_ms,

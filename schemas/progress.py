@@ -56,7 +56,8 @@ class StreamProgress(Contract):
         last_commit_snapshot: Snapshot id of the stream's newest commit.
         last_commit_ms: When that was, milliseconds since the epoch, UTC.
         account: Sums since the stream's first record, as the table holds them.
-        dead_letters_by_reason: Records since the query's start, by reason.
+        dead_letters_by_reason: Refused records by reason, over all queries of the stream; may
+            fall short of `account` after a runner was killed.
         batch_id: The newest micro-batch that was committed.
         batch_records: Records in it.
         batch_ms: How long it took.

@@ -1,7 +1,7 @@
 """A supervisor keeps one stream's query equal to what is wanted, within its lease."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -61,6 +61,7 @@ class StubStarter:
 
     error: Exception | None = None
     started: list[StubQuery] = field(default_factory=list)
+    dead_lettered: int = 1
 
     def start(self, document: TableDocument, entry: StreamEntry) -> StubQuery:
         assert document.identifier == "db.t"
@@ -72,7 +73,7 @@ class StubStarter:
             topic="topic",
             topic_id="id",
             offsets={0: 5},
-            account=BatchAccount(accepted=4, dead_lettered=1),
+            account=BatchAccount(accepted=4, dead_lettered=self.dead_lettered),
         )
         query = StubQuery(progress=SinkProgress(position=position), end={0: 8})
         self.started.append(query)
@@ -86,6 +87,7 @@ class Bench:
     clock: ManualClock = field(default_factory=ManualClock)
     file_io: MemoryFileIO = field(default_factory=MemoryFileIO)
     starter: StubStarter = field(default_factory=StubStarter)
+    reported: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.leases = LeaseStore(self.file_io, "/w", self.clock)
@@ -99,6 +101,7 @@ class Bench:
             restarts=RestartPolicy(attempts=2, wait_ms_min=1_000, wait_ms_max=60_000),
             measure_ms=2_000,
             clock=self.clock,
+            dead_letters=lambda: self.reported,
         )
 
     @property
@@ -117,6 +120,12 @@ class Bench:
         self.clock.advance(ms=after_ms)
         self.supervisor.step()
         return self.state
+
+
+def _refuse(bench: Bench, **reasons: int) -> None:
+    query = bench.starter.started[-1]
+    assert query.progress is not None
+    query.progress = replace(query.progress, commits=1, dead_letters=tuple(reasons.items()))
 
 
 @pytest.fixture
@@ -146,6 +155,41 @@ def test_progress_tells_what_the_query_and_the_topic_say(bench: Bench) -> None:
     assert (dict(progress.offsets), dict(progress.end_offsets)) == ({0: 5}, {0: 8})
     assert (progress.lag_records, progress.lag_seconds) == (3, 2.0)
     assert progress.account.records == 5
+
+
+def test_dead_letters_by_reason_are_summed_over_queries() -> None:
+    bench = Bench(reported={"malformed": 1})
+    assert bench.supervisor.progress.dead_letters_by_reason == {"malformed": 1}
+    bench.want()
+    bench.step()
+    _refuse(bench, malformed=2)
+    bench.step()
+    assert bench.supervisor.progress.dead_letters_by_reason == {"malformed": 3}
+
+    bench.want(generation=1)
+    bench.starter.dead_lettered = 3
+    bench.step()
+    assert bench.supervisor.progress.dead_letters_by_reason == {"malformed": 3}
+    _refuse(bench, wrong_type=1)
+    bench.step()
+    assert bench.supervisor.progress.dead_letters_by_reason == {"malformed": 3, "wrong_type": 1}
+
+
+def test_dead_letters_that_another_runner_counted_are_taken_over() -> None:
+    bench = Bench()
+    bench.reported = {"tombstone": 1}
+    bench.want()
+    bench.step()
+
+    assert bench.supervisor.progress.dead_letters_by_reason == {"tombstone": 1}
+
+
+def test_dead_letters_of_an_earlier_table_of_the_name_are_not_counted() -> None:
+    bench = Bench(reported={"malformed": 2})
+    bench.want()
+    bench.step()
+
+    assert bench.supervisor.progress.dead_letters_by_reason == {}
 
 
 def test_a_stream_whose_lease_another_holds_is_left_alone(bench: Bench) -> None:
