@@ -8,7 +8,8 @@
 
 A failure is final when only a person can mend it (a wrong declaration, too many dead letters, a
 topic made again), or after several starts in a row without a commit; then a restart, or another
-declaration, starts anew. Every other failure waits and starts again, from the table's offsets.
+declaration, starts anew. Every other failure waits and starts again, from the table's offsets; for
+a topic that is not there yet it waits without end.
 
 One thread calls `step`; `progress` may be read from any.
 """
@@ -34,6 +35,7 @@ from pipelines.dead_letter_counts import counts_before
 from pipelines.lag import LagMeter
 from pipelines.settings import RestartPolicy
 from pipelines.sink.batch_sink import SinkProgress
+from pipelines.topic import TopicMissing
 from registry.leases import Lease, LeaseStore
 from schemas import Account, DesiredState, StreamEntry, StreamProgress, StreamState, TableDocument
 
@@ -278,7 +280,7 @@ class StreamSupervisor:
             self._measure(query)
         except (OffsetMismatch, InvalidRequest) as error:
             self._stop_query()
-            self._fail(error, wanted, is_permanent=True)
+            self._fail(error, wanted, is_permanent=isinstance(error, OffsetMismatch))
 
     def _measure(self, query: StreamQuery) -> None:
         now_ms = self._clock.now_ms()
@@ -302,8 +304,11 @@ class StreamSupervisor:
 
     def _fail(self, error: BaseException, wanted: Wanted, *, is_permanent: bool = False) -> None:
         self._failed = wanted
+        is_missing = isinstance(error, TopicMissing)
+        if not is_missing and self._attempts > self._restarts.attempts:
+            self._attempts = 0  # so many only a missing topic had, and there it is
         self._attempts += 1
-        is_final = (
+        is_final = not is_missing and (
             is_permanent
             or isinstance(error, _PERMANENT)
             or self._attempts > self._restarts.attempts
@@ -311,11 +316,12 @@ class StreamSupervisor:
         trace = "".join(traceback.format_exception_only(error)).strip()
         if is_final:
             self._retry_ms = None
-            trace += "\nrestart the stream when this is mended"
+            trace += f"\nwhen this is mended: POST .../streams/{self.stream}/start"
         else:
             wait_ms = self._restarts.wait_ms(self._attempts)
             self._retry_ms = self._clock.now_ms() + wait_ms
-            trace += f"\nattempt {self._attempts} of {self._restarts.attempts} in {wait_ms} ms"
+            of = "" if is_missing else f" of {self._restarts.attempts}"
+            trace += f"\nattempt {self._attempts}{of} in {wait_ms} ms"
         if isinstance(error, StreamFenced):
             # Whoever fenced us is the owner now; if that is a mistake, the lease expires.
             self._renewed_ms = 0
@@ -336,8 +342,9 @@ class StreamSupervisor:
         self._note(query)
 
     def _report(self, state: StreamState, *, trace: str | None = None) -> None:
-        if state is not StreamState.FAILED:
-            trace = None
+        if state is StreamState.STARTING:
+            # While an attempt takes its time, people want to know why there is another.
+            trace = self._progress.trace
         running = self._running
         self._progress = self._progress.model_copy(
             update={

@@ -23,6 +23,10 @@ _REQUEST_MS = 15_000
 _MAX_MESSAGE_BYTES = "max.message.bytes"
 
 
+class TopicMissing(InvalidRequest):
+    """The cluster has no topic of that name, for now."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
     """A topic as it is now.
@@ -62,7 +66,7 @@ class TopicReader:
         """Return the topic.
 
         Raises:
-            InvalidRequest: There is none.
+            TopicMissing: There is none.
             StorageUnavailable: The cluster does not answer.
         """
         found = self.describe(topic)
@@ -71,10 +75,11 @@ class TopicReader:
                 field="topic",
                 value=topic,
                 message=f"there is no such topic on {self._cluster.bootstrap_servers}",
-                hint="create it, then restart the stream",
+                hint="create it: the stream starts within a minute, or at once with "
+                "POST .../streams/<name>/start",
             )
             message = "the stream's topic is missing"
-            raise InvalidRequest(message, problems=[problem])
+            raise TopicMissing(message, problems=[problem])
         return found
 
     def earliest(self, topic: Topic) -> dict[int, int]:

@@ -45,7 +45,7 @@ class StreamProgress(Contract):
 
     Attributes:
         state: What the query is doing.
-        trace: Why it failed, as text; None unless FAILED.
+        trace: Why it failed, as text, until a query runs; None unless FAILED or STARTING.
         restart_generation: The generation of the registry that this query was started for.
         epoch: The claim on the stream under which it commits.
         topic_id: Kafka's id of the topic.

@@ -1,6 +1,6 @@
 """A supervisor keeps one stream's query equal to what is wanted, within its lease."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -19,6 +19,7 @@ from lake import (
 from pipelines.settings import RestartPolicy
 from pipelines.sink.batch_sink import SinkProgress
 from pipelines.stream_supervisor import StreamSupervisor, Wanted
+from pipelines.topic import TopicMissing
 from registry.leases import LeaseStore
 from registry.table_definition import complete_stream
 from schemas import DesiredState, StreamDefinition, StreamEntry, StreamState, TableDocument
@@ -62,9 +63,11 @@ class StubStarter:
     error: Exception | None = None
     started: list[StubQuery] = field(default_factory=list)
     dead_lettered: int = 1
+    at_start: Callable[[], None] = lambda: None
 
     def start(self, document: TableDocument, entry: StreamEntry) -> StubQuery:
         assert document.identifier == "db.t"
+        self.at_start()
         if self.error is not None:
             raise self.error
         position = StreamPosition(
@@ -264,7 +267,7 @@ def test_failures_in_a_row_are_bounded(bench: Bench) -> None:
     bench.step(after_ms=1_000)
     bench.step(after_ms=2_000)
 
-    assert bench.trace.endswith("kafka is away\nrestart the stream when this is mended")
+    assert bench.trace.endswith("kafka is away\nwhen this is mended: POST .../streams/s/start")
     bench.starter.error = None
     assert bench.step(after_ms=10**9) is StreamState.FAILED
     bench.want(generation=1)
@@ -285,7 +288,7 @@ def test_a_commit_makes_earlier_failures_forgotten(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [InvalidRequest("no such topic"), LimitExceeded("too many dead letters")]
+    "error", [InvalidRequest("no such column"), LimitExceeded("too many dead letters")]
 )
 def test_what_only_a_person_can_mend_is_not_tried_again(bench: Bench, error: Exception) -> None:
     bench.step()
@@ -293,14 +296,53 @@ def test_what_only_a_person_can_mend_is_not_tried_again(bench: Bench, error: Exc
 
     assert bench.step() is StreamState.FAILED
     assert bench.step(after_ms=10**9) is StreamState.FAILED
-    assert bench.trace.endswith("restart the stream when this is mended")
+    assert bench.trace.endswith("when this is mended: POST .../streams/s/start")
+
+
+def test_a_missing_topic_is_waited_for(bench: Bench) -> None:
+    bench.starter.error = TopicMissing("no such topic")
+    bench.step()
+    for attempt in range(20):
+        assert bench.state is StreamState.FAILED
+        assert f"no such topic\nattempt {attempt + 1} in" in bench.trace
+        bench.step(after_ms=60_000)
+    bench.starter.error = StorageUnavailable("kafka is away")
+    bench.step(after_ms=60_000)
+    assert "attempt 1 of 2" in bench.trace
+    bench.starter.error = None
+
+    assert bench.step(after_ms=60_000) is StreamState.RUNNING
+    assert bench.trace == ""
+
+
+def test_a_topic_deleted_under_a_running_query_is_waited_for(bench: Bench) -> None:
+    bench.step()
+    bench.starter.started[0].end_error = TopicMissing("no such topic")
+
+    assert bench.step(after_ms=2_000) is StreamState.FAILED
+    assert bench.starter.started[0].is_stopped
+    assert bench.step(after_ms=1_000) is StreamState.RUNNING
+
+
+def test_an_attempt_under_way_tells_why_the_last_one_failed(bench: Bench) -> None:
+    bench.starter.error = StorageUnavailable("kafka is away")
+    bench.step()
+    bench.starter.error = None
+    seen: list[tuple[StreamState, str]] = []
+    bench.starter.at_start = lambda: seen.append((bench.state, bench.trace))
+
+    assert bench.step(after_ms=1_000) is StreamState.RUNNING
+    ((state, trace),) = seen
+    assert state is StreamState.STARTING
+    assert "kafka is away" in trace
+    assert bench.trace == ""
 
 
 def test_a_topic_that_does_not_fit_the_table_is_not_tried_again(bench: Bench) -> None:
     bench.starter.error = OffsetMismatch("made again", stream="s")
 
     assert bench.step() is StreamState.FAILED
-    assert "restart the stream" in bench.trace
+    assert "when this is mended" in bench.trace
 
 
 def test_a_topic_made_again_under_a_running_query_stops_it(bench: Bench) -> None:
