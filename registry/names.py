@@ -11,24 +11,41 @@ from registry.findings import Place, found_at
 from schemas import FieldProblem
 
 LENGTH_MAX = 128
+ADDRESS_LENGTH_MAX = 80  # `<database>.<table>.<stream>` names a directory: 255 bytes
 TOPIC_LENGTH_MAX = 249  # Kafka's
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]+")
+_RUNNER = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+_ADDRESS_KINDS = ("database", "table", "stream")
 _RESERVED_DATABASES = ("sys",)  # where readers of the format keep their system tables
 _RESERVED_COLUMNS = ("rowkind",)  # a system column; the others start with `_`
 
 
 def check_name(name: str, *place: str | int, kind: str) -> Iterator[FieldProblem]:
     """Yield what is wrong with the characters or length of a name."""
-    if not _NAME.fullmatch(name) or len(name) > LENGTH_MAX:
+    length_max = ADDRESS_LENGTH_MAX if kind in _ADDRESS_KINDS else LENGTH_MAX
+    if not _NAME.fullmatch(name) or len(name) > length_max:
         yield found_at(
             *place,
             value=name,
             message=f"the name of a {kind} is a letter, then letters, digits and `_`, "
-            f"at most {LENGTH_MAX} characters",
+            f"at most {length_max} characters",
             hint=_suggestion(name),
         )
+
+
+def is_identifier(identifier: str) -> bool:
+    """Return whether a table of this `<database>.<table>` could be registered."""
+    parts = identifier.split(".")
+    return len(parts) == 2 and all(
+        _NAME.fullmatch(part) and len(part) <= ADDRESS_LENGTH_MAX for part in parts
+    )
+
+
+def is_runner_name(name: str) -> bool:
+    """Return whether a runner can be called so: its name becomes the name of a file."""
+    return _RUNNER.fullmatch(name) is not None and len(name) <= LENGTH_MAX
 
 
 def check_database(name: str, *place: str | int) -> Iterator[FieldProblem]:

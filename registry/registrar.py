@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from lake import Catalog, Clock, Table, TableNotFound
+from registry import names
 from registry.documents import RegistryStore
 from registry.errors import (
     DefinitionDiffers,
@@ -318,7 +319,9 @@ class Registrar:
             raise DefinitionDiffers(problem.message, kind="table", problems=[problem])
 
     def _newest(self, identifier: str) -> Versioned[TableDocument]:
-        found = self._store.table(identifier)
+        # A name that nothing can have is not asked of storage: it may be no path there.
+        is_possible = names.is_identifier(identifier)
+        found = self._store.table(identifier) if is_possible else None
         if found is None:
             message = f"no table {identifier} is registered"
             raise TableNotFound(message)

@@ -9,10 +9,12 @@ columns that nobody declared:
   group's stream last touched the row, unless the table declines tracking.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from lake import DataField, DataType, parse_type
+from registry.names import TOPIC_LENGTH_MAX
 from schemas import (
     MergeEngine,
     SequenceGroupSpec,
@@ -25,6 +27,8 @@ from schemas import (
 
 OP_UPSERT = "upsert"
 OP_CLEAR = "clear"
+
+DEAD_LETTERS = ".dead-letters"
 
 PARTITION_TYPE = "INT"
 OFFSET_TYPE = "BIGINT"
@@ -191,9 +195,19 @@ def complete_stream(table: TableSpec, definition: StreamDefinition, *, name: str
         "name": name,
         "sequence_group": group_name,
         "columns": columns,
-        "dead_letter_topic": definition.dead_letter_topic or f"{definition.topic}.dead-letters",
+        "dead_letter_topic": definition.dead_letter_topic
+        or default_dead_letter_topic(definition.topic),
     }
     return StreamSpec.model_validate(values)
+
+
+def default_dead_letter_topic(topic: str) -> str:
+    """Return `<topic>.dead-letters`; of a topic too long for that, a part and a digest of it."""
+    name = f"{topic}{DEAD_LETTERS}"
+    if len(name) <= TOPIC_LENGTH_MAX:
+        return name
+    digest = hashlib.sha256(topic.encode()).hexdigest()[:16]
+    return f"{topic[: TOPIC_LENGTH_MAX - len(DEAD_LETTERS) - 17]}.{digest}{DEAD_LETTERS}"
 
 
 def stream_columns(table: TableSpec, stream: StreamSpec) -> StreamColumns:

@@ -13,12 +13,15 @@ fix. The rules of design 4 that concern a table by itself:
 6. The engine's own checks of types, keys and options come last, on the definition it would get.
 """
 
+import re
 from collections.abc import Iterator
 
 from lake import (
+    DataType,
     InvalidRequest,
     Problem,
     TableSchema,
+    TypeRoot,
     check_supported,
     check_writable,
     parse_type,
@@ -37,6 +40,12 @@ _FIELD_OF_OPTION = {
     "partition": "partition_keys",
 }
 _FIXED_OPTIONS = ("write-only", "write.sequence-number-init-mode", "type", "path")
+# Options that say where files lie: a declaration must not reach out of its table's directory.
+_PLACE_OPTION = re.compile(r"(^|[.-])(path|paths|directory|dir|location|warehouse)($|[.-])")
+# Options whose values become parts of the names of files or directories.
+_NAME_OPTIONS = ("data-file.prefix", "changelog-file.prefix", "partition.default-name")
+_FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
+_COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
 UNORDERED_RISK = "of two versions written at once by different jobs the older one may stay for good"
 
 
@@ -99,6 +108,7 @@ def _check_columns(spec: TableSpec) -> Iterator[FieldProblem]:
 def _check_keys(spec: TableSpec) -> Iterator[FieldProblem]:
     for field, keys in (("primary_key", spec.primary_key), ("partition_keys", spec.partition_keys)):
         yield from _check_references(field, keys, spec)
+    yield from _check_key_types(spec)
     for index, key in enumerate(spec.partition_keys):
         if key in spec.column_names and key not in spec.primary_key:
             yield found_at(
@@ -116,6 +126,39 @@ def _check_keys(spec: TableSpec) -> Iterator[FieldProblem]:
             message="the primary key needs a column that is not a partition column",
             hint="partition by fewer columns",
         )
+
+
+def _check_key_types(spec: TableSpec) -> Iterator[FieldProblem]:
+    types = {column.name: _type_of(column.type) for column in spec.columns}
+    for index, key in enumerate(spec.primary_key):
+        data_type = types.get(key)
+        if data_type is not None and data_type.root in (TypeRoot.FLOAT, TypeRoot.DOUBLE):
+            yield found_at(
+                "primary_key",
+                index,
+                value=key,
+                message=f"a {data_type.root.value} is no key: -0.0 equals 0.0 and NaN equals "
+                "nothing, while their bytes say otherwise, so a row could be found twice or never",
+                hint="use DECIMAL, an integer or STRING",
+            )
+    for index, key in enumerate(spec.partition_keys):
+        data_type = types.get(key)
+        if data_type is not None and data_type.root in (TypeRoot.BINARY, TypeRoot.VARBINARY):
+            yield found_at(
+                "partition_keys",
+                index,
+                value=key,
+                message="a partition's directory is named by its values, and bytes are no name",
+                hint="partition by another column",
+            )
+
+
+def _type_of(sql: str) -> DataType | None:
+    """Return the type, or None where `_check_columns` says what is wrong with it."""
+    try:
+        return parse_type(sql)
+    except InvalidRequest:
+        return None
 
 
 def _check_references(
@@ -257,6 +300,15 @@ def _check_options(spec: TableSpec) -> Iterator[FieldProblem]:
         elif key == "sequence.field" and spec.merge_engine is MergeEngine.PARTIAL_UPDATE:
             message = "one order of whole rows would let one stream hold back another's columns"
             hint = "name the ordering columns of each sequence group"
+        elif _PLACE_OPTION.search(key):
+            message = "where files lie is the warehouse's to say"
+            hint = "leave it out"
+        elif key in _NAME_OPTIONS and not _FILE_NAME.fullmatch(value):
+            message = "this becomes a part of file names: letters, digits, `_`, `-` and `.`"
+            hint = "for example `data-`"
+        elif key == "file.compression" and value.strip().lower() not in _COMPRESSIONS:
+            message = f"no such compression; known: {listed(_COMPRESSIONS)}"
+            hint = "write `zstd`, or leave it out"
         else:
             continue
         yield found_at("options", key, value=value, message=message, hint=hint)

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from schemas.contract import Contract, PositiveInt, StrictBool
 
+TYPE_LENGTH_MAX: Final = 1_000  # characters; what nests deeper than that has no reader
 BUCKETS_MAX: Final = 100_000  # each is a directory in every partition
 
 
@@ -35,7 +36,7 @@ class ColumnSpec(Contract):
     """
 
     name: str = Field(min_length=1, examples=["dep_delay"])
-    type: str = Field(min_length=1, examples=["DECIMAL(10, 2)"])
+    type: str = Field(min_length=1, max_length=TYPE_LENGTH_MAX, examples=["DECIMAL(10, 2)"])
     description: str | None = None
 
 

@@ -3,7 +3,8 @@
 import threading
 from dataclasses import dataclass
 
-from lake import Catalog, Clock, FileIO, Table
+from lake import Catalog, Clock, FileIO, Table, TableNotFound
+from registry import names
 from registry.documents import RegistryStore
 from registry.progress import ProgressStore
 from registry.registrar import Registrar
@@ -27,11 +28,20 @@ class OpenTables:
         with self._lock:
             table = self._tables.get(identifier)
         if table is None:
-            table = self._catalog.table(identifier)
+            table = self._open(identifier)
             with self._lock:
                 return self._tables.setdefault(identifier, table)
         table.refresh()
         return table
+
+    def _open(self, identifier: str) -> Table:
+        try:
+            if names.is_identifier(identifier):
+                return self._catalog.table(identifier)
+        except TableNotFound:
+            pass  # said below, without the place on storage, which is not the caller's business
+        message = f"there is no table {identifier}"
+        raise TableNotFound(message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -206,6 +206,24 @@ def test_what_could_harm_or_cannot_be_is_refused_at_its_place(
     assert places(**changes) == expected
 
 
+def test_a_key_is_of_a_type_whose_equality_is_that_of_its_bytes() -> None:
+    columns = [{"name": "id", "type": "DOUBLE"}, *ORDERS["columns"][1:]]
+
+    assert places(columns=columns) == [("/primary_key/0", "id")]
+
+
+def test_a_partition_is_not_named_by_bytes() -> None:
+    columns = [*ORDERS["columns"]]
+    columns[1] = {"name": "region", "type": "BYTES"}
+
+    assert places(columns=columns, partition_keys=["region"]) == [("/partition_keys/0", "region")]
+
+
+def test_a_compression_is_one_that_is_known() -> None:
+    assert places(options={"file.compression": "zip"}) == [("/options/file.compression", "zip")]
+    assert places(options={"file.compression": "lz4"}) == []
+
+
 def test_everything_wrong_is_said_at_once_and_with_a_way_out() -> None:
     problems = check_table(
         "sys",

@@ -61,3 +61,69 @@ JSON = {"content-type": "application/json"}
 
 def _json(value: object) -> bytes:
     return json.dumps(value).encode()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("data-file.path-directory", "../../elsewhere"),
+        ("data-file.external-paths", "file:///etc"),
+        ("data-file.prefix", "../../../elsewhere/data-"),
+        ("data-file.prefix", "a/b"),
+        ("data-file.prefix", ".."),
+        ("changelog-file.prefix", "/etc/x"),
+        ("partition.default-name", ".."),
+        ("path", "/etc"),
+    ],
+)
+def test_a_table_does_not_reach_out_of_its_directory(
+    client: HttpClient, key: str, value: str
+) -> None:
+    answer = client.put(TABLE, json=ORDERS | {"options": {key: value}})
+
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] == f"options.{key}"
+    assert client.get(TABLE).status_code == 404
+
+
+@pytest.mark.parametrize("name", ["a%00b", "a" * 5_000, "a.b", "a%2Fb", "%20", "é"])
+@pytest.mark.parametrize("tail", ["", "/rows?id=1", "/rows/status?id=1", "/streams", "/streams/x"])
+def test_a_table_that_nobody_can_have_is_not_found(shop: HttpClient, name: str, tail: str) -> None:
+    answer = shop.get(f"/v1/tables/shop/{name}{tail}")
+
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize("name", ["a%00b", "a" * 5_000, "a.b"])
+def test_an_odd_name_cannot_be_registered(shop: HttpClient, name: str) -> None:
+    assert shop.put(f"/v1/tables/shop/{name}", json=ORDERS).status_code == 422
+    assert shop.put(f"{TABLE}/streams/{name}", json={"topic": "t"}).status_code == 422
+    assert shop.get(f"{TABLE}/streams/{name}/status").status_code == 404
+    assert shop.post(f"{TABLE}/streams/{name}/start").status_code == 404
+
+
+def test_the_longest_names_can_be_registered(client: HttpClient) -> None:
+    longest = "a" * 80
+    table = f"/v1/tables/{longest}/{longest}"
+
+    assert client.put(table, json=ORDERS).status_code == 201
+    stream = {"topic": "t" * 249, "sequence_group": "sales"}
+    answer = client.put(f"{table}/streams/{longest}", json=stream)
+    assert answer.status_code == 201
+    assert len(answer.json()["spec"]["dead_letter_topic"]) == 249
+
+
+@pytest.mark.parametrize("depth", [100, 10_000])
+def test_a_type_that_nests_too_deep_is_refused(client: HttpClient, depth: int) -> None:
+    nested = "ARRAY<" * depth + "INT" + ">" * depth
+    columns = [*ORDERS["columns"][:-1], {"name": "shipped", "type": nested}]
+
+    answer = client.put(TABLE, json=ORDERS | {"columns": columns})
+
+    assert answer.status_code == (422 if depth > 1_000 else 201)
+
+
+def test_an_unknown_table_is_named_without_its_place_on_storage(client: HttpClient) -> None:
+    answer = client.get(f"{TABLE}/rows?id=1")
+
+    assert answer.json()["detail"] == "there is no table shop.orders"
