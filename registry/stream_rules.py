@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping
 from lake import DataType, parse_type
 from registry import names
 from registry.findings import found_at, listed
+from registry.json_types import HINT as JSON_HINT, unreadable_in_json
 from registry.table_definition import define_groups, ungrouped_columns
 from registry.table_rules import UNORDERED_RISK
 from schemas import (
@@ -44,6 +45,9 @@ _SOURCE_OPTIONS = (
     "value.deserializer",
 )
 _SECRET_OPTION = re.compile(r"password|secret|jaas|token|keystore\.key|\.key$", re.IGNORECASE)
+_ANY_REFERENCE = re.compile(r"\$\{[^}]*\}?")
+_SERVER = re.compile(r"([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.%]+\]):([0-9]{1,5})")
+_PORT_MAX = 65_535
 _REFERENCE = re.compile(r"\$\{(env:[A-Za-z_][A-Za-z0-9_]*|file:/[^}]+)\}")
 
 
@@ -104,8 +108,21 @@ def _check_names(others: Mapping[str, StreamSpec], stream: StreamSpec) -> Iterat
 
 
 def _check_kafka(stream: StreamSpec) -> Iterator[FieldProblem]:
+    yield from _check_servers(stream)
     for key, value in stream.kafka.options.items():
         place = ("kafka", "options", key)
+        if not key.strip():
+            message = "an option has a name"
+            yield found_at(*place, value=key, message=message, hint="name it, or leave it out")
+            continue
+        for found in _ANY_REFERENCE.findall(value):
+            if not _REFERENCE.fullmatch(found) and not _SECRET_OPTION.search(key):
+                yield found_at(
+                    *place,
+                    value=found,
+                    message="no such reference",
+                    hint="write `${env:NAME}` or `${file:/path}`",
+                )
         if key.startswith("kafka."):
             hint = f"write `{key.removeprefix('kafka.')}`"
             yield found_at(
@@ -128,6 +145,28 @@ def _check_kafka(stream: StreamSpec) -> Iterator[FieldProblem]:
                 message="a secret is given by reference",
                 hint="write `${env:NAME}` or `${file:/path}`; the runner looks it up",
             )
+
+
+def _check_servers(stream: StreamSpec) -> Iterator[FieldProblem]:
+    servers = stream.kafka.bootstrap_servers
+    if servers is not None and not are_servers(servers):
+        yield found_at(
+            "kafka",
+            "bootstrap_servers",
+            value=servers,
+            message=f"expected `host:port`, joined by `,`, no blanks, ports from 1 to {_PORT_MAX}",
+            hint="for example `kafka-1:9092,kafka-2:9092`",
+        )
+
+
+def are_servers(text: str) -> bool:
+    """Return whether a text is `host:port[,host:port]`.
+
+    >>> [are_servers(text) for text in ("a:1,b:2", "[::1]:9092", "a", ":1", "a:0", "a:1, b:1")]
+    [True, True, False, False, False, False]
+    """
+    found = [_SERVER.fullmatch(server) for server in text.split(",")]
+    return all(match and 0 < int(match.group(2)) <= _PORT_MAX for match in found)
 
 
 def _check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
@@ -153,6 +192,10 @@ def _check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProble
         elif mapping.column in stream.column_names[:index]:
             yield found_at(*place, value=mapping.column, message="mapped twice", hint="map it once")
         yield from _check_path(table, stream, index)
+        data_type = _type_of(table, mapping.column)
+        reason = None if data_type is None else unreadable_in_json(data_type)
+        if reason is not None:
+            yield found_at(*place, value=mapping.column, message=reason, hint=JSON_HINT)
 
 
 def _check_path(table: TableSpec, stream: StreamSpec, index: int) -> Iterator[FieldProblem]:

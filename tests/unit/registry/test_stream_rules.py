@@ -7,7 +7,7 @@ import pytest
 from registry.stream_rules import check_stream
 from registry.table_definition import complete_stream
 from schemas import FieldProblem, StreamSpec, TableSpec
-from tests.unit.registry.shop import definition, mapped, orders
+from tests.unit.registry.shop import ORDERS, definition, mapped, orders
 
 KEY = ("id", "region")
 SALES = (*KEY, "total", "currency", "order_version")
@@ -55,6 +55,35 @@ def test_a_stream_is_not_compared_with_what_it_replaces() -> None:
 @pytest.mark.parametrize(
     ("name", "fields", "expected"),
     [
+        pytest.param(
+            "sales",
+            {"kafka": {"options": {" ": "x"}}},
+            [("/kafka/options/ ", " ")],
+            id="option-without-a-name",
+        ),
+        pytest.param(
+            "sales",
+            {"kafka": {"options": {"client.id": "a-${vault:x}"}}},
+            [("/kafka/options/client.id", "${vault:x}")],
+            id="unknown-reference",
+        ),
+        *(
+            pytest.param(
+                "sales",
+                {"kafka": {"bootstrap_servers": servers}},
+                [("/kafka/bootstrap_servers", servers)],
+                id=f"servers-{servers}",
+            )
+            for servers in (
+                "kafka",
+                ":9092",
+                "kafka:",
+                "kafka:0",
+                "kafka:65536",
+                "a:1, b:2",
+                "a:1,",
+            )
+        ),
         pytest.param(
             "sales",
             {"columns": mapped(*SALES, "discount")},
@@ -249,4 +278,13 @@ def test_an_unordered_column_has_one_owner_where_the_table_allows_it() -> None:
 
     assert problems_of("a", fields, table=table) == []
     problems = problems_of("b", fields, table=table, others={"a": fields})
+    assert places(problems) == [("/columns/2/column", "carrier")]
+
+
+def test_a_column_that_json_cannot_fill_is_refused() -> None:
+    columns = [*ORDERS["columns"]]
+    columns[7] = {"name": "carrier", "type": "MAP<INT, STRING>"}
+
+    problems = problems_of("shipping", table=orders(columns=columns))
+
     assert places(problems) == [("/columns/2/column", "carrier")]
