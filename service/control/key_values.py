@@ -20,6 +20,7 @@ _INTEGER_BITS: Final[Mapping[TypeRoot, int]] = {
 }
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _FRACTION = re.compile(r"\.(\d+)")
+_NANOSECONDS_BOUND: Final = 1 << 63
 _BOOLEANS = {"true": True, "false": False}
 _EXAMPLES: Final[Mapping[TypeRoot, str]] = {
     TypeRoot.BOOLEAN: "true",
@@ -204,12 +205,20 @@ def _parse_timestamp(text: str, data_type: DataType) -> datetime | int:
     if not is_local and value.tzinfo is not None:
         message = "the column has no zone"
         raise ValueError(message)
+    if is_local:
+        try:
+            value = value.astimezone(UTC)
+        except OverflowError as error:
+            message = "outside the years 1 to 9999 in UTC"
+            raise ValueError(message) from error
     if (data_type.precision or 0) <= 6:
-        value = value.replace(microsecond=nanoseconds // 1_000)
-        return value.astimezone(UTC) if is_local else value
+        return value.replace(microsecond=nanoseconds // 1_000)
     # datetime ends at microseconds: Arrow takes a number of nanoseconds since the epoch.
-    utc = value.astimezone(UTC) if is_local else value.replace(tzinfo=UTC)
-    return int(utc.timestamp()) * 1_000_000_000 + nanoseconds
+    count = int(value.replace(tzinfo=UTC).timestamp()) * 1_000_000_000 + nanoseconds
+    if not -_NANOSECONDS_BOUND <= count < _NANOSECONDS_BOUND:
+        message = "outside the years 1677 to 2262, which nanoseconds of 64 bits reach"
+        raise ValueError(message)
+    return count
 
 
 def _fraction(text: str, data_type: DataType) -> int:

@@ -8,6 +8,15 @@ from lake import DataField, parse_type
 from service.control.key_values import parse_value
 
 
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+05:00", "9999-12-31T23:00:00-05:00"])
+@pytest.mark.parametrize("digits", [3, 9])
+def test_an_instant_beyond_what_can_be_said_in_utc_is_refused(text: str, digits: int) -> None:
+    data_type = parse_type(f"TIMESTAMP({digits}) WITH LOCAL TIME ZONE")
+
+    with pytest.raises(ValueError, match="outside the years"):
+        parse_value(text, DataField(id=0, name="k", type=data_type))
+
+
 def parse(sql: str, text: str) -> object:
     return parse_value(text, DataField(name="k", type=parse_type(sql)))
 
