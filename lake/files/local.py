@@ -16,9 +16,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from lake.errors import StorageUnavailable
+from lake.errors import InvalidRequest, StorageUnavailable
 from lake.files.exclusive_probe import probe_exclusive_create
 from lake.files.file_io import FileStatus
+
+_NEVER_WORKS = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP})
+"""What the system says about a path itself; the same call fails for ever."""
 
 
 class LocalFileIO:
@@ -158,8 +161,14 @@ def _storage_errors(path: str) -> Iterator[None]:
         yield
     except (FileNotFoundError, FileExistsError):
         raise
+    except ValueError as error:
+        message = f"storage cannot have a path such as {path!r}: {error}"
+        raise InvalidRequest(message) from error
     except OSError as error:
         reason = errno.errorcode.get(error.errno or 0, "unknown")
+        if error.errno in _NEVER_WORKS:
+            message = f"storage cannot have the path {path}: {error.strerror} ({reason})"
+            raise InvalidRequest(message) from error
         message = f"storage failed at {path}: {error.strerror or error} ({reason})"
         raise StorageUnavailable(message) from error
 

@@ -96,7 +96,7 @@ class DataFileReader:
         """
         target = key_value_schema(self._schema, columns)
         with _read_errors(self._path), self._file_io.open_input(self._path) as source:
-            file = pq.ParquetFile(source, pre_buffer=False)
+            file = pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
             self._check(file)
             groups = self._row_groups(file, row_filter)
             stored = self._stored_columns(file, target)
@@ -222,9 +222,13 @@ def _read_errors(path: str) -> Iterator[None]:
             "hint: was its snapshot expired while it was read"
         )
         raise CorruptData(message) from error
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowException, ValueError) as error:
         message = f"data file {path} cannot be decoded: {error}"
         raise CorruptData(message) from error
     except OSError as error:
+        # Errors of the system have a number, those of Arrow's decoders do not.
+        if error.errno is None:
+            message = f"data file {path} cannot be decoded: {error}"
+            raise CorruptData(message) from error
         message = f"cannot read data file {path}: {error}"
         raise StorageUnavailable(message) from error

@@ -171,6 +171,15 @@ def check_supported(schema: TableSchema) -> None:
         UnsupportedFeature: It cannot; `problems` names each option, its value and a way out.
         InvalidRequest: An option cannot be read.
     """
+    if not schema.primary_keys:
+        problem = Problem(
+            field="primaryKeys",
+            value=None,
+            message="tables without a primary key are not in this version",
+            hint="read append tables with another engine of the format",
+        )
+        text = f"schema {schema.id} has no primary key"
+        raise UnsupportedFeature(text, problems=[problem])
     options = schema.table_options
     refused = [
         ("bucket-function.type", options.bucket_function_type is not BucketFunction.DEFAULT),

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 from lake.errors import InvalidRequest
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.format.corruption import corrupt_at
 from lake.format.data_types import DataField
 from lake.format.manifest import ManifestEntry, decode_manifest, encode_manifest
 from lake.format.manifest_list import (
@@ -100,7 +101,8 @@ class ManifestStore:
                 "expired\nhint: read a newer snapshot"
             )
             raise ManifestGone(message) from error
-        decoded = decode(data)
+        with corrupt_at(self._paths.manifest(name)):
+            decoded = decode(data)
         self._cache.put(name, decoded, len(data) * _DECODED_BYTES_PER_BYTE)
         return decoded
 

@@ -5,6 +5,7 @@ import threading
 from lake.errors import InvalidRequest
 from lake.files.file_io import FileIO
 from lake.files.paths import SCHEMA_PREFIX, TablePaths, numbered
+from lake.format.corruption import corrupt_at
 from lake.format.schema import TableSchema, parse_schema, serialize_schema
 
 
@@ -52,7 +53,8 @@ class SchemaStore:
                 f"found {sorted(self._ids()) or 'none'}"
             )
             raise InvalidRequest(message) from error
-        schema = parse_schema(data)
+        with corrupt_at(self._paths.schema(schema_id)):
+            schema = parse_schema(data)
         with self._lock:
             self._schemas[schema_id] = schema
         return schema

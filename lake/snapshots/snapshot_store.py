@@ -9,9 +9,10 @@ removal goes from the low end. So while the hinted snapshot exists, every later 
 newest exists as well, and walking up finds the newest.
 """
 
-from lake.errors import InvalidRequest, StorageUnavailable
+from lake.errors import CorruptData, InvalidRequest, StorageUnavailable
 from lake.files.file_io import FileIO
 from lake.files.paths import SNAPSHOT_PREFIX, TablePaths, numbered
+from lake.format.corruption import corrupt_at
 from lake.format.snapshot import Snapshot, parse_snapshot
 
 # Above this a listing is cheaper than looking for one file after the other.
@@ -88,7 +89,13 @@ class SnapshotStore:
             data = self._file_io.read_bytes(self._paths.snapshot(snapshot_id))
         except FileNotFoundError:
             return None
-        return parse_snapshot(data)
+        path = self._paths.snapshot(snapshot_id)
+        with corrupt_at(path):
+            snapshot = parse_snapshot(data)
+        if snapshot.id != snapshot_id:
+            message = f"{path}: the file says that it is snapshot {snapshot.id}"
+            raise CorruptData(message)
+        return snapshot
 
     def exists(self, snapshot_id: int) -> bool:
         """Return whether the file of a snapshot is there."""

@@ -10,7 +10,14 @@ import pyarrow as pa
 
 from lake.commit.commit_result import CommitResult
 from lake.commit.committer import TableCommitter
-from lake.errors import CommitConflict, InvalidRequest, Problem, TableNotFound, UnsupportedFeature
+from lake.errors import (
+    CommitConflict,
+    CorruptData,
+    InvalidRequest,
+    Problem,
+    TableNotFound,
+    UnsupportedFeature,
+)
 from lake.files.clock import Clock, SystemClock
 from lake.files.data_file_path import live_file_path, table_paths
 from lake.files.file_io import FileIO
@@ -18,6 +25,7 @@ from lake.files.open import file_io_for, path_for
 from lake.files.parquet import ReadCounters
 from lake.files.paths import TablePaths
 from lake.format.commit_message import CommitMessage
+from lake.format.corruption import corrupt_at
 from lake.format.index_manifest import DELETION_VECTORS_INDEX, decode_index_manifest
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema, check_supported
@@ -26,7 +34,7 @@ from lake.merge.fold import Machine
 from lake.read.predicate import Condition
 from lake.read.reader import BATCH_ROWS
 from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestStore
+from lake.snapshots.manifest_store import ManifestGone, ManifestStore
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.snapshot_store import SnapshotStore
 from lake.table.key_lookup import KeyLookup
@@ -160,8 +168,16 @@ class Table:
 
         Raises:
             InvalidRequest: The snapshot has expired.
+            CorruptData: A manifest is damaged, or absent although the snapshot is there.
         """
-        return self._live_files.entries(snapshot)
+        try:
+            return self._live_files.entries(snapshot)
+        except ManifestGone as error:
+            # Expiry removes the snapshot before its manifests.
+            if not self._snapshots.exists(snapshot.id):
+                raise
+            message = f"snapshot {snapshot.id} is there, but not all that it names: {error}"
+            raise CorruptData(message) from error
 
     def scan(
         self,
@@ -389,8 +405,15 @@ class Table:
     def _refuse_deletion_vectors(self, snapshot: Snapshot) -> None:
         if snapshot.index_manifest is None:
             return
-        data = self._file_io.read_bytes(self._paths.manifest(snapshot.index_manifest))
-        for entry in decode_index_manifest(data):
+        path = self._paths.manifest(snapshot.index_manifest)
+        try:
+            data = self._file_io.read_bytes(path)
+        except FileNotFoundError as error:
+            message = f"index manifest {path} of snapshot {snapshot.id} is absent"
+            raise CorruptData(message) from error
+        with corrupt_at(path):
+            entries = decode_index_manifest(data)
+        for entry in entries:
             if entry.index_type == DELETION_VECTORS_INDEX:
                 message = (
                     f"snapshot {snapshot.id} of table {self.identifier} has deletion vectors, "
