@@ -7,10 +7,11 @@ took is never questioned, and what this cannot name is still a dead letter.
 import base64
 import binascii
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
-from decimal import Decimal, InvalidOperation
-from typing import Any
+from decimal import Context, Decimal
+from typing import Any, Final
 
 from lake import DataType, TypeRoot
 from pipelines.dead_letter import DeadLetterReason
@@ -23,13 +24,13 @@ _INTEGER_BITS = {
     TypeRoot.INT: 32,
     TypeRoot.BIGINT: 64,
 }
-_JSON_TYPES = (
-    (bool, "a boolean"),
-    ((int, float), "a number"),
-    (str, "a string"),
-    (list, "an array"),
-    (dict, "an object"),
+# Spark's parser reads no longer numbers, and Python's none of more than some thousand digits.
+_NUMBER_CHARACTERS_MAX: Final = 1_000
+_DECIMAL_TEXT: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
+_FLOAT_TEXTS: Final = frozenset(
+    {"NaN", "Infinity", "+Infinity", "-Infinity", "INF", "+INF", "-INF"}
 )
+_EXACT: Final = Context(prec=100)
 
 
 def explain_unparsable(
@@ -46,7 +47,7 @@ def explain_unparsable(
         'found an array, expected an object'
     """
     try:
-        found = json.loads(value.decode("utf-8"))
+        found = _parse(value)
     except UnicodeDecodeError as error:
         return DeadLetterReason.MALFORMED, f"not UTF-8: {error.reason} at byte {error.start}"
     except ValueError as error:
@@ -63,6 +64,63 @@ def explain_unparsable(
     return DeadLetterReason.WRONG_TYPE, "a field cannot be read as its column's type"
 
 
+def explain_value(value: bytes, column: MappedColumn) -> str | None:
+    """Return what a message has for a column and what was expected; None when it has nothing.
+
+    Args:
+        value: A message that is known to have a wrong value for the column.
+        column: What was declared.
+    """
+    try:
+        found = _parse(value)
+        for name in column.path:
+            found = found[name]
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return None
+    return _sentence(column, column.address, _shown(found), str(column.type.with_nullable(True)))
+
+
+class _LongNumber:
+    """A number of more digits than anybody reads."""
+
+    def __init__(self, text: str) -> None:
+        self.shown = f"a number of {len(text)} characters"
+
+
+_JSON_TYPES = (
+    (bool, "a boolean"),
+    ((int, float, Decimal, _LongNumber), "a number"),
+    (str, "a string"),
+    (list, "an array"),
+    (dict, "an object"),
+)
+
+
+class _Object(dict[str, Any]):
+    """A JSON object that knows a name it has twice."""
+
+    repeated: str | None = None
+
+
+def _parse(value: bytes) -> Any:
+    def whole(text: str) -> Any:
+        return int(text) if len(text) <= _NUMBER_CHARACTERS_MAX else _LongNumber(text)
+
+    def broken(text: str) -> Any:
+        return Decimal(text) if len(text) <= _NUMBER_CHARACTERS_MAX else _LongNumber(text)
+
+    def named(pairs: list[tuple[str, Any]]) -> _Object:
+        made = _Object()
+        for name, item in pairs:
+            if name in made:
+                made.repeated = name
+            made[name] = item
+        return made
+
+    text = value.decode("utf-8")
+    return json.loads(text, parse_int=whole, parse_float=broken, object_pairs_hook=named)
+
+
 def _column_fault(
     message: dict[str, Any], column: MappedColumn
 ) -> tuple[DeadLetterReason, str] | None:
@@ -75,25 +133,74 @@ def _column_fault(
         value = value.get(name)
         if value is None:
             return None
-    reason = _value_fault(value, column.type)
-    if reason is None:
+    return _fault(value, column.type, column=column, where=column.address)
+
+
+def _fault(
+    value: Any, data_type: DataType, *, column: MappedColumn, where: str
+) -> tuple[DeadLetterReason, str] | None:
+    """Return what is wrong with a value or with the first bad one inside of it."""
+    if value is None:
         return None
-    is_short = not isinstance(value, list | dict)
-    shown = json.dumps(value)[:_SHOWN_CHARACTERS] if is_short else _json_type(value)
-    expected = column.type.with_nullable(True)
-    text = f"field {column.address}: found {shown}, expected {expected} for column {column.name}"
-    return reason, text
+    reason = _value_fault(value, data_type)
+    if reason is not None:
+        expected = str(data_type.with_nullable(True))
+        return reason, _sentence(column, where, _shown(value), expected)
+    for name, item, item_type in _items(value, data_type):
+        fault = _fault(item, item_type, column=column, where=f"{where}.{name}")
+        if fault is not None:
+            return fault
+    if data_type.root is TypeRoot.MAP and value.repeated is not None:
+        twice = f"the key {json.dumps(value.repeated)} twice"
+        return DeadLetterReason.WRONG_TYPE, _sentence(column, where, twice, "it once")
+    return None
+
+
+def _items(value: Any, data_type: DataType) -> Iterator[tuple[str, Any, DataType]]:
+    match data_type.root:
+        case TypeRoot.ARRAY:
+            assert data_type.element is not None
+            for index, item in enumerate(value):
+                yield str(index), item, data_type.element
+        case TypeRoot.MAP:
+            assert data_type.value is not None
+            for name, item in value.items():
+                yield name, item, data_type.value
+        case TypeRoot.ROW:
+            for field in data_type.fields:
+                yield field.name, value.get(field.name), field.type
+        case _:
+            return
+
+
+def _sentence(column: MappedColumn, where: str, found: str, expected: str) -> str:
+    return f"field {where}: found {found}, expected {expected} for column {column.name}"
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case _LongNumber():
+            return value.shown
+        case list() | dict():
+            return _json_type(value)
+        case Decimal():
+            return str(value)[:_SHOWN_CHARACTERS]
+        case _:
+            return json.dumps(value)[:_SHOWN_CHARACTERS]
 
 
 def _value_fault(value: Any, data_type: DataType) -> DeadLetterReason | None:
     """Return what is certainly wrong with a JSON value that is not null."""
+    if isinstance(value, _LongNumber):
+        return DeadLetterReason.OUT_OF_RANGE
     match data_type.root:
         case TypeRoot.BOOLEAN:
             is_right = isinstance(value, bool)
         case TypeRoot.TINYINT | TypeRoot.SMALLINT | TypeRoot.INT | TypeRoot.BIGINT:
             return _integer_fault(value, _INTEGER_BITS[data_type.root])
         case TypeRoot.FLOAT | TypeRoot.DOUBLE:
-            is_right = isinstance(value, int | float) and not isinstance(value, bool)
+            is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+            is_right = is_number or (isinstance(value, str) and value in _FLOAT_TEXTS)
         case TypeRoot.DECIMAL:
             return _decimal_fault(value, data_type)
         case TypeRoot.BINARY | TypeRoot.VARBINARY:
@@ -121,12 +228,13 @@ def _decimal_fault(value: Any, data_type: DataType) -> DeadLetterReason | None:
         return DeadLetterReason.WRONG_TYPE
     assert data_type.precision is not None
     assert data_type.scale is not None
-    try:
-        number = Decimal(str(value))
-    except InvalidOperation:
+    text = str(value)
+    if _DECIMAL_TEXT.fullmatch(text) is None:
         return DeadLetterReason.WRONG_TYPE
-    bound = Decimal(10) ** (data_type.precision - data_type.scale)
-    return None if number.is_finite() and abs(number) < bound else DeadLetterReason.OUT_OF_RANGE
+    # What rounds up to one digit more is too large as well.
+    half = Decimal(5).scaleb(-data_type.scale - 1, _EXACT)
+    bound = _EXACT.subtract(Decimal(10) ** (data_type.precision - data_type.scale), half)
+    return None if Decimal(text).copy_abs() < bound else DeadLetterReason.OUT_OF_RANGE
 
 
 def _is_base64(value: Any) -> bool:

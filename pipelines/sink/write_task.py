@@ -17,7 +17,7 @@ from pyspark import TaskContext
 
 from lake import Table, TableWriter, serialize_messages
 from pipelines.dead_letter import DeadLetter, DeadLetterReason
-from pipelines.explain_unparsable import explain_unparsable
+from pipelines.explain_unparsable import explain_unparsable, explain_value
 from pipelines.kafka_cluster import KafkaCluster
 from pipelines.parse import (
     DETAIL,
@@ -43,7 +43,6 @@ _EXAMPLES_MAX = 3
 _LETTER_COLUMNS = [PARTITION, OFFSET, REASON, DETAIL, RAW_KEY, RAW_VALUE, RAW_HEADERS]
 _MESSAGES = {
     DeadLetterReason.TOMBSTONE: "the value is null and the stream declares no deletes",
-    DeadLetterReason.TOO_LARGE: "the value is longer than max_message_bytes",
     DeadLetterReason.MISSING_KEY: "key column {} is missing or null",
     DeadLetterReason.NOT_NULL: "column {} is NOT NULL and missing or null",
     DeadLetterReason.NULL_ORDERING: "all ordering columns are null: {}",
@@ -169,7 +168,7 @@ class _TaskRun:
             )
         else:
             reason = DeadLetterReason(str(record[REASON]))
-            message = _MESSAGES[reason].format(record[DETAIL])
+            message = self._explanation(reason, record[DETAIL], value)
         key = record[RAW_KEY]
         return DeadLetter(
             topic=plan.spec.topic,
@@ -181,6 +180,18 @@ class _TaskRun:
             value=value if isinstance(value, bytes) else None,
             headers=_headers(record[RAW_HEADERS]),
         )
+
+    def _explanation(self, reason: DeadLetterReason, detail: object, value: object) -> str:
+        plan = self._task.plan
+        if reason is DeadLetterReason.TOO_LARGE and isinstance(value, bytes):
+            limit = plan.spec.max_message_bytes
+            return f"the value has {len(value)} bytes, max_message_bytes is {limit}"
+        text = None
+        if reason in (DeadLetterReason.OUT_OF_RANGE, DeadLetterReason.WRONG_TYPE):
+            column = next((c for c in plan.columns if c.name == detail), None)
+            if column is not None and isinstance(value, bytes):
+                text = explain_value(value, column)
+        return text or _MESSAGES[reason].format(detail)
 
 
 def _headers(text: object) -> tuple[tuple[str, bytes | None], ...]:

@@ -82,6 +82,10 @@ def test_what_is_no_json_object_is_malformed(value: bytes, message: str) -> None
         ("day", 5, WRONG_TYPE),
         ("moment", "2026-01-02T03:04:05Z", WRONG_TYPE),
         ("instant", "later", WRONG_TYPE),
+        ("price", " 5", WRONG_TYPE),
+        ("price", "1_0", WRONG_TYPE),
+        ("price", 999.995, OUT_OF_RANGE),
+        ("real", " 5", WRONG_TYPE),
         ("list", {}, WRONG_TYPE),
         ("map", [], WRONG_TYPE),
     ],
@@ -95,6 +99,31 @@ def test_the_guilty_column_is_named_among_innocent_ones(
 
     assert (found, text.split(":")[0]) == (reason, f"field {column}")
     assert text.endswith(f"for column {column}")
+
+
+@pytest.mark.parametrize(
+    ("message", "reason", "text"),
+    [
+        ('{"map": {"a": 1, "b": "x"}}', WRONG_TYPE, 'field map.b: found "x", expected INT'),
+        ('{"map": {"a": 1, "a": 2}}', WRONG_TYPE, 'field map: found the key "a" twice'),
+        ('{"list": [1, " 2"]}', WRONG_TYPE, 'field list.1: found " 2", expected INT'),
+        ('{"id": ' + "9" * 5_000 + "}", OUT_OF_RANGE, "field id: found a number of 5000"),
+        ('{"text": 1.' + "9" * 5_000 + "}", OUT_OF_RANGE, "field text: found a number of 5002"),
+    ],
+)
+def test_what_is_wrong_inside_is_named(message: str, reason: DeadLetterReason, text: str) -> None:
+    found, explanation = explain_unparsable(message.encode(), PLAN.columns)
+
+    assert found is reason
+    assert explanation.startswith(text)
+
+
+def test_texts_that_are_numbers_to_spark_are_innocent() -> None:
+    message = b'{"real": "-Infinity", "price": "999.994", "id": "guilty"}'
+
+    _, explanation = explain_unparsable(message, PLAN.columns)
+
+    assert explanation.startswith("field id:")
 
 
 def test_a_value_where_an_object_should_be_is_named() -> None:

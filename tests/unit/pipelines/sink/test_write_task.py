@@ -83,6 +83,23 @@ def test_refused_records_are_counted_by_reason_and_not_written() -> None:
     )
 
 
+def test_letters_name_what_was_found_and_what_was_expected() -> None:
+    refused = {
+        0: {"reason": "too_large", "value": b"x" * 5_000_000},
+        1: {"reason": "wrong_type", "detail": "a", "value": b'{"a": 5}'},
+        2: {"reason": "wrong_type", "detail": "a", "value": b"{"},
+    }
+
+    report = _run(_task(), given_records([(None, None, None)] * 3, types=TYPES, refused=refused))
+
+    too_large, wrong, unclear = report.examples
+    assert too_large.endswith(
+        f"the value has 5000000 bytes, max_message_bytes is {given_plan(SPEC).spec.max_message_bytes}"
+    )
+    assert wrong.endswith("field a: found 5, expected STRING for column a")
+    assert unclear.endswith("the value for column a is not of its type")
+
+
 def test_a_text_too_long_for_a_directory_is_explained() -> None:
     refused = {0: {"reason": "partition_too_long", "detail": "a", "value": b"{}"}}
 
