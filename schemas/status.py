@@ -45,7 +45,8 @@ class StreamStatus(Contract):
         reported_at: When the runner said so, ISO 8601, UTC.
         epoch: The claim under which it commits.
         offsets: Next offset to read, by Kafka partition.
-        end_offsets: The topic's end, by Kafka partition.
+        end_offsets: The topic's end, by Kafka partition; like the lag None unless a query is RUNNING,
+            for nobody else looks.
         lag_records: Records not read yet.
         lag_seconds: Age of the oldest of them.
         last_commit: The newest commit.
@@ -63,7 +64,7 @@ class StreamStatus(Contract):
     reported_at: str | None = None
     epoch: int | None = None
     offsets: Mapping[int, int] = Field(default_factory=dict)
-    end_offsets: Mapping[int, int] = Field(default_factory=dict)
+    end_offsets: Mapping[int, int] | None = None
     lag_records: int | None = None
     lag_seconds: float | None = None
     last_commit: LastCommit | None = None

@@ -27,6 +27,7 @@ def stream_status(
     report: Report | None,
     position: StreamPosition | None,
     alive_since_ms: int,
+    snapshot_id: int | None = None,
 ) -> StreamStatus:
     """Return the status of a stream.
 
@@ -39,12 +40,16 @@ def stream_status(
         report: The report that counts; None when no runner ever reported it.
         position: The table's memory of the stream; None when it has none.
         alive_since_ms: A report from before is of a runner that is gone.
+        snapshot_id: The snapshot of the stream's newest commit, found in the table; None: not
+            found there.
     """
     is_fresh = report is not None and report.updated_ms >= alive_since_ms
     said = None if report is None else report.progress
     state = _state(entry, report if is_fresh else None)
     offsets = position.offsets if position is not None else (said.offsets if said else {})
-    end_offsets = said.end_offsets if said else {}
+    # The end of a topic is known while somebody looks: an old one would pass for no lag.
+    watched = said if state is StreamState.RUNNING else None
+    end_offsets = watched.end_offsets if watched else {}
     return StreamStatus(
         database=document.database,
         table=document.name,
@@ -56,10 +61,10 @@ def stream_status(
         reported_at=None if report is None else iso_utc(report.updated_ms),
         epoch=position.epoch if position is not None else (said.epoch if said else None),
         offsets=dict(offsets),
-        end_offsets=dict(end_offsets),
+        end_offsets=dict(end_offsets) if watched else None,
         lag_records=_lag_records(offsets, end_offsets),
-        lag_seconds=said.lag_seconds if said else None,
-        last_commit=_last_commit(position, report),
+        lag_seconds=watched.lag_seconds if watched else None,
+        last_commit=_last_commit(position, report, snapshot_id),
         account=_account(position.account if position else (said.account if said else None)),
         dead_letters=dict(said.dead_letters_by_reason) if said else {},
     )
@@ -88,7 +93,9 @@ def _lag_records(offsets: Mapping[int, int], end_offsets: Mapping[int, int]) -> 
     return sum(max(0, end - offsets.get(partition, 0)) for partition, end in end_offsets.items())
 
 
-def _last_commit(position: StreamPosition | None, report: Report | None) -> LastCommit | None:
+def _last_commit(
+    position: StreamPosition | None, report: Report | None, snapshot_id: int | None
+) -> LastCommit | None:
     said = None if report is None else report.progress
     time_ms = position.commit_time_ms if position is not None else None
     if time_ms is None:
@@ -96,7 +103,8 @@ def _last_commit(position: StreamPosition | None, report: Report | None) -> Last
     if time_ms is None:
         return None
     is_same = said is not None and said.last_commit_ms == time_ms
-    snapshot_id = said.last_commit_snapshot if said is not None and is_same else None
+    if snapshot_id is None and said is not None and is_same:
+        snapshot_id = said.last_commit_snapshot
     return LastCommit(snapshot_id=snapshot_id, time=iso_utc(time_ms))
 
 

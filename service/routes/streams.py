@@ -7,6 +7,7 @@ from registry.registrar import Verb, entry_of
 from registry.revision import revision_of
 from schemas import StreamDefinition, StreamStatus, TableDocument
 from service.components import Components
+from service.control.newest_commit import newest_commit_of
 from service.control.stream_status import is_running, stream_status
 from service.dependencies import ComponentsOf, PreconditionOf
 from service.views import StreamList, StreamView, Validation
@@ -105,13 +106,15 @@ def _ask(components: Components, identifier: str, stream: str, verb: Verb) -> St
 
 def _status(components: Components, document: TableDocument, stream: str) -> StreamStatus:
     entry = entry_of(document, stream)
-    positions = components.tables.get(document.identifier).committer().stream_positions()
+    table = components.tables.get(document.identifier)
+    position = table.committer().stream_positions().get(stream)
     return stream_status(
         document,
         entry,
         report=_report(components, document.identifier, stream),
-        position=positions.get(stream),
+        position=position,
         alive_since_ms=_alive_since_ms(components),
+        snapshot_id=None if position is None else newest_commit_of(table, position),
     )
 
 

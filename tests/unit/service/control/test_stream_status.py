@@ -1,5 +1,7 @@
 """A stream's status where reports and the table disagree or are silent."""
 
+import pytest
+
 from registry.progress import Report
 from registry.table_definition import complete_stream
 from schemas import Account, StreamEntry, StreamProgress, StreamState, StreamStatus, TableDocument
@@ -34,7 +36,7 @@ def test_without_a_report_and_a_position_nothing_is_known() -> None:
 def test_before_the_first_commit_the_runners_word_counts() -> None:
     status = status_of(
         StreamProgress(
-            state=StreamState.STARTING,
+            state=StreamState.RUNNING,
             epoch=2,
             offsets={0: 5},
             end_offsets={0: 9, 1: 4},
@@ -50,6 +52,15 @@ def test_before_the_first_commit_the_runners_word_counts() -> None:
         3,
         "1970-01-01T00:00:01.000Z",
     )
+
+
+@pytest.mark.parametrize("state", [s for s in StreamState if s is not StreamState.RUNNING])
+def test_what_nobody_watches_has_no_lag_instead_of_an_old_one(state: StreamState) -> None:
+    progress = StreamProgress(state=state, offsets={0: 9}, end_offsets={0: 9}, lag_seconds=0.0)
+
+    status = status_of(progress)
+
+    assert (status.end_offsets, status.lag_records, status.lag_seconds) == (None, None, None)
 
 
 def test_offsets_past_the_end_that_was_seen_earlier_are_no_lag() -> None:

@@ -161,6 +161,8 @@ def test_status_joins_the_runners_word_with_what_the_table_holds(
         "dead_lettered": 7,
     }
     assert status["dead_letters"] == {"malformed": 7}
+    # The runner has not named it: it is found in the table.
+    assert status["last_commit"]["snapshot_id"] == catalog.table("shop.orders").latest_snapshot().id  # type: ignore[union-attr]
     assert status["last_commit"]["time"] == "2023-11-14T22:13:20.000Z"
 
 
