@@ -16,6 +16,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -73,6 +74,7 @@ class Runner:
     def run(self, stop: threading.Event) -> None:
         """Follow the registry until `stop` is set, then stop every query and return."""
         written_ms = 0
+        self._warn_of_namesake()
         try:
             while not stop.is_set():
                 self._follow_registry()
@@ -117,6 +119,27 @@ class Runner:
         )
         return _HostedStream(supervisor, poll_ms=self._settings.poll_ms)
 
+    def _warn_of_namesake(self) -> None:
+        """Say so when a living runner may have our name: the two would overwrite their reports."""
+        try:
+            runners = self._progress.read_all()
+        except (LakeError, OSError) as error:
+            _LOG.warning("progress cannot be read error=%s", error)
+            return
+        name, now_ms = self._settings.name, self._clock.now_ms()
+        for other in runners:
+            silent_ms = now_ms - other.updated_ms
+            if other.runner == name and silent_ms < self._settings.lease_ttl_ms:
+                _LOG.warning(
+                    "another runner of this name reported %d ms ago name=%s its_start=%s "
+                    "our_start=%s: unless it has just ended, give each runner a name of its own, "
+                    "or each hides what the other reports",
+                    silent_ms,
+                    name,
+                    _moment(other.started_ms),
+                    _moment(self._started_ms),
+                )
+
     def _reported_dead_letters(self, key: str) -> dict[str, int]:
         try:
             return reported_counts(self._progress.read_all(), key)
@@ -143,6 +166,10 @@ class Runner:
             if not hosted.join(_STOP_SECONDS_MAX):
                 _LOG.error("query does not stop stream=%s", key)
         self._write_progress()
+
+
+def _moment(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1_000, tz=UTC).isoformat(timespec="milliseconds")
 
 
 class _HostedStream:
