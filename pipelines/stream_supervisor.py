@@ -345,6 +345,11 @@ class StreamSupervisor:
         if state is StreamState.STARTING:
             # While an attempt takes its time, people want to know why there is another.
             trace = self._progress.trace
+        if state is not StreamState.RUNNING:
+            # Nobody asks the topic any more: an old answer would look like a new one.
+            self._progress = self._progress.model_copy(
+                update={"lag_records": None, "lag_seconds": None}
+            )
         running = self._running
         self._progress = self._progress.model_copy(
             update={

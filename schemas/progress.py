@@ -51,8 +51,9 @@ class StreamProgress(Contract):
         topic_id: Kafka's id of the topic.
         offsets: Next offset to read, by Kafka partition.
         end_offsets: The topic's end offset, by Kafka partition.
-        lag_records: Sum of end minus next offsets.
-        lag_seconds: Age of the oldest record that is not committed, at `updated_ms`.
+        lag_records: Sum of end minus next offsets; None unless RUNNING.
+        lag_seconds: Age of the oldest record that is not committed, at `updated_ms`; None unless
+            RUNNING.
         last_commit_snapshot: Snapshot id of the stream's newest commit.
         last_commit_ms: When that was, milliseconds since the epoch, UTC.
         account: Sums since the stream's first record, as the table holds them.

@@ -233,6 +233,17 @@ def test_a_pause_keeps_the_lease_and_a_stop_gives_it_back(bench: Bench) -> None:
     assert bench.leases.holder("db.t", "s") is None
 
 
+def test_lag_is_not_told_while_nobody_measures_it(bench: Bench) -> None:
+    bench.step()
+    bench.step(after_ms=2_000)
+    assert bench.supervisor.progress.lag_records == 3
+    bench.want(DesiredState.PAUSED)
+    bench.step()
+
+    progress = bench.supervisor.progress
+    assert (progress.lag_records, progress.lag_seconds) == (None, None)
+
+
 def test_a_stream_that_the_registry_forgot_is_stopped(bench: Bench) -> None:
     bench.step()
     bench.supervisor.want(None)
