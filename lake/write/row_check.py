@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from lake.errors import Problem, SchemaMismatch
 from lake.format.data_types import DataField
 from lake.format.schema import TableSchema
+from lake.write.value_limits import limit_problems
 
 
 def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
@@ -25,8 +26,8 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
         All columns of the table in its order; columns that fit are not copied.
 
     Raises:
-        SchemaMismatch: An unknown or repeated column, a type or value that does not fit, a null
-            for a NOT NULL column. `problems` names columns and rows (counted from 0).
+        SchemaMismatch: An unknown or repeated column, a type or value that does not fit or exceeds
+            its declared limit, text that is not UTF-8, a null where NOT NULL is declared. `problems` names columns and rows (counted from 0).
     """
     table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
     problems = _unknown_columns(table, schema)
@@ -35,7 +36,11 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
         arrow_type = schema.arrow_schema.field(field.name).type
         column, problem = _conform_column(table, field, arrow_type)
         columns.append(column)
-        problems += [problem] if problem is not None else []
+        if problem is not None:
+            problems.append(problem)
+        else:
+            is_partition = field.name in schema.partition_keys
+            problems += limit_problems(column, field, is_partition=is_partition)
     if problems:
         message = f"the rows do not fit schema {schema.id} of the table"
         raise SchemaMismatch(message, problems=problems)
