@@ -22,6 +22,7 @@ from pathlib import Path
 from types import FrameType
 from uuid import uuid4
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from lake import Clock, FileIO, LakeError, SystemClock, file_io_for, path_for
@@ -206,10 +207,16 @@ class _HostedStream:
         while not self._stop.is_set():
             try:
                 self.supervisor.step()
-            except Exception:  # noqa: BLE001 - one stream's trouble, whatever it is, stays its own
-                _LOG.exception("step failed stream=%s", self._thread.name)
+            except Exception as error:  # noqa: BLE001 - one stream's trouble stays its own
+                # A signal to the whole process group takes Spark away under a step.
+                trace = None if self._stop.is_set() else error
+                name = self._thread.name
+                _LOG.error("step failed stream=%s error=%s", name, error, exc_info=trace)
             self._stop.wait(self._poll_ms / 1_000)
-        self.supervisor.close()
+        try:
+            self.supervisor.close()
+        except Exception as error:  # noqa: BLE001 - Spark may be gone already: so is the query
+            _LOG.warning("query not stopped stream=%s error=%s", self._thread.name, error)
 
 
 def main(settings: RunnerSettings) -> int:
@@ -255,7 +262,9 @@ def main(settings: RunnerSettings) -> int:
                 kafka=settings.kafka,
             )
             _LOG.info("runner ready name=%s warehouse=%s", settings.name, settings.warehouse)
-            Runner(settings, starter=starter, file_io=file_io, clock=clock).run(stop)
+            runner = Runner(settings, starter=starter, file_io=file_io, clock=clock)
+            if not stop.is_set():
+                runner.run(stop)
         finally:
             _end_spark(session)
     _LOG.info("runner ended name=%s", settings.name)
@@ -284,11 +293,17 @@ def _work_dir(given: Path | None) -> Iterator[Path]:
 
 def _end_spark(session: SparkSession) -> None:
     """Stop Spark and wait for its JVM, so that nothing outlives the runner."""
+    # Whatever a gateway that goes down says now, it says about itself.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     gateway = session.sparkContext._gateway
-    session.stop()
+    try:
+        session.stop()
+        if gateway is not None:
+            gateway.shutdown()
+    except (Py4JError, OSError) as error:
+        _LOG.info("spark is gone already error=%s", error)
     if gateway is None:
         return
-    gateway.shutdown()
     process = gateway.proc
     if process.stdin is not None:
         process.stdin.close()
