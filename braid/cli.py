@@ -50,10 +50,14 @@ def service(
 ) -> None:
     """Serve registration, lifecycle, status and wide rows over HTTP."""
     # Here, not above: a runner needs none of it.
+    from braid.arguments import make_warehouse, one_line_errors, warehouse_path
     from service.server import serve
     from service.settings import ServiceSettings
 
-    serve(ServiceSettings(warehouse=warehouse, host=host, port=port))
+    warehouse = warehouse_path(warehouse)
+    make_warehouse(warehouse)
+    with one_line_errors():
+        serve(ServiceSettings(warehouse=warehouse, host=host, port=port))
 
 
 @app.command()
@@ -73,6 +77,12 @@ def runner(
     memory: Annotated[str, typer.Option(help="Heap of Spark's JVM.")] = "1g",
 ) -> None:
     """Keep streaming queries running as the registry wants them."""
+    # Before Spark is loaded, which takes seconds.
+    from braid.arguments import check_runner, one_line_errors, warehouse_path
+
+    warehouse = warehouse_path(warehouse)
+    check_runner(name=name, kafka=kafka, streams=stream or (), memory=memory)
+
     # Here, not above: the service must start without Spark.
     from pipelines.runner import main as run
     from pipelines.settings import RunnerSettings
@@ -85,7 +95,9 @@ def runner(
         cores=cores,
         memory=memory,
     )
-    sys.exit(run(settings))
+    with one_line_errors():
+        status = run(settings)
+    sys.exit(status)
 
 
 def main() -> None:

@@ -22,13 +22,18 @@ def get_health(components: ComponentsOf) -> Health:
 
 @router.get("/ready")
 def get_ready(components: ComponentsOf) -> Readiness:
-    """Try the warehouse: a file is created, created again in vain, and deleted."""
+    """Try the warehouse, which has to be there: a file is created, created again in vain, and deleted."""
     _probe(components)
     return Readiness(warehouse=components.settings.warehouse)
 
 
 def _probe(components: Components) -> None:
+    warehouse = components.settings.warehouse
     try:
+        if not components.file_io.exists(warehouse):
+            # The probe would create it: a mount that is missing would pass for an empty warehouse.
+            message = f"the warehouse {warehouse} does not exist"
+            raise NotReady(message)
         components.file_io.probe_exclusive_create(components.settings.warehouse)
         components.registry.identifiers()
     except (LakeError, OSError) as error:

@@ -1,5 +1,6 @@
 """The application as a whole."""
 
+from lake import MemoryFileIO
 from tests.unit.service.http_client import HttpClient
 
 
@@ -17,10 +18,25 @@ def test_openapi_is_the_same_when_asked_twice(client: HttpClient) -> None:
     assert client.get("/v1/openapi.json").json() == client.get("/v1/openapi.json").json()
 
 
-def test_ready_tries_the_warehouse_and_leaves_nothing_there(client: HttpClient) -> None:
+def test_ready_tries_the_warehouse_and_leaves_nothing_there(
+    shop: HttpClient, file_io: MemoryFileIO
+) -> None:
+    before = file_io.list("/w")
+
+    answer = shop.get("/ready")
+
+    assert file_io.list("/w") == before
+    assert (answer.status_code, answer.json()) == (200, {"status": "ready", "warehouse": "/w"})
+
+
+def test_a_warehouse_that_is_not_there_is_not_ready_and_not_created(
+    client: HttpClient, file_io: MemoryFileIO
+) -> None:
     answer = client.get("/ready")
 
-    assert (answer.status_code, answer.json()) == (200, {"status": "ready", "warehouse": "/w"})
+    assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
+    assert answer.json()["detail"] == "the warehouse /w does not exist"
+    assert not file_io.exists("/w")
 
 
 def test_health_says_version_and_uptime(client: HttpClient) -> None:

@@ -19,6 +19,7 @@ class BrokenFileIO(MemoryFileIO):
 
     def __init__(self, error: Exception) -> None:
         super().__init__()
+        self.create_exclusive("/w/file", b"")  # the warehouse is there
         self._error = error
 
     def list(self, path: str) -> Any:

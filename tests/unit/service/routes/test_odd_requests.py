@@ -113,7 +113,7 @@ def test_the_longest_names_can_be_registered(client: HttpClient) -> None:
     assert len(answer.json()["spec"]["dead_letter_topic"]) == 249
 
 
-@pytest.mark.parametrize("depth", [100, 10_000])
+@pytest.mark.parametrize("depth", [10, 10_000])
 def test_a_type_that_nests_too_deep_is_refused(client: HttpClient, depth: int) -> None:
     nested = "ARRAY<" * depth + "INT" + ">" * depth
     columns = [*ORDERS["columns"][:-1], {"name": "shipped", "type": nested}]

@@ -1,0 +1,78 @@
+"""What the command line accepts, checked before anything is started: one line says what is wrong."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NoReturn
+
+import typer
+
+from lake import InvalidRequest, LakeError, StorageUnavailable, path_for
+from registry.names import is_identifier, is_runner_name
+from registry.stream_rules import are_servers
+
+EXIT_USAGE: Final = 2
+
+# Exit status by what the caller will do; the first class that fits.
+_EXITS: Final[Sequence[tuple[type[Exception], int]]] = (
+    (InvalidRequest, EXIT_USAGE),  # mends the command
+    (StorageUnavailable, 75),  # tries again later: EX_TEMPFAIL
+    (LakeError, 1),
+    (OSError, 1),
+)
+_MEMORY = re.compile(r"[1-9][0-9]*[kmgt]", re.IGNORECASE)
+
+
+def warehouse_path(text: str) -> str:
+    """Return the absolute path of a warehouse; a relative one starts at the working directory."""
+    if not text.strip() or "\0" in text:
+        _refuse("--warehouse", text, "expected the path of a folder")
+    has_scheme = "://" in text or text.startswith("file:")
+    with one_line_errors():
+        return path_for(text if has_scheme else str(Path(text).absolute()))
+
+
+def make_warehouse(path: str) -> None:
+    """Create a warehouse that does not exist, and say so; one that cannot be is not ready later."""
+    try:
+        Path(path).mkdir(parents=True)
+    except OSError:
+        return
+    typer.echo(f"created the warehouse {path}, which was not there", err=True)
+
+
+def check_runner(*, name: str, kafka: str | None, streams: Sequence[str], memory: str) -> None:
+    """End the process with one line when a runner cannot be started so."""
+    if not is_runner_name(name):
+        expected = "expected letters, digits, `-`, `_` and `.`, not `.` first"
+        _refuse("--name", name, expected)
+    if kafka is not None and not are_servers(kafka):
+        _refuse("--kafka", kafka, "expected host:port[,host:port]")
+    for stream in streams:
+        table, slash, rest = stream.partition("/")
+        if not is_identifier(table) or (
+            slash and not is_identifier(f"{table.split('.')[0]}.{rest}")
+        ):
+            _refuse("--stream", stream, "expected db.table or db.table/stream")
+    if not _MEMORY.fullmatch(memory):
+        _refuse("--memory", memory, "expected a number and one of k, m, g, t, such as 2g")
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Turn what goes wrong on purpose into one line and an exit status."""
+    try:
+        yield
+    except (LakeError, OSError) as error:
+        status = next(status for kind, status in _EXITS if isinstance(error, kind))
+        _end("; ".join(line for line in str(error).splitlines() if line), status)
+
+
+def _refuse(option: str, value: str, expected: str) -> NoReturn:
+    _end(f"{option} {value!r}: {expected}", EXIT_USAGE)
+
+
+def _end(message: str, status: int) -> NoReturn:
+    typer.echo(f"error: {message}", err=True)
+    raise typer.Exit(status)

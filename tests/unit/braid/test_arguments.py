@@ -1,0 +1,58 @@
+"""A command that cannot work ends at once, with one line and a status."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from braid.arguments import make_warehouse, warehouse_path
+from braid.cli import app
+
+RUNNER = ["runner", "--warehouse", "/w"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        ([*RUNNER, "--name", "../x"], "--name"),
+        ([*RUNNER, "--name", ".x"], "--name"),
+        ([*RUNNER, "--name", "a/b"], "--name"),
+        ([*RUNNER, "--name", ""], "--name"),
+        ([*RUNNER, "--name", "r", "--kafka", "nohost"], "--kafka"),
+        ([*RUNNER, "--name", "r", "--stream", "nodot"], "--stream"),
+        ([*RUNNER, "--name", "r", "--stream", "a.b/"], "--stream"),
+        ([*RUNNER, "--name", "r", "--memory", "lots"], "--memory"),
+        (["runner", "--name", "r", "--warehouse", "s3://bucket/w"], "s3"),
+        (["service", "--warehouse", "s3://bucket/w"], "s3"),
+        (["service", "--warehouse", ""], "--warehouse"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_started_is_said_in_one_line(arguments: list[str], found: str) -> None:
+    result = CliRunner().invoke(app, arguments)
+
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert found in line
+    assert result.exit_code == 2
+
+
+def test_a_relative_warehouse_starts_at_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert warehouse_path("data/w") == str(tmp_path / "data" / "w")
+    assert warehouse_path("file:///data/w/") == "/data/w"
+
+
+def test_a_missing_warehouse_is_created_and_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = tmp_path / "a" / "w"
+
+    make_warehouse(str(missing))
+    make_warehouse(str(missing))
+
+    assert missing.is_dir()
+    assert capsys.readouterr().err == f"created the warehouse {missing}, which was not there\n"
