@@ -53,6 +53,10 @@ BYTES_ROOTS: Final = frozenset({TypeRoot.BINARY, TypeRoot.VARBINARY})
 _LENGTH_ROOTS: Final = TEXT_ROOTS | BYTES_ROOTS
 _UNSUPPORTED_WORDS: Final = ("VARIANT", "BLOB", "VECTOR", "GEOMETRY", "GEOGRAPHY")
 
+DEPTH_MAX = 64
+"""Types in types; every walk over a type is recursive."""
+_SHOWN_MAX = 200
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataType:
@@ -156,9 +160,24 @@ def parse_type(source: str | Mapping[str, object]) -> DataType:
             VECTOR, GEOMETRY, GEOGRAPHY).
         InvalidRequest: It is no type of the format, or a length or precision is out of range.
     """
-    if isinstance(source, str):
-        return _TypeText(source).parse()
-    return _parse_object(source)
+    try:
+        parsed = _TypeText(source).parse() if isinstance(source, str) else _parse_object(source)
+        is_too_deep = _depth(parsed) > DEPTH_MAX
+    except RecursionError:
+        _refuse(_shown(source), f"a type is nested at most {DEPTH_MAX} deep")
+    if is_too_deep:
+        _refuse(_shown(source), f"a type is nested at most {DEPTH_MAX} deep")
+    return parsed
+
+
+def _shown(source: str | Mapping[str, object]) -> str:
+    return source[:_SHOWN_MAX] if isinstance(source, str) else str(source.get("type"))
+
+
+def _depth(data_type: DataType) -> int:
+    parts = [data_type.element, data_type.key, data_type.value]
+    parts += [field.type for field in data_type.fields]
+    return 1 + max((_depth(part) for part in parts if part is not None), default=0)
 
 
 def type_to_json(data_type: DataType) -> str | dict[str, object]:

@@ -20,6 +20,7 @@ from lake.format.schema import TableSchema, check_supported
 from lake.merge.validation import validate_schema
 from lake.read.scan import check_readable
 from lake.snapshots.schema_store import SchemaStore
+from lake.table.arguments import check_columns, check_names, check_options
 from lake.table.table import Table
 from lake.write.writable import check_writable
 
@@ -93,6 +94,10 @@ class Catalog:
             TableExists: A table of that name is there.
         """
         path = self._table_path(identifier)
+        check_columns(columns)
+        check_names("primary_key", primary_key)
+        check_names("partition_keys", partition_keys)
+        check_options(options or {})
         schema = self._declared_schema(
             columns=columns,
             primary_key=primary_key,

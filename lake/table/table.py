@@ -37,6 +37,13 @@ from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestGone, ManifestStore
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.snapshot_store import SnapshotStore
+from lake.table.arguments import (
+    check_machine,
+    check_names,
+    check_rows,
+    check_scan,
+    refuse_argument,
+)
 from lake.table.key_lookup import KeyLookup
 from lake.table.scan import Scan
 from lake.write.table_writer import BUFFER_BYTES, TableWriter
@@ -203,6 +210,9 @@ class Table:
             InvalidRequest: No such column or snapshot.
             UnsupportedFeature: Reading the snapshot right takes what this version does not have.
         """
+        check_scan(where, batch_rows, machine)
+        if columns is not None:
+            check_names("columns", columns)
         snapshot = self.latest_snapshot() if snapshot_id is None else self.snapshot(snapshot_id)
         schema = self._schema_of(snapshot, is_newest=snapshot_id is None)
         entries = [] if snapshot is None else self.live_files(snapshot)
@@ -243,11 +253,13 @@ class Table:
         Raises:
             InvalidRequest: The key does not name exactly the primary key, or a value does not fit.
         """
+        if not isinstance(key, Mapping):
+            refuse_argument("key", key, "a mapping of column to value")
         expected = set(self._schema.primary_keys)
         if set(key) != expected:
             problem = Problem(
                 field="key",
-                value=", ".join(sorted(key)) or None,
+                value=", ".join(sorted(str(name) for name in key)) or None,
                 message=f"a key names exactly the columns {', '.join(self._schema.primary_keys)}",
             )
             message = f"the key does not fit table {self.identifier}"
@@ -276,6 +288,7 @@ class Table:
         Raises:
             UnsupportedFeature: This version cannot write the table.
         """
+        check_machine(machine)
         if first_sequence_number is None:
             first_sequence_number = self.committer().max_sequence_number() + 1
         return TableWriter(
@@ -324,6 +337,7 @@ class Table:
             CommitConflict: Nothing was committed, and no file stays behind.
             CommitUnknown: The commit may have happened.
         """
+        check_rows(rows, kinds)
         writer = self.writer(machine=machine)
         try:
             writer.write(rows, kinds=kinds)

@@ -4,6 +4,8 @@ from lake.errors import Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
 from lake.options import ChangelogProducer, MergeEngine
 
+_COMPRESSIONS = ("zstd", "lz4", "snappy", "gzip", "brotli", "none", "uncompressed")
+
 
 def check_writable(schema: TableSchema) -> None:
     """Refuse tables whose files would be wrong or invisible if this writer made them.
@@ -13,6 +15,12 @@ def check_writable(schema: TableSchema) -> None:
     """
     options = schema.table_options
     refused = [
+        (
+            "file.compression",
+            options.file_compression,
+            options.file_compression not in _COMPRESSIONS,
+            f"set one of {', '.join(_COMPRESSIONS)}",
+        ),
         ("bucket", str(options.bucket), options.bucket < 1, "set a bucket count from 1"),
         (
             "merge-engine",

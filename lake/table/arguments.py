@@ -1,0 +1,74 @@
+"""Arguments of the public door: of the right kind, or refused by name."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NoReturn
+
+import pyarrow as pa
+
+from lake.errors import InvalidRequest, Problem
+from lake.format.data_types import DataField, DataType
+from lake.merge.fold import Machine
+from lake.read.predicate import Condition
+
+_SHOWN_MAX: Final = 200
+
+
+def refuse_argument(name: str, value: object, expected: str) -> NoReturn:
+    """Raise the error that says which argument is wrong, and what was expected."""
+    problem = Problem(field=name, value=repr(value)[:_SHOWN_MAX], message=f"expected {expected}")
+    message = "an argument is of the wrong kind"
+    raise InvalidRequest(message, problems=[problem])
+
+
+def check_names(name: str, value: object) -> None:
+    """Refuse what is no list of names, above all a single text."""
+    is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    if not is_list or not all(isinstance(item, str) for item in value):  # type: ignore[attr-defined]
+        refuse_argument(name, value, "a list of column names")
+
+
+def check_columns(columns: object) -> None:
+    """Refuse what is no list of fields and pairs."""
+    if not isinstance(columns, Sequence) or isinstance(columns, str | bytes):
+        refuse_argument("columns", columns, "a list of (name, type)")
+    for column in columns:
+        if isinstance(column, DataField):
+            continue
+        is_pair = isinstance(column, Sequence) and not isinstance(column, str) and len(column) == 2
+        if not is_pair or not isinstance(column[0], str):
+            refuse_argument("columns", column, "a pair of name and type, or a `DataField`")
+        if not isinstance(column[1], str | DataType):
+            refuse_argument(f"columns.{column[0]}", column[1], "a type, such as `INT`")
+
+
+def check_options(value: object) -> None:
+    """Refuse options that are not texts by text."""
+    if not isinstance(value, Mapping):
+        refuse_argument("options", value, "a mapping of text to text")
+    for key, item in value.items():
+        if not isinstance(key, str) or not isinstance(item, str):
+            refuse_argument(f"options.{key}", item, "text, such as `4` or `true`")
+
+
+def check_scan(where: object, batch_rows: object, machine: object) -> None:
+    """Refuse arguments that a scan could not read by."""
+    is_list = isinstance(where, Sequence) and not isinstance(where, str | bytes)
+    if not is_list or not all(isinstance(item, Condition) for item in where):  # type: ignore[attr-defined]
+        refuse_argument("where", where, "a list of `Condition`")
+    if not isinstance(batch_rows, int) or isinstance(batch_rows, bool) or batch_rows < 1:
+        refuse_argument("batch_rows", batch_rows, "a whole number from 1")
+    check_machine(machine)
+
+
+def check_machine(machine: object) -> None:
+    """Refuse what is no `Machine`."""
+    if not isinstance(machine, Machine):
+        refuse_argument("machine", machine, "a `Machine`")
+
+
+def check_rows(rows: object, kinds: object) -> None:
+    """Refuse rows that are not Arrow's."""
+    if not isinstance(rows, pa.Table | pa.RecordBatch):
+        refuse_argument("rows", rows, "a pyarrow Table or RecordBatch")
+    if kinds is not None and not isinstance(kinds, pa.Array | pa.ChunkedArray):
+        refuse_argument("kinds", kinds, "an int8 pyarrow Array, or None")

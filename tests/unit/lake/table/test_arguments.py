@@ -1,0 +1,77 @@
+"""Arguments of the wrong kind are refused by name, never a traceback of Python."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lake import Catalog, Condition, InvalidRequest, ManualClock, MemoryFileIO, parse_type
+
+CONDITION = Condition(column="k", op="=", value=1)
+GIVEN: dict[str, Any] = {
+    "identifier": "db.t",
+    "columns": [("k", "INT")],
+    "primary_key": ["k"],
+    "options": {"bucket": "1"},
+}
+
+
+def given_catalog() -> Catalog:
+    """Return an empty catalog in memory."""
+    return Catalog("/wh", file_io=MemoryFileIO(), clock=ManualClock(), random=random.Random(1))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"identifier": 5},
+        {"columns": 5},
+        {"columns": "k INT"},
+        {"columns": ["k"]},
+        {"columns": [("k", "INT", 1)]},
+        {"columns": [(1, "INT")]},
+        {"columns": [("k", 5)]},
+        {"columns": [("k", "ARRAY<" * 3000 + "INT" + ">" * 3000)]},
+        {"primary_key": "k"},
+        {"partition_keys": "k"},
+        {"options": {"bucket": 1}},
+        {"options": [("bucket", "1")]},
+        {"options": {"bucket": "1", "file.compression": "zip"}},
+        {"options": {"bucket": "99999999999"}},
+    ],
+)
+def test_a_declaration_of_the_wrong_kind_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        given_catalog().create_table(**{**GIVEN, **wrong})
+
+    assert caught.value.problems or "identifier" in wrong
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda table: table.get(5),
+        lambda table: table.get({1: 1}),
+        lambda table: table.scan(batch_rows=0),
+        lambda table: table.scan(where="k=1"),
+        lambda table: table.scan(where=CONDITION),
+        lambda table: table.scan(columns="k"),
+        lambda table: table.scan(machine="x"),
+        lambda table: table.writer(machine="x"),
+        lambda table: table.write_and_commit([{"k": 1}]),
+        lambda table: table.write_and_commit(pa.table({"k": [1]}), kinds=[0]),
+    ],
+)
+def test_a_call_of_the_wrong_kind_is_refused(call: Callable[[Any], object]) -> None:
+    table = given_catalog().create_table(**GIVEN)
+
+    with pytest.raises(InvalidRequest, match=r"expected|exactly"):
+        call(table)
+
+
+def test_types_are_nested_to_a_bound() -> None:
+    assert str(parse_type("ARRAY<" * 63 + "INT" + ">" * 63)).endswith(">")
+    with pytest.raises(InvalidRequest, match="at most 64 deep"):
+        parse_type("ARRAY<" * 64 + "INT" + ">" * 64)
