@@ -148,7 +148,8 @@ def read_column(raw: Column, text: Column, data_type: DataType, *, column: str) 
 
 
 def _is_nanosecond(data_type: DataType) -> bool:
-    return data_type.precision is not None and data_type.precision > _SPARK_PRECISION_MAX
+    is_timestamp = data_type.root in {TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ}
+    return is_timestamp and (data_type.precision or 0) > _SPARK_PRECISION_MAX
 
 
 def _bounded(

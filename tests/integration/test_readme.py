@@ -38,7 +38,7 @@ def test_readme_example_registers_a_table_and_a_stream_and_reads_a_row(tmp_path:
 def test_readme_example_of_the_engine_prints_what_it_says() -> None:
     printed = run_example("python", [sys.executable, "-c"])
 
-    assert printed.splitlines() == ["12.50", "[{'id': 8}]"]
+    assert printed.splitlines() == ["12.5", "[{'id': 8}]"]
 
 
 def run_example(language: str, command: list[str], *, run: FlightsRun | None = None) -> str:
