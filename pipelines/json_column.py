@@ -18,7 +18,7 @@ Dates and times are read as text because Spark takes numbers for days and second
 a whole one, and years that no other reader of the table can show.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,6 +30,7 @@ from pyspark.sql import (
 
 from lake import DataType, Problem, TypeRoot, UnsupportedFeature
 from pipelines.dead_letter import DeadLetterReason
+from registry.json_types import HINT, unreadable_in_json
 
 _SPARK_PRECISION_MAX: Final = 6
 _NANOSECOND_SECONDS_MAX: Final = 9_223_372_036
@@ -81,8 +82,12 @@ def json_type(data_type: DataType, *, column: str) -> spark_types.DataType:
     """Return what `from_json` is told to read for a column.
 
     Raises:
-        UnsupportedFeature: A nested type holds a type that needs a check of its own.
+        UnsupportedFeature: Registration would refuse the column; the table may have been changed
+            since by another engine.
     """
+    reason = unreadable_in_json(data_type)
+    if reason is not None:
+        raise _unsupported(data_type, reason, column=column)
     match data_type.root:
         case TypeRoot.TINYINT | TypeRoot.SMALLINT:
             return spark_types.IntegerType()
@@ -107,8 +112,6 @@ def json_type(data_type: DataType, *, column: str) -> spark_types.DataType:
                 for field in data_type.fields
             ]
             return spark_types.StructType(fields)
-        case TypeRoot.MULTISET:
-            raise _unsupported(data_type, column=column)
         case _:
             return _PLAIN[data_type.root]
 
@@ -210,26 +213,10 @@ def _nanoseconds(kind: spark_types.DataType, raw: Column, *, has_zone: bool) -> 
 
 def _inner_type(data_type: DataType | None, *, column: str) -> spark_types.DataType:
     assert data_type is not None
-    needs_check: Sequence[TypeRoot] = (
-        TypeRoot.TINYINT,
-        TypeRoot.SMALLINT,
-        TypeRoot.CHAR,
-        TypeRoot.BINARY,
-        TypeRoot.TIME,
-        TypeRoot.MULTISET,
-    )
-    if data_type.root in needs_check or _is_nanosecond(data_type):
-        raise _unsupported(data_type, column=column)
     return _INNER.get(data_type.root) or json_type(data_type, column=column)
 
 
-def _unsupported(data_type: DataType, *, column: str) -> UnsupportedFeature:
-    problem = Problem(
-        field=column,
-        value=str(data_type),
-        message="this type cannot be read from JSON in this version",
-        hint="declare the nested value with BOOLEAN, INT, BIGINT, FLOAT, DOUBLE, DECIMAL, STRING, "
-        "BYTES, DATE or a timestamp of up to 6 digits",
-    )
+def _unsupported(data_type: DataType, reason: str, *, column: str) -> UnsupportedFeature:
+    problem = Problem(field=column, value=str(data_type), message=reason, hint=HINT)
     message = f"column {column} cannot be read"
     return UnsupportedFeature(message, problems=[problem])
