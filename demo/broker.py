@@ -219,7 +219,7 @@ class KafkaBroker:
 
     def _write_settings(self) -> Path:
         if self._ports is None:
-            self._ports = (_free_port(), _free_port())
+            self._ports = (free_port(), free_port())
         client_port, controller_port = self._ports
         settings = {
             **_SETTINGS,
@@ -265,7 +265,8 @@ class KafkaBroker:
             admin.close()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of this machine that nobody listened at a moment ago."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -3,7 +3,6 @@
 Every part is the real one, in a process of its own. The demo and the crash tests drive it.
 """
 
-import socket
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any, Self
 import httpx
 import pyarrow as pa
 
-from demo.broker import KafkaBroker
+from demo.broker import KafkaBroker, free_port
 from demo.flights_data import DATA_SET_SCHEMA, STREAMS, FlightStream
 from demo.flights_definition import DATABASE, TABLE, stream_request, table_request
 from demo.processes import ChildProcess, ProcessFailed, Supervisor
@@ -58,7 +57,7 @@ class FlightsRun:
         self.max_records_per_batch = max_records_per_batch
         self.supervisor = Supervisor(work_dir / "logs")
         self.broker = KafkaBroker(work_dir / "kafka")
-        self.api = f"http://127.0.0.1:{_free_port()}"
+        self.api = f"http://127.0.0.1:{free_port()}"
         self.http = httpx.Client(base_url=self.api, timeout=REQUEST_TIMEOUT_S)
         self._watched: list[ChildProcess] = []
         self._producers: list[ChildProcess] = []
@@ -250,10 +249,3 @@ def _body(response: httpx.Response) -> dict[str, Any]:
         raise RuntimeError(message)
     body: dict[str, Any] = response.json()
     return body
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
