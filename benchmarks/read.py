@@ -3,8 +3,6 @@
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.bulk_rows import GROUPED_COLUMNS, GROUPED_OPTIONS, grouped_rows
-from benchmarks.figure import figure
+from benchmarks.figure import best_s, figure
 from lake import Catalog, Table
 
 REPEATS = 4
@@ -44,10 +42,10 @@ def run() -> list[dict[str, Any]]:
 
 def _speed(table: Table) -> list[dict[str, Any]]:
     key = table.scan(columns=["k"]).to_arrow().column("k")[0].as_py()
-    full_s = _best(lambda: table.scan().to_arrow())
-    two_s = _best(lambda: table.scan(columns=["k", "a"]).to_arrow())
-    count_s = _best(lambda: table.scan().count())
-    get_s = _best(lambda: table.get({"k": key}))
+    full_s = best_s(lambda: table.scan().to_arrow(), repeats=REPEATS)
+    two_s = best_s(lambda: table.scan(columns=["k", "a"]).to_arrow(), repeats=REPEATS)
+    count_s = best_s(lambda: table.scan().count(), repeats=REPEATS)
+    get_s = best_s(lambda: table.get({"k": key}), repeats=REPEATS)
     what = f"{COMMITS} overlapping files, two groups"
     return [
         # The aim is the reference implementation's best of five reads on this kind of machine.
@@ -79,7 +77,7 @@ def _wide_speed(catalog: Catalog) -> dict[str, Any]:
             values = random.integers(0, 1 << 40, RUN_ROWS)
             columns[name] = pa.array(values, mask=random.random(RUN_ROWS) < 0.2)
         table.write_and_commit(pa.table(columns))
-    seconds = _best(lambda: _exhaust(table))
+    seconds = best_s(lambda: _exhaust(table), repeats=REPEATS)
     name = f"read: {RUNS} overlapping files of {RUN_ROWS:,} rows, {VALUE_COLUMNS} value columns"
     return figure(name, RUNS * RUN_ROWS / seconds, "records/s", 1_500_000)
 
@@ -143,16 +141,6 @@ def _given_table(catalog: Catalog, name: str, *, rows: int) -> Table:
         count = rows // COMMITS
         table.write_and_commit(grouped_rows(commit * count, count, keys=rows // 4))
     return table
-
-
-def _best(work: Callable[[], object]) -> float:
-    """Return the seconds of the fastest of several runs: the one least disturbed by others."""
-    seconds = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,6 @@
 """From Arrow to committed level-0 files on local disk, one core."""
 
 import tempfile
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,7 @@ from benchmarks.bulk_rows import (
     grouped_rows,
     text_rows,
 )
-from benchmarks.figure import figure
+from benchmarks.figure import best_s, figure
 from lake import Catalog, Table
 
 REPEATS = 3
@@ -52,7 +50,7 @@ def _text(catalog: Catalog) -> list[dict[str, Any]]:
             primary_key=["k"],
             options={"bucket": str(buckets), "data-file.thin-mode": "true"},
         )
-        seconds = _best(lambda table=table: table.write_and_commit(rows))  # type: ignore[misc]
+        seconds = best_s(lambda table=table: table.write_and_commit(rows), repeats=REPEATS)  # type: ignore[misc]
         name = f"write: INT key and 20 texts, {buckets} bucket(s)"
         figures.append(figure(name, TEXT_ROWS / seconds, "rows/s", aim))
     return figures
@@ -63,7 +61,7 @@ def _grouped(catalog: Catalog) -> list[dict[str, Any]]:
         "bench.grouped", columns=GROUPED_COLUMNS, primary_key=["k"], options=GROUPED_OPTIONS
     )
     rows = grouped_rows(0, GROUPED_ROWS, keys=GROUPED_ROWS // 4)
-    seconds = _best(lambda: table.write_and_commit(rows))
+    seconds = best_s(lambda: table.write_and_commit(rows), repeats=REPEATS)
     name = "write: partial-update with two groups, 4 records a key"
     # Twice what the reference implementation's bulk writer did on this kind of machine.
     return [figure(name, GROUPED_ROWS / seconds, "rows/s", 900_000)]
@@ -76,7 +74,9 @@ def _streams(catalog: Catalog) -> list[dict[str, Any]]:
     for row_count in (GROUPED_ROWS // 5, SMALL_ROWS):
         rows = _stream_rows(row_count)
         for drop in (True, False):
-            seconds = _best(lambda rows=rows, drop=drop: _write_files(table, rows, drop=drop))  # type: ignore[misc]
+            seconds = best_s(
+                lambda rows=rows, drop=drop: _write_files(table, rows, drop=drop), repeats=REPEATS
+            )  # type: ignore[misc]
             what = "left out" if drop else "written"
             name = f"write: 1 of {STREAMS} streams, {row_count} rows, null columns {what}"
             figures.append(figure(name, 1_000 * seconds, "ms", None))
@@ -115,13 +115,3 @@ def _write_files(table: Table, rows: pa.Table, *, drop: bool) -> None:
     writer.write(rows)
     writer.flush()
     writer.abort()
-
-
-def _best(work: Callable[[], object]) -> float:
-    """Return the seconds of the fastest of several runs: the one least disturbed by others."""
-    seconds = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
