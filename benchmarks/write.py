@@ -1,6 +1,7 @@
 """From Arrow to committed level-0 files on local disk, one core."""
 
 import tempfile
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def _text(catalog: Catalog) -> list[dict[str, Any]]:
             primary_key=["k"],
             options={"bucket": str(buckets), "data-file.thin-mode": "true"},
         )
-        seconds = best_s(lambda table=table: table.write_and_commit(rows), repeats=REPEATS)  # type: ignore[misc]
+        seconds = best_s(partial(table.write_and_commit, rows), repeats=REPEATS)
         name = f"write: INT key and 20 texts, {buckets} bucket(s)"
         figures.append(figure(name, TEXT_ROWS / seconds, "rows/s", aim))
     return figures
@@ -74,9 +75,7 @@ def _streams(catalog: Catalog) -> list[dict[str, Any]]:
     for row_count in (GROUPED_ROWS // 5, SMALL_ROWS):
         rows = _stream_rows(row_count)
         for drop in (True, False):
-            seconds = best_s(
-                lambda rows=rows, drop=drop: _write_files(table, rows, drop=drop), repeats=REPEATS
-            )  # type: ignore[misc]
+            seconds = best_s(partial(_write_files, table, rows, drop=drop), repeats=REPEATS)
             what = "left out" if drop else "written"
             name = f"write: 1 of {STREAMS} streams, {row_count} rows, null columns {what}"
             figures.append(figure(name, 1_000 * seconds, "ms", None))
