@@ -1,56 +1,135 @@
-"""How values of one column combine when a group's order says which is the newer.
+"""How values of one column combine into one: what an aggregate function is and how it is declared.
 
-A *cell* is what a merged row holds in a column: the number of the record whose value it is, or
-`NO_VALUE`. Functions choose among cells, so no value is copied before the answer is known.
+A function has one definition, `AggregateFunction`, which takes one value after the other, and may
+have a second execution, `Reduction`, which takes all values of many keys at once and gives the same
+answers. Values are those of `plain_values`; null is None.
+
+Source: merge-semantics 4.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-NO_VALUE = -1
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lake.errors import Problem
+from lake.format.data_types import DataField, DataType
+from lake.merge.column_function import ColumnFunction
+from lake.merge.selection import Pick
+from lake.merge.steps import Step, Steps
 
 
 class AggregateFunction(Protocol):
-    """One column's function; stateless between calls except for its cells."""
+    """The definition: folds the values of one column, key by key.
 
-    def aggregate(self, accumulated: int, record: int) -> int:
-        """Return the cell after a record that is not older than the row."""
+    Every method may raise SchemaMismatch: an overflow, a null key, a retract it cannot take.
+    Arguments are never changed in place, and a result may be one of them.
+    """
+
+    def reset(self) -> None:
+        """Begin the next key; the accumulated value is None."""
         ...
 
-    def aggregate_older(self, accumulated: int, record: int) -> int:
-        """Return the cell after a record that is older than the row."""
+    def aggregate(self, accumulated: object, value: object) -> object:
+        """Return the accumulated value after a value that is not older than it."""
         ...
 
-    def retract(self, accumulated: int, record: int) -> int:
-        """Return the cell after a record is taken back, older or not."""
+    def aggregate_late(self, accumulated: object, value: object) -> object:
+        """Return the accumulated value after a value that is older than it."""
+        ...
+
+    def retract(self, accumulated: object, value: object) -> object:
+        """Return the accumulated value after a value is taken back, older or not."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LastNonNullValue:
-    """`last_non_null_value`: null never overwrites; an older value fills an empty cell.
+class Reduced:
+    """What a reduction found.
 
     Attributes:
-        has_value: Per record, whether its value in this column is not null.
-        ignore_retract: Retracts leave the cell alone.
+        values: One per segment of the steps: the rows that give them, or the values.
+        undecided: Segments, ascending, whose values are to be found one record at a time instead,
+            because they might overflow, for example; None when there are none. Their `values` are
+            ignored.
     """
 
-    has_value: Sequence[bool]
-    ignore_retract: bool
+    values: Pick | pa.Array
+    undecided: npt.NDArray[np.int64] | None = None
 
-    def aggregate(self, accumulated: int, record: int) -> int:
-        """Return the record's value, or what was there when it has none."""
-        return record if self.has_value[record] else accumulated
 
-    def aggregate_older(self, accumulated: int, record: int) -> int:
-        """Return what was there, or the record's value when nothing was."""
-        if accumulated != NO_VALUE or not self.has_value[record]:
-            return accumulated
-        return record
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reduction:
+    """The vectorised execution of a function.
 
-    def retract(self, accumulated: int, record: int) -> int:
-        """Return nothing when the record has a value, else what was there."""
-        if self.ignore_retract or not self.has_value[record]:
-            return accumulated
-        return NO_VALUE
+    Attributes:
+        reduce: From the steps of one column and all its rows in one array, the values. Called only
+            with steps of `handles`; at least one segment, each of at least one step.
+        handles: The steps it can take; the other segments go through the definition.
+        keeps_single: A segment of one ADD gives that value unchanged. Where not, segments of one
+            record are not passed in: their value is kept as it is (merge-semantics 1.6).
+    """
+
+    reduce: Callable[[Steps, pa.Array], Reduced]
+    handles: frozenset[Step] = frozenset({Step.ADD})
+    keeps_single: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionOption:
+    """An option `fields.<column>.<key>` that a function reads.
+
+    Attributes:
+        key: Last part of the option's key.
+        type: What its value is, for people.
+        default: For people; None when it must be given.
+        meaning: One sentence.
+    """
+
+    key: str
+    type: str
+    default: str | None
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionDeclaration:
+    """All that is known of an aggregate function: validation, machines and the docs read this.
+
+    Attributes:
+        name: As options spell it.
+        aliases: Older names.
+        summary: One sentence: what the value becomes.
+        accepts: Whether a column of the type can have the function.
+        accepted: The same for people.
+        options: That the function reads.
+        null_rule: What a null does; one sentence.
+        late_rule: What an older value does; one sentence.
+        retract_rule: What a retract does; None when it is refused.
+        order_free: Any order of arrival gives the same value (design 4: safe for several streams).
+        anomalies: Where the reference's answer surprises, one sentence each.
+        problems: From the field and the column's function, what is wrong with its options.
+        make: From the column's function and its Arrow type, the definition.
+        reduction: From the same, the vectorised execution, or None.
+    """
+
+    name: str
+    summary: str
+    accepts: Callable[[DataType], bool]
+    accepted: str
+    null_rule: str
+    late_rule: str
+    retract_rule: str | None
+    make: Callable[[ColumnFunction, pa.DataType], AggregateFunction]
+    reduction: Callable[[ColumnFunction, pa.DataType], Reduction | None] = lambda _f, _t: None
+    problems: Callable[[DataField, ColumnFunction], Iterable[Problem]] = lambda _field, _f: ()
+    options: tuple[FunctionOption, ...] = ()
+    aliases: tuple[str, ...] = ()
+    order_free: bool = False
+    anomalies: tuple[str, ...] = ()
+
+
+FunctionTable = Mapping[str, FunctionDeclaration]

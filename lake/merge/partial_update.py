@@ -21,7 +21,7 @@ Source: merge-semantics 2.3, 3.4, 3.5.
 
 from lake.errors import Problem, SchemaMismatch
 from lake.format.system_columns import RowKind
-from lake.merge.aggregate_function import NO_VALUE, AggregateFunction, LastNonNullValue
+from lake.merge.cell_function import NO_VALUE, AggregateFunction, LastNonNullValue
 from lake.merge.declared_options import LAST_NON_NULL_VALUE, SequenceGroup
 from lake.merge.merge_function import MergedRow
 from lake.merge.records import Records

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
-from lake.merge.aggregate_function import NO_VALUE
+from lake.merge.cell_function import NO_VALUE
 from lake.merge.order_values import OrderValue, order_values
 from lake.merge.spec import MergeSpec
 

@@ -1,0 +1,32 @@
+"""Errors of aggregate functions, in one wording."""
+
+from lake.errors import Problem, SchemaMismatch
+
+
+def value_error(
+    column: str, name: str, message: str, hint: str, value: str | None = None
+) -> SchemaMismatch:
+    """Return the error for values of a column that its function cannot combine.
+
+    Args:
+        column: The column.
+        name: Its aggregate function.
+        message: What went wrong, in a few words.
+        hint: What to do about it.
+        value: The offending value, if there is one.
+    """
+    problem = Problem(
+        field=column, value=value, message=f"`{name}` of the column {message}", hint=hint
+    )
+    return SchemaMismatch("records cannot be merged", problems=[problem])
+
+
+def refused_retract(column: str, name: str) -> SchemaMismatch:
+    """Return the error for a retract of a column whose function has none."""
+    return value_error(
+        column,
+        name,
+        "cannot take a value back, and a record is a retract",
+        f"set `fields.{column}.ignore-retract`, or ignore deletes on the table",
+        value="-U or -D",
+    )

@@ -1,0 +1,5 @@
+"""Aggregate functions: collect."""
+
+from lake.merge.aggregate_function import FunctionDeclaration
+
+DECLARATIONS: tuple[FunctionDeclaration, ...] = ()

@@ -1,0 +1,45 @@
+"""All aggregate functions by name: those of the format."""
+
+from itertools import chain
+
+from lake.merge.aggregate_function import FunctionDeclaration
+from lake.merge.functions import (
+    arithmetic,
+    bitmaps,
+    extremes,
+    first_and_last,
+    lists,
+    logic,
+    maps,
+    nested_rows,
+    sketches,
+    text,
+)
+
+_FAMILIES = (
+    arithmetic,
+    extremes,
+    first_and_last,
+    logic,
+    text,
+    lists,
+    maps,
+    nested_rows,
+    bitmaps,
+    sketches,
+)
+
+FUNCTIONS: dict[str, FunctionDeclaration] = {
+    declaration.name: declaration
+    for declaration in chain.from_iterable(family.DECLARATIONS for family in _FAMILIES)
+}
+"""The functions of the format by their name, aliases left out; families one after another."""
+
+_ALIASES = {
+    alias: declaration for declaration in FUNCTIONS.values() for alias in declaration.aliases
+}
+
+
+def function_named(name: str) -> FunctionDeclaration | None:
+    """Return the function that an option calls by this name; None when there is none."""
+    return FUNCTIONS.get(name) or _ALIASES.get(name)

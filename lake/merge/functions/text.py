@@ -1,0 +1,5 @@
+"""Aggregate functions: listagg."""
+
+from lake.merge.aggregate_function import FunctionDeclaration
+
+DECLARATIONS: tuple[FunctionDeclaration, ...] = ()

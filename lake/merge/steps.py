@@ -1,0 +1,52 @@
+"""What happens to one column of each key, step by step, for whole batches."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from lake.merge.segments import Bools, Segments
+
+
+class Step(IntEnum):
+    """What a record does to one column.
+
+    ADD: its value is not older than what was accumulated.
+    LATE: its value is older.
+    RETRACT: its value is taken back.
+    SEED: its value replaces what was accumulated, without the function; only ever the first step.
+        A record that seeds and is then retracted makes two steps.
+    """
+
+    ADD = 0
+    LATE = 1
+    RETRACT = 2
+    SEED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """The steps of one column.
+
+    Attributes:
+        segments: One segment per key that has a step; `order` holds the row of each step, in the
+            order in which they happen. A row may occur twice.
+        steps: int8, the `Step` of each place of `segments.order`; None when all are ADD.
+    """
+
+    segments: Segments
+    steps: npt.NDArray[np.int8] | None = None
+
+    def where(self, *steps: Step) -> Bools:
+        """Return one boolean per place: whether its step is one of these."""
+        if self.steps is None:
+            return np.full(len(self.segments.order), Step.ADD in steps, dtype=np.bool_)
+        found: Bools = np.isin(self.steps, steps)
+        return found
+
+    def has(self, step: Step) -> bool:
+        """Return whether the step occurs."""
+        if self.steps is None:
+            return step is Step.ADD
+        return bool((self.steps == step).any())
