@@ -40,20 +40,21 @@ def _values(array: pa.Array) -> list[object]:
             return [() if valid else None for valid in array.is_valid().to_pylist()]
         rows = zip(*(_values(child) for child in array.flatten()), strict=True)
         return _where_valid(array, list(rows))
-    if pa.types.is_map(kind):
-        keys, items = _values(array.keys), _values(array.items)
-        return _cut(array, list(zip(keys, items, strict=True)))
-    if pa.types.is_list(kind):
-        return _cut(array, _values(array.values))
+    if pa.types.is_list(kind) or pa.types.is_map(kind):
+        # A map is a list of structs of key and value.
+        return _lists(array)
     if pa.types.is_temporal(kind):
         array = array.view(_integer_type(kind))
     return list(array.to_pylist())
 
 
-def _cut(array: pa.Array, elements: list[object]) -> list[object]:
+def _lists(array: pa.Array) -> list[object]:
     offsets = array.offsets.to_pylist()
-    lists = [elements[start:stop] for start, stop in itertools.pairwise(offsets)]
-    return _where_valid(array, lists)
+    # A slice keeps all elements of the whole; only its own are looked at.
+    first, last = offsets[0], offsets[-1]
+    elements = _values(array.values.slice(first, last - first))
+    bounds = itertools.pairwise(offset - first for offset in offsets)
+    return _where_valid(array, [elements[start:stop] for start, stop in bounds])
 
 
 def _where_valid(array: pa.Array, values: Sequence[object]) -> list[object]:
