@@ -125,6 +125,9 @@ class TableOptions:
     num_levels: int = 6  # the trigger + 1 unless set
     compaction_max_size_amplification_percent: int = 200
     compaction_size_ratio: int = 1
+    compaction_small_file_ratio: float = 0.7
+    compaction_force_rewrite_all_files: bool = False
+    commit_force_compact: bool = False
     full_compaction_delta_commits: int | None = None
     changelog_producer: ChangelogProducer = ChangelogProducer.NONE
     deletion_vectors_enabled: bool = False
@@ -208,6 +211,9 @@ class TableOptions:
                 "compaction.max-size-amplification-percent", 200, low=0
             ),
             compaction_size_ratio=reader.integer("compaction.size-ratio", 1, low=0),
+            compaction_small_file_ratio=reader.ratio("compaction.small-file-ratio", 0.7),
+            compaction_force_rewrite_all_files=reader.flag("compaction.force-rewrite-all-files"),
+            commit_force_compact=reader.flag("commit.force-compact"),
             full_compaction_delta_commits=reader.optional_integer("full-compaction.delta-commits"),
             changelog_producer=reader.choice("changelog-producer", ChangelogProducer.NONE),
             deletion_vectors_enabled=reader.flag("deletion-vectors.enabled"),
@@ -308,6 +314,9 @@ class _OptionReader:
         limits = {-_INT_MAX: ""}.get(low, f" from {low}") + {_INT_MAX: ""}.get(high, f" to {high}")
         return self._read(key, default, parse, f"expected a whole number{limits}")
 
+    def ratio(self, key: str, default: float) -> float:
+        return self._read(key, default, _parse_ratio, "expected a number from 0")
+
     def optional_integer(self, key: str) -> int | None:
         return self._read(key, None, _parse_integer, "expected a whole number")
 
@@ -379,6 +388,10 @@ def _parse_directory(text: str) -> str | None:
 
 def _fits_bytes(text: str, limit: int) -> bool:
     return len(text.encode(errors="surrogatepass")) <= limit
+
+
+def _parse_ratio(text: str) -> float | None:
+    return float(text) if re.fullmatch(r"\s*\+?\d+(\.\d*)?\s*", text) else None
 
 
 def _parse_integer(text: str) -> int | None:

@@ -10,18 +10,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.files.data_file_path import live_file_path
 from lake.files.file_io import FileIO
-from lake.files.parquet import DataFileReader, ReadCounters, RowGroupFilter
+from lake.files.parquet import ReadCounters, RowGroupFilter
 from lake.files.parquet_bounds import ColumnBounds
 from lake.files.paths import TablePaths
 from lake.format.schema import TableSchema
 from lake.lsm.merge_runs import merge_runs
-from lake.lsm.sorted_run import Section, SortedRun
+from lake.lsm.sorted_run import Section
 from lake.merge.fold import Machine, drop_retracts
 from lake.merge.spec import MergeSpec, columns_needed, merge_spec
 from lake.read.predicate import BoundCondition, Condition, bind_conditions, matching_rows
 from lake.read.pruning import may_match
+from lake.read.run_reader import RunReader
 from lake.read.scan import Split, is_single_run
 
 BATCH_ROWS = 65_536
@@ -95,13 +95,17 @@ class _SplitReader:
         machine: Machine,
         counters: ReadCounters,
     ) -> None:
-        self._file_io = file_io
-        self._paths = paths
-        self._schema = schema
-        self._split = split
         self._batch_rows = batch_rows
         self._machine = machine
-        self._counters = counters
+        self._runs = RunReader(
+            file_io=file_io,
+            paths=paths,
+            schema=schema,
+            partition=split.partition,
+            bucket=split.bucket,
+            batch_rows=batch_rows,
+            counters=counters,
+        )
         self._spec: MergeSpec = merge_spec(schema)
 
     def live_rows(
@@ -111,31 +115,19 @@ class _SplitReader:
         wanted = tuple(dict.fromkeys([*columns, *(item.column for item in conditions)]))
         if is_single_run(section):
             row_filter = _row_group_filter(conditions)
-            for batch in self._run(section.runs[0], wanted, row_filter):
+            for batch in self._runs.batches(section.runs[0], wanted, row_filter=row_filter):
                 yield drop_retracts(pa.Table.from_batches([batch]))
             return
         needed = columns_needed(self._spec, wanted)
         on_key = [item for item in conditions if item.column in self._spec.key_columns]
         row_filter = _row_group_filter(on_key)
-        runs = [_matching(self._run(run, needed, row_filter), on_key) for run in section.runs]
+        runs = [
+            _matching(self._runs.batches(run, needed, row_filter=row_filter), on_key)
+            for run in section.runs
+        ]
         merged = merge_runs(runs, self._spec, batch_rows=self._batch_rows, machine=self._machine)
         for table in merged:
             yield drop_retracts(table)
-
-    def _run(
-        self, run: SortedRun, columns: Sequence[str], row_filter: RowGroupFilter | None
-    ) -> Iterator[pa.RecordBatch]:
-        for file in run.files:
-            split = self._split
-            path = live_file_path(self._paths, self._schema, split.partition, split.bucket, file)
-            reader = DataFileReader(
-                self._file_io,
-                path,
-                file_meta=file,
-                schema=self._schema,
-                counters=self._counters,
-            )
-            yield from reader.batches(columns, batch_rows=self._batch_rows, row_filter=row_filter)
 
 
 def _matching(

@@ -69,21 +69,15 @@ def write_level_files(
         is taken for the size on disk, which is smaller.
     """
     return tuple(
-        _write_file(sink, part, level=level, file_source=file_source)
+        write_level_file(sink, part, level=level, file_source=file_source)
         for part in _cut(table, sink.schema.table_options.target_file_size_bytes)
     )
 
 
-def _cut(table: pa.Table, target_bytes: int) -> Iterator[pa.Table]:
-    count = max(1, -(-table.nbytes // max(1, target_bytes)))
-    rows = max(1, -(-table.num_rows // count))
-    for start in range(0, table.num_rows, rows):
-        yield table.slice(start, rows)
-
-
-def _write_file(
+def write_level_file(
     sink: DataFileSink, table: pa.Table, *, level: int, file_source: FileSource
 ) -> DataFileMeta:
+    """Write one file, however large; see `write_level_files` for the arguments."""
     schema = sink.schema
     name = sink.new_file_name()
     path = data_file_path(sink.paths, schema, sink.partition, sink.bucket, name)
@@ -112,6 +106,13 @@ def _write_file(
         delete_row_count=_retracts(table),
         file_source=file_source,
     )
+
+
+def _cut(table: pa.Table, target_bytes: int) -> Iterator[pa.Table]:
+    count = max(1, -(-table.nbytes // max(1, target_bytes)))
+    rows = max(1, -(-table.num_rows // count))
+    for start in range(0, table.num_rows, rows):
+        yield table.slice(start, rows)
 
 
 def _statistics(

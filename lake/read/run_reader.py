@@ -1,0 +1,64 @@
+"""One sorted run of a bucket, read file after file."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from lake.files.data_file_path import live_file_path
+from lake.files.file_io import FileIO
+from lake.files.parquet import DataFileReader, ReadCounters, RowGroupFilter
+from lake.files.paths import TablePaths
+from lake.format.schema import TableSchema
+from lake.lsm.sorted_run import SortedRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReader:
+    """Reads the runs of one bucket; scans and compactions see the same records.
+
+    Attributes:
+        file_io: Storage.
+        paths: Of the table.
+        schema: Under which the files were written.
+        partition: Serialised partition row.
+        bucket: Bucket number.
+        batch_rows: Upper bound of the rows of a batch.
+        counters: Added to.
+    """
+
+    file_io: FileIO
+    paths: TablePaths
+    schema: TableSchema
+    partition: bytes
+    bucket: int
+    batch_rows: int
+    counters: ReadCounters = field(default_factory=ReadCounters)
+
+    def batches(
+        self,
+        run: SortedRun,
+        columns: Sequence[str],
+        *,
+        row_filter: RowGroupFilter | None = None,
+        batch_rows: int | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield key-value batches, ascending by key.
+
+        Args:
+            run: Live files of the bucket.
+            columns: Table columns wanted.
+            row_filter: Leaves out row groups that cannot hold what is looked for.
+            batch_rows: In the place of the reader's own when given.
+
+        Raises:
+            CorruptData: A file is absent or not what its metadata says.
+        """
+        for file in run.files:
+            path = live_file_path(self.paths, self.schema, self.partition, self.bucket, file)
+            reader = DataFileReader(
+                self.file_io, path, file_meta=file, schema=self.schema, counters=self.counters
+            )
+            yield from reader.batches(
+                columns, batch_rows=batch_rows or self.batch_rows, row_filter=row_filter
+            )
