@@ -1,5 +1,113 @@
-"""Aggregate functions: max and min."""
+"""Aggregate functions: max and min.
 
-from lake.merge.aggregate_function import FunctionDeclaration
+Source: merge-semantics 4; the order of values is that of table-format 13.1.
+"""
 
-DECLARATIONS: tuple[FunctionDeclaration, ...] = ()
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from lake.format.data_types import DataType
+from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
+from lake.merge.column_function import ColumnFunction
+from lake.merge.function_errors import refused_retract
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """`max` or `min`: null counts as nothing, no retract.
+
+    Attributes:
+        function: What the column declares.
+        comparable: From a value, what compares as the type does.
+        stays: From the accumulated and the new value so compared, whether the former stays.
+    """
+
+    function: ColumnFunction
+    comparable: Callable[[Any], Any]
+    stays: Callable[[Any, Any], bool]
+
+    def reset(self) -> None:
+        """Begin the next key; there is nothing to forget."""
+
+    def aggregate(self, accumulated: object, value: object) -> object:
+        """Return the extreme of the two."""
+        if accumulated is None or value is None:
+            return value if accumulated is None else accumulated
+        stays = self.stays(self.comparable(accumulated), self.comparable(value))
+        return accumulated if stays else value
+
+    def aggregate_late(self, accumulated: object, value: object) -> object:
+        """Return the extreme of the two; order does not matter."""
+        return self.aggregate(value, accumulated)
+
+    def retract(self, accumulated: object, value: object) -> object:
+        """Raise: an extreme does not say what came after it."""
+        raise refused_retract(self.function.column, self.function.name)
+
+
+def _comparable(kind: pa.DataType) -> Callable[[Any], Any]:
+    if pa.types.is_floating(kind):
+        return _in_total_order
+    return str.encode if pa.types.is_string(kind) else _itself
+
+
+def _in_total_order(value: float) -> tuple[bool, float, float]:
+    # All NaNs are one, the largest; the sign tells the zeros apart.
+    if math.isnan(value):
+        return (True, 0.0, 0.0)
+    return (False, value, math.copysign(1.0, value))
+
+
+def _itself(value: object) -> object:
+    return value
+
+
+def _make_max(function: ColumnFunction, kind: pa.DataType) -> AggregateFunction:
+    # Of equal values max keeps the accumulated one and min takes the new one.
+    return Extreme(function, _comparable(kind), operator.ge)
+
+
+def _make_min(function: ColumnFunction, kind: pa.DataType) -> AggregateFunction:
+    return Extreme(function, _comparable(kind), operator.lt)
+
+
+def _is_comparable(data_type: DataType) -> bool:
+    return not data_type.is_nested
+
+
+_ACCEPTED = "every type but ARRAY, MAP, MULTISET and ROW"
+_NULL_RULE = "Null counts as nothing."
+_LATE_RULE = "An older value is compared like any other."
+_ANOMALIES = ("FLOAT and DOUBLE compare as in Java: -0.0 is less than 0.0, and NaN is largest.",)
+
+DECLARATIONS: tuple[FunctionDeclaration, ...] = (
+    FunctionDeclaration(
+        name="max",
+        summary="The largest value.",
+        accepts=_is_comparable,
+        accepted=_ACCEPTED,
+        null_rule=_NULL_RULE,
+        late_rule=_LATE_RULE,
+        retract_rule=None,
+        make=_make_max,
+        order_free=True,
+        anomalies=_ANOMALIES,
+    ),
+    FunctionDeclaration(
+        name="min",
+        summary="The smallest value.",
+        accepts=_is_comparable,
+        accepted=_ACCEPTED,
+        null_rule=_NULL_RULE,
+        late_rule=_LATE_RULE,
+        retract_rule=None,
+        make=_make_min,
+        order_free=True,
+        anomalies=_ANOMALIES,
+    ),
+)

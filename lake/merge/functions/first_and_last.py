@@ -1,5 +1,185 @@
-"""Aggregate functions: the first or the last value."""
+"""Aggregate functions: last_value, last_non_null_value, first_value and first_non_null_value.
 
-from lake.merge.aggregate_function import FunctionDeclaration
+Source: merge-semantics 4.
+"""
 
-DECLARATIONS: tuple[FunctionDeclaration, ...] = ()
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from lake.format.data_types import DataType
+from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
+from lake.merge.column_function import ColumnFunction
+from lake.merge.function_errors import refused_retract
+
+
+@dataclass(frozen=True, slots=True)
+class LastValue:
+    """`last_value`: the newest value, null or not."""
+
+    def reset(self) -> None:
+        """Begin the next key; there is nothing to forget."""
+
+    def aggregate(self, _accumulated: object, value: object) -> object:
+        """Return the value."""
+        return value
+
+    def aggregate_late(self, accumulated: object, _value: object) -> object:
+        """Return what was there."""
+        return accumulated
+
+    def retract(self, _accumulated: object, _value: object) -> object:
+        """Return null, whatever is taken back."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class LastNonNullValue:
+    """`last_non_null_value`: the newest value that is not null."""
+
+    def reset(self) -> None:
+        """Begin the next key; there is nothing to forget."""
+
+    def aggregate(self, accumulated: object, value: object) -> object:
+        """Return the value unless it is null."""
+        return accumulated if value is None else value
+
+    def aggregate_late(self, accumulated: object, value: object) -> object:
+        """Return what was there; an older value only fills what is empty."""
+        return value if accumulated is None else accumulated
+
+    def retract(self, accumulated: object, value: object) -> object:
+        """Return null when a value is taken back, whichever; null takes nothing back."""
+        return accumulated if value is None else None
+
+
+@dataclass(slots=True)
+class FirstValue:
+    """`first_value`: what the first record of the key has, null or not.
+
+    The function remembers that it was asked, not what is accumulated: a value that was accumulated
+    without it does not count.
+    """
+
+    function: ColumnFunction
+    _initialised: bool = field(default=False, init=False)
+
+    def reset(self) -> None:
+        """Begin the next key."""
+        self._initialised = False
+
+    def aggregate(self, accumulated: object, value: object) -> object:
+        """Return the value of the first call, what was there in later ones."""
+        if self._initialised:
+            return accumulated
+        self._initialised = True
+        return value
+
+    def aggregate_late(self, accumulated: object, value: object) -> object:
+        """Return the older value, which came first in truth; not in the first call."""
+        return self.aggregate(value, accumulated)
+
+    def retract(self, accumulated: object, value: object) -> object:
+        """Raise: what came second is not known."""
+        raise refused_retract(self.function.column, self.function.name)
+
+
+@dataclass(slots=True)
+class FirstNonNullValue:
+    """`first_non_null_value`: the first value that is not null."""
+
+    function: ColumnFunction
+    _initialised: bool = field(default=False, init=False)
+
+    def reset(self) -> None:
+        """Begin the next key."""
+        self._initialised = False
+
+    def aggregate(self, accumulated: object, value: object) -> object:
+        """Return the first value that is not null, then what was there."""
+        if self._initialised or value is None:
+            return accumulated
+        self._initialised = True
+        return value
+
+    def aggregate_late(self, accumulated: object, value: object) -> object:
+        """Return the older value, even null.
+
+        The first time that something was there it stays, unless the first value was found before.
+        """
+        return self.aggregate(value, accumulated)
+
+    def retract(self, accumulated: object, value: object) -> object:
+        """Raise: what came second is not known."""
+        raise refused_retract(self.function.column, self.function.name)
+
+
+def _make_last_value(_function: ColumnFunction, _kind: pa.DataType) -> AggregateFunction:
+    return LastValue()
+
+
+def _make_last_non_null_value(_function: ColumnFunction, _kind: pa.DataType) -> AggregateFunction:
+    return LastNonNullValue()
+
+
+def _make_first_value(function: ColumnFunction, _kind: pa.DataType) -> AggregateFunction:
+    return FirstValue(function)
+
+
+def _make_first_non_null_value(function: ColumnFunction, _kind: pa.DataType) -> AggregateFunction:
+    return FirstNonNullValue(function)
+
+
+def _is_any(_data_type: DataType) -> bool:
+    return True
+
+
+DECLARATIONS: tuple[FunctionDeclaration, ...] = (
+    FunctionDeclaration(
+        name="last_value",
+        summary="The value of the newest record.",
+        accepts=_is_any,
+        accepted="every type",
+        null_rule="Null replaces a value.",
+        late_rule="An older value is dropped.",
+        retract_rule="The value becomes null, whatever is taken back.",
+        make=_make_last_value,
+    ),
+    FunctionDeclaration(
+        name="last_non_null_value",
+        summary="The newest value that is not null.",
+        accepts=_is_any,
+        accepted="every type",
+        null_rule="Null changes nothing.",
+        late_rule="An older value only fills what is null.",
+        retract_rule="The value becomes null when the retract has one, whichever; a retract with "
+        "null changes nothing.",
+        make=_make_last_non_null_value,
+    ),
+    FunctionDeclaration(
+        name="first_value",
+        summary="The value of the oldest record.",
+        accepts=_is_any,
+        accepted="every type",
+        null_rule="Null stays if it came first.",
+        late_rule="An older value replaces the value.",
+        retract_rule=None,
+        make=_make_first_value,
+        anomalies=(
+            "Which record is the oldest is not remembered: of several late ones the last to come "
+            "stays.",
+        ),
+    ),
+    FunctionDeclaration(
+        name="first_non_null_value",
+        aliases=("first_not_null_value",),
+        summary="The oldest value that is not null.",
+        accepts=_is_any,
+        accepted="every type",
+        null_rule="Null changes nothing, unless it comes late.",
+        late_rule="An older value replaces the value.",
+        retract_rule=None,
+        make=_make_first_non_null_value,
+        anomalies=("A late null replaces the value too.",),
+    ),
+)

@@ -1,5 +1,90 @@
-"""Aggregate functions: bool_and and bool_or."""
+"""Aggregate functions: bool_and and bool_or.
 
-from lake.merge.aggregate_function import FunctionDeclaration
+Source: merge-semantics 4.
+"""
 
-DECLARATIONS: tuple[FunctionDeclaration, ...] = ()
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from lake.format.data_types import DataType, TypeRoot
+from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
+from lake.merge.column_function import ColumnFunction
+from lake.merge.function_errors import refused_retract
+
+
+@dataclass(frozen=True, slots=True)
+class Junction:
+    """`bool_and` or `bool_or`: null counts as nothing, no retract.
+
+    Attributes:
+        function: What the column declares.
+        join: From two truths, one.
+    """
+
+    function: ColumnFunction
+    join: Callable[[bool, bool], bool]
+
+    def reset(self) -> None:
+        """Begin the next key; there is nothing to forget."""
+
+    def aggregate(self, accumulated: object, value: object) -> object:
+        """Return the two joined."""
+        if accumulated is None or value is None:
+            return value if accumulated is None else accumulated
+        return self.join(bool(accumulated), bool(value))
+
+    def aggregate_late(self, accumulated: object, value: object) -> object:
+        """Return the two joined; order does not matter."""
+        return self.aggregate(value, accumulated)
+
+    def retract(self, accumulated: object, value: object) -> object:
+        """Raise: the value does not say how often it was given."""
+        raise refused_retract(self.function.column, self.function.name)
+
+
+def _both(left: bool, right: bool) -> bool:
+    return left and right
+
+
+def _either(left: bool, right: bool) -> bool:
+    return left or right
+
+
+def _make_bool_and(function: ColumnFunction, _kind: pa.DataType) -> AggregateFunction:
+    return Junction(function, _both)
+
+
+def _make_bool_or(function: ColumnFunction, _kind: pa.DataType) -> AggregateFunction:
+    return Junction(function, _either)
+
+
+def _is_boolean(data_type: DataType) -> bool:
+    return data_type.root is TypeRoot.BOOLEAN
+
+
+DECLARATIONS: tuple[FunctionDeclaration, ...] = (
+    FunctionDeclaration(
+        name="bool_and",
+        summary="Whether all values are true.",
+        accepts=_is_boolean,
+        accepted="BOOLEAN",
+        null_rule="Null counts as nothing.",
+        late_rule="An older value counts like any other.",
+        retract_rule=None,
+        make=_make_bool_and,
+        order_free=True,
+    ),
+    FunctionDeclaration(
+        name="bool_or",
+        summary="Whether any value is true.",
+        accepts=_is_boolean,
+        accepted="BOOLEAN",
+        null_rule="Null counts as nothing.",
+        late_rule="An older value counts like any other.",
+        retract_rule=None,
+        make=_make_bool_or,
+        order_free=True,
+    ),
+)

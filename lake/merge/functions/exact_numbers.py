@@ -1,0 +1,226 @@
+"""Arithmetic of one column type on plain values, as the reference's virtual machine does it.
+
+Integers are exact and must fit their width. FLOAT is rounded to 32 bits after every operation, and
+dividing by zero follows IEEE 754. DECIMALs are computed as unscaled integers, so no decimal context
+has a say.
+
+Source: merge-semantics 4, "Overflow / arithmetic".
+"""
+
+import math
+from ctypes import c_float
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Protocol, TypeVar
+
+import pyarrow as pa
+
+NumberT = TypeVar("NumberT", int, float, Decimal)
+
+DECIMAL64_DIGITS = 18
+"""DECIMALs of at most these digits are added in 64 bits, and their digits not counted."""
+_INT64_MAX = 2**63 - 1
+_INTEGER_NAMES = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
+
+
+class Arithmetic(Protocol[NumberT]):
+    """What can be done with two values of one type, none of them null.
+
+    Every operation may raise ArithmeticError; None is a result that the type cannot hold where
+    the type answers null instead of an error.
+    """
+
+    def add(self, left: NumberT, right: NumberT, /) -> NumberT | None:
+        """Return left + right."""
+        ...
+
+    def subtract(self, left: NumberT, right: NumberT, /) -> NumberT | None:
+        """Return left - right."""
+        ...
+
+    def negate(self, value: NumberT, /) -> NumberT | None:
+        """Return -value."""
+        ...
+
+    def multiply(self, left: NumberT, right: NumberT, /) -> NumberT | None:
+        """Return left x right."""
+        ...
+
+    def divide(self, left: NumberT, right: NumberT, /) -> NumberT | None:
+        """Return left / right."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Integers:
+    """TINYINT, SMALLINT, INT and BIGINT: exact, division cuts off.
+
+    Attributes:
+        bits: Width of the type.
+    """
+
+    bits: int
+
+    def add(self, left: int, right: int, /) -> int:
+        """Return the sum; raise OverflowError when it does not fit."""
+        return self._fitting(left + right, f"{left} + {right}")
+
+    def subtract(self, left: int, right: int, /) -> int:
+        """Return the difference; raise OverflowError when it does not fit."""
+        return self._fitting(left - right, f"{left} - {right}")
+
+    def negate(self, value: int, /) -> int:
+        """Return the negative; raise OverflowError for the smallest value."""
+        return self._fitting(-value, f"-({value})")
+
+    def multiply(self, left: int, right: int, /) -> int:
+        """Return the product; raise OverflowError when it does not fit."""
+        return self._fitting(left * right, f"{left} x {right}")
+
+    def divide(self, left: int, right: int, /) -> int:
+        """Return the quotient without its fraction; raise ZeroDivisionError or OverflowError."""
+        if right == 0:
+            text = f"{left} / 0"
+            raise ZeroDivisionError(text)
+        quotient = abs(left) // abs(right)
+        signed = quotient if (left < 0) == (right < 0) else -quotient
+        return self._fitting(signed, f"{left} / {right}")
+
+    def _fitting(self, value: int, text: str) -> int:
+        half = 1 << (self.bits - 1)
+        if not -half <= value < half:
+            message = f"{text} does not fit {_INTEGER_NAMES[self.bits]}"
+            raise OverflowError(message)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Floats:
+    """FLOAT and DOUBLE: IEEE 754, never an error.
+
+    Attributes:
+        single: FLOAT; a result in 64 bits, rounded once more to 32, is the one of 32 bits.
+    """
+
+    single: bool
+
+    def add(self, left: float, right: float, /) -> float:
+        """Return the sum."""
+        return self._rounded(left + right)
+
+    def subtract(self, left: float, right: float, /) -> float:
+        """Return the difference."""
+        return self._rounded(left - right)
+
+    def negate(self, value: float, /) -> float:
+        """Return the value with the other sign; of 0.0 that is -0.0."""
+        return -value
+
+    def multiply(self, left: float, right: float, /) -> float:
+        """Return the product."""
+        return self._rounded(left * right)
+
+    def divide(self, left: float, right: float, /) -> float:
+        """Return the quotient; infinite or NaN for a zero divisor."""
+        if right == 0:
+            if left == 0 or math.isnan(left):
+                return math.nan
+            return math.copysign(math.inf, left) * math.copysign(1.0, right)
+        return self._rounded(left / right)
+
+    def _rounded(self, value: float) -> float:
+        return c_float(value).value if self.single else value
+
+
+@dataclass(frozen=True, slots=True)
+class Decimals:
+    """DECIMAL(precision, scale): exact; null when a result has too many digits.
+
+    Up to 18 digits, sums are made in 64 bits and may have more digits than the type: only a result
+    beyond 64 bits is null.
+
+    Attributes:
+        precision: Digits of the type.
+        scale: Digits after the point.
+    """
+
+    precision: int
+    scale: int
+
+    def add(self, left: Decimal, right: Decimal, /) -> Decimal | None:
+        """Return the sum, or null."""
+        return self._summed(self._unscaled(left) + self._unscaled(right))
+
+    def subtract(self, left: Decimal, right: Decimal, /) -> Decimal | None:
+        """Return the difference, or null."""
+        return self._summed(self._unscaled(left) - self._unscaled(right))
+
+    def negate(self, value: Decimal, /) -> Decimal | None:
+        """Return the negative, or null: its digits are counted even where those of sums are not."""
+        return self._fitting(-self._unscaled(value))
+
+    def multiply(self, left: Decimal, right: Decimal, /) -> Decimal | None:
+        """Return the product, rounded half up, or null."""
+        product = self._unscaled(left) * self._unscaled(right)
+        return self._fitting(_half_up(product, 10**self.scale))
+
+    def divide(self, left: Decimal, right: Decimal, /) -> Decimal | None:
+        """Return the quotient, rounded half up, or null.
+
+        Raises:
+            ArithmeticError: The divisor is zero, or the quotient has no end.
+        """
+        dividend, divisor = self._unscaled(left), self._unscaled(right)
+        if divisor == 0:
+            text = f"{left} / {right}"
+            raise ZeroDivisionError(text)
+        if not _terminates(dividend, divisor):
+            text = f"{left} / {right} has no last digit"
+            raise ArithmeticError(text)
+        return self._fitting(_half_up(dividend * 10**self.scale, divisor))
+
+    def _summed(self, unscaled: int) -> Decimal | None:
+        if self.precision > DECIMAL64_DIGITS:
+            return self._fitting(unscaled)
+        # The checked path that follows an overflow of 64 bits finds 19 digits: null in any case.
+        return self._scaled(unscaled) if -_INT64_MAX - 1 <= unscaled <= _INT64_MAX else None
+
+    def _fitting(self, unscaled: int) -> Decimal | None:
+        return self._scaled(unscaled) if abs(unscaled) < 10**self.precision else None
+
+    def _unscaled(self, value: Decimal) -> int:
+        # Not through arithmetic of Decimal, which would round to the digits of a context.
+        sign, digits, exponent = value.as_tuple()
+        assert isinstance(exponent, int), value
+        assert exponent >= -self.scale, value
+        coefficient: int = int("".join(map(str, digits))) * 10 ** (exponent + self.scale)
+        return -coefficient if sign else coefficient
+
+    def _scaled(self, unscaled: int) -> Decimal:
+        return Decimal(f"{unscaled}E-{self.scale}")
+
+
+def arithmetic_of(kind: pa.DataType) -> Arithmetic[int] | Arithmetic[float] | Arithmetic[Decimal]:
+    """Return the arithmetic of a numeric Arrow type of `arrow_types`."""
+    if pa.types.is_integer(kind):
+        return Integers(kind.bit_width)
+    if pa.types.is_floating(kind):
+        return Floats(single=kind.bit_width == 32)
+    assert pa.types.is_decimal128(kind), kind
+    return Decimals(kind.precision, kind.scale)
+
+
+def _half_up(dividend: int, divisor: int) -> int:
+    """Return the rounded quotient; a half is rounded away from zero."""
+    quotient, remainder = divmod(abs(dividend), abs(divisor))
+    quotient += 2 * remainder >= abs(divisor)
+    return quotient if (dividend < 0) == (divisor < 0) else -quotient
+
+
+def _terminates(dividend: int, divisor: int) -> bool:
+    """Return whether a quotient has finitely many decimal digits."""
+    rest = abs(divisor) // math.gcd(dividend, divisor)
+    for factor in (2, 5):
+        while rest % factor == 0:
+            rest //= factor
+    return rest == 1
