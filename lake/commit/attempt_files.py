@@ -54,22 +54,26 @@ class AttemptFiles:
         self._uuid = uuid
         self._names: list[str] = []
         self._name_count = 0
-        self._changes: dict[str, WrittenList] = {}
+        self._changes: dict[str, tuple[Sequence[ManifestEntry], WrittenList]] = {}
         self._merged: list[MergedGroup] = []
 
     def write_changes(
         self, role: str, entries: Sequence[ManifestEntry], schema: TableSchema
     ) -> WrittenList:
-        """Write the manifests and the list of one part of a commit, once.
+        """Write the manifests and the list of one part of a commit, once for the same entries.
 
         Args:
-            role: `delta` or `changelog`; a second call for a role returns the first's result.
-            entries: May be empty: an empty list is legal.
+            role: `delta` or `changelog`.
+            entries: May be empty: an empty list is legal. They differ between attempts only where
+                the snapshot's id is part of them.
             schema: Of the table.
         """
-        if role not in self._changes:
-            self._changes[role] = self._write_list(self._write(entries, schema), schema)
-        return self._changes[role]
+        known = self._changes.get(role)
+        if known is not None and known[0] == entries:
+            return known[1]
+        written = self._write_list(self._write(entries, schema), schema)
+        self._changes[role] = (entries, written)
+        return written
 
     def write_base(self, previous: Sequence[ManifestFileMeta], schema: TableSchema) -> WrittenList:
         """Merge what is due and write the list of everything before this commit.

@@ -1,7 +1,7 @@
 """What the messages of writers change in a table."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lake.errors import InvalidRequest
 from lake.format.commit_message import CommitMessage
@@ -47,6 +47,13 @@ class CommitChanges:
             (e.file.max_sequence_number for e in self.delta if e.kind is FileKind.ADD), default=-1
         )
 
+    def numbered(self, snapshot_id: int) -> "CommitChanges":
+        """Return the changes with the snapshot's id for the sequence numbers of added data files.
+
+        Tables with `sequence.snapshot-ordering` order records by it (merge-semantics 3.7).
+        """
+        return replace(self, delta=tuple(_numbered(entry, snapshot_id) for entry in self.delta))
+
 
 def changes_of(messages: Sequence[CommitMessage], kind: CommitKind) -> CommitChanges:
     """Return the entries that messages stand for.
@@ -80,6 +87,13 @@ def _delta_of(message: CommitMessage) -> Iterator[ManifestEntry]:
         yield _entry(message, FileKind.DELETE, file)
     for file in (*message.new_files, *message.compact_after):
         yield _entry(message, FileKind.ADD, file)
+
+
+def _numbered(entry: ManifestEntry, snapshot_id: int) -> ManifestEntry:
+    if entry.kind is not FileKind.ADD:
+        return entry
+    file = replace(entry.file, min_sequence_number=snapshot_id, max_sequence_number=snapshot_id)
+    return replace(entry, file=file)
 
 
 def _entry(message: CommitMessage, kind: FileKind, file: DataFileMeta) -> ManifestEntry:

@@ -17,17 +17,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lake.commit.attempt_files import AttemptFiles
+from lake.commit.changes import CommitChanges
 from lake.commit.commit_result import CommitResult, Outcome
 from lake.commit.identity_log import CommitIdentity, IdentityLog
 from lake.commit.intent import Intent, PlainCommit, Revision
-from lake.commit.next_snapshot import SnapshotFiles, next_snapshot, next_time_ms
+from lake.commit.next_snapshot import (
+    SnapshotFiles,
+    next_snapshot,
+    next_snapshot_id,
+    next_time_ms,
+)
 from lake.commit.publisher import Published, SnapshotPublisher
 from lake.commit.retry_policy import RetryPolicy
 from lake.commit.steps import OnStep
 from lake.commit.table_state import TableReader, TableState
 from lake.errors import CommitConflict, CommitUnknown, CorruptData, LakeError, StorageUnavailable
 from lake.files.clock import Clock
-from lake.format.snapshot import Snapshot
+from lake.format.snapshot import CommitKind, Snapshot
 from lake.snapshots.manifest_store import ManifestGone
 
 
@@ -129,10 +135,12 @@ class CommitRun:
         self.revision = revision
         self.reader.check(self.intent, state)
         self.on_step("after plan")
-        lists = self._write_lists(state)
+        changes = self._changes_on(state)
+        lists = self._write_lists(changes, state)
         snapshot = next_snapshot(
             state.latest,
             intent=self.intent,
+            changes=changes,
             revision=revision,
             schema=state.schema,
             files=lists,
@@ -170,8 +178,16 @@ class CommitRun:
         self._files = self.new_files()
         return None
 
-    def _write_lists(self, state: TableState) -> SnapshotFiles:
+    def _changes_on(self, state: TableState) -> CommitChanges:
+        """Return the entries as the snapshot after this state has them."""
         changes = self.intent.changes
+        if self.intent.kind is CommitKind.COMPACT:
+            return changes
+        if not state.schema.table_options.sequence_snapshot_ordering:
+            return changes
+        return changes.numbered(next_snapshot_id(state.latest))
+
+    def _write_lists(self, changes: CommitChanges, state: TableState) -> SnapshotFiles:
         delta = self._files.write_changes("delta", changes.delta, state.schema)
         changelog = None
         if changes.changelog:

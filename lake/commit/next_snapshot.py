@@ -7,6 +7,7 @@ Source:
 from dataclasses import dataclass
 
 from lake.commit.attempt_files import WrittenList
+from lake.commit.changes import CommitChanges
 from lake.commit.intent import Intent, Revision
 from lake.format.schema import TableSchema
 from lake.format.snapshot import MAX_SEQUENCE_NUMBER_PROPERTY, Snapshot
@@ -31,10 +32,16 @@ def next_time_ms(previous: Snapshot | None, now_ms: int) -> int:
     return now_ms if previous is None else max(now_ms, previous.time_millis)
 
 
+def next_snapshot_id(previous: Snapshot | None) -> int:
+    """Return the id after `previous`; the first is 1."""
+    return 1 if previous is None else previous.id + 1
+
+
 def next_snapshot(
     previous: Snapshot | None,
     *,
     intent: Intent,
+    changes: CommitChanges,
     revision: Revision,
     schema: TableSchema,
     files: SnapshotFiles,
@@ -50,6 +57,7 @@ def next_snapshot(
     Args:
         previous: The newest snapshot, None for the first commit.
         intent: Whose files these are.
+        changes: Its entries as this snapshot has them.
         revision: What the commit says besides its files.
         schema: The newest schema.
         files: The lists on storage.
@@ -57,7 +65,8 @@ def next_snapshot(
         time_ms: From `next_time_ms`.
         max_sequence_number: The highest in the table before this commit, -1 for none.
     """
-    changes = intent.changes
+    # The numbers that the writers gave out count even where the entries have others (those of a
+    # table ordered by snapshot): they are in the files, and older engines order by them.
     highest = max(max_sequence_number, intent.max_sequence_number, changes.max_sequence_number)
     properties = {**revision.properties, **revision.streams.properties()}
     if highest >= 0:
@@ -65,7 +74,7 @@ def next_snapshot(
     is_same_schema = previous is not None and previous.schema_id == schema.id
     return Snapshot(
         uuid=uuid,
-        id=1 if previous is None else previous.id + 1,
+        id=next_snapshot_id(previous),
         schema_id=schema.id,
         base_manifest_list=files.base.name,
         base_manifest_list_size=files.base.size,

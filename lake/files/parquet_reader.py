@@ -14,7 +14,7 @@ from lake.files.file_io import FileIO
 from lake.files.int96 import fits_nanoseconds, is_int96
 from lake.files.int96_file import with_revealed_int96
 from lake.files.parquet_bounds import ColumnBounds, column_bounds
-from lake.format.data_file import DataFileMeta
+from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.schema import TableSchema
 from lake.format.system_columns import SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD
 
@@ -80,7 +80,8 @@ class DataFileReader:
         """Yield key-value batches with the named columns, in file order.
 
         Columns that hold only nulls according to the file's statistics, and nullable columns that
-        the file lacks, are not decoded.
+        the file lacks, are not decoded. In a table with `sequence.snapshot-ordering` the sequence
+        numbers of an appended file are its metadata's, the snapshot's id (merge-semantics 3.7).
 
         Args:
             columns: Table columns wanted.
@@ -91,10 +92,12 @@ class DataFileReader:
             Batches: `_SEQUENCE_NUMBER`, `_VALUE_KIND`, then `columns` in their order.
 
         Raises:
-            CorruptData: The file is absent, no Parquet, or not what its manifest entry says.
+            CorruptData: The file is absent, no Parquet, or not what its manifest entry says; or
+                snapshots order the table's records and the entry does not say who wrote the file.
             UnsupportedFeature: A time that nanoseconds in 64 bits cannot hold.
         """
         target = key_value_schema(self._schema, columns)
+        number = self._number_of_all_rows()
         with _read_errors(self._path), self._file_io.open_input(self._path) as source:
             file = pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
             self._check(file)
@@ -109,7 +112,8 @@ class DataFileReader:
                 decoded = self._check_int96(decoded, int96, batch_rows, groups)
             for batch in decoded:
                 self._counters.rows += batch.num_rows
-                yield _to_target(batch, target)
+                rows = _to_target(batch, target)
+                yield rows if number is None else _numbered(rows, number)
 
     def _check_int96(
         self,
@@ -135,6 +139,20 @@ class DataFileReader:
                         )
                         raise UnsupportedFeature(message)
                 yield batch
+
+    def _number_of_all_rows(self) -> int | None:
+        """Return the sequence number that replaces those of all rows; None leaves them."""
+        if not self._schema.table_options.sequence_snapshot_ordering:
+            return None
+        source = self._meta.file_source
+        if source is None:
+            message = (
+                f"data file {self._path} has no file source in its manifest entry, so its records "
+                "cannot be ordered by snapshot\n"
+                "hint: `sequence.snapshot-ordering` is for tables that had it from the beginning"
+            )
+            raise CorruptData(message)
+        return self._meta.min_sequence_number if source is FileSource.APPEND else None
 
     def _check(self, file: pq.ParquetFile) -> None:
         if file.metadata.num_rows != self._meta.row_count:
@@ -202,6 +220,11 @@ def _to_target(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:
         for wanted in target
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=target)
+
+
+def _numbered(batch: pa.RecordBatch, number: int) -> pa.RecordBatch:
+    numbers = pa.repeat(pa.scalar(number, pa.int64()), batch.num_rows)
+    return batch.set_column(0, batch.schema.field(0), numbers)
 
 
 def _convert(column: pa.Array, target: pa.DataType) -> pa.Array:

@@ -186,7 +186,6 @@ def check_supported(schema: TableSchema) -> None:
         ("row-tracking.enabled", options.row_tracking_enabled),
         ("data-evolution.enabled", options.data_evolution_enabled),
         ("data-file.external-paths", options.data_file_external_paths is not None),
-        ("sequence.snapshot-ordering", options.sequence_snapshot_ordering),
         ("file.format", options.file_format != "parquet"),
         ("bucket", options.bucket == POSTPONE_BUCKET),
     ]
@@ -210,7 +209,6 @@ _HINTS: Final = {
     "row-tracking.enabled": "leave it out; a primary key needs no row ids",
     "data-evolution.enabled": "leave it out",
     "data-file.external-paths": "leave it out; data files live in the table's directory",
-    "sequence.snapshot-ordering": "leave it out; order comes from sequence fields or groups",
     "file.format": "set `parquet`; files of other formats need another engine",
     "bucket": "set a bucket count from 1",
 }

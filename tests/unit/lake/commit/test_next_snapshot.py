@@ -36,9 +36,11 @@ def after(
     files: SnapshotFiles = FILES,
     highest: int = -1,
 ) -> Snapshot:
+    intended = commit or intent()
     return next_snapshot(
         previous,
-        intent=commit or intent(),
+        intent=intended,
+        changes=intended.changes,
         revision=REVISION,
         schema=table_schema(),
         files=files,

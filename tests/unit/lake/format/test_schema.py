@@ -137,7 +137,6 @@ def test_a_plain_table_is_supported() -> None:
         ("row-tracking.enabled", "true"),
         ("data-evolution.enabled", "true"),
         ("data-file.external-paths", "s3://elsewhere"),
-        ("sequence.snapshot-ordering", "true"),
         ("file.format", "orc"),
         ("bucket", "-2"),
     ],
