@@ -1,183 +1,111 @@
-"""Random tables, histories and cuts for the laws of merging.
+"""Random tables and histories for the laws of merging.
 
 Keys, ordering values and kinds come from small domains, so that records meet, tie and arrive late
 in almost every example.
 """
 
-import datetime as dt
-import decimal
-import math
+import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
-from lake.merge.declared_options import LAST_NON_NULL_VALUE
-from lake.merge.spec import ColumnFunction, MergeSpec, SequenceGroup
-from lake.options import MergeEngine
+from lake.format.system_columns import RowKind
+from tests.conformance.column_types import arrow_type
+from tests.conformance.values import to_arrow, to_json
+from tests.property.declarations import (
+    ENGINES,
+    Declaration,
+    draw_declaration,
+    draw_order_free_declaration,
+)
+from tests.property.domains import ATOMIC, Domain
+from tests.property.histories import ADDS, KINDS, History, Shape, draw_history
 
-# Values of each type that order rows: few, and the awkward ones among them.
+__all__ = [
+    "ADDS",
+    "ATOMIC_VALUES",
+    "KINDS",
+    "History",
+    "cuts",
+    "declarations",
+    "histories",
+    "order_free_histories",
+    "plain",
+]
+
+
+def _python_values(domain: Domain) -> list[object]:
+    array = to_arrow(domain[1], arrow_type(domain[0]))
+    if pa.types.is_temporal(array.type):
+        # Python's datetime has no nanoseconds.
+        array = array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())
+    return list(array.to_pylist())
+
+
+# STRING and BYTES come before the types of limited length, and have the more values.
 ATOMIC_VALUES: dict[pa.DataType, Sequence[object]] = {
-    pa.bool_(): [False, True],
-    pa.int8(): [-128, -1, 0, 127],
-    pa.int32(): [-(2**31), -1, 0, 1, 2**31 - 1],
-    pa.int64(): [-(2**63), -1, 0, 1, 2, 2**63 - 1],
-    pa.float32(): [-math.inf, -0.0, 0.0, 1.5, math.nan],
-    pa.float64(): [-1e300, -0.0, 0.0, 1e-300, math.inf, math.nan],
-    pa.decimal128(10, 2): [decimal.Decimal(t) for t in ("-1.25", "0.00", "0.01", "99999999.99")],
-    pa.decimal128(38, 0): [decimal.Decimal(n) for n in (-(10**37), -1, 0, 2**64, 2**64 + 1)],
-    pa.string(): ["", "a", "a\0", "ab", "abcdefgh", "abcdefghi", "zz", "é", "\uffff", "\U0001f600"],
-    pa.binary(): [b"", b"\0", b"\0\0", b"\x7f", b"\xff", b"a" * 40, b"a" * 41],
-    pa.date32(): [dt.date(1969, 12, 31), dt.date(2024, 2, 29)],
-    pa.time32("ms"): [dt.time(0, 0), dt.time(23, 59, 59, 999000)],
-    pa.timestamp("us"): [-86_400_000_000, 0, 1],
-    pa.timestamp("ns"): [-1, 0, 1, 10**18, 10**18 + 1],
+    arrow_type(domain[0]): _python_values(domain) for domain in reversed(ATOMIC)
 }
-NESTED_VALUES: dict[pa.DataType, Sequence[object]] = {
-    pa.list_(pa.int32()): [[], [1], [1, None]],
-    pa.map_(pa.string(), pa.int64()): [[], [("a", 1)]],
-    pa.struct([("x", pa.int32()), ("y", pa.string())]): [{"x": 1, "y": None}, {"x": None, "y": ""}],
-}
-VALUES = {**ATOMIC_VALUES, **NESTED_VALUES}
-
-KINDS = tuple(RowKind)
-ADDS = (RowKind.INSERT, RowKind.UPDATE_AFTER)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
-    """A table's merge rules and records in order of arrival, sequence numbers mostly ascending."""
-
-    spec: MergeSpec
-    records: pa.Table
-
-
-def types_of(values: dict[pa.DataType, Sequence[object]]) -> st.SearchStrategy[pa.DataType]:
-    return st.sampled_from(list(values))
+"""Values of every atomic type, as `pa.array` takes them."""
 
 
 @st.composite
-def groups(draw: st.DrawFn, columns: dict[str, pa.DataType]) -> tuple[SequenceGroup, ...]:
-    """Draw sequence groups and add their columns."""
-    found = []
-    for index in range(draw(st.integers(0, 3))):
-        ordering = tuple(f"g{index}_{i}" for i in range(draw(st.integers(1, 2))))
-        protected = tuple(f"p{index}_{i}" for i in range(draw(st.integers(0, 3))))
-        columns |= {name: draw(types_of(ATOMIC_VALUES)) for name in ordering}
-        columns |= {name: draw(types_of(VALUES)) for name in protected}
-        found.append(SequenceGroup(ordering=ordering, protected=protected))
-    return tuple(found)
-
-
-@st.composite
-def specs(
-    draw: st.DrawFn, columns: dict[str, pa.DataType], *, associative: bool = False
-) -> MergeSpec:
-    """Draw a table's merge rules and add its columns.
-
-    A row folded from several records stands for all of them only in part: with functions in groups,
-    and with sequence fields under partial-update, the reference is not associative.
-    """
-    keys = tuple(f"k{i}" for i in range(draw(st.integers(1, 3))))
-    columns |= {name: draw(types_of(ATOMIC_VALUES)) for name in keys}
-    plain = tuple(f"v{i}" for i in range(draw(st.integers(0, 3))))
-    columns |= {name: draw(types_of(VALUES)) for name in plain}
-    sequence_fields = tuple(f"s{i}" for i in range(draw(st.sampled_from([0, 0, 1, 2]))))
-    columns |= {name: draw(types_of(ATOMIC_VALUES)) for name in sequence_fields}
-    not_null: set[str] = set()
-    if plain:
-        not_null = draw(st.one_of(st.just(set()), st.sets(st.sampled_from(plain))))
-    spec = MergeSpec(
-        engine=draw(st.sampled_from([MergeEngine.DEDUPLICATE, MergeEngine.PARTIAL_UPDATE])),
-        key_columns=keys,
-        not_null_columns=frozenset(not_null | set(keys)),
-        sequence_fields=sequence_fields,
-        sequence_descending=draw(st.booleans()),
-    )
-    if spec.engine is MergeEngine.DEDUPLICATE:
-        return replace(spec, ignore_delete=draw(st.booleans()))
-    spec = replace(spec, groups=draw(groups(columns)))
-    if associative:
-        spec = replace(spec, sequence_fields=())
-    ordering = [name for group in spec.groups for name in group.ordering]
-    protected = [name for group in spec.groups for name in group.protected]
-    functions = draw(st.sets(st.sampled_from(protected))) if protected and not associative else ()
-    spec = replace(
-        spec,
-        functions=tuple(
-            ColumnFunction(
-                column=name, name=LAST_NON_NULL_VALUE, ignore_retract=draw(st.booleans())
-            )
-            for name in sorted(functions)
-        ),
-    )
-    match draw(st.sampled_from(["refuse", "ignore", "remove"])):
-        case "ignore":
-            return replace(spec, ignore_delete=True)
-        case "remove" if ordering:
-            names = draw(st.sets(st.sampled_from(ordering), min_size=1))
-            return replace(spec, removing_columns=frozenset(names))
-        case "remove":
-            return replace(spec, remove_record_on_delete=True)
-        case _:
-            return spec
+def declarations(draw: st.DrawFn, *, engines: Sequence[str] = ENGINES) -> Declaration:
+    """Draw a table of any kind."""
+    return draw_declaration(draw(_chances()), engines=engines)
 
 
 @st.composite
 def histories(
     draw: st.DrawFn,
     *,
+    engines: Sequence[str] = ENGINES,
     kinds: Sequence[RowKind] = KINDS,
-    associative: bool = False,
+    row_count_max: int = 40,
 ) -> History:
-    """Draw a table and up to 40 records of few keys; equal sequence numbers never.
+    """Draw a table of any kind and records of few keys; sequence numbers in any order.
 
     Args:
         draw: Hypothesis.
-        kinds: Row kinds to draw from, adds at least.
-        associative: Only tables and sequence numbers (ascending) with which folding in parts must
-            give what folding at once gives.
+        engines: Merge engines to choose from.
+        kinds: Row kinds to choose from, adds at least.
+        row_count_max: Most records.
     """
-    columns: dict[str, pa.DataType] = {}
-    spec = draw(specs(columns, associative=associative))
-    rows = draw(st.integers(1, 40))
-    # A seed keeps drawing cheap; what shrinks is the table and the number of rows.
-    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    null_share = draw(st.sampled_from([0.0, 0.3, 0.8]))
-    key_share = draw(st.sampled_from([1, 2, 5]))
-    retract_share = draw(st.sampled_from([0.0, 0.1, 0.5])) if len(kinds) > len(ADDS) else 0.0
-
-    def column(name: str, kind: pa.DataType) -> pa.Array:
-        is_key = name in spec.key_columns
-        domain = VALUES[kind][:key_share] if is_key else VALUES[kind]
-        share = 0.0 if is_key else null_share / 20 if name in spec.not_null_columns else null_share
-        values = [
-            None if random.random() < share else domain[int(random.integers(len(domain)))]
-            for _ in range(rows)
-        ]
-        return pa.array(values, kind)
-
-    arrays = {name: column(name, kind) for name, kind in columns.items()}
-    retracts = [kind for kind in kinds if kind.is_retract]
-    drawn_kinds = [
-        random.choice(retracts if random.random() < retract_share else ADDS) for _ in range(rows)
-    ]
-    numbers = np.arange(rows, dtype=np.int64) * 3
-    if not associative and draw(st.booleans()):
-        numbers = random.permutation(numbers)
-    return History(
-        spec=spec,
-        records=pa.table(
-            {
-                SEQUENCE_NUMBER: pa.array(numbers),
-                VALUE_KIND: pa.array(drawn_kinds, pa.int8()),
-                **arrays,
-            }
-        ),
+    table = draw_declaration(draw(_chances()), engines=engines)
+    # Where a retract is an error most histories should get past it.
+    shares = (0.0, 0.0, 0.0, 0.02) if table.refuses_retracts else (0.0, 0.1, 0.5, 0.9)
+    shape = Shape(
+        row_count=draw(st.integers(1, row_count_max)),
+        key_values=draw(st.sampled_from([1, 2, 5])),
+        null_share=draw(st.sampled_from([0.0, 0.3, 0.8])),
+        retract_share=draw(st.sampled_from(shares)),
+        kinds=kinds,
     )
+    # A seed keeps drawing cheap; what shrinks is the table and the number of rows.
+    chance = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    history = draw_history(table, shape, chance)
+    if draw(st.booleans()):
+        numbers = chance.permutation(history.sequence_numbers.to_numpy())
+        history = replace(history, sequence_numbers=pa.array(numbers))
+    return history
+
+
+@st.composite
+def order_free_histories(
+    draw: st.DrawFn, *, engines: Sequence[str], row_count_max: int = 40
+) -> History:
+    """Draw a table and adds for it that give the same rows in any order of arrival."""
+    table = draw_order_free_declaration(draw(_chances()), engines=engines)
+    shape = Shape(
+        row_count=draw(st.integers(1, row_count_max)),
+        key_values=draw(st.sampled_from([1, 2, 5])),
+        null_share=draw(st.sampled_from([0.0, 0.3, 0.8])),
+        kinds=ADDS,
+    )
+    return draw_history(table, shape, np.random.default_rng(draw(st.integers(0, 2**32 - 1))))
 
 
 @st.composite
@@ -188,9 +116,9 @@ def cuts(draw: st.DrawFn, length: int) -> list[int]:
 
 
 def plain(table: pa.Table) -> list[str]:
-    """Return the rows as text that tells -0.0 from 0.0 and has one NaN."""
-    columns = [
-        column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
-        for column in table.columns
-    ]
-    return [repr(row) for row in zip(*(column.to_pylist() for column in columns), strict=True)]
+    """Return the rows as text that tells -0.0 from 0.0, has one NaN and forgets no digit."""
+    return [repr(row) for row in zip(*map(to_json, table.columns), strict=True)]
+
+
+def _chances() -> st.SearchStrategy[random.Random]:
+    return st.randoms(use_true_random=False)
