@@ -15,7 +15,7 @@ def with_revealed_int96(source: pa.NativeFile, columns: Collection[str]) -> pa.P
 
     Args:
         source: A whole Parquet file, seekable; to stay open as long as the result is read.
-        columns: Top-level columns that are INT96.
+        columns: Top-level columns that are INT96, or hold such leaves.
     """
     size = source.size()
     source.seek(size - _TAIL_BYTES)

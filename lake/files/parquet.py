@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lake.errors import Problem, StorageUnavailable, UnsupportedFeature
+from lake.errors import StorageUnavailable
 from lake.files.file_io import FileIO
-from lake.files.int96 import INT96_STORAGE, declare_int96, is_int96, to_int96_storage
+from lake.files.int96 import declare_int96, holds_int96, to_int96_storage
 from lake.files.parquet_bounds import ColumnBounds, column_bounds
 from lake.files.parquet_encoding import choose_encodings
 from lake.files.parquet_reader import (
@@ -91,13 +91,11 @@ def write_data_file(
         Size and statistics of the file.
 
     Raises:
-        UnsupportedFeature: TIMESTAMP(7..9) inside a nested column.
         StorageUnavailable: Storage refused; nothing stays behind.
     """
     dropped = _null_columns(table, schema) if drop_null_columns else frozenset()
     logical = _physical_table(table, data_file_schema(schema, without=dropped))
-    _refuse_nested_int96(logical.schema)
-    int96 = [column.name for column in logical.schema if is_int96(column.type)]
+    int96 = [column.name for column in logical.schema if holds_int96(column.type)]
     physical = _with_int96_storage(logical, int96)
     rows = _row_group_rows(physical, row_group_rows)
     with _write_errors(path), file_io.open_output(path) as sink:
@@ -138,27 +136,11 @@ def _physical_table(table: pa.Table, target: pa.Schema) -> pa.Table:
     )
 
 
-def _refuse_nested_int96(schema: pa.Schema) -> None:
-    problems = [
-        Problem(
-            field=column.name,
-            value=str(column.type),
-            message="a timestamp of more than 6 digits inside a nested column cannot be written",
-            hint="use TIMESTAMP(6) there",
-        )
-        for column in schema
-        if pa.types.is_nested(column.type) and "timestamp[ns" in str(column.type)
-    ]
-    if problems:
-        message = "nested timestamps of this precision are not in this version"
-        raise UnsupportedFeature(message, problems=problems)
-
-
 def _with_int96_storage(table: pa.Table, int96: Collection[str]) -> pa.Table:
     for name in int96:
         index = table.column_names.index(name)
         storage = to_int96_storage(table.column(index))
-        table = table.set_column(index, table.schema.field(index).with_type(INT96_STORAGE), storage)
+        table = table.set_column(index, table.schema.field(index).with_type(storage.type), storage)
     return table
 
 

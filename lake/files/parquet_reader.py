@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from lake.errors import CorruptData, StorageUnavailable, UnsupportedFeature
 from lake.files.file_io import FileIO
-from lake.files.int96 import fits_nanoseconds, is_int96
+from lake.files.int96 import fits_nanoseconds, holds_int96, is_int96
 from lake.files.int96_file import with_revealed_int96
 from lake.files.parquet_bounds import ColumnBounds, column_bounds
 from lake.format.data_file import DataFileMeta, FileSource
@@ -205,9 +205,10 @@ def null_columns(file_meta: DataFileMeta, schema: TableSchema) -> frozenset[str]
 
 
 def _is_stored_as_int96(file: pq.ParquetFile, name: str) -> bool:
-    stored = file.schema_arrow.field(name).type
-    return is_int96(stored) and any(
-        column.path == name and column.physical_type == "INT96" for column in file.schema
+    """Return whether the column is INT96, or holds such leaves."""
+    return holds_int96(file.schema_arrow.field(name).type) and any(
+        f"{column.path}.".startswith(f"{name}.") and column.physical_type == "INT96"
+        for column in file.schema
     )
 
 

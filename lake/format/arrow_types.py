@@ -116,6 +116,20 @@ def to_arrow_form(
         raise SchemaMismatch(text, problems=[problem]) from error
 
 
+def elements(array: pa.Array) -> pa.Array:
+    """Return the elements of a list column's values, or the entries (a struct) of a map column's.
+
+    Unlike the child of the array it leaves out what lies under null, before and behind a slice.
+    """
+    if pa.types.is_map(array.type):
+        kind = pa.list_(array.values.type)
+        buffers = array.buffers()[:2]
+        array = pa.Array.from_buffers(
+            kind, len(array), buffers, offset=array.offset, children=[array.values]
+        )
+    return array.flatten()
+
+
 def from_arrow_type(arrow_type: pa.DataType, nullable: bool = True) -> DataType:
     """Return the column type that holds every value of an Arrow type.
 

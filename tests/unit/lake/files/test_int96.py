@@ -8,9 +8,11 @@ from lake.files.int96 import (
     INT96_STORAGE,
     declare_int96,
     fits_nanoseconds,
+    holds_int96,
     is_int96,
     to_int96_storage,
 )
+from lake.files.int96_file import with_revealed_int96
 
 
 @pytest.mark.parametrize(
@@ -55,7 +57,53 @@ def test_the_declared_file_reads_as_timestamps(*, dictionary: bool) -> None:
     assert file.read().column("i").to_pylist() == [1, 2, 3, 4]
 
 
+NANOS = pa.timestamp("ns")
+NESTED: list[tuple[pa.DataType, list[object]]] = [
+    (pa.list_(NANOS), [[5, None], None, [], [-7]]),
+    (pa.struct([("t", NANOS), ("d", pa.decimal128(28, 0))]), [{"t": 5}, None, {"d": 7}, {}]),
+    (pa.map_(pa.string(), NANOS), [[("a", 5)], None, [], [("b", None), ("c", 1)]]),
+    (pa.map_(NANOS, pa.string()), [[(5, "a")], None, [], [(-1, None)]]),
+    (
+        pa.list_(pa.struct([("m", pa.map_(NANOS, pa.list_(NANOS)))])),
+        [[{"m": [(5, [1, None])]}, None], None, [], [{"m": None}, {"m": [(0, None)]}]],
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "values"), NESTED, ids=[str(kind) for kind, _ in NESTED])
+def test_nested_timestamps_are_declared_where_they_are(
+    kind: pa.DataType, values: list[object]
+) -> None:
+    whole = pa.array([None, *values, None], kind)
+    column = pa.chunked_array([whole[1:3], whole[3:5]])
+    table = pa.table({"c": to_int96_storage(column), "t": pa.array([b"x" * 12] * 4, INT96_STORAGE)})
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, row_group_size=3, store_schema=False)
+
+    body, footer = declare_int96(sink.getvalue(), {"c"})
+    declared = pa.py_buffer(body.to_pybytes() + footer)
+
+    assert pq.read_table(declared).column("c").to_pylist() == column.to_pylist()
+    assert pq.read_table(declared).column("t").to_pylist() == [b"x" * 12] * 4
+    stored = pq.read_table(with_revealed_int96(pa.BufferReader(declared), {"c"}))
+    assert stored.column("c").to_pylist() == table.column("c").to_pylist()
+    assert all(fits_nanoseconds(chunk) for chunk in stored.column("c").chunks)
+
+
+def test_a_nested_time_beyond_64_bits_does_not_fit_unless_no_value_holds_it() -> None:
+    far = packed(EDGES[0] + 1, 0)
+    lists = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), far)
+    row = pa.StructArray.from_arrays([lists], names=["a"])
+    entries = pa.MapArray.from_arrays(pa.array([0, 1, 2], pa.int32()), pa.array([1, 2]), far)
+
+    for nested in (lists, row, entries):
+        assert not fits_nanoseconds(nested)
+        assert fits_nanoseconds(nested.slice(0, 1))
+
+
 def test_only_nanoseconds_are_int96() -> None:
+    assert holds_int96(pa.map_(pa.int32(), pa.list_(pa.timestamp("ns"))))
+    assert not holds_int96(pa.struct([("t", pa.timestamp("us"))]))
     assert is_int96(pa.timestamp("ns", "UTC"))
     assert not is_int96(pa.timestamp("us"))
     assert not is_int96(pa.int64())

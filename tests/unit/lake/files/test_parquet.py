@@ -258,12 +258,29 @@ def test_int96_keeps_nanoseconds_and_times_before_the_epoch(file_io: MemoryFileI
     assert leaf_columns(file_io)["m"].physical_type == "INT64"
 
 
-def test_a_nested_timestamp_of_nine_digits_is_refused(file_io: MemoryFileIO) -> None:
-    column = {"type": "ARRAY", "element": "TIMESTAMP(9)"}
-    schema = given_schema({"k": "INT", "a": column}, key=["k"])
+@pytest.mark.parametrize("declared", ["TIMESTAMP(9)", "TIMESTAMP(7) WITH LOCAL TIME ZONE"])
+def test_nested_nanoseconds_are_kept(file_io: MemoryFileIO, declared: str) -> None:
+    row = {"type": "ROW", "fields": [{"id": 9, "name": "t", "type": declared}]}
+    columns = {
+        "a": {"type": "ARRAY", "element": declared},
+        "m": {"type": "MAP", "key": declared, "value": row},
+        "u": "TIMESTAMP(6)",
+    }
+    schema = given_schema({"k": "INT", **columns}, key=["k"])
+    rows: list[list[object]] = [
+        [1, [-1, None], [(5, {"t": 1_704_164_645_678_901_234})], STAMP],
+        [2, None, [(7, None)], None],
+        [3, [], [], STAMP],
+    ]
+    table = key_value(schema, rows)
+    write_data_file(file_io, PATH, table, schema)
 
-    with pytest.raises(UnsupportedFeature, match="a: a timestamp of more than 6 digits"):
-        write_data_file(file_io, PATH, key_value(schema, [[1, [STAMP]]]), schema)
+    found = read_back(file_io, schema, describe(schema, table), ["a", "m", "u"])
+
+    assert found.select(["a", "m", "u"]).equals(table.select(["a", "m", "u"]))
+    stored = {path: leaf.physical_type for path, leaf in leaf_columns(file_io).items()}
+    assert stored["a.list.element"] == stored["m.key_value.value.t"] == "INT96"
+    assert stored["u"] == "INT64"
 
 
 def test_columns_of_nulls_can_be_left_out_and_read_as_null(file_io: MemoryFileIO) -> None:

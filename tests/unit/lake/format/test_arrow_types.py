@@ -6,6 +6,7 @@ import pytest
 from lake.errors import SchemaMismatch, UnsupportedFeature
 from lake.format.arrow_types import (
     arrow_schema,
+    elements,
     from_arrow_type,
     to_arrow_form,
     to_arrow_type,
@@ -109,3 +110,26 @@ def test_a_column_of_a_kindred_type_is_cast() -> None:
 def test_a_column_whose_values_do_not_fit_is_refused() -> None:
     with pytest.raises(SchemaMismatch, match=r"`int64` does not fit `TINYINT`"):
         to_arrow_form(pa.array([1000]), parse_type("TINYINT"))
+
+
+@pytest.mark.parametrize("is_map", [False, True])
+def test_elements_are_those_of_the_values_alone(*, is_map: bool) -> None:
+    """Buffers hold more: what lies under null, and before and behind a slice."""
+    numbers = pa.array([1, 2, 3, 4, 5])
+    validity = pa.array([True, None, True, True]).buffers()[0]
+    offsets = pa.array([0, 1, 2, 4, 5], pa.int32()).buffers()[1]
+    kind, child = pa.list_(pa.int64()), numbers
+    if is_map:
+        kind = pa.map_(pa.int64(), pa.int64())
+        child = pa.StructArray.from_arrays(
+            [numbers, numbers],
+            fields=[pa.field("key", pa.int64(), nullable=False), pa.field("value", pa.int64())],
+        )
+    column = pa.Array.from_buffers(kind, 4, [validity, offsets], children=[child])
+
+    def numbers_of(found: pa.Array) -> list[int]:
+        values: list[int] = (found.field(0) if is_map else found).to_pylist()
+        return values
+
+    assert numbers_of(elements(column)) == [1, 3, 4, 5]
+    assert numbers_of(elements(column.slice(1, 2))) == [3, 4]
