@@ -1,16 +1,17 @@
 """The same merge for whole batches: sort once, then one vectorised reduction per column.
 
 1. `segments`: rows by key and version, and where each key begins.
-2. Each column gets a *pick*, the row that gives the value of each merged row. Columns without null
-   and columns with the same nulls share one; all columns of a sequence group share one.
-3. Segments that hold a retract under partial-update are answered by the row machine instead; no
-   other segment ever is.
+2. Keys without retracts and keys with some each have a `History`: what happens to them, record by
+   record. Under partial-update and aggregation, few keys with retracts cannot be told beforehand;
+   those are answered by the row machine, and no other key ever is.
+3. Each column becomes a *pick*, the record that gives the value of each merged row, or, where an
+   aggregate function makes new values, an array of them.
 4. `Selection.copy_from` copies the picked values, column by column.
 
-A segment of one row picks that row for every column: the engine is not asked (merge-semantics 1.6).
+A key with one record keeps it untouched: the engine is not asked (merge-semantics 1.6).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,19 +20,27 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
+from lake.merge.aggregation_columns import aggregation_columns
+from lake.merge.column_parts import ColumnParts
 from lake.merge.declared_options import SequenceGroup
-from lake.merge.group_reduction import arrivals, group_order, last_non_null_rows, winning_rows
+from lake.merge.first_row import retract_of_first_row
+from lake.merge.function_columns import FunctionColumn
+from lake.merge.group_reduction import GroupOrder, group_order
+from lake.merge.history import History
 from lake.merge.order_words import one_array, validity
 from lake.merge.partial_update import null_in_not_null_column
+from lake.merge.partial_update_columns import partial_update_columns
 from lake.merge.records import records_of
-from lake.merge.reductions import last_rows_where
-from lake.merge.row_machine import merge_segments
-from lake.merge.segments import Ints, Segments
-from lake.merge.selection import NO_ROW, Pick, Selection
+from lake.merge.reductions import first_rows_where, last_rows_where
+from lake.merge.retracts import retracted_keys
+from lake.merge.row_machine import merge_segments, selection_of
+from lake.merge.segments import Bools, Ints, Segments
+from lake.merge.selection import NO_ROW, Merged, Pick, Selection
 from lake.merge.spec import MergeSpec
 from lake.options import MergeEngine
 
 Kinds = npt.NDArray[np.int8]
+Orders = Mapping[SequenceGroup, GroupOrder]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,172 +51,214 @@ class ColumnMerge:
         selection: The merged rows in key order.
         row_machine_segments: Keys that the row machine answered.
         row_machine_rows: Records of those keys.
+        looped_segments: Values that a function found one record at a time: keys, summed over
+            columns.
     """
 
     selection: Selection
     row_machine_segments: int = 0
     row_machine_rows: int = 0
+    looped_segments: int = 0
 
 
-def select_by_columns(table: pa.Table, spec: MergeSpec, segments: Segments) -> ColumnMerge:
+def select_by_columns(
+    table: pa.Table, spec: MergeSpec, segments: Segments, *, single_untouched: bool = True
+) -> ColumnMerge:
     """Return the merged rows of a key-value table.
 
     Args:
         table: At least one row.
         spec: How its records merge.
         segments: Its rows in merge order, cut by key.
+        single_untouched: The engine is not asked about a key with one record.
 
     Raises:
-        SchemaMismatch: Null for a NOT NULL column, or a retract that the table does not allow.
+        SchemaMismatch: Records that cannot be merged.
     """
+    untouched = segments.is_single if single_untouched else np.zeros(segments.count, dtype=np.bool_)
     match spec.engine:
         case MergeEngine.DEDUPLICATE:
-            return ColumnMerge(selection=_deduplicate(table, spec, segments))
-        case MergeEngine.PARTIAL_UPDATE:
-            return _partial_update(table, spec, segments)
+            return ColumnMerge(selection=_deduplicate(table, spec, segments, untouched))
+        case MergeEngine.FIRST_ROW:
+            return ColumnMerge(selection=_first_row(table, spec, segments, untouched))
         case _:
-            raise AssertionError(spec.engine, "merge_spec refuses all others")
+            return _FoldedColumns(table, spec, segments, untouched).merge()
 
 
-def _deduplicate(table: pa.Table, spec: MergeSpec, segments: Segments) -> Selection:
+def _deduplicate(
+    table: pa.Table, spec: MergeSpec, segments: Segments, untouched: Bools
+) -> Selection:
     kinds = _kinds(table)
     rows = segments.last_rows
     if spec.ignore_delete and (kinds & 1).any():
         is_add = (kinds & 1) == 0
         rows = last_rows_where(segments, is_add)
-        rows = rows[is_add[rows] | segments.is_single]
+        rows = rows[is_add[rows] | untouched]
+    return _whole_rows(table, rows)
+
+
+def _first_row(table: pa.Table, spec: MergeSpec, segments: Segments, untouched: Bools) -> Selection:
+    is_retract = (_kinds(table) & 1) == 1
+    rows = segments.order[segments.starts]
+    if is_retract.any():
+        touched = segments.any_of(is_retract[segments.order]) & ~untouched
+        if touched.any() and not spec.ignore_delete:
+            raise retract_of_first_row()
+        rows = first_rows_where(segments, ~is_retract)
+        rows = rows[~is_retract[rows] | untouched]
+    return _whole_rows(table, rows)
+
+
+def _whole_rows(table: pa.Table, rows: Ints) -> Selection:
     pick = Pick(rows=rows)
     return Selection(
-        picks=dict.fromkeys(_value_columns(table), pick),
-        sequence_numbers=_numbers(table, SEQUENCE_NUMBER)[rows],
-        kinds=kinds[rows],
+        columns=dict.fromkeys(_value_columns(table), pick),
+        sequence_numbers=_numbers(table)[rows],
+        kinds=_kinds(table)[rows],
     )
 
 
-def _partial_update(table: pa.Table, spec: MergeSpec, segments: Segments) -> ColumnMerge:
-    kinds = _kinds(table)
-    last_rows = segments.last_rows
-    retracting = _retracting_segments(segments, kinds)
-    _check_not_null(table, spec, segments, retracting)
-    selection = Selection(
-        picks=_Picks(table, spec, segments).of_all_columns(),
-        sequence_numbers=_numbers(table, SEQUENCE_NUMBER)[last_rows],
-        kinds=np.where(segments.is_single, kinds[last_rows], np.int8(RowKind.INSERT)),
-    )
-    if not len(retracting):
-        return ColumnMerge(selection=selection)
-    return _with_rows_merged(table, spec, segments, retracting, selection)
+class _FoldedColumns:
+    """Partial-update or aggregation of one table."""
 
-
-def _retracting_segments(segments: Segments, kinds: Kinds) -> Ints:
-    """Return the segments of several rows of which one is a retract, ascending."""
-    is_retract = (kinds & 1) == 1
-    if not is_retract.any():
-        return np.empty(0, dtype=np.int64)
-    places = np.flatnonzero(is_retract[segments.order])
-    found = np.unique(segments.segment_of[places])
-    return found[~segments.is_single[found]]
-
-
-def _check_not_null(table: pa.Table, spec: MergeSpec, segments: Segments, retracting: Ints) -> None:
-    """Raise for a null that the merge of adds without groups would meet; the rows check theirs."""
-    if spec.groups:
-        return
-    for name in _value_columns(table):
-        column = table.column(name)
-        if name not in spec.not_null_columns or not column.null_count:
-            continue
-        places = np.flatnonzero(~validity(one_array(column))[segments.order])
-        broken = segments.segment_of[places]
-        broken = broken[~segments.is_single[broken]]
-        if not np.isin(broken, retracting).all():
-            raise null_in_not_null_column(name)
-
-
-class _Picks:
-    """The picks of one table under partial-update; remembers what columns can share."""
-
-    def __init__(self, table: pa.Table, spec: MergeSpec, segments: Segments) -> None:
+    def __init__(
+        self, table: pa.Table, spec: MergeSpec, segments: Segments, untouched: Bools
+    ) -> None:
         self._table = table
+        self._values = table.select(_value_columns(table))
         self._spec = spec
         self._segments = segments
-        self._last = Pick(rows=segments.last_rows)
-        self._by_nulls: dict[bytes, Pick] = {}
+        self._untouched = untouched
+        self._kinds = _kinds(table)
+        self._numbers = _numbers(table)
+        self._orders = _group_orders(table, spec)
+        self._parts = {
+            name: ColumnParts(count=segments.count) for name in self._values.column_names
+        }
+        self._looped = 0
 
-    def of_all_columns(self) -> dict[str, Pick]:
-        """Return the pick of every table column, as if no record were a retract."""
-        picks = dict.fromkeys(self._spec.key_columns, self._last)
-        for group in self._spec.groups:
-            if group.ordering[0] in self._table.column_names:
-                picks.update(self._of_group(group))
-        for name in _value_columns(self._table):
-            if name not in picks:
-                picks[name] = self._of_plain_column(name)
-        return picks
+    def merge(self) -> ColumnMerge:
+        """Return the merged rows."""
+        retracting = self._retracting_keys()
+        last_rows = self._segments.last_rows
+        numbers = self._numbers[last_rows]
+        kinds = np.where(self._untouched, self._kinds[last_rows], np.int8(RowKind.INSERT))
+        self._merge_calm(retracting)
+        apart = np.empty(0, dtype=np.int64)
+        if len(retracting):
+            retracted = retracted_keys(
+                self._values,
+                self._spec,
+                self._segments,
+                retracting,
+                kinds=self._kinds,
+                sequence_numbers=self._numbers,
+                orders=self._orders,
+            )
+            numbers[retracted.keys] = retracted.sequence_numbers
+            kinds[retracted.keys] = retracted.kinds
+            if len(retracted.keys):
+                self._add(self._columns_of(retracted.history), retracted.keys)
+            apart = retracted.row_machine
+        apart_rows = self._merge_apart(apart, numbers, kinds) if len(apart) else 0
+        columns = {
+            name: parts.put_together(one_array(self._values.column(name)))
+            for name, parts in self._parts.items()
+        }
+        return ColumnMerge(
+            selection=Selection(columns=columns, sequence_numbers=numbers, kinds=kinds),
+            row_machine_segments=len(apart),
+            row_machine_rows=apart_rows,
+            looped_segments=self._looped,
+        )
 
-    def _of_plain_column(self, name: str) -> Pick:
-        column = self._table.column(name)
-        if column.null_count in (0, len(column)):
-            return self._last
-        has_value = validity(one_array(column))
-        nulls = np.packbits(has_value).tobytes()
-        if nulls not in self._by_nulls:
-            # Where no row has a value the last row is taken, and its null with it.
-            self._by_nulls[nulls] = Pick(rows=last_rows_where(self._segments, has_value))
-        return self._by_nulls[nulls]
+    def _retracting_keys(self) -> Ints:
+        """Return the keys of which the engine sees a retract, ascending."""
+        is_retract = (self._kinds & 1) == 1
+        if not is_retract.any():
+            return np.empty(0, dtype=np.int64)
+        return np.flatnonzero(
+            self._segments.any_of(is_retract[self._segments.order]) & ~self._untouched
+        )
 
-    def _of_group(self, group: SequenceGroup) -> dict[str, Pick]:
-        order = group_order([self._table.column(name) for name in group.ordering])
-        winner = Pick(rows=winning_rows(self._segments, order))
-        names = [
-            name for name in group.ordering + group.protected if name in self._table.schema.names
-        ]
-        picks = dict.fromkeys(names, winner)
-        functions = {function.column for function in self._spec.functions}.intersection(names)
-        if functions:
-            records = arrivals(self._segments, order)
-            for name in functions:
-                has_value = validity(one_array(self._table.column(name)))
-                picks[name] = Pick(rows=last_non_null_rows(self._segments, records, has_value))
-        return picks
+    def _merge_calm(self, retracting: Ints) -> None:
+        """Merge the keys without retracts."""
+        if not len(retracting):
+            self._check_not_null(self._segments, self._untouched)
+            untouched = self._untouched if self._untouched.any() else None
+            history = History(segments=self._segments, untouched=untouched)
+            self._add(self._columns_of(history), None)
+            return
+        is_calm = np.ones(self._segments.count, dtype=np.bool_)
+        is_calm[retracting] = False
+        calm = np.flatnonzero(is_calm)
+        if not len(calm):
+            return
+        segments, untouched = self._segments.subset(calm), self._untouched[calm]
+        self._check_not_null(segments, untouched)
+        history = History(segments=segments, untouched=untouched if untouched.any() else None)
+        self._add(self._columns_of(history), calm)
+
+    def _columns_of(self, history: History) -> Iterator[tuple[str, FunctionColumn]]:
+        if self._spec.engine is MergeEngine.AGGREGATION:
+            return aggregation_columns(self._values, self._spec, history)
+        return partial_update_columns(self._values, self._spec, history, self._orders)
+
+    def _add(self, columns: Iterable[tuple[str, FunctionColumn]], keys: Ints | None) -> None:
+        for name, found in columns:
+            self._parts[name].add(found.merged, keys)
+            self._looped += found.looped
+
+    def _merge_apart(self, keys: Ints, numbers: Ints, kinds: Kinds) -> int:
+        """Merge keys by the row machine; return how many records they have."""
+        part = self._segments.subset(keys)
+        records = records_of(self._table.take(pa.array(part.order)), self._spec)
+        ranges = [range(*ends) for ends in pairwise([*part.starts.tolist(), len(part.order)])]
+        merged = merge_segments(records, self._spec, ranges, single_untouched=False)
+        rows = [row for row in merged if row is not None]
+        assert len(rows) == len(keys), "these engines give a row for every key"
+        selection = selection_of(rows, records, self._spec)
+        for name, column in selection.columns.items():
+            self._parts[name].add(_of_source(column, part.order), keys)
+        numbers[keys] = selection.sequence_numbers
+        kinds[keys] = selection.kinds
+        return len(part.order)
+
+    def _check_not_null(self, segments: Segments, untouched: Bools) -> None:
+        """Raise for a null that the merge of adds without groups would meet."""
+        if self._spec.engine is MergeEngine.AGGREGATION or self._spec.groups:
+            return
+        for name in self._values.column_names:
+            column = self._values.column(name)
+            if name not in self._spec.not_null_columns or not column.null_count:
+                continue
+            missing = ~validity(one_array(column))[segments.order]
+            if (segments.any_of(missing) & ~untouched).any():
+                raise null_in_not_null_column(name)
 
 
-def _with_rows_merged(
-    table: pa.Table, spec: MergeSpec, segments: Segments, retracting: Ints, selection: Selection
-) -> ColumnMerge:
-    """Return the selection with the retracting segments answered by the row machine."""
-    lengths = (segments.lasts - segments.starts + 1)[retracting]
-    bounds = [0, *np.cumsum(lengths).tolist()]
-    is_retracting = np.zeros(segments.count, dtype=np.bool_)
-    is_retracting[retracting] = True
-    rows = segments.order[is_retracting[segments.segment_of]]
-    records = records_of(table.take(pa.array(rows)), spec)
-    ranges = [range(start, stop) for start, stop in pairwise(bounds)]
-    merged = [row for row in merge_segments(records, spec, ranges) if row is not None]
-    assert len(merged) == len(retracting), "partial-update gives a row for every key"
-    cells = np.array([row.cells for row in merged], dtype=np.int64)
-    picked = np.where(cells == NO_ROW, NO_ROW, rows[cells])
-    picks = {}
-    for index, name in enumerate(records.has_value):
-        column_rows = selection.picks[name].rows.copy()
-        column_rows[retracting] = picked[:, index]
-        picks[name] = Pick(rows=column_rows)
-    sequence_numbers, kinds = selection.sequence_numbers.copy(), selection.kinds.copy()
-    sequence_numbers[retracting] = [row.sequence_number for row in merged]
-    kinds[retracting] = [row.kind for row in merged]
-    return ColumnMerge(
-        selection=Selection(picks=picks, sequence_numbers=sequence_numbers, kinds=kinds),
-        row_machine_segments=len(retracting),
-        row_machine_rows=len(rows),
-    )
+def _of_source(column: Merged, rows: Ints) -> Merged:
+    """Return a column picked from some rows of a table as one picked from the table."""
+    if not isinstance(column, Pick):
+        return column
+    return Pick(rows=np.where(column.rows == NO_ROW, NO_ROW, rows[column.rows]))
+
+
+def _group_orders(table: pa.Table, spec: MergeSpec) -> Orders:
+    names = table.schema.names
+    return {
+        group: group_order([table.column(name) for name in group.ordering])
+        for group in spec.groups
+        if all(name in names for name in group.ordering)
+    }
 
 
 def _value_columns(table: pa.Table) -> Sequence[str]:
     return [name for name in table.column_names if name not in (SEQUENCE_NUMBER, VALUE_KIND)]
 
 
-def _numbers(table: pa.Table, name: str) -> npt.NDArray[np.int64]:
-    numbers: npt.NDArray[np.int64] = one_array(table.column(name)).to_numpy()
+def _numbers(table: pa.Table) -> npt.NDArray[np.int64]:
+    numbers: npt.NDArray[np.int64] = one_array(table.column(SEQUENCE_NUMBER)).to_numpy()
     return numbers
 
 

@@ -18,6 +18,7 @@ SEQUENCE_GROUP = "sequence-group"
 DEFAULT_FUNCTION = "fields.default-aggregate-function"
 REMOVE_ON_GROUP = "partial-update.remove-record-on-sequence-group"
 LAST_NON_NULL_VALUE = "last_non_null_value"
+LAST_VALUE = "last_value"
 # Every aggregate function of the format; `spec` says which of them this version executes.
 FUNCTIONS = (
     "bool_and",
@@ -113,6 +114,14 @@ def declared_functions(options: Mapping[str, str]) -> dict[str, str]:
 def ignores_retract(options: Mapping[str, str], column: str) -> bool:
     """Return whether the column declares that retracts leave it alone."""
     return options.get(f"fields.{column}.ignore-retract", "false").strip().lower() == "true"
+
+
+def function_options(options: Mapping[str, str], column: str) -> tuple[tuple[str, str], ...]:
+    """Return the options `fields.<column>.<key>` as (key, value), in the order of the keys."""
+    prefix = f"fields.{column}."
+    return tuple(
+        (key[len(prefix) :], options[key]) for key in sorted(options) if key.startswith(prefix)
+    )
 
 
 def removing_columns(options: Mapping[str, str]) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ class Deduplicate:
             return None
         records = self._records
         return MergedRow(
-            cells=tuple(records.cell(column, self._last) for column in records.has_value),
+            cells=tuple(values[self._last] for values in records.cells.values()),
             sequence_number=records.sequence_numbers[self._last],
             kind=records.kinds[self._last],
         )

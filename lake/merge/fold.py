@@ -10,9 +10,9 @@ import pyarrow as pa
 from lake.format.system_columns import VALUE_KIND
 from lake.merge.column_machine import select_by_columns
 from lake.merge.key_order import key_codes
+from lake.merge.merge_order import find_segments
 from lake.merge.order_words import one_array
 from lake.merge.row_machine import select_by_rows
-from lake.merge.segments import find_segments
 from lake.merge.spec import MergeSpec, columns_needed
 
 
@@ -32,12 +32,15 @@ class FoldCounters:
         rows_out: Rows given out, retracts included.
         row_machine_segments: Keys whose records went through the row machine.
         row_machine_rows: Records of those keys.
+        looped_segments: Values that an aggregate function found one record at a time, because it
+            has no vectorised form for them: keys, summed over columns.
     """
 
     rows_in: int = 0
     rows_out: int = 0
     row_machine_segments: int = 0
     row_machine_rows: int = 0
+    looped_segments: int = 0
 
 
 def fold(
@@ -47,29 +50,36 @@ def fold(
     machine: Machine = Machine.COLUMN,
     counters: FoldCounters | None = None,
     codes: npt.NDArray[np.uint64] | None = None,
+    single_untouched: bool = True,
 ) -> pa.Table:
     """Return one row per key, sorted by key.
 
     Args:
         table: Key-value table: `_SEQUENCE_NUMBER` int64, `_VALUE_KIND` int8, and table columns,
             those of `columns_needed` at least. Rows in any order; runs laid one after another,
-            each sorted by key, oldest first, are the cheapest. Of two records with equal key,
-            sequence fields and sequence number the one further down is the newer.
+            each sorted by key, oldest first, are the cheapest. Of records with equal key,
+            sequence fields and sequence number an add is newer than a retract, else the one further
+            down is the newer.
         spec: How the table's records merge.
         machine: Row is exact and slow; column gives the same answer.
         counters: Added to when given.
         codes: The rows' `key_codes`, for a caller who has them already.
+        single_untouched: A key with one record keeps it as it is; otherwise the engine is asked
+            about it too, as in compactions of first-row tables (merge-semantics 1.6).
 
     Returns:
         The same columns. Kind and sequence number of a row are the merge's result; retracts are
-        kept. A key with one record keeps that record untouched.
+        kept.
 
     Raises:
-        SchemaMismatch: Null for a NOT NULL column, or a retract that the table does not allow.
+        SchemaMismatch: Null for a NOT NULL column, a retract that the table does not allow, or a
+            value that an aggregate function cannot take.
     """
     counted = FoldCounters() if counters is None else counters
     counted.rows_in += table.num_rows
-    folded = table if table.num_rows == 0 else _fold_rows(table, spec, machine, counted, codes)
+    folded = table
+    if table.num_rows:
+        folded = _fold_rows(table, spec, machine, counted, codes, single_untouched)
     counted.rows_out += folded.num_rows
     return folded
 
@@ -88,19 +98,23 @@ def _fold_rows(
     machine: Machine,
     counters: FoldCounters,
     codes: npt.NDArray[np.uint64] | None,
+    single_untouched: bool,
 ) -> pa.Table:
     names = table.column_names
     assert set(names).issuperset(columns_needed(spec, names)), (
         "a column that merging needs is missing"
     )
     if machine is Machine.ROW:
-        return select_by_rows(table, spec).copy_from(table)
+        selection = select_by_rows(table, spec, single_untouched=single_untouched)
+        return selection.copy_from(table)
     if codes is None:
         codes = key_codes([table.column(name) for name in spec.key_columns])
-    if bool((codes[1:] > codes[:-1]).all()):
+    if single_untouched and bool((codes[1:] > codes[:-1]).all()):
         return table
     table = table.combine_chunks()  # otherwise every column is, more than once
-    merged = select_by_columns(table, spec, find_segments(table, spec, codes))
+    segments = find_segments(table, spec, codes)
+    merged = select_by_columns(table, spec, segments, single_untouched=single_untouched)
     counters.row_machine_segments += merged.row_machine_segments
     counters.row_machine_rows += merged.row_machine_rows
+    counters.looped_segments += merged.looped_segments
     return merged.selection.copy_from(table)

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from lake.merge.key_order import key_codes, number_codes
 from lake.merge.order_words import Uints, one_array, validity
-from lake.merge.reductions import first_places, last_places, last_rows_of_maximum
+from lake.merge.reductions import last_rows_of_maximum
 from lake.merge.segments import Bools, Ints, Segments
 from lake.merge.selection import NO_ROW
 
@@ -34,19 +34,6 @@ class GroupOrder:
     takes_part: Bools | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrivals:
-    """The records that take part in a group, by how they came.
-
-    Attributes:
-        accepted: Their places, ascending.
-        late: Their places, ascending.
-    """
-
-    accepted: Ints
-    late: Ints
-
-
 def group_order(ordering: Sequence[pa.ChunkedArray]) -> GroupOrder:
     """Return the order that a group's ordering columns make."""
     if any(column.null_count == 0 for column in ordering):
@@ -57,48 +44,49 @@ def group_order(ordering: Sequence[pa.ChunkedArray]) -> GroupOrder:
     return GroupOrder(codes=key_codes(ordering), takes_part=takes_part)
 
 
-def winning_rows(segments: Segments, order: GroupOrder) -> Ints:
+def winning_rows(segments: Segments, order: GroupOrder, untouched: Bools | None) -> Ints:
     """Return the last accepted row of each segment, `NO_ROW` where no row takes part.
 
-    A segment of one row is won by that row in any case.
+    Args:
+        segments: Without retracts.
+        order: Of the group.
+        untouched: Segments of one row that win in any case; None when there are none.
     """
     # Rows that take no part are all null, smaller than any other: they win only among themselves.
     rows = last_rows_of_maximum(segments, order.codes)
     if order.takes_part is not None:
-        rows[~order.takes_part[rows] & ~segments.is_single] = NO_ROW
+        lost = ~order.takes_part[rows]
+        if untouched is not None:
+            lost &= ~untouched
+        rows[lost] = NO_ROW
     return rows
 
 
-def arrivals(segments: Segments, order: GroupOrder) -> Arrivals:
-    """Return which records of each segment are accepted and which are late."""
+def takes_part(segments: Segments, order: GroupOrder) -> Bools:
+    """Return which places take part in a group."""
     if order.takes_part is None:
-        places = np.arange(len(segments.order))
-    else:
-        places = np.flatnonzero(order.takes_part[segments.order])
-    is_late = _find_late(order.codes[segments.order[places]], segments.segment_of[places])
-    return Arrivals(accepted=places[~is_late], late=places[is_late])
+        return np.ones(len(segments.order), dtype=np.bool_)
+    found: Bools = order.takes_part[segments.order]
+    return found
 
 
-def last_non_null_rows(segments: Segments, records: Arrivals, has_value: Bools) -> Ints:
-    """Return the row that gives `last_non_null_value` per segment, `NO_ROW` where none does.
-
-    Accepted values overwrite one another. A late value only fills what is empty, so the first of
-    them stays unless there is an accepted one.
+def late_places(segments: Segments, order: GroupOrder, chosen: Bools) -> Bools | None:
+    """Return which of the chosen places are smaller than an earlier one; None when none is.
 
     Args:
         segments: The segments.
-        records: Those that take part in the column's group.
-        has_value: One per row.
+        order: Of the group.
+        chosen: One boolean per place; the others are not looked at.
     """
-    in_order = has_value[segments.order]
-    places = np.where(segments.is_single, segments.lasts, NO_ROW)
-    late = records.late[in_order[records.late]]
-    accepted = records.accepted[in_order[records.accepted]]
-    places = first_places(segments, late, default=places)
-    places = last_places(segments, accepted, default=places)
-    rows = segments.order[places]
-    rows[places == NO_ROW] = NO_ROW
-    return rows
+    places = np.flatnonzero(chosen)
+    if not len(places):
+        return None
+    is_late = _find_late(order.codes[segments.order[places]], segments.segment_of[places])
+    if not is_late.any():
+        return None
+    found = np.zeros(len(chosen), dtype=np.bool_)
+    found[places[is_late]] = True
+    return found
 
 
 def _find_late(codes: Uints, segment_of: Ints) -> Bools:

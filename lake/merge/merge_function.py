@@ -9,13 +9,12 @@ class MergedRow:
     """What the records of one key have become.
 
     Attributes:
-        cells: Per column the record whose value it is, or `NO_VALUE`; in the order of the records'
-            columns.
+        cells: One per column, in the order of the records' columns; see `records`.
         sequence_number: Of the merged row.
         kind: Row kind of the merged row.
     """
 
-    cells: tuple[int, ...]
+    cells: tuple[object, ...]
     sequence_number: int
     kind: int
 
@@ -28,7 +27,11 @@ class MergeFunction(Protocol):
         ...
 
     def add(self, record: int) -> None:
-        """Merge the next record."""
+        """Merge the next record.
+
+        Raises:
+            SchemaMismatch: The record cannot be merged.
+        """
         ...
 
     def result(self) -> MergedRow | None:

@@ -21,11 +21,11 @@ Source: merge-semantics 2.3, 3.4, 3.5.
 
 from lake.errors import Problem, SchemaMismatch
 from lake.format.system_columns import RowKind
-from lake.merge.cell_function import NO_VALUE, AggregateFunction, LastNonNullValue
-from lake.merge.declared_options import LAST_NON_NULL_VALUE, SequenceGroup
+from lake.merge.declared_options import SequenceGroup
 from lake.merge.merge_function import MergedRow
 from lake.merge.records import Records
-from lake.merge.spec import ColumnFunction, MergeSpec
+from lake.merge.row_function import row_function
+from lake.merge.spec import MergeSpec
 
 
 class PartialUpdate:
@@ -34,23 +34,25 @@ class PartialUpdate:
     def __init__(self, records: Records, spec: MergeSpec) -> None:
         self._records = records
         self._spec = spec
-        self._columns = tuple(records.has_value)
+        self._columns = tuple(records.cells)
         self._group_of = {
             name: group
             for group in spec.groups
-            if all(ordering in records.has_value for ordering in group.ordering)
+            if all(ordering in records.cells for ordering in group.ordering)
             for name in group.protected + group.ordering
         }
         self._functions = {
-            function.column: _cell_function(function, records)
+            function.column: row_function(function, records.types[function.column])
             for function in spec.functions
-            if function.column in records.has_value
+            if function.column in records.cells
         }
         self.reset()
 
     def reset(self) -> None:
         """Forget all records."""
-        self._row = dict.fromkeys(self._columns, NO_VALUE)
+        self._row: dict[str, object] = dict.fromkeys(self._columns)
+        for function in self._functions.values():
+            function.reset()
         self._saw_add = False
         self._seeded = False
         self._removed = False
@@ -85,29 +87,30 @@ class PartialUpdate:
 
     def _overwrite_with_values(self, record: int) -> None:
         for column in self._columns:
-            if self._records.has_value[column][record]:
-                self._row[column] = record
+            cell = self._records.cells[column][record]
+            if cell is not None:
+                self._row[column] = cell
             elif column in self._spec.not_null_columns:
                 raise null_in_not_null_column(column)
 
     def _add_to_groups(self, record: int) -> None:
         for column in self._columns:
+            cell = self._records.cells[column][record]
             group = self._group_of.get(column)
             if group is None:
-                if self._records.has_value[column][record]:
-                    self._row[column] = record
+                if cell is not None:
+                    self._row[column] = cell
             elif self._is_absent(group, record):
                 continue
             elif self._is_older(group, record):
                 if function := self._functions.get(column):
-                    self._row[column] = function.aggregate_older(self._row[column], record)
+                    self._row[column] = function.aggregate_late(self._row[column], cell)
             elif column in group.ordering:
-                for name in group.ordering:
-                    self._row[name] = self._records.cell(name, record)
+                self._take_order(group, record)
             elif function := self._functions.get(column):
-                self._row[column] = function.aggregate(self._row[column], record)
+                self._row[column] = function.aggregate(self._row[column], cell)
             else:
-                self._row[column] = self._records.cell(column, record)
+                self._row[column] = cell
 
     def _retract(self, record: int) -> None:
         if not self._seeded:
@@ -130,26 +133,31 @@ class PartialUpdate:
                 continue
             function = self._functions.get(column)
             if function is not None:
-                self._row[column] = function.retract(self._row[column], record)
+                cell = self._records.cells[column][record]
+                self._row[column] = function.retract(self._row[column], cell)
             elif self._is_older(group, record):
                 continue
             elif column not in group.ordering:
-                self._row[column] = NO_VALUE
+                self._row[column] = None
             elif self._removes(group, record):
                 self._remove(record)
                 return
             else:
-                for name in group.ordering:
-                    self._row[name] = self._records.cell(name, record)
+                self._take_order(group, record)
+
+    def _take_order(self, group: SequenceGroup, record: int) -> None:
+        for name in group.ordering:
+            self._row[name] = self._records.cells[name][record]
 
     def _is_absent(self, group: SequenceGroup, record: int) -> bool:
-        return not any(self._records.has_value[name][record] for name in group.ordering)
+        return all(self._records.cells[name][record] is None for name in group.ordering)
 
     def _is_older(self, group: SequenceGroup, record: int) -> bool:
         for name in group.ordering:
             values = self._records.order_values[name]
+            # Ordering columns have no function, so their cells are records.
             cell = self._row[name]
-            current = () if cell == NO_VALUE else values[cell]
+            current = values[cell] if isinstance(cell, int) else ()
             if values[record] != current:
                 return values[record] < current
         return False
@@ -164,11 +172,20 @@ class PartialUpdate:
         self._removed = True
 
     def _copy(self, record: int) -> None:
-        for column in self._columns:
-            cell = self._records.cell(column, record)
-            if cell == NO_VALUE and column in self._spec.not_null_columns:
-                raise null_in_not_null_column(column)
-            self._row[column] = cell
+        self._row.update(copied_cells(self._records, record, self._spec))
+
+
+def copied_cells(records: Records, record: int, spec: MergeSpec) -> dict[str, object]:
+    """Return a record's cells by column.
+
+    Raises:
+        SchemaMismatch: Null for a NOT NULL column.
+    """
+    cells = {column: values[record] for column, values in records.cells.items()}
+    for column, cell in cells.items():
+        if cell is None and column in spec.not_null_columns:
+            raise null_in_not_null_column(column)
+    return cells
 
 
 def null_in_not_null_column(column: str) -> SchemaMismatch:
@@ -192,10 +209,3 @@ def retract_not_allowed() -> SchemaMismatch:
         "into sequence groups",
     )
     return SchemaMismatch("records do not fit the table", problems=[problem])
-
-
-def _cell_function(function: ColumnFunction, records: Records) -> AggregateFunction:
-    assert function.name == LAST_NON_NULL_VALUE, "merge_spec refuses all others"
-    return LastNonNullValue(
-        has_value=records.has_value[function.column], ignore_retract=function.ignore_retract
-    )

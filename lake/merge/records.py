@@ -1,4 +1,9 @@
-"""Records as the row machine sees them: plain Python values, one list per column."""
+"""Records as the row machine sees them: plain Python values, one list per column.
+
+A *cell* is what a merged row holds in a column. In a column with an aggregate function it is a plain
+value (`plain_values`); in any other it is the number of the record whose value it is, so that nothing
+is copied before the answer is known. None is null in both.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,8 +11,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
-from lake.merge.cell_function import NO_VALUE
 from lake.merge.order_values import OrderValue, order_values
+from lake.merge.plain_values import plain_values
 from lake.merge.spec import MergeSpec
 
 
@@ -18,31 +23,39 @@ class Records:
     Attributes:
         kinds: Row kind of each record.
         sequence_numbers: Sequence number of each record.
-        has_value: By column name, system columns left out, in table order: which records are not
-            null.
+        types: By column name, system columns left out, in table order: the Arrow type.
+        cells: By column name, in the same order: the cell that each record gives.
         order_values: By column name, for columns that order records: values that compare.
     """
 
     kinds: Sequence[int]
     sequence_numbers: Sequence[int]
-    has_value: dict[str, list[bool]]
+    types: dict[str, pa.DataType]
+    cells: dict[str, Sequence[object]]
     order_values: dict[str, list[OrderValue]]
-
-    def cell(self, column: str, record: int) -> int:
-        """Return the record when its value is not null, else `NO_VALUE`."""
-        return record if self.has_value[column][record] else NO_VALUE
 
 
 def records_of(table: pa.Table, spec: MergeSpec) -> Records:
     """Return the rows of a key-value table as records, numbered by row."""
     ordering = {name for group in spec.groups for name in group.ordering}
     ordering.update(spec.key_columns, spec.sequence_fields)
+    folded = {function.column for function in spec.functions}
     columns = [name for name in table.column_names if name not in (SEQUENCE_NUMBER, VALUE_KIND)]
     return Records(
         kinds=table.column(VALUE_KIND).to_pylist(),
         sequence_numbers=table.column(SEQUENCE_NUMBER).to_pylist(),
-        has_value={name: table.column(name).is_valid().to_pylist() for name in columns},
+        types={name: table.schema.field(name).type for name in columns},
+        cells={
+            name: plain_values(table.column(name))
+            if name in folded
+            else _record_numbers(table.column(name))
+            for name in columns
+        },
         order_values={
             name: order_values(table.column(name)) for name in columns if name in ordering
         },
     )
+
+
+def _record_numbers(column: pa.ChunkedArray) -> list[int | None]:
+    return [row if valid else None for row, valid in enumerate(column.is_valid().to_pylist())]

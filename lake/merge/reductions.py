@@ -34,6 +34,17 @@ def last_rows_where(segments: Segments, qualifies: Bools) -> Ints:
     return segments.in_key_order(rows)
 
 
+def first_rows_where(segments: Segments, qualifies: Bools) -> Ints:
+    """Return the first qualifying row of each segment, its first row where none qualifies.
+
+    Args:
+        segments: The segments.
+        qualifies: One boolean per row.
+    """
+    places = np.flatnonzero(qualifies[segments.order])
+    return segments.order[first_places(segments, places, default=segments.starts)]
+
+
 def last_rows_of_maximum(segments: Segments, codes: Uints) -> Ints:
     """Return the last row of each segment that attains the segment's greatest code.
 

@@ -1,6 +1,7 @@
 """The definition of merging, executed one record at a time: exact, obvious, slow.
 
-1. Order the records by key, then sequence fields, then sequence number, then place.
+1. Order the records by key, then sequence fields, then sequence number, then retracts before adds,
+   then place.
 2. A key with one record keeps it untouched: the engine is not asked (merge-semantics 1.6).
 3. Of any other key the engine sees every record in order and says what row they make.
 """
@@ -11,36 +12,44 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 
+from lake.format.system_columns import RowKind
+from lake.merge.aggregation import Aggregation
 from lake.merge.deduplicate import Deduplicate
+from lake.merge.first_row import FirstRow
 from lake.merge.merge_function import MergedRow, MergeFunction
 from lake.merge.order_values import OrderValue
 from lake.merge.partial_update import PartialUpdate
+from lake.merge.plain_values import plain_array
 from lake.merge.records import Records, records_of
-from lake.merge.selection import Pick, Selection
+from lake.merge.selection import Merged, Selection, pick_of
 from lake.merge.spec import MergeSpec
 from lake.options import MergeEngine
 
 
-def select_by_rows(table: pa.Table, spec: MergeSpec) -> Selection:
+def select_by_rows(table: pa.Table, spec: MergeSpec, *, single_untouched: bool = True) -> Selection:
     """Return the merged rows of a key-value table in key order.
 
+    Args:
+        table: Key-value rows in any order.
+        spec: How they merge.
+        single_untouched: The engine is not asked about a key with one record.
+
     Raises:
-        SchemaMismatch: Null for a NOT NULL column, or a retract that the table does not allow.
+        SchemaMismatch: Records that cannot be merged.
     """
     records = records_of(table, spec)
-    merged = merge_segments(records, spec, _segments(records, spec))
-    rows = [row for row in merged if row is not None]
-    cells = np.array([row.cells for row in rows], dtype=np.int64)
-    cells = cells.reshape(len(rows), len(records.has_value))
-    return Selection(
-        picks={name: Pick(rows=cells[:, i].copy()) for i, name in enumerate(records.has_value)},
-        sequence_numbers=np.array([row.sequence_number for row in rows], dtype=np.int64),
-        kinds=np.array([row.kind for row in rows], dtype=np.int8),
+    merged = merge_segments(
+        records, spec, _segments(records, spec), single_untouched=single_untouched
     )
+    return selection_of([row for row in merged if row is not None], records, spec)
 
 
 def merge_segments(
-    records: Records, spec: MergeSpec, segments: Iterable[Sequence[int]]
+    records: Records,
+    spec: MergeSpec,
+    segments: Iterable[Sequence[int]],
+    *,
+    single_untouched: bool = True,
 ) -> Iterator[MergedRow | None]:
     """Yield what each segment becomes.
 
@@ -48,13 +57,14 @@ def merge_segments(
         records: All records.
         spec: How the table's records merge.
         segments: Records of one key each, in merge order; at least one.
+        single_untouched: The engine is not asked about a key with one record.
 
     Yields:
         The merged row of each segment, None where every record of it was ignored.
     """
     function = merge_function(records, spec)
     for segment in segments:
-        if len(segment) == 1:
+        if single_untouched and len(segment) == 1:
             yield _untouched(records, segment[0])
             continue
         function.reset()
@@ -70,13 +80,32 @@ def merge_function(records: Records, spec: MergeSpec) -> MergeFunction:
             return Deduplicate(records, ignore_delete=spec.ignore_delete)
         case MergeEngine.PARTIAL_UPDATE:
             return PartialUpdate(records, spec)
-        case _:
-            raise AssertionError(spec.engine, "merge_spec refuses all others")
+        case MergeEngine.AGGREGATION:
+            return Aggregation(records, spec)
+        case MergeEngine.FIRST_ROW:
+            return FirstRow(records, ignore_delete=spec.ignore_delete)
+
+
+def selection_of(rows: Sequence[MergedRow], records: Records, spec: MergeSpec) -> Selection:
+    """Return merged rows, by the records that give their values where no function did."""
+    folded = {function.column for function in spec.functions}
+    columns: dict[str, Merged] = {}
+    for index, name in enumerate(records.cells):
+        cells = [row.cells[index] for row in rows]
+        if name in folded:
+            columns[name] = plain_array(cells, records.types[name])
+        else:
+            columns[name] = pick_of(cells)
+    return Selection(
+        columns=columns,
+        sequence_numbers=np.array([row.sequence_number for row in rows], dtype=np.int64),
+        kinds=np.array([row.kind for row in rows], dtype=np.int8),
+    )
 
 
 def _untouched(records: Records, record: int) -> MergedRow:
     return MergedRow(
-        cells=tuple(records.cell(column, record) for column in records.has_value),
+        cells=tuple(values[record] for values in records.cells.values()),
         sequence_number=records.sequence_numbers[record],
         kind=records.kinds[record],
     )
@@ -86,7 +115,11 @@ def _segments(records: Records, spec: MergeSpec) -> Iterator[list[int]]:
     def key(record: int) -> list[OrderValue]:
         return [records.order_values[name][record] for name in spec.key_columns]
 
-    order = sorted(range(len(records.kinds)), key=records.sequence_numbers.__getitem__)
+    def version(record: int) -> tuple[int, bool]:
+        is_add = not RowKind(records.kinds[record]).is_retract
+        return records.sequence_numbers[record], is_add
+
+    order = sorted(range(len(records.kinds)), key=version)
     # Sorting is stable, so the least significant column goes first.
     for name in reversed(spec.sequence_fields):
         values = records.order_values[name]

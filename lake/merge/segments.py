@@ -5,20 +5,12 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-
-from lake.format.system_columns import SEQUENCE_NUMBER
-from lake.merge.key_order import key_codes
-from lake.merge.order_words import Uints, one_array
-from lake.merge.spec import MergeSpec
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
 # More runs than this overlap rarely; fewer than 256, so that a byte holds a length.
 LAYERS_MAX = 16
-# Shorter runs than this on average are no runs to speak of.
-_RUN_ROWS_MIN = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +20,8 @@ class Segments:
     A *place* is an index into `order`; a *segment* holds the places of one key.
 
     Attributes:
-        order: Row numbers by key, then sequence fields, then sequence number, then row number.
+        order: Row numbers by key, then sequence fields, then sequence number, then retracts before
+            adds, then row number.
         starts: First place of each segment, ascending; at least one, the first is 0.
     """
 
@@ -97,61 +90,49 @@ class Segments:
         """Return the segment of each place."""
         return np.repeat(np.arange(self.count), self.lasts - self.starts + 1)
 
+    def subset(self, segments: Ints) -> "Segments":
+        """Return some of the segments, given ascending, as segments of their own."""
+        firsts = self.starts[segments]
+        return self._cut_out(firsts, self.lasts[segments] - firsts + 1)
 
-def find_segments(table: pa.Table, spec: MergeSpec, codes: Uints) -> Segments:
-    """Return the segments of a key-value table of at least one row.
+    def tails(self, firsts: Ints) -> "Segments":
+        """Return every segment from a place of it on, given one per segment."""
+        return self._cut_out(firsts, self.lasts - firsts + 1)
 
-    Args:
-        table: Rows in any order; sorted runs one after another are the cheapest.
-        spec: How its records merge.
-        codes: One code per row that orders rows by key.
-    """
-    order = _sorted_order(codes)
-    sorted_codes = codes[order]
-    is_start = np.ones(len(order), dtype=np.bool_)
-    np.not_equal(sorted_codes[1:], sorted_codes[:-1], out=is_start[1:])
-    _order_versions(table, spec, order, is_start)
-    return Segments(order=order, starts=np.flatnonzero(is_start))
+    def where(self, chosen: Bools) -> tuple["Segments", Ints]:
+        """Return the segments of some places only, and which of the segments still have any.
+
+        Args:
+            chosen: One boolean per place.
+        """
+        segment_of = self.segment_of[chosen]
+        is_start = np.ones(len(segment_of), dtype=np.bool_)
+        np.not_equal(segment_of[1:], segment_of[:-1], out=is_start[1:])
+        starts = np.flatnonzero(is_start)
+        return Segments(order=self.order[chosen], starts=starts), segment_of[starts]
+
+    def places_of(self, segments: Ints) -> Ints:
+        """Return the places of some segments, one segment after another."""
+        firsts = self.starts[segments]
+        return _ranges(firsts, self.lasts[segments] - firsts + 1)
+
+    def any_of(self, chosen: Bools) -> Bools:
+        """Return which segments have a chosen place.
+
+        Args:
+            chosen: One boolean per place.
+        """
+        found = np.zeros(self.count, dtype=np.bool_)
+        found[self.segment_of[chosen]] = True
+        return found
+
+    def _cut_out(self, firsts: Ints, lengths: Ints) -> "Segments":
+        starts = np.cumsum(lengths) - lengths
+        return Segments(order=self.order[_ranges(firsts, lengths)], starts=starts)
 
 
-def _sorted_order(codes: Uints) -> Ints:
-    """Return the rows sorted by code, rows of equal codes in row order."""
-    falls = int(np.count_nonzero(codes[1:] < codes[:-1]))
-    if not falls:
-        return np.arange(len(codes))
-    bits = (len(codes) - 1).bit_length()
-    if falls * _RUN_ROWS_MIN < len(codes) or int(codes.max()).bit_length() + bits > 64:
-        # A merge sort that knows runs: sorted runs cost one comparison per row and merge.
-        return np.argsort(codes, kind="stable")
-    # No runs, as in a write buffer: with the row number below the code, numpy's vectorised sort of
-    # plain numbers is stable, and ten times as fast.
-    packed = np.sort((codes << np.uint64(bits)) | np.arange(len(codes), dtype=np.uint64))
-    return (packed & np.uint64((1 << bits) - 1)).astype(np.int64)
-
-
-def _order_versions(table: pa.Table, spec: MergeSpec, order: Ints, is_start: Bools) -> None:
-    """Put the rows of each key into merge order, in place.
-
-    Runs laid oldest first are in order already, so this looks before it sorts.
-    """
-    sequence_numbers = one_array(table.column(SEQUENCE_NUMBER)).to_numpy()
-    inside = ~is_start[1:]
-    numbers = sequence_numbers[order]
-    wrong = numbers[1:] < numbers[:-1]
-    ranks = None
-    if spec.sequence_fields:
-        fields = [table.column(name) for name in spec.sequence_fields]
-        ranks = key_codes(fields, descending=spec.sequence_descending)[order]
-        wrong &= ranks[1:] == ranks[:-1]
-        wrong |= ranks[1:] < ranks[:-1]
-    wrong &= inside
-    if not wrong.any():
-        return
-    segment_of = np.cumsum(is_start) - 1
-    affected = np.zeros(int(segment_of[-1]) + 1, dtype=np.bool_)
-    affected[segment_of[1:][wrong]] = True
-    places = np.flatnonzero(affected[segment_of])
-    keys = [numbers[places], segment_of[places]]
-    if ranks is not None:
-        keys.insert(1, ranks[places])
-    order[places] = order[places][np.lexsort(keys)]
+def _ranges(firsts: Ints, lengths: Ints) -> Ints:
+    """Return the numbers from each first one on, as many as its length, one range after another."""
+    begins = np.cumsum(lengths) - lengths
+    places: Ints = np.arange(int(lengths.sum())) + np.repeat(firsts - begins, lengths)
+    return places

@@ -1,8 +1,12 @@
-"""The answer of a merge before it is copied: which record gives each value of each row."""
+"""The answer of a merge before it is copied: which record gives each value of each row.
 
-from collections.abc import Mapping
+A value that an aggregate function has made is no record's; such a column is there as it is.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +31,7 @@ class Pick:
 
     rows: Rows
 
-    def take(self, column: pa.ChunkedArray) -> pa.Array:
+    def take(self, column: pa.Array | pa.ChunkedArray) -> pa.Array:
         """Return the picked values of a column."""
         if column.null_count == len(column):
             return pa.nulls(len(self.rows), column.type)
@@ -62,17 +66,37 @@ class Pick:
         return pa.Array.from_buffers(array.type, len(valid), [bitmap, values], null_count=nulls)
 
 
+Merged: TypeAlias = Pick | pa.Array
+"""One column of merged rows: the records that give its values, or the values."""
+
+
+def values_of(merged: Merged, column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return the values of a merged column.
+
+    Args:
+        merged: The column.
+        column: The records' values, of which picks are rows.
+    """
+    return merged.take(column) if isinstance(merged, Pick) else merged
+
+
+def pick_of(records: Sequence[object]) -> Pick:
+    """Return the pick of records by number, None for null."""
+    rows = [NO_ROW if record is None else record for record in records]
+    return Pick(rows=np.array(rows, dtype=np.int64))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """The merged rows of one key-value table.
 
     Attributes:
-        picks: One per table column, system columns left out; equally long.
+        columns: One per table column, system columns left out; equally long.
         sequence_numbers: int64, one per merged row.
         kinds: int8, one per merged row.
     """
 
-    picks: Mapping[str, Pick]
+    columns: Mapping[str, Merged]
     sequence_numbers: Rows
     kinds: npt.NDArray[np.int8]
 
@@ -85,7 +109,7 @@ class Selection:
             elif name == VALUE_KIND:
                 columns.append(pa.array(self.kinds))
             else:
-                columns.append(self.picks[name].take(table.column(name)))
+                columns.append(values_of(self.columns[name], table.column(name)))
         return pa.Table.from_arrays(columns, schema=table.schema)
 
 

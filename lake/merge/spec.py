@@ -3,40 +3,26 @@
 A `MergeSpec` is all that the machines know of a table: no option is read after it is made.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lake.errors import Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
+from lake.merge.column_function import ColumnFunction
 from lake.merge.declared_options import (
     LAST_NON_NULL_VALUE,
+    LAST_VALUE,
     SequenceGroup,
     declared_groups,
     function_key,
+    function_options,
     ignores_retract,
     removing_columns,
 )
+from lake.merge.functions.registry import FUNCTIONS, function_named
 from lake.options import MergeEngine
 
 __all__ = ["ColumnFunction", "MergeSpec", "SequenceGroup", "columns_needed", "merge_spec"]
-
-SUPPORTED_ENGINES = (MergeEngine.DEDUPLICATE, MergeEngine.PARTIAL_UPDATE)
-SUPPORTED_FUNCTIONS = (LAST_NON_NULL_VALUE,)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnFunction:
-    """The aggregate function of one column.
-
-    Attributes:
-        column: Its name; neither a primary-key column nor an ordering column.
-        name: The function, spelt as in the option.
-        ignore_retract: Retracts leave the column alone.
-    """
-
-    column: str
-    name: str
-    ignore_retract: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,16 +30,17 @@ class MergeSpec:
     """How records of one key become one row.
 
     Attributes:
-        engine: Deduplicate or partial-update; others are refused by `merge_spec`.
+        engine: The merge engine.
         key_columns: The trimmed primary key, in comparison order.
         not_null_columns: Columns, keys included, that may not be null.
         sequence_fields: Order records of one key before their sequence number does.
         sequence_descending: The largest value of a sequence field merges first.
         groups: Sequence groups; only partial-update has any. No column is in two.
-        ignore_delete: Records of kind -D and -U are skipped.
-        remove_record_on_delete: A -D removes the row (partial-update without groups).
+        ignore_delete: Records of kind -D and -U are skipped; aggregation never does.
+        remove_record_on_delete: A -D removes the row (aggregation, partial-update without groups).
         removing_columns: Ordering columns whose group's -D removes the row.
-        functions: One for every column that has one; only partial-update has any.
+        functions: One for every column that has one: under aggregation every column outside the
+            key, under partial-update those that declare one. Other engines have none.
     """
 
     engine: MergeEngine
@@ -76,61 +63,73 @@ def merge_spec(schema: TableSchema) -> MergeSpec:
             its rules are not checked again.
 
     Raises:
-        UnsupportedFeature: Its engine or an aggregate function is not in this version.
+        UnsupportedFeature: It has an aggregate function that is not known here.
     """
     problems = unsupported_merging(schema)
     if problems:
-        text = "the table merges in a way that this version does not support"
+        text = "the table merges in a way that is not known here"
         raise UnsupportedFeature(text, problems=problems)
     options = schema.table_options
-    partial = options.merge_engine is MergeEngine.PARTIAL_UPDATE
+    engine = options.merge_engine
+    partial = engine is MergeEngine.PARTIAL_UPDATE
+    removes = {
+        MergeEngine.PARTIAL_UPDATE: options.partial_update_remove_record_on_delete,
+        MergeEngine.AGGREGATION: options.aggregation_remove_record_on_delete,
+    }
     return MergeSpec(
-        engine=options.merge_engine,
+        engine=engine,
         key_columns=tuple(schema.trimmed_primary_keys),
         not_null_columns=frozenset(f.name for f in schema.fields if not f.type.nullable),
         sequence_fields=options.sequence_field,
         sequence_descending=options.sequence_field_descending,
         groups=tuple(declared_groups(schema.options).values()) if partial else (),
-        ignore_delete=options.ignore_delete,
-        remove_record_on_delete=partial and options.partial_update_remove_record_on_delete,
+        ignore_delete=options.ignore_delete and engine is not MergeEngine.AGGREGATION,
+        remove_record_on_delete=removes.get(engine, False),
         removing_columns=frozenset(removing_columns(schema.options) if partial else ()),
-        functions=effective_functions(schema) if partial else (),
+        functions=effective_functions(schema),
     )
 
 
 def effective_functions(schema: TableSchema) -> tuple[ColumnFunction, ...]:
-    """Return the aggregate functions that take effect under partial-update, in column order.
+    """Return the aggregate functions that take effect, in column order.
 
-    Primary-key and ordering columns have none, whatever the options say (merge-semantics 5).
+    Primary-key columns have none, whatever the options say, nor have ordering columns. Aggregation
+    gives a sequence field `last_value` and everything else a default.
+
+    Source: merge-semantics 5.
     """
-    ordering = {o for group in declared_groups(schema.options).values() for o in group.ordering}
-    exempt = ordering | set(schema.primary_keys)
-    return tuple(
-        ColumnFunction(
-            column=field.name,
-            name=schema.options[key],
-            ignore_retract=ignores_retract(schema.options, field.name),
+    engine = schema.table_options.merge_engine
+    if engine not in (MergeEngine.PARTIAL_UPDATE, MergeEngine.AGGREGATION):
+        return ()
+    return tuple(_functions_of(schema, aggregation=engine is MergeEngine.AGGREGATION))
+
+
+def _functions_of(schema: TableSchema, *, aggregation: bool) -> Iterator[ColumnFunction]:
+    groups = {} if aggregation else declared_groups(schema.options)
+    exempt = {name for group in groups.values() for name in group.ordering}
+    exempt.update(schema.primary_keys)
+    for name in schema.field_names:
+        if name in exempt:
+            continue
+        key = function_key(schema.options, name)
+        if aggregation and name in schema.table_options.sequence_field:
+            function = LAST_VALUE
+        elif key is not None:
+            function = schema.options[key]
+        elif aggregation:
+            function = LAST_NON_NULL_VALUE
+        else:
+            continue
+        yield ColumnFunction(
+            column=name,
+            name=function,
+            ignore_retract=ignores_retract(schema.options, name),
+            options=function_options(schema.options, name),
         )
-        for field in schema.fields
-        if field.name not in exempt
-        and (key := function_key(schema.options, field.name)) is not None
-    )
 
 
 def unsupported_merging(schema: TableSchema) -> list[Problem]:
-    """Return one problem for everything about merging that this version does not execute."""
-    engine = schema.table_options.merge_engine
-    if engine not in SUPPORTED_ENGINES:
-        return [
-            Problem(
-                field="merge-engine",
-                value=str(engine),
-                message="this merge engine is not in this version",
-                hint=f"supported: {', '.join(SUPPORTED_ENGINES)}",
-            )
-        ]
-    if engine is not MergeEngine.PARTIAL_UPDATE:
-        return []
+    """Return one problem for every declaration of an aggregate function that is not known here."""
     # A default function is one declaration, however many columns it concerns.
     declared = {
         function_key(schema.options, function.column): function.name
@@ -140,11 +139,12 @@ def unsupported_merging(schema: TableSchema) -> list[Problem]:
         Problem(
             field=str(key),
             value=name,
-            message="this aggregate function is not in this version",
-            hint=f"supported: {', '.join(SUPPORTED_FUNCTIONS)}",
+            message="this aggregate function is not known here",
+            hint=f"known: {', '.join(sorted(FUNCTIONS))}; a function of your own has to be "
+            "installed wherever the table is merged",
         )
         for key, name in declared.items()
-        if name not in SUPPORTED_FUNCTIONS
+        if function_named(name) is None
     ]
 
 

@@ -6,7 +6,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from lake.merge.segments import Bools, Segments
+from lake.merge.segments import Bools, Ints, Segments
 
 
 class Step(IntEnum):
@@ -37,6 +37,13 @@ class Steps:
 
     segments: Segments
     steps: npt.NDArray[np.int8] | None = None
+
+    def subset(self, segments: Ints) -> "Steps":
+        """Return the steps of some segments, given ascending."""
+        if self.steps is None:
+            return Steps(segments=self.segments.subset(segments))
+        places = self.segments.places_of(segments)
+        return Steps(segments=self.segments.subset(segments), steps=self.steps[places])
 
     def where(self, *steps: Step) -> Bools:
         """Return one boolean per place: whether its step is one of these."""

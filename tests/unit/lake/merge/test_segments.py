@@ -1,8 +1,10 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from lake.merge.key_order import key_codes
-from lake.merge.segments import LAYERS_MAX, Segments, find_segments
+from lake.merge.merge_order import find_segments
+from lake.merge.segments import LAYERS_MAX, Segments
 from lake.merge.spec import MergeSpec
 from lake.options import MergeEngine
 from tests.unit.lake.merge.given_records import given_records
@@ -57,6 +59,15 @@ def test_sequence_fields_decide_before_sequence_numbers() -> None:
 
     assert segments_of(*rows, spec=spec).order.tolist() == [1, 2, 0, 3]
     assert segments_of(*rows, spec=spec, newest_first=True).order.tolist() == [1, 2, 3, 0]
+
+
+def test_of_equal_sequence_numbers_a_retract_is_older_than_an_add() -> None:
+    table = given_records("k s", "+I 1 0", "-D 1 0", "+U 1 0", "-U 1 0", "+I 2 0", "+I 2 0")
+    equal = table.set_column(0, table.field(0), pa.array([5] * 6, pa.int64()))
+
+    order = find_segments(equal, SPEC, key_codes([equal.column("k")])).order.tolist()
+
+    assert order == [1, 3, 0, 2, 4, 5]
 
 
 def test_layers_count_back_from_the_last_row_longest_segments_first() -> None:

@@ -1,0 +1,63 @@
+"""One column of merged rows put together from parts, each for some of the keys."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from lake.merge.segments import Ints
+from lake.merge.selection import NO_ROW, Merged, Pick, values_of
+
+
+@dataclass(slots=True, kw_only=True)
+class ColumnParts:
+    """The parts of one column; a key that is in no part is null, the last part has a key.
+
+    Attributes:
+        count: Keys.
+    """
+
+    count: int
+    _parts: list[tuple[Ints | None, Merged]] = field(default_factory=list)
+
+    def add(self, merged: Merged, segments: Ints | None = None) -> None:
+        """Set the values of some keys.
+
+        Args:
+            merged: One value per key.
+            segments: The keys, by number; None means all.
+        """
+        self._parts.append((segments, merged))
+
+    def put_together(self, column: pa.Array) -> Merged:
+        """Return the whole column.
+
+        Args:
+            column: The records' values, of which picks are rows.
+        """
+        match self._parts:
+            case [(None, merged)]:
+                return merged
+            case parts if all(isinstance(merged, Pick) for _, merged in parts):
+                return self._one_pick()
+            case _:
+                return self._one_array(column)
+
+    def _one_pick(self) -> Pick:
+        rows = np.full(self.count, NO_ROW, dtype=np.int64)
+        for segments, merged in self._parts:
+            assert isinstance(merged, Pick)
+            rows[slice(None) if segments is None else segments] = merged.rows
+        return Pick(rows=rows)
+
+    def _one_array(self, column: pa.Array) -> pa.Array:
+        places = np.full(self.count, NO_ROW, dtype=np.int64)
+        arrays = []
+        length = 0
+        for segments, merged in self._parts:
+            values = values_of(merged, column)
+            where = slice(None) if segments is None else segments
+            places[where] = np.arange(length, length + len(values))
+            length += len(values)
+            arrays.append(values)
+        return Pick(rows=places).take(pa.concat_arrays(arrays))

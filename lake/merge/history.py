@@ -1,0 +1,121 @@
+"""What happened to some keys, record by record: the common ground of all columns' reductions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lake.merge.segments import Bools, Ints, Segments
+from lake.merge.steps import Step, Steps
+
+Codes = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """The records that matter for each of some keys, in merge order.
+
+    A record *acts* when its engine looks at it. A key is *seeded* when all columns of its first
+    record are copied before anything else: a retract that comes first under partial-update, or one
+    that removed the row, with what came before it left out. A seeding record may act as well.
+
+    Attributes:
+        segments: One per key.
+        acts: One boolean per place; None when all act.
+        is_retract: One boolean per place; None when none is.
+        seeded: One boolean per segment; None when none is.
+        untouched: One boolean per segment: a lone record, kept as it is. None when none is.
+    """
+
+    segments: Segments
+    acts: Bools | None = None
+    is_retract: Bools | None = None
+    seeded: Bools | None = None
+    untouched: Bools | None = None
+
+    @property
+    def seed_places(self) -> Ints:
+        """Return the places of the records that seed, ascending."""
+        if self.seeded is None:
+            return np.empty(0, dtype=np.int64)
+        return self.segments.starts[self.seeded]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeySteps:
+    """The steps of a column for those keys that have any.
+
+    Attributes:
+        steps: One segment per such key.
+        keys: Their numbers, ascending; None means all.
+        untouched: One boolean per such key: a lone record, kept as it is. None when none is.
+    """
+
+    steps: Steps
+    keys: Ints | None = None
+    untouched: Bools | None = None
+
+
+def steps_of(
+    history: History,
+    *,
+    chosen: Bools | None = None,
+    is_late: Bools | None = None,
+    without_retracts: bool = False,
+) -> KeySteps | None:
+    """Return the steps that a history makes for a column; None when there are none at all.
+
+    Args:
+        history: Of some keys.
+        chosen: One boolean per place: whether the record concerns the column; None means all.
+            Untouched and seeding records do in any case.
+        is_late: One boolean per place: adds that are older than what was accumulated; None when
+            none is.
+        without_retracts: The column ignores retracts.
+    """
+    segments = history.segments
+    if chosen is None and history.is_retract is None and history.seeded is None:
+        steps = (
+            _codes(history, is_late, np.arange(len(segments.order)))
+            if is_late is not None
+            else None
+        )
+        return KeySteps(steps=Steps(segments=segments, steps=steps), untouched=history.untouched)
+    taking = np.ones(len(segments.order), dtype=np.bool_) if chosen is None else chosen.copy()
+    if history.acts is not None:
+        taking &= history.acts
+    if without_retracts and history.is_retract is not None:
+        taking &= ~history.is_retract
+    if history.untouched is not None:
+        taking[segments.starts[history.untouched]] = True
+    acting = np.flatnonzero(taking)
+    codes = _codes(history, is_late, acting)
+    seeds = history.seed_places
+    places = np.concatenate([seeds, acting])
+    if not len(places):
+        return None
+    codes = np.concatenate([np.full(len(seeds), Step.SEED, dtype=np.int8), codes])
+    # Stable, so that a record seeds before it acts.
+    order = np.argsort(places, kind="stable")
+    places, codes = places[order], codes[order]
+    keys = segments.segment_of[places]
+    is_start = np.ones(len(keys), dtype=np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=is_start[1:])
+    starts = np.flatnonzero(is_start)
+    return KeySteps(
+        steps=Steps(
+            segments=Segments(order=segments.order[places], starts=starts),
+            steps=codes if codes.any() else None,
+        ),
+        keys=keys[starts],
+        untouched=None if history.untouched is None else history.untouched[keys[starts]],
+    )
+
+
+def _codes(history: History, is_late: Bools | None, places: Ints) -> Codes:
+    codes = np.zeros(len(places), dtype=np.int8)
+    if is_late is not None:
+        codes[is_late[places]] = Step.LATE
+    if history.is_retract is not None:
+        codes[history.is_retract[places]] = Step.RETRACT
+    return codes

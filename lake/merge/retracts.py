@@ -1,0 +1,235 @@
+"""Keys with retracts, made ready for whole batches: what seeds them, what acts, what removes.
+
+A record that removes the row makes everything before it irrelevant but for one thing, whether an add
+was seen: its key's history begins there, with a copy of it. So a key with retracts is vectorised like
+any other, unless it cannot be told beforehand which of several records removes it.
+
+Source: merge-semantics 2.3, 2.4, 3.5.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lake.format.system_columns import RowKind
+from lake.merge.declared_options import SequenceGroup
+from lake.merge.functions.registry import FUNCTIONS
+from lake.merge.group_reduction import GroupOrder, late_places, takes_part
+from lake.merge.history import History
+from lake.merge.order_words import one_array, validity
+from lake.merge.partial_update import null_in_not_null_column, retract_not_allowed
+from lake.merge.reductions import last_places
+from lake.merge.segments import Bools, Ints, Segments
+from lake.merge.selection import NO_ROW
+from lake.merge.spec import MergeSpec
+from lake.options import MergeEngine
+
+Kinds = npt.NDArray[np.int8]
+
+# What they remember of a key beside the accumulated value does not end where a removal begins.
+_REMEMBERING = frozenset({"first_value", "first_non_null_value", "first_not_null_value"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetractedKeys:
+    """Keys with retracts.
+
+    Attributes:
+        history: Of the keys that are vectorised.
+        keys: Their segments, ascending.
+        sequence_numbers: One per vectorised key.
+        kinds: One per vectorised key.
+        row_machine: The segments of the other keys, ascending.
+    """
+
+    history: History
+    keys: Ints
+    sequence_numbers: Ints
+    kinds: Kinds
+    row_machine: Ints
+
+
+def retracted_keys(
+    table: pa.Table,
+    spec: MergeSpec,
+    segments: Segments,
+    keys: Ints,
+    *,
+    kinds: Kinds,
+    sequence_numbers: Ints,
+    orders: Mapping[SequenceGroup, GroupOrder],
+) -> RetractedKeys:
+    """Return how the records of keys with retracts act, under partial-update or aggregation.
+
+    Args:
+        table: Key-value table.
+        spec: How its records merge.
+        segments: All its rows.
+        keys: The segments that hold a retract, ascending; at least one.
+        kinds: Of each row.
+        sequence_numbers: Of each row.
+        orders: Of each group whose ordering columns the table has.
+
+    Raises:
+        SchemaMismatch: Null for a NOT NULL column where a record is copied, or a retract that the
+            table does not allow.
+    """
+    part = segments.subset(keys)
+    unclear = _unclear(spec, part, kinds[part.order], orders)
+    apart = keys[unclear]
+    if len(apart):
+        keys = keys[~unclear]
+        part = segments.subset(keys)
+    if not len(keys):
+        return RetractedKeys(
+            history=History(segments=part),
+            keys=keys,
+            sequence_numbers=np.empty(0, dtype=np.int64),
+            kinds=np.empty(0, dtype=np.int8),
+            row_machine=apart,
+        )
+    part_kinds = kinds[part.order]
+    removing = _removing_places(spec, part, part_kinds, orders)
+    _check_not_null(table, spec, part, part_kinds, removing)
+    is_retract = (part_kinds & 1) == 1
+    has_add = part.any_of(~is_retract)
+    is_removed = removing == part.lasts
+    if spec.engine is MergeEngine.PARTIAL_UPDATE:
+        is_removed |= ~has_add
+    return RetractedKeys(
+        history=_history(spec, part, is_retract, removing),
+        keys=keys,
+        sequence_numbers=_sequence_numbers(spec, part, is_retract, sequence_numbers),
+        kinds=np.where(is_removed, np.int8(RowKind.DELETE), np.int8(RowKind.INSERT)),
+        row_machine=apart,
+    )
+
+
+def _unclear(
+    spec: MergeSpec,
+    part: Segments,
+    kinds: Kinds,
+    orders: Mapping[SequenceGroup, GroupOrder],
+) -> Bools:
+    """Return which segments have to be merged one record at a time."""
+    candidates = kinds == RowKind.DELETE
+    if spec.removing_columns:
+        candidates &= _takes_part_in_any(spec, part, orders)
+    elif not spec.remove_record_on_delete:
+        return np.zeros(part.count, dtype=np.bool_)
+    if any(f.name in _REMEMBERING or f.name not in FUNCTIONS for f in spec.functions):
+        return part.any_of(candidates)
+    if not spec.removing_columns:
+        return np.zeros(part.count, dtype=np.bool_)
+    # Whether a second one removes depends on what the first one left.
+    several: Bools = np.bincount(part.segment_of[candidates], minlength=part.count) > 1
+    return several
+
+
+def _removing_places(
+    spec: MergeSpec,
+    part: Segments,
+    kinds: Kinds,
+    orders: Mapping[SequenceGroup, GroupOrder],
+) -> Ints:
+    """Return the place of the last record that removes the row, per segment; `NO_ROW` for none."""
+    removes = np.zeros(len(part.order), dtype=np.bool_)
+    if spec.remove_record_on_delete:
+        removes = kinds == RowKind.DELETE
+    for group, order in _removing_groups(spec, orders):
+        in_time = takes_part(part, order)
+        late = late_places(part, order, in_time)
+        if late is not None:
+            in_time = in_time & ~late
+        removes |= in_time & (kinds == RowKind.DELETE)
+        assert group.ordering, "a group has ordering columns"
+    return last_places(
+        part, np.flatnonzero(removes), default=np.full(part.count, NO_ROW, dtype=np.int64)
+    )
+
+
+def _removing_groups(
+    spec: MergeSpec, orders: Mapping[SequenceGroup, GroupOrder]
+) -> list[tuple[SequenceGroup, GroupOrder]]:
+    return [
+        (group, order)
+        for group, order in orders.items()
+        if spec.removing_columns.intersection(group.ordering)
+    ]
+
+
+def _takes_part_in_any(
+    spec: MergeSpec, part: Segments, orders: Mapping[SequenceGroup, GroupOrder]
+) -> Bools:
+    found = np.zeros(len(part.order), dtype=np.bool_)
+    for _, order in _removing_groups(spec, orders):
+        found |= takes_part(part, order)
+    return found
+
+
+def _history(spec: MergeSpec, part: Segments, is_retract: Bools, removing: Ints) -> History:
+    removed = removing != NO_ROW
+    firsts = np.where(removed, removing, part.starts)
+    kept = _from(part, firsts)
+    is_retract = is_retract[kept]
+    tails = part.tails(firsts)
+    acts = None
+    seeded = removed
+    if spec.engine is MergeEngine.PARTIAL_UPDATE:
+        seeded = seeded | is_retract[tails.starts]
+        if not spec.groups or spec.ignore_delete:
+            acts = ~is_retract
+    if acts is None:
+        acts = np.ones(len(tails.order), dtype=np.bool_)
+        acts[tails.starts[removed]] = False
+    return History(
+        segments=tails,
+        acts=acts,
+        is_retract=is_retract if is_retract.any() else None,
+        seeded=seeded if seeded.any() else None,
+    )
+
+
+def _from(part: Segments, firsts: Ints) -> Bools:
+    """Return which places are not before the given first place of their segment."""
+    kept: Bools = np.arange(len(part.order)) >= firsts[part.segment_of]
+    return kept
+
+
+def _sequence_numbers(
+    spec: MergeSpec, part: Segments, is_retract: Bools, sequence_numbers: Ints
+) -> Ints:
+    if not spec.ignore_delete:
+        numbers: Ints = sequence_numbers[part.last_rows]
+        return numbers
+    # An ignored record leaves the number alone; it is 0 before any other.
+    none = np.full(part.count, NO_ROW, dtype=np.int64)
+    places = last_places(part, np.flatnonzero(~is_retract), default=none)
+    return np.where(places == NO_ROW, 0, sequence_numbers[part.order[places]])
+
+
+def _check_not_null(
+    table: pa.Table, spec: MergeSpec, part: Segments, kinds: Kinds, removing: Ints
+) -> None:
+    """Raise for a retract that is not allowed, or a null that copying a record would meet."""
+    partial = spec.engine is MergeEngine.PARTIAL_UPDATE
+    if partial and not (spec.groups or spec.ignore_delete or spec.remove_record_on_delete):
+        raise retract_not_allowed()
+    copied = np.zeros(len(part.order), dtype=np.bool_)
+    if spec.remove_record_on_delete:
+        copied = kinds == RowKind.DELETE
+    copied[removing[removing != NO_ROW]] = True
+    if partial:
+        leads = part.starts[(kinds[part.starts] & 1) == 1]
+        copied[leads] = True
+        if not spec.groups:
+            copied |= (kinds & 1) == 0
+    rows = part.order[copied]
+    for name in table.column_names:
+        column = table.column(name)
+        checked = name in spec.not_null_columns and column.null_count
+        if checked and not validity(one_array(column))[rows].all():
+            raise null_in_not_null_column(name)

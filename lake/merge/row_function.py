@@ -1,0 +1,85 @@
+"""The aggregate functions of a table as the machines call them, one value at a time."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pyarrow as pa
+
+from lake.merge.aggregate_function import AggregateFunction
+from lake.merge.column_function import ColumnFunction
+from lake.merge.functions.registry import function_named
+from lake.merge.plain_values import plain_array, plain_values
+from lake.merge.steps import Step, Steps
+
+
+def row_function(function: ColumnFunction, data_type: pa.DataType) -> AggregateFunction:
+    """Return the definition of a column's function.
+
+    Args:
+        function: Its name is known: `merge_spec` refuses all others.
+        data_type: Of the column.
+    """
+    declaration = function_named(function.name)
+    assert declaration is not None, function.name
+    made = declaration.make(function, data_type)
+    return _IgnoringRetracts(made) if function.ignore_retract else made
+
+
+def fold_steps(function: AggregateFunction, steps: Steps, column: pa.Array) -> pa.Array:
+    """Return what the steps of each segment make, found one value at a time.
+
+    Raises:
+        SchemaMismatch: The function cannot take a value, or cannot take it back.
+    """
+    values = plain_values(column.take(pa.array(steps.segments.order)))
+    actions = [Step.ADD] * len(values) if steps.steps is None else steps.steps.tolist()
+    return plain_array(list(_fold(function, steps, values, actions)), column.type)
+
+
+def _fold(
+    function: AggregateFunction, steps: Steps, values: list[object], actions: list[Step]
+) -> Iterator[object]:
+    act = {
+        Step.ADD: function.aggregate,
+        Step.LATE: function.aggregate_late,
+        Step.RETRACT: function.retract,
+        Step.SEED: _seed,
+    }
+    for start, stop in pairwise([*steps.segments.starts.tolist(), len(values)]):
+        function.reset()
+        accumulated = None
+        for place in range(start, stop):
+            accumulated = act[actions[place]](accumulated, values[place])
+        yield accumulated
+
+
+def _seed(accumulated: object, value: object) -> object:  # takes what the others take
+    return value
+
+
+class _IgnoringRetracts:
+    """A function whose column declares `ignore-retract`.
+
+    Its late form is the swapped one, whatever the function's own is, as in the reference.
+
+    Source: merge-semantics 4.
+    """
+
+    def __init__(self, function: AggregateFunction) -> None:
+        self._function = function
+
+    def reset(self) -> None:
+        """Begin the next key."""
+        self._function.reset()
+
+    def aggregate(self, accumulated: object, value: object) -> object:
+        """Return the accumulated value after a value that is not older than it."""
+        return self._function.aggregate(accumulated, value)
+
+    def aggregate_late(self, accumulated: object, value: object) -> object:
+        """Return the accumulated value after a value that is older than it."""
+        return self._function.aggregate(value, accumulated)
+
+    def retract(self, accumulated: object, value: object) -> object:
+        """Return the accumulated value as it is."""
+        return accumulated
