@@ -48,6 +48,7 @@ from lake.format.commit_message import CommitMessage, parse_messages, serialize_
 from lake.format.data_types import DataField, DataType, TypeRoot, parse_type
 from lake.format.schema import TableSchema, check_supported
 from lake.format.snapshot import CommitKind, Snapshot
+from lake.maintenance.compaction_result import CompactionResult, DroppedCompaction
 from lake.merge.fold import FoldCounters, Machine
 from lake.merge.validation import validate_schema
 from lake.options import MergeEngine, TableOptions
@@ -68,11 +69,13 @@ __all__ = [
     "CommitMessage",
     "CommitResult",
     "CommitUnknown",
+    "CompactionResult",
     "Condition",
     "CorruptData",
     "DataField",
     "DataType",
     "Decision",
+    "DroppedCompaction",
     "FileIO",
     "FileStatus",
     "FoldCounters",

@@ -8,7 +8,8 @@ Each round:
 3. The rows up to the bound are folded and given out; the others stay, as slices.
 
 The run that set the bound is used up by the round, so every round makes progress. When one run is
-left, its keys occur nowhere else and its batches are handed on as they are.
+left, its keys occur nowhere else and its batches are handed on as they are; unless lone records are
+to be merged too, then they are folded batch by batch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,6 +31,7 @@ def merge_runs(
     batch_rows: int = 65_536,
     machine: Machine = Machine.COLUMN,
     counters: FoldCounters | None = None,
+    single_untouched: bool = True,
 ) -> Iterator[pa.Table]:
     """Yield the merge of the runs, key-disjoint tables in ascending key order.
 
@@ -40,6 +42,7 @@ def merge_runs(
         batch_rows: About how many rows of each run are held at a time; at least 1.
         machine: Which execution folds.
         counters: Added to when given.
+        single_untouched: A key with one record keeps it as it is (see `fold`).
 
     Yields:
         Tables of at least one row, retracts kept; together what `fold` gives for all runs at once.
@@ -58,12 +61,26 @@ def merge_runs(
         if len(live) <= 1:
             break
         taken, codes, bound = _take_round(live, spec, bound)
-        yield fold(taken, spec, machine=machine, counters=counted, codes=codes)
+        folded = fold(
+            taken,
+            spec,
+            machine=machine,
+            counters=counted,
+            codes=codes,
+            single_untouched=single_untouched,
+        )
+        if folded.num_rows:
+            yield folded
     for run in live:
         for table in run.rest():
-            counted.rows_in += table.num_rows
-            counted.rows_out += table.num_rows
-            yield table
+            if single_untouched:
+                counted.rows_in += table.num_rows
+                counted.rows_out += table.num_rows
+                yield table
+                continue
+            folded = fold(table, spec, machine=machine, counters=counted, single_untouched=False)
+            if folded.num_rows:
+                yield folded
 
 
 class _Run:

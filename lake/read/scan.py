@@ -1,10 +1,11 @@
 """What a scan has to read, decided from metadata alone.
 
-1. Partitions: their values are known exactly.
-2. Buckets: when the conditions fix the whole bucket key, by its hash.
-3. Files by key statistics: a key's records are dropped all or none, so merging stays right.
-4. What is left is cut into sections of overlapping files.
-5. A section of one file needs no merge; only there value statistics may drop the file. Elsewhere a
+1. Level 0 of first-row tables is passed over; a compaction makes it visible.
+2. Partitions: their values are known exactly.
+3. Buckets: when the conditions fix the whole bucket key, by its hash.
+4. Files by key statistics: a key's records are dropped all or none, so merging stays right.
+5. What is left is cut into sections of overlapping files.
+6. A section of one file needs no merge; only there value statistics may drop the file. Elsewhere a
    record that does not match now may be part of a row that does.
 """
 
@@ -106,7 +107,8 @@ def plan_scan(
     chosen = [
         entry
         for entry in entries
-        if (buckets is None or entry.bucket in buckets)
+        if is_visible(entry, schema)
+        and (buckets is None or entry.bucket in buckets)
         and (partitions is None or entry.partition in partitions)
     ]
     chosen = _prune_partitions(chosen, conditions, schema)
@@ -125,27 +127,22 @@ def check_readable(schema: TableSchema) -> None:
     """Refuse tables whose rows would come out wrong.
 
     Raises:
-        UnsupportedFeature: Deletion vectors, first-row, or an engine that merges by lookup.
+        UnsupportedFeature: Deletion vectors, or an engine that merges by lookup.
     """
     options = schema.table_options
     producer = options.changelog_producer
     force_lookup = schema.options.get("force-lookup", "false").strip().lower()
     # Such a table merges even a lone record, and of compacted ones only that of the lowest level;
-    # where the last record wins that makes no difference.
-    is_last_row_wins = options.merge_engine is MergeEngine.DEDUPLICATE
+    # where one record wins as a whole that makes no difference.
+    is_one_row_wins = options.merge_engine in (MergeEngine.DEDUPLICATE, MergeEngine.FIRST_ROW)
     refused = [
         ("deletion-vectors.enabled", "true", options.deletion_vectors_enabled),
         (
-            "merge-engine",
-            options.merge_engine.value,
-            options.merge_engine is MergeEngine.FIRST_ROW,
-        ),
-        (
             "changelog-producer",
             producer.value,
-            producer is ChangelogProducer.LOOKUP and not is_last_row_wins,
+            producer is ChangelogProducer.LOOKUP and not is_one_row_wins,
         ),
-        ("force-lookup", force_lookup, force_lookup == "true" and not is_last_row_wins),
+        ("force-lookup", force_lookup, force_lookup == "true" and not is_one_row_wins),
     ]
     problems = [
         Problem(field=key, value=value, message="this version cannot read such a table")
@@ -155,6 +152,14 @@ def check_readable(schema: TableSchema) -> None:
     if problems:
         message = f"schema {schema.id} uses what this reader does not support"
         raise UnsupportedFeature(message, problems=problems)
+
+
+def is_visible(entry: ManifestEntry, schema: TableSchema) -> bool:
+    """Return whether scans see a file: those of first-row tables pass level 0 over.
+
+    Only a compaction knows which of its rows come first (merge-semantics 1.7).
+    """
+    return schema.table_options.merge_engine is not MergeEngine.FIRST_ROW or entry.file.level > 0
 
 
 def _prune_partitions(

@@ -30,6 +30,10 @@ from lake.format.index_manifest import DELETION_VECTORS_INDEX, decode_index_mani
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema, check_supported
 from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
+from lake.maintenance.bucket_compaction import BucketCompactor
+from lake.maintenance.compactable import check_compactable
+from lake.maintenance.compaction_result import CompactionResult
+from lake.maintenance.table_compaction import TableCompaction
 from lake.merge.fold import Machine
 from lake.read.predicate import Condition
 from lake.read.reader import BATCH_ROWS
@@ -356,6 +360,61 @@ class Table:
             self.delete_uncommitted(result.messages)
             raise
 
+    def compact(
+        self, *, commit_user: str | None = None, machine: Machine = Machine.COLUMN
+    ) -> CompactionResult:
+        """Compact every bucket fully: one sorted run on the highest level, without retracts.
+
+        Scans give the same rows as before, except where the merge engine itself answers otherwise
+        once retracts are gone (a row written again after its removal starts empty). Rows of
+        first-row tables become visible by it. What others commit meanwhile stays as it is, and none
+        of them fails because of the compaction; where another compaction was faster, the work on
+        that bucket is dropped and told in the result. Works on write-only tables too.
+
+        Memory: batches of the runs of one section, and one file of about the target size.
+
+        Args:
+            commit_user: Named in the snapshot; a fresh random one when None.
+            machine: Which execution folds.
+
+        Returns:
+            What was done. When nothing was to be done no snapshot is made.
+
+        Raises:
+            UnsupportedFeature: A compaction of this version would leave the table wrong: deletion
+                vectors, or a changelog that the compaction owes.
+            SchemaMismatch: Records that the table's merge refuses; nothing was committed.
+            CommitUnknown: The commit may have happened; compacting again is safe either way.
+            StorageUnavailable: Nothing was committed, and nothing stays behind that could be
+                deleted.
+
+        Source:
+            merge-semantics 7.4.
+        """
+        check_machine(machine)
+        if commit_user is not None and not isinstance(commit_user, str):
+            refuse_argument("commit_user", commit_user, "text")
+        snapshot, entries = self._newest_files()
+        schema = self._schema_of(snapshot, is_newest=True)
+        check_compactable(schema)
+        self._check_readable(snapshot, schema, entries)
+        compaction = TableCompaction(
+            file_io=self._file_io,
+            schema=schema,
+            compactor=BucketCompactor(
+                file_io=self._file_io,
+                paths=self._paths,
+                schema=schema,
+                clock=self._clock,
+                uuid=self._new_uuid(),
+                machine=machine,
+            ),
+            committer=self.committer(),
+            newest_entries=lambda: self._newest_files()[1],
+            commit_user=commit_user or str(self._new_uuid()),
+        )
+        return compaction.run(entries)
+
     def delete_uncommitted(self, messages: Iterable[CommitMessage]) -> None:
         """Delete the new files of messages that will never be committed.
 
@@ -387,6 +446,18 @@ class Table:
     @cached_property
     def _live_files(self) -> LiveFiles:
         return LiveFiles(self._manifests)
+
+    def _newest_files(self) -> tuple[Snapshot | None, list[ManifestEntry]]:
+        """Return the newest snapshot and its live files, whatever expires meanwhile."""
+        while True:
+            snapshot = self.latest_snapshot()
+            if snapshot is None:
+                return None, []
+            try:
+                return snapshot, self.live_files(snapshot)
+            except ManifestGone:
+                # Only a snapshot with a successor expires, so there is a newer one.
+                continue
 
     def _schema_of(self, snapshot: Snapshot | None, *, is_newest: bool) -> TableSchema:
         """Return the schema to read a snapshot with: the newest, or for time travel its own."""

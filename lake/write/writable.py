@@ -1,10 +1,13 @@
 """Which tables the writer can write."""
 
+from typing import Final
+
 from lake.errors import Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
-from lake.options import ChangelogProducer, MergeEngine
+from lake.options import ChangelogProducer
 
-_COMPRESSIONS = ("zstd", "lz4", "snappy", "gzip", "brotli", "none", "uncompressed")
+COMPRESSIONS: Final = ("zstd", "lz4", "snappy", "gzip", "brotli", "none", "uncompressed")
+"""Codecs of data files that can be written."""
 
 
 def check_writable(schema: TableSchema) -> None:
@@ -18,16 +21,10 @@ def check_writable(schema: TableSchema) -> None:
         (
             "file.compression",
             options.file_compression,
-            options.file_compression not in _COMPRESSIONS,
-            f"set one of {', '.join(_COMPRESSIONS)}",
+            options.file_compression not in COMPRESSIONS,
+            f"set one of {', '.join(COMPRESSIONS)}",
         ),
         ("bucket", str(options.bucket), options.bucket < 1, "set a bucket count from 1"),
-        (
-            "merge-engine",
-            options.merge_engine,
-            options.merge_engine is MergeEngine.FIRST_ROW,
-            "level-0 files of such a table are visible to nobody before a compaction",
-        ),
         (
             "deletion-vectors.enabled",
             "true",

@@ -19,7 +19,9 @@ from lake import (
     LakeError,
     Machine,
     MemoryFileIO,
+    MergeEngine,
     Table,
+    TableOptions,
     UnsupportedFeature,
     parse_type,
 )
@@ -130,6 +132,15 @@ def write_rows(
     return table.write_and_commit(columns, kinds=kinds_array(rows), machine=machine).snapshot_id
 
 
+def compacts_after_writes(options: TableOptions) -> bool:
+    """Return whether Java's commit of such a table waits for a compaction that readers notice.
+
+    Ours is a full one, Java's may stop at a lower level; a case that tells them apart fails.
+    """
+    is_first_row = options.merge_engine is MergeEngine.FIRST_ROW
+    return not options.write_only and (is_first_row or options.commit_force_compact)
+
+
 def kinds_array(rows: Sequence[Sequence[Any]]) -> pa.Array:
     """Return the row kinds of rows of the form `[kind, values…]`."""
     return pa.array([KINDS[row[0]] for row in rows], pa.int8())
@@ -189,6 +200,9 @@ class _Execution:
             case "write":
                 self._write(step.action["write"])
                 return None
+            case "compact":
+                self._table.compact(machine=self._machine)
+                return None
             case "read":
                 return self._read(step.action["read"])
             case other:
@@ -197,6 +211,8 @@ class _Execution:
 
     def _write(self, rows: Sequence[Sequence[Any]]) -> None:
         write_rows(self._table, rows, self._case.arrow_schema, machine=self._machine)
+        if compacts_after_writes(self._table.schema.table_options):
+            self._table.compact(machine=self._machine)
 
     def _read(self, query: Mapping[str, Any]) -> pa.Table:
         for part in ("tag", "branch"):

@@ -178,7 +178,6 @@ def test_files_without_statistics_are_kept() -> None:
     ("options", "field"),
     [
         ({"deletion-vectors.enabled": "true"}, "deletion-vectors.enabled"),
-        ({"merge-engine": "first-row"}, "merge-engine"),
         (
             {"merge-engine": "aggregation", "changelog-producer": "lookup"},
             "changelog-producer",
@@ -198,3 +197,17 @@ def test_tables_that_would_be_misread_are_refused(options: dict[str, str], field
 def test_conditions_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InvalidRequest, match="nope: the table has no such column"):
         plan_scan(None, given_table().schema, [], where=given_conditions([("nope", "=", 1)]))
+
+
+def test_scans_of_first_row_tables_pass_level_0_over() -> None:
+    table = given_table()
+    table.write((1, 1))
+    fresh = table.entries[0]
+    moved = dataclasses.replace(fresh.file, file_name="compacted", level=5)
+    table.entries.append(dataclasses.replace(fresh, file=moved))
+    schema = given_table(engine="first-row").schema
+
+    plan = plan_scan(None, schema, table.entries)
+
+    assert [file.file_name for split in plan.splits for file in split.files] == ["compacted"]
+    assert plan.files_total == 2

@@ -15,7 +15,6 @@ def test_a_plain_table_can_be_written() -> None:
     ("option", "value"),
     [
         ("bucket", "-1"),
-        ("merge-engine", "first-row"),
         ("deletion-vectors.enabled", "true"),
         ("changelog-producer", "input"),
     ],

@@ -1,0 +1,1 @@
+"""Keeping a table small: what is merged and rewritten without changing what readers see."""

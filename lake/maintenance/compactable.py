@@ -1,0 +1,55 @@
+"""Which tables this version can compact."""
+
+from lake.errors import Problem, UnsupportedFeature
+from lake.format.schema import TableSchema
+from lake.options import ChangelogProducer
+from lake.read.scan import check_readable
+from lake.write.writable import COMPRESSIONS
+
+_OWED_CHANGELOG = (ChangelogProducer.LOOKUP, ChangelogProducer.FULL_COMPACTION)
+
+
+def check_compactable(schema: TableSchema) -> None:
+    """Refuse tables that a compaction of this version would leave wrong or incomplete.
+
+    Raises:
+        UnsupportedFeature: `problems` names each option, its value and why.
+    """
+    check_readable(schema)
+    options = schema.table_options
+    refused = [
+        (
+            "file.compression",
+            options.file_compression,
+            options.file_compression not in COMPRESSIONS,
+            f"set one of {', '.join(COMPRESSIONS)}",
+        ),
+        (
+            "changelog-producer",
+            options.changelog_producer.value,
+            options.changelog_producer in _OWED_CHANGELOG,
+            "a compaction owes streaming readers a changelog; use another engine of the format",
+        ),
+        (
+            "record-level.expire-time",
+            schema.options.get("record-level.expire-time"),
+            "record-level.expire-time" in schema.options,
+            "a compaction owes such a table the removal of old records",
+        ),
+        (
+            "chain-table.enabled",
+            schema.options.get("chain-table.enabled"),
+            schema.options.get("chain-table.enabled", "false").strip().lower() == "true",
+            "a compaction of such a table has to keep retracts",
+        ),
+    ]
+    problems = [
+        Problem(
+            field=key, value=value, message="this version cannot compact such a table", hint=hint
+        )
+        for key, value, is_refused, hint in refused
+        if is_refused
+    ]
+    if problems:
+        message = f"schema {schema.id} uses what this compaction does not support"
+        raise UnsupportedFeature(message, problems=problems)

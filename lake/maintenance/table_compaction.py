@@ -1,0 +1,205 @@
+"""A table, compacted bucket by bucket and committed as one snapshot.
+
+1. Plan each bucket on the newest snapshot.
+2. Write the new files. A bucket whose old files vanish meanwhile (somebody else compacted it, and
+   expiry removed them) is dropped.
+3. Commit. When that does not fit any more, the buckets that somebody else has changed above level 0
+   are dropped, and the others are committed.
+
+A compaction always yields: whatever else is committed meanwhile stays, and no writer ever fails
+because of it. Whatever was written for nothing is deleted.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lake.commit.committer import TableCommitter
+from lake.errors import CommitConflict, CommitUnknown, CorruptData, LakeError, StorageUnavailable
+from lake.files.file_io import FileIO
+from lake.format.manifest import FileIdentity, ManifestEntry
+from lake.format.partition_path import partition_directory
+from lake.format.schema import TableSchema
+from lake.format.snapshot import CommitKind
+from lake.lsm.full_compaction import plan_full_compaction
+from lake.maintenance.bucket_compaction import BucketCompactor, BucketWork, CompactedBucket
+from lake.maintenance.compaction_result import CompactionResult, DroppedCompaction
+
+_GONE: Final = "files to be replaced are not live any more"
+_LEVEL_TAKEN: Final = "somebody else has put files on a level above 0"
+_OUTRUN: Final = "the race to commit was lost too often"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableCompaction:
+    """One full compaction of a table; `run` does it.
+
+    Attributes:
+        file_io: Storage.
+        schema: Under which all files were written.
+        compactor: Of the table.
+        committer: Of the table.
+        newest_entries: Reads the live files of the newest snapshot.
+        commit_user: Named in the snapshot.
+    """
+
+    file_io: FileIO
+    schema: TableSchema
+    compactor: BucketCompactor
+    committer: TableCommitter
+    newest_entries: Callable[[], Sequence[ManifestEntry]]
+    commit_user: str
+
+    def run(self, entries: Sequence[ManifestEntry]) -> CompactionResult:
+        """Compact the buckets of these live files and commit.
+
+        Raises:
+            SchemaMismatch: Records that the table's merge refuses; nothing was committed.
+            CommitUnknown: The commit may have happened; the new files stay.
+            CorruptData, StorageUnavailable: Nothing was committed.
+        """
+        done: list[CompactedBucket] = []
+        dropped: list[DroppedCompaction] = []
+        begun: list[BucketWork] = []
+        try:
+            for work in self._plan(entries):
+                begun.append(work)
+                compacted = self._compact(work)
+                if compacted is None:
+                    self._delete_written(begun.pop())
+                    dropped.append(self._dropped(work, _GONE))
+                else:
+                    done.append(compacted)
+        except BaseException:
+            for work in begun:
+                self._delete_written(work)
+            raise
+        return self._commit(done, dropped)
+
+    def _plan(self, entries: Sequence[ManifestEntry]) -> Iterator[BucketWork]:
+        members: defaultdict[tuple[bytes, int], list[ManifestEntry]] = defaultdict(list)
+        for entry in entries:
+            members[entry.partition, entry.bucket].append(entry)
+        for own in members.values():
+            work = self._plan_bucket(own)
+            if not work.plan.is_empty:
+                yield work
+
+    def _plan_bucket(self, entries: Sequence[ManifestEntry]) -> BucketWork:
+        plan = plan_full_compaction(
+            [entry.file for entry in entries], self.schema.key_fields, self.schema.table_options
+        )
+        names = {file.file_name for file in plan.files}
+        return BucketWork(
+            partition=entries[0].partition,
+            bucket=entries[0].bucket,
+            total_buckets=entries[0].total_buckets,
+            plan=plan,
+            inputs=frozenset(e.identity for e in entries if e.file.file_name in names),
+            above=frozenset(e.identity for e in entries if e.file.level > 0),
+        )
+
+    def _compact(self, work: BucketWork) -> CompactedBucket | None:
+        """Return the bucket's new files, None when its old ones are live no more."""
+        try:
+            return self.compactor.compact(work)
+        except CorruptData:
+            # Files are immutable: only one that was replaced and removed may be absent.
+            live = {entry.identity for entry in self.newest_entries()}
+            if work.inputs <= live:
+                raise
+            return None
+
+    def _commit(
+        self, done: Sequence[CompactedBucket], dropped: list[DroppedCompaction]
+    ) -> CompactionResult:
+        left = list(done)
+        while left:
+            try:
+                committed = self.committer.commit(
+                    [compacted.message for compacted in left],
+                    commit_user=self.commit_user,
+                    kind=CommitKind.COMPACT,
+                )
+            except CommitUnknown:
+                raise
+            except CommitConflict:
+                left = self._drop_lost(left, dropped)
+            except LakeError:
+                for compacted in left:
+                    self._delete_written(compacted.work)
+                raise
+            else:
+                return _result(committed.snapshot_id, left, dropped)
+        return CompactionResult(dropped=tuple(dropped))
+
+    def _drop_lost(
+        self, left: Sequence[CompactedBucket], dropped: list[DroppedCompaction]
+    ) -> list[CompactedBucket]:
+        """Give up the buckets that do not fit any more; all of them if none stands out."""
+        try:
+            reasons = self._reasons_to_drop(left)
+        except BaseException:
+            for compacted in left:
+                self._delete_written(compacted.work)
+            raise
+        kept: list[CompactedBucket] = []
+        for compacted, reason in zip(left, reasons, strict=True):
+            if reason is None and any(reasons):
+                kept.append(compacted)
+                continue
+            self._delete_written(compacted.work)
+            dropped.append(self._dropped(compacted.work, reason or _OUTRUN))
+        return kept
+
+    def _reasons_to_drop(self, left: Sequence[CompactedBucket]) -> list[str | None]:
+        entries = self.newest_entries()
+        live = {entry.identity for entry in entries}
+        above: defaultdict[tuple[bytes, int], set[FileIdentity]] = defaultdict(set)
+        for entry in entries:
+            if entry.file.level > 0:
+                above[entry.partition, entry.bucket].add(entry.identity)
+        reasons: list[str | None] = []
+        for compacted in left:
+            work = compacted.work
+            if not work.inputs <= live:
+                reasons.append(_GONE)
+            elif above[work.partition, work.bucket] - work.above:
+                reasons.append(_LEVEL_TAKEN)
+            else:
+                reasons.append(None)
+        return reasons
+
+    def _dropped(self, work: BucketWork, reason: str) -> DroppedCompaction:
+        return DroppedCompaction(
+            partition=partition_directory(work.partition, self.schema),
+            bucket=work.bucket,
+            files=len(work.plan.files),
+            reason=reason,
+        )
+
+    def _delete_written(self, work: BucketWork) -> None:
+        """Delete the new files of a bucket; what cannot be deleted is left to orphan cleaning."""
+        for path in work.paths_written:
+            try:
+                self.file_io.delete(path)
+            except (OSError, StorageUnavailable):
+                continue
+
+
+def _result(
+    snapshot_id: int, done: Sequence[CompactedBucket], dropped: Sequence[DroppedCompaction]
+) -> CompactionResult:
+    before = [file for compacted in done for file in compacted.message.compact_before]
+    after = [file for compacted in done for file in compacted.message.compact_after]
+    return CompactionResult(
+        snapshot_id=snapshot_id,
+        buckets=len(done),
+        files_in=len(before),
+        files_out=len(after),
+        files_moved=sum(len(compacted.work.plan.upgrades) for compacted in done),
+        rows_in=sum(file.row_count for file in before),
+        rows_out=sum(file.row_count for file in after),
+        dropped=tuple(dropped),
+    )
