@@ -1,4 +1,4 @@
-"""What a partial-update table may declare: sequence groups, deletes, aggregate functions.
+"""What a partial-update table may declare: sequence groups, deletes, what needs a group.
 
 Source: merge-semantics 2.5, 3.2, 3.3, 5.
 """
@@ -8,24 +8,26 @@ from collections.abc import Iterator
 from lake.errors import Problem
 from lake.format.schema import TableSchema
 from lake.merge.declared_options import (
-    FUNCTIONS,
     LAST_NON_NULL_VALUE,
     REMOVE_ON_GROUP,
     SequenceGroup,
-    declared_functions,
     declared_groups,
     function_key,
     is_group_key,
     is_well_formed_group_key,
     removing_columns,
 )
-from lake.merge.rule_problems import conflict, find_field, unknown_column
+from lake.merge.engine_declarations import why_excluded
+from lake.merge.function_rules import is_function
+from lake.merge.rule_problems import conflict, find_field, known_names, unknown_column
 from lake.merge.spec import effective_functions
-from lake.options import TableOptions
+from lake.options import MergeEngine, TableOptions
+
+_REMOVE_ON_DELETE = "partial-update.remove-record-on-delete"
 
 
 def partial_update_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
-    """Yield what is wrong with sequence groups, deletes and aggregate functions."""
+    """Yield what is wrong with sequence groups, deletes and columns that need a group."""
     groups = declared_groups(schema.options)
     for key in sorted(filter(is_group_key, schema.options)):
         if not is_well_formed_group_key(key):
@@ -39,7 +41,7 @@ def partial_update_problems(schema: TableSchema, options: TableOptions) -> Itera
         yield from _group_problems(schema, key, group)
     yield from _shared_column_problems(groups)
     yield from _delete_problems(schema, options, groups)
-    yield from _function_problems(schema, groups)
+    yield from _unprotected_problems(schema, groups)
 
 
 def _group_problems(schema: TableSchema, key: str, group: SequenceGroup) -> Iterator[Problem]:
@@ -50,7 +52,10 @@ def _group_problems(schema: TableSchema, key: str, group: SequenceGroup) -> Iter
     for name in dict.fromkeys(group.ordering + group.protected):
         if name in schema.primary_keys:
             yield Problem(
-                field=key, value=name, message="a primary-key column cannot be in a sequence group"
+                field=key,
+                value=name,
+                message="a primary-key column cannot be in a sequence group",
+                hint="take it out: the key is the same in every record of a row",
             )
 
 
@@ -92,38 +97,35 @@ def _delete_problems(
     schema: TableSchema, options: TableOptions, groups: dict[str, SequenceGroup]
 ) -> Iterator[Problem]:
     removing = removing_columns(schema.options)
-    on_delete = "partial-update.remove-record-on-delete"
     if options.partial_update_remove_record_on_delete:
         if options.ignore_delete:
-            yield conflict(on_delete, "true", "ignore-delete = true")
+            yield _conflict(_REMOVE_ON_DELETE, "true", "ignore-delete", " = true")
         if groups:
-            hint = f"sequence groups; name ordering columns in {REMOVE_ON_GROUP} instead"
-            yield conflict(on_delete, "true", hint)
+            yield _conflict(_REMOVE_ON_DELETE, "true", "sequence groups")
     if removing and options.ignore_delete:
-        yield conflict(REMOVE_ON_GROUP, ",".join(removing), "ignore-delete = true")
-    ordering = {name for group in groups.values() for name in group.ordering}
+        yield _conflict(REMOVE_ON_GROUP, ",".join(removing), "ignore-delete", " = true")
+    ordering = sorted({name for group in groups.values() for name in group.ordering})
     for name in removing:
         if name not in ordering:
             yield Problem(
                 field=REMOVE_ON_GROUP,
                 value=name,
                 message="not an ordering column of a sequence group",
-                hint=f"ordering columns: {', '.join(sorted(ordering)) or 'none'}",
+                hint=known_names("ordering columns", name, ordering),
             )
 
 
-def _function_problems(schema: TableSchema, groups: dict[str, SequenceGroup]) -> Iterator[Problem]:
+def _conflict(place: str, value: str, other: str, set_to: str = "") -> Problem:
+    why = why_excluded(MergeEngine.PARTIAL_UPDATE, place, other)
+    return conflict(place, value, f"{other}{set_to}", why)
+
+
+def _unprotected_problems(
+    schema: TableSchema, groups: dict[str, SequenceGroup]
+) -> Iterator[Problem]:
     protected = {name for group in groups.values() for name in group.protected}
-    for key, name in declared_functions(schema.options).items():
-        if name not in FUNCTIONS:
-            yield Problem(
-                field=key,
-                value=name,
-                message="there is no such aggregate function",
-                hint=f"functions: {', '.join(FUNCTIONS)}",
-            )
     for function in effective_functions(schema):
-        plain = function.name == LAST_NON_NULL_VALUE or function.name not in FUNCTIONS
+        plain = function.name == LAST_NON_NULL_VALUE or not is_function(function.name)
         if not plain and function.column not in protected:
             yield Problem(
                 field=str(function_key(schema.options, function.column)),

@@ -1,7 +1,8 @@
 """Problems that several rules tell, in one wording."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from difflib import get_close_matches
 
 from lake.errors import Problem
 from lake.format.data_types import DataField
@@ -26,12 +27,32 @@ def unknown_column(place: str, name: str, schema: TableSchema) -> Problem:
         field=place,
         value=name,
         message="the table has no such column",
-        hint=f"columns: {', '.join(schema.field_names)}",
+        hint=known_names("columns", name, schema.field_names),
     )
 
 
-def conflict(place: str, value: str, other: str) -> Problem:
+def known_names(what: str, name: str, known: Collection[str]) -> str:
+    """Return a hint for a name that is none of those known: the one that was meant, then all.
+
+    Names that differ in case or in blanks around them are meant before others that look alike.
+
+    Example:
+        >>> known_names("functions", "Sum", ["max", "sum"])
+        'did you mean `sum`? functions: max, sum'
+    """
+    plain = name.strip().lower()
+    folded = next((other for other in known if other.lower() == plain), None)
+    meant = [folded] if folded is not None else get_close_matches(plain, known, n=1)
+    question = f"did you mean `{meant[0]}`? " if meant else ""
+    return f"{question}{what}: {', '.join(known) or 'none'}"
+
+
+def conflict(place: str, value: str, other: str, because: str | None = None) -> Problem:
     """Return the problem of an option that excludes another declaration."""
+    choose = "choose one of the two"
     return Problem(
-        field=place, value=value, message=f"in conflict with {other}", hint="choose one of the two"
+        field=place,
+        value=value,
+        message=f"in conflict with {other}",
+        hint=choose if because is None else f"{because}; {choose}",
     )

@@ -232,13 +232,6 @@ def test_all_problems_are_told_at_once() -> None:
 @pytest.mark.parametrize(
     ("columns", "options", "field"),
     [
-        (COLUMNS, {"merge-engine": "aggregation"}, "merge-engine"),
-        (COLUMNS, {"merge-engine": "first-row"}, "merge-engine"),
-        (
-            COLUMNS,
-            {**PARTIAL, "fields.g.sequence-group": "v", "fields.v.aggregate-function": "sum"},
-            "fields.v.aggregate-function",
-        ),
         (
             "k INT, g MAP<INT,INT>, v INT",
             {**PARTIAL, "fields.g.sequence-group": "v"},
@@ -246,7 +239,7 @@ def test_all_problems_are_told_at_once() -> None:
         ),
         ("k INT, s MAP<INT,INT>", {"sequence.field": "s"}, "sequence.field"),
     ],
-    ids=["aggregation", "first-row", "sum", "map-group", "map-sequence"],
+    ids=["map-group", "map-sequence"],
 )
 def test_what_is_allowed_but_not_in_this_version_is_told_apart(
     columns: str, options: dict[str, str], field: str
@@ -257,18 +250,69 @@ def test_what_is_allowed_but_not_in_this_version_is_told_apart(
     assert [problem.field for problem in error.value.problems] == [field]
 
 
+@pytest.mark.parametrize("engine", ["aggregation", "first-row", "deduplicate", "partial-update"])
+def test_every_engine_is_accepted(engine: str) -> None:
+    validate_schema(given_schema(COLUMNS, options={"merge-engine": engine}))
+
+
 @pytest.mark.parametrize(
-    ("options", "field"),
+    ("options", "field", "because"),
     [
-        ({"sequence.field": "g"}, "sequence.field"),
-        ({"changelog-producer": "input"}, "changelog-producer"),
-        ({"deletion-vectors.enabled": "true"}, "deletion-vectors.enabled"),
+        ({"sequence.field": "g"}, "sequence.field", "the first record written stays"),
+        ({"changelog-producer": "input"}, "changelog-producer", "only none and lookup"),
+        ({"changelog-producer": "full-compaction"}, "changelog-producer", "only none and lookup"),
+        ({"deletion-vectors.enabled": "true"}, "deletion-vectors.enabled", "nothing to mark"),
     ],
     ids=str,
 )
-def test_first_row_rules_hold_although_first_row_is_not_supported(
-    options: dict[str, str], field: str
+def test_first_row_excludes_what_would_change_a_row(
+    options: dict[str, str], field: str, because: str
 ) -> None:
-    found = refused(given_schema(COLUMNS, options={"merge-engine": "first-row", **options}))
+    schema = given_schema(COLUMNS, options={"merge-engine": "first-row", **options})
 
-    assert field in [name for name, _ in found]
+    with pytest.raises(InvalidRequest) as error:
+        validate_schema(schema)
+
+    (problem,) = error.value.problems
+    assert (problem.field, problem.value) == (field, next(iter(options.values())))
+    assert problem.message == "in conflict with merge-engine = first-row"
+    assert because in str(problem.hint)
+
+
+def test_first_row_may_look_up_its_changelog() -> None:
+    options = {"merge-engine": "first-row", "changelog-producer": "lookup"}
+
+    validate_schema(given_schema(COLUMNS, options=options))
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        ({"sequence.field": "G"}, "did you mean `g`? columns: k, g, h, v, w"),
+        ({**PARTIAL, "fields.g.sequence-group": "v, w"}, "did you mean `w`? columns: k, g, h, v"),
+        ({"fields.vv.aggregate-function": "sum"}, "did you mean `v`? columns: k, g, h, v, w"),
+        ({"sequence.field": "nothing like it"}, "columns: k, g, h, v, w"),
+        (
+            {
+                **PARTIAL,
+                "fields.g.sequence-group": "v",
+                "partial-update.remove-record-on-sequence-group": "v",
+            },
+            "ordering columns: g",
+        ),
+        (
+            {
+                **PARTIAL,
+                "fields.g.sequence-group": "v",
+                "partial-update.remove-record-on-delete": "true",
+            },
+            "partial-update.remove-record-on-sequence-group gives it one; choose one of the two",
+        ),
+    ],
+    ids=str,
+)
+def test_a_hint_says_what_was_meant_and_what_is_known(options: dict[str, str], hint: str) -> None:
+    with pytest.raises(InvalidRequest) as error:
+        validate_schema(given_schema(COLUMNS, options=options))
+
+    assert hint in str(error.value.problems[0].hint)

@@ -1,0 +1,145 @@
+"""Which merge options of a table have no effect.
+
+The reference ignores options of other engines, of functions that a column does not use, and
+misspelt ones, and so does `validate_schema`. Nobody writes such an option on purpose: this tells of
+them, with what was probably meant.
+
+Source: merge-semantics 3.2, 3.3, 5, 9.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from lake.errors import Problem
+from lake.format.schema import TableSchema
+from lake.merge.column_function import ColumnFunction
+from lake.merge.declared_options import (
+    DEFAULT_FUNCTION,
+    FIELDS,
+    SEQUENCE_GROUP,
+    declared_groups,
+)
+from lake.merge.engine_declarations import ENGINES
+from lake.merge.functions.registry import FUNCTIONS, function_named
+from lake.merge.rule_problems import known_names
+from lake.merge.spec import effective_functions
+from lake.options import MergeEngine
+
+_FUNCTION: Final = "aggregate-function"
+_IGNORE_RETRACT: Final = "ignore-retract"
+_COMMON: Final = (_FUNCTION, _IGNORE_RETRACT, SEQUENCE_GROUP)
+# How maps are stored and keys are indexed: other engines of the format read these.
+_FOREIGN: Final = ("map.", "pk-")
+
+
+def dormant_options(schema: TableSchema) -> tuple[Problem, ...]:
+    """Return one problem for every merge option of the table that nothing reads.
+
+    Args:
+        schema: One that `validate_schema` accepts.
+
+    Returns:
+        In the order of the keys; `hint` says what would have an effect.
+    """
+    return tuple(
+        problem
+        for key in sorted(schema.options)
+        for problem in (
+            _field_option_problems(schema, key)
+            if key.startswith(FIELDS)
+            else _engine_option_problems(schema, key)
+        )
+    )
+
+
+def _engine_option_problems(schema: TableSchema, key: str) -> Iterator[Problem]:
+    engine = schema.table_options.merge_engine
+    reading = [
+        other
+        for other, declaration in ENGINES.items()
+        if key in {option.key for option in declaration.options}
+    ]
+    if reading and engine not in reading:
+        yield _dormant(
+            schema,
+            key,
+            f"merge-engine = {engine} does not read it",
+            f"it belongs to {', '.join(reading)}",
+        )
+
+
+def _field_option_problems(schema: TableSchema, key: str) -> Iterator[Problem]:
+    engine = schema.table_options.merge_engine
+    column, suffix = _parts(key)
+    functions = {function.column: function for function in effective_functions(schema)}
+    has_functions = engine in (MergeEngine.AGGREGATION, MergeEngine.PARTIAL_UPDATE)
+    if key == DEFAULT_FUNCTION:
+        if not has_functions:
+            yield _dormant(schema, key, f"merge-engine = {engine} has no aggregate functions")
+    elif suffix == SEQUENCE_GROUP:
+        if engine is not MergeEngine.PARTIAL_UPDATE:
+            yield _dormant(
+                schema,
+                key,
+                f"merge-engine = {engine} has no sequence groups",
+                f"they belong to {MergeEngine.PARTIAL_UPDATE}",
+            )
+    elif suffix not in _suffixes():
+        if not suffix.startswith(_FOREIGN):
+            hint = known_names("options of a column", suffix, sorted(_suffixes()))
+            yield _dormant(schema, key, "there is no such option of a column", hint)
+    elif not has_functions:
+        yield _dormant(schema, key, f"merge-engine = {engine} has no aggregate functions")
+    else:
+        yield from _function_option_problems(schema, key, suffix, column, functions)
+
+
+def _function_option_problems(
+    schema: TableSchema,
+    key: str,
+    suffix: str,
+    column: str,
+    functions: Mapping[str, ColumnFunction],
+) -> Iterator[Problem]:
+    function = functions.get(column)
+    if function is None:
+        part = _part(schema, column)
+        yield _dormant(schema, key, f"`{column}` is {part} and has no aggregate function")
+    elif suffix not in _COMMON and suffix not in _read_by(function.name):
+        reading = sorted(name for name in FUNCTIONS if suffix in _read_by(name))
+        yield _dormant(
+            schema,
+            key,
+            f"`{function.name}`, the function of `{column}`, does not read it",
+            f"it belongs to {', '.join(reading)}",
+        )
+
+
+def _dormant(schema: TableSchema, key: str, why: str, hint: str = "leave it out") -> Problem:
+    return Problem(field=key, value=schema.options[key], message=f"has no effect: {why}", hint=hint)
+
+
+def _parts(key: str) -> tuple[str, str]:
+    """Return the column, or columns, and the option of `fields.<column>.<option>`."""
+    column, _, suffix = key.removeprefix(f"{FIELDS}.").partition(".")
+    return column, suffix
+
+
+def _suffixes() -> frozenset[str]:
+    read = (option.key for declaration in FUNCTIONS.values() for option in declaration.options)
+    return frozenset([*_COMMON, *read])
+
+
+def _read_by(name: str) -> frozenset[str]:
+    declaration = function_named(name)
+    options = () if declaration is None else declaration.options
+    return frozenset(option.key for option in options)
+
+
+def _part(schema: TableSchema, column: str) -> str:
+    if column in schema.primary_keys:
+        return "a key column"
+    groups = declared_groups(schema.options).values()
+    if any(column in group.ordering for group in groups):
+        return "an ordering column"
+    return "a column without one"
