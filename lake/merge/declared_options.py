@@ -45,6 +45,7 @@ FUNCTIONS = (
 )
 
 _GROUP_PREFIX = "fields."
+_OF_EVERY_FUNCTION = ("aggregate-function", "ignore-retract", "sequence-group")
 _GROUP_SUFFIX = ".sequence-group"
 
 
@@ -117,10 +118,15 @@ def ignores_retract(options: Mapping[str, str], column: str) -> bool:
 
 
 def function_options(options: Mapping[str, str], column: str) -> tuple[tuple[str, str], ...]:
-    """Return the options `fields.<column>.<key>` as (key, value), in the order of the keys."""
+    """Return the options `fields.<column>.<key>` as (key, value), in the order of the keys.
+
+    The options that every function has, its name and `ignore-retract`, are left out.
+    """
     prefix = f"fields.{column}."
     return tuple(
-        (key[len(prefix) :], options[key]) for key in sorted(options) if key.startswith(prefix)
+        (key[len(prefix) :], options[key])
+        for key in sorted(options)
+        if key.startswith(prefix) and key[len(prefix) :] not in _OF_EVERY_FUNCTION
     )
 
 

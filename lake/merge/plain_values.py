@@ -17,6 +17,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+_DECIMAL_PRECISION_MAX = 38
+
 
 def plain_values(column: pa.Array | pa.ChunkedArray) -> list[object]:
     """Return one value per row."""
@@ -67,13 +69,19 @@ def _integer_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type that the same buffers have when dates and times are numbers."""
+    """Return the type that the same buffers have when dates and times are numbers.
+
+    And when decimals have any number of digits: `sum` of few digits does not look at their number
+    (merge-semantics 4).
+    """
     if pa.types.is_struct(kind):
         return pa.struct([_plain_field(kind.field(i)) for i in range(kind.num_fields)])
     if pa.types.is_map(kind):
         return pa.map_(_plain_field(kind.key_field), _plain_field(kind.item_field))
     if pa.types.is_list(kind):
         return pa.list_(_plain_field(kind.value_field))
+    if pa.types.is_decimal128(kind):
+        return pa.decimal128(_DECIMAL_PRECISION_MAX, kind.scale)
     return _integer_type(kind) if pa.types.is_temporal(kind) else kind
 
 
@@ -85,7 +93,7 @@ def _with_type(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return the array, of `_plain_type(kind)`, as one of the type, with the same buffers."""
     if array.type == kind:
         return array
-    if pa.types.is_temporal(kind):
+    if pa.types.is_temporal(kind) or pa.types.is_decimal128(kind):
         return array.view(kind)
     if pa.types.is_struct(kind):
         children = [_with_type(array.field(i), kind.field(i).type) for i in range(kind.num_fields)]

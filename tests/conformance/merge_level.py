@@ -14,7 +14,7 @@ from lake import LakeError, Machine, UnsupportedFeature
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
 from lake.merge.fold import fold
 from lake.merge.records import records_of
-from lake.merge.row_machine import merge_function
+from lake.merge.row_machine import merge_function, selection_of
 from lake.merge.spec import MergeSpec, columns_needed, merge_spec
 from tests.conformance.case import Case, Step
 from tests.conformance.execute import KINDS, create_table, kinds_array, rows_table
@@ -47,11 +47,7 @@ def run_merge_case(case: Case, machine: Machine) -> None:
 
 
 Feed = Callable[[Sequence[int]], Merged | None]
-"""Merges the records of these numbers, in order; `NothingToSay` when it has no answer."""
-
-
-class _NothingToSay(Exception):
-    """The machine is not meant to answer for this input."""
+"""Merges the records of these numbers, in order."""
 
 
 def _check_steps(case: Case, feed: Feed) -> None:
@@ -67,8 +63,6 @@ def _check_steps(case: Case, feed: Feed) -> None:
         record += 1
         try:
             merged = feed(fed)
-        except _NothingToSay:
-            continue
         except UnsupportedFeature:
             raise
         except LakeError as error:
@@ -120,7 +114,8 @@ def _key_value_table(case: Case) -> pa.Table:
 
 def _row_feed(case: Case, spec: MergeSpec) -> Feed:
     table = _key_value_table(case)
-    function = merge_function(records_of(table, spec), spec)
+    records = records_of(table, spec)
+    function = merge_function(records, spec)
 
     def feed(fed: Sequence[int]) -> Merged | None:
         if len(fed) == 1:
@@ -129,11 +124,8 @@ def _row_feed(case: Case, spec: MergeSpec) -> Feed:
         merged = function.result()
         if merged is None:
             return None
-        names = _schema(case).names
-        values = [
-            None if cell < 0 else to_json(table.column(name).slice(cell, 1))[0]
-            for name, cell in zip(names, merged.cells, strict=True)
-        ]
+        row = selection_of([merged], records, spec).copy_from(table)
+        values = [to_json(row.column(name))[0] for name in _schema(case).names]
         return (_kind_text(merged.kind), values, merged.sequence_number)
 
     return feed
@@ -146,9 +138,7 @@ def _column_feed(case: Case, spec: MergeSpec) -> Feed:
     spec = dataclasses.replace(spec, key_columns=(_KEY,))
 
     def feed(fed: Sequence[int]) -> Merged | None:
-        if len(fed) == 1:
-            raise _NothingToSay
-        merged = fold(table.take(list(fed)), spec, machine=Machine.COLUMN)
+        merged = fold(table.take(list(fed)), spec, machine=Machine.COLUMN, single_untouched=False)
         if not merged.num_rows:
             return None
         values = [to_json(merged.column(name))[0] for name in _schema(case).names]

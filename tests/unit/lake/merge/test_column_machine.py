@@ -1,5 +1,3 @@
-import pytest
-
 from lake.merge.column_machine import select_by_columns
 from lake.merge.key_order import key_codes
 from lake.merge.merge_order import find_segments
@@ -17,7 +15,7 @@ def test_columns_share_a_pick_when_the_same_rows_give_their_values() -> None:
     table = given_records("k full void a b c g p q", "+I 1 1 _ 1 1 _ 1 1 1", "+I 1 2 _ _ _ 1 2 2 2")
     segments = find_segments(table, spec, key_codes([table.column("k")]))
 
-    picks = select_by_columns(table, spec, segments).selection.picks
+    picks = select_by_columns(table, spec, segments).selection.columns
 
     assert picks["full"] is picks["k"]
     assert picks["void"] is picks["k"]
@@ -25,12 +23,3 @@ def test_columns_share_a_pick_when_the_same_rows_give_their_values() -> None:
     assert picks["a"] is not picks["c"]
     assert picks["p"] is picks["q"]
     assert picks["p"] is picks["g"]
-
-
-def test_an_engine_that_the_spec_should_have_refused_is_our_own_mistake() -> None:
-    spec = MergeSpec(engine=MergeEngine.AGGREGATION, key_columns=("k",))
-    table = given_records("k", "+I 1", "+I 1")
-    segments = find_segments(table, spec, key_codes([table.column("k")]))
-
-    with pytest.raises(AssertionError):
-        select_by_columns(table, spec, segments)

@@ -17,7 +17,7 @@ def test_the_last_record_replaces_all_before_it_nulls_included() -> None:
     function.add(1)
 
     assert function.result() == MergedRow(
-        cells=(1, -1), sequence_number=1, kind=RowKind.UPDATE_BEFORE
+        cells=(1, None), sequence_number=1, kind=RowKind.UPDATE_BEFORE
     )
 
 

@@ -145,7 +145,7 @@ def test_a_retract_that_no_option_allows_is_an_error_unless_alone(machine: Machi
         fold(given_records("k a", "+I 1 1", "-D 1 1"), PARTIAL, machine=machine)
 
 
-def test_only_keys_with_a_retract_go_through_the_row_machine() -> None:
+def test_keys_with_retracts_are_folded_without_the_row_machine() -> None:
     spec = MergeSpec(
         engine=MergeEngine.PARTIAL_UPDATE, key_columns=("k",), remove_record_on_delete=True
     )
@@ -158,7 +158,23 @@ def test_only_keys_with_a_retract_go_through_the_row_machine() -> None:
 
     assert written(folded) == ["+I 1 2", "+I 2 5", "-D 3 1", "+I 4 1"]
     assert (counters.rows_in, counters.rows_out) == (8, 4)
-    assert (counters.row_machine_segments, counters.row_machine_rows) == (2, 5)
+    assert counters.row_machine_segments == 0
+
+
+def test_only_keys_that_several_records_might_remove_go_through_the_row_machine() -> None:
+    spec = MergeSpec(
+        engine=MergeEngine.PARTIAL_UPDATE,
+        key_columns=("k",),
+        groups=(SequenceGroup(ordering=("g",), protected=("a",)),),
+        removing_columns=frozenset({"g"}),
+    )
+    rows = ("+I 1 1 5", "-D 1 9 6", "+I 1 2 7", "+I 2 1 5", "-D 2 3 4", "-D 2 7 6", "+I 2 8 6")
+    counters = FoldCounters()
+
+    folded = fold(given_records("k a g", *rows), spec, counters=counters)
+
+    assert written(folded) == ["+I 1 2 7", "+I 2 8 6"]
+    assert (counters.row_machine_segments, counters.row_machine_rows) == (1, 4)
 
 
 @both_machines

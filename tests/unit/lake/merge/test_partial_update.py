@@ -8,9 +8,10 @@ from lake.format.system_columns import RowKind
 from lake.merge.merge_function import MergedRow
 from lake.merge.partial_update import PartialUpdate
 from lake.merge.records import records_of
+from lake.merge.row_machine import selection_of
 from lake.merge.spec import ColumnFunction, MergeSpec, SequenceGroup
 from lake.options import MergeEngine
-from tests.unit.lake.merge.given_records import given_records
+from tests.unit.lake.merge.given_records import given_records, written
 
 PLAIN = MergeSpec(engine=MergeEngine.PARTIAL_UPDATE, key_columns=("f0",))
 TWO_GROUPS = MergeSpec(
@@ -31,16 +32,12 @@ def replayed(spec: MergeSpec, header: str, *rows: str) -> list[str]:
     found = []
     for record in range(len(rows)):
         function.add(record)
-        found.append(as_text(function.result(), table, header))
+        found.append(as_text(function.result(), table, spec))
     return found
 
 
-def as_text(row: MergedRow, table: pa.Table, header: str) -> str:
-    values = [
-        None if cell < 0 else table.column(name)[cell].as_py()
-        for name, cell in zip(header.split(), row.cells, strict=True)
-    ]
-    return " ".join([RowKind(row.kind).symbol, *("_" if v is None else str(v) for v in values)])
+def as_text(row: MergedRow, table: pa.Table, spec: MergeSpec) -> str:
+    return written(selection_of([row], records_of(table, spec), spec).copy_from(table))[0]
 
 
 def test_p01_null_never_overwrites() -> None:
@@ -145,7 +142,7 @@ def test_an_ignored_first_retract_seeds_the_row_but_not_the_sequence_number() ->
     function.add(1)
 
     assert ignored == MergedRow(cells=(0, 0, 0), sequence_number=0, kind=RowKind.DELETE)
-    assert as_text(function.result(), table, "k a b") == "+I 1 9 2"
+    assert as_text(function.result(), table, spec) == "+I 1 9 2"
     assert function.result().sequence_number == 8
 
 
@@ -193,4 +190,4 @@ def test_reset_forgets_everything() -> None:
     function.reset()
     function.add(1)
 
-    assert as_text(function.result(), table, "f0 a") == "+I 2 _"
+    assert as_text(function.result(), table, PLAIN) == "+I 2 _"

@@ -1,5 +1,5 @@
 from lake.merge.records import records_of
-from lake.merge.spec import MergeSpec
+from lake.merge.spec import ColumnFunction, MergeSpec
 from lake.options import MergeEngine
 from tests.unit.lake.merge.given_records import given_records
 
@@ -9,5 +9,14 @@ def test_only_columns_that_order_are_read_as_values() -> None:
     records = records_of(given_records("k s v", "+I 1 2 _"), spec)
 
     assert set(records.order_values) == {"k", "s"}
-    assert records.cell("v", 0) == -1
-    assert records.cell("s", 0) == 0
+    assert records.cells == {"k": [0], "s": [0], "v": [None]}
+
+
+def test_columns_with_a_function_are_read_as_values_too() -> None:
+    spec = MergeSpec(
+        engine=MergeEngine.AGGREGATION,
+        key_columns=("k",),
+        functions=(ColumnFunction(column="v", name="sum"),),
+    )
+
+    assert records_of(given_records("k v", "+I 1 7"), spec).cells == {"k": [0], "v": [7]}

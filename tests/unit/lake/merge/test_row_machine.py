@@ -1,11 +1,10 @@
-import pytest
-
 from lake.merge.records import records_of
-from lake.merge.row_machine import merge_function, merge_segments, select_by_rows
+from lake.merge.row_machine import merge_segments, select_by_rows
 from lake.merge.spec import MergeSpec
 from lake.options import MergeEngine
 from tests.unit.lake.merge.given_records import given_records, written
 
+FIRST_ROW = MergeSpec(engine=MergeEngine.FIRST_ROW, key_columns=("k",), ignore_delete=True)
 PARTIAL = MergeSpec(engine=MergeEngine.PARTIAL_UPDATE, key_columns=("k",), ignore_delete=True)
 
 
@@ -28,8 +27,9 @@ def test_a_segment_of_one_record_is_not_merged() -> None:
     assert (row.cells, row.sequence_number, row.kind) == ((0, 0), 0, 1)
 
 
-def test_an_engine_that_the_spec_should_have_refused_is_our_own_mistake() -> None:
-    spec = MergeSpec(engine=MergeEngine.FIRST_ROW, key_columns=("k",))
+def test_the_engine_can_be_asked_about_a_single_record_too() -> None:
+    records = given_records("k v", "-D 1 1", "+I 2 1")
 
-    with pytest.raises(AssertionError):
-        merge_function(records_of(given_records("k", "+I 1"), spec), spec)
+    merged = select_by_rows(records, FIRST_ROW, single_untouched=False)
+
+    assert written(merged.copy_from(records)) == ["+I 2 1"]

@@ -52,27 +52,46 @@ def test_partial_update_options_sleep_under_deduplicate() -> None:
     assert (spec.groups, spec.functions, spec.ignore_delete) == ((), (), True)
 
 
-@pytest.mark.parametrize(
-    ("options", "field"),
-    [
-        ({"merge-engine": "aggregation"}, "merge-engine"),
-        ({"merge-engine": "first-row"}, "merge-engine"),
-        (
-            {
-                "merge-engine": "partial-update",
-                "fields.g.sequence-group": "a",
-                "fields.a.aggregate-function": "sum",
-            },
-            "fields.a.aggregate-function",
-        ),
-    ],
-    ids=["aggregation", "first-row", "sum"],
-)
-def test_what_this_version_cannot_merge_is_refused(options: dict[str, str], field: str) -> None:
-    with pytest.raises(UnsupportedFeature, match="in this version") as refused:
+def test_aggregation_gives_every_column_outside_the_key_a_function() -> None:
+    schema = given_schema(
+        COLUMNS,
+        key="k d",
+        partition="d",
+        options={
+            "merge-engine": "aggregation",
+            "sequence.field": "s",
+            "fields.a.aggregate-function": "listagg",
+            "fields.a.list-agg-delimiter": ";",
+            "fields.k.aggregate-function": "sum",
+            "fields.default-aggregate-function": "max",
+            "ignore-delete": "true",
+            "aggregation.remove-record-on-delete": "true",
+        },
+    )
+
+    spec = merge_spec(schema)
+
+    assert {function.column: function.name for function in spec.functions} == {
+        "g": "max",
+        "h": "max",
+        "a": "listagg",
+        "b": "max",
+        "s": "last_value",
+    }
+    assert spec.functions[2].option("list-agg-delimiter", ",") == ";"
+    assert spec.functions[2].option("distinct", "false") == "false"
+    # Only the writer's filter looks at it under this engine.
+    assert not spec.ignore_delete
+    assert spec.remove_record_on_delete
+
+
+def test_a_function_that_is_not_known_is_refused() -> None:
+    options = {"merge-engine": "aggregation", "fields.a.aggregate-function": "acme.median"}
+
+    with pytest.raises(UnsupportedFeature, match="not known here") as refused:
         merge_spec(given_schema(COLUMNS, options=options))
 
-    assert [problem.field for problem in refused.value.problems] == [field]
+    assert [problem.field for problem in refused.value.problems] == ["fields.a.aggregate-function"]
 
 
 GROUPED = MergeSpec(
