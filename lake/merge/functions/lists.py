@@ -1,5 +1,138 @@
-"""Aggregate functions: collect."""
+"""Aggregate functions of arrays: collect.
 
-from lake.merge.aggregate_function import FunctionDeclaration
+Source: merge-semantics 4.2.
+"""
 
-DECLARATIONS: tuple[FunctionDeclaration, ...] = ()
+from collections import Counter
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from lake.errors import Problem
+from lake.format.data_types import DataField, DataType, TypeRoot
+from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration, FunctionOption
+from lake.merge.column_function import ColumnFunction
+from lake.merge.functions.option_values import flag, flag_problems
+from lake.merge.functions.value_equality import identity
+
+COLLECT = "collect"
+DISTINCT = "distinct"
+
+
+class Collect:
+    """Puts the elements of all arrays into one, null elements included.
+
+    Args:
+        function: The column's function, for its options.
+        data_type: Of the column: a list.
+    """
+
+    def __init__(self, function: ColumnFunction, data_type: pa.DataType) -> None:
+        self._distinct = flag(function, DISTINCT)
+        self._identity = identity(data_type.value_type)
+        self._keeps_first = not is_simple(data_type.value_type)
+
+    def reset(self) -> None:
+        """Do nothing: there is no state."""
+
+    def aggregate(self, accumulated: object, value: object) -> object:
+        """Return the accumulated elements, then those of the value; with `distinct`, each once.
+
+        Elements that are nested or bytes are not looked at again once they are accumulated, so
+        repeats in a first array that came without `distinct` stay.
+        """
+        if accumulated is None and value is None:
+            return None
+        if not self._distinct:
+            if accumulated is None or value is None:
+                return value if accumulated is None else accumulated
+            return [*_elements(accumulated), *_elements(value)]
+        return self._union(_elements(accumulated), _elements(value))
+
+    def aggregate_late(self, accumulated: object, value: object) -> object:
+        """Return the same as for a value that is not older: the order is that of arrival."""
+        return self.aggregate(accumulated, value)
+
+    def retract(self, accumulated: object, value: object) -> object:
+        """Return the accumulated elements without one occurrence, the earliest, of each retracted."""
+        taken = _elements(value)
+        if accumulated is None or not taken:
+            return accumulated
+        remaining = Counter(map(self._identity, taken))
+        kept = []
+        for element in _elements(accumulated):
+            key = self._identity(element)
+            if remaining[key]:
+                remaining[key] -= 1
+            else:
+                kept.append(element)
+        return kept
+
+    def _union(self, accumulated: list[object], value: list[object]) -> list[object]:
+        kept = list(accumulated) if self._keeps_first else []
+        seen = {self._identity(element) for element in kept}
+        for element in value if self._keeps_first else accumulated + value:
+            key = self._identity(element)
+            if key not in seen:
+                seen.add(key)
+                kept.append(element)
+        return kept
+
+
+def is_simple(element_type: pa.DataType) -> bool:
+    """Return whether `distinct` also removes repeats from what is accumulated already."""
+    return not (pa.types.is_nested(element_type) or _is_bytes(element_type))
+
+
+def _is_bytes(data_type: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(data_type) or pa.types.is_fixed_size_binary(data_type))
+
+
+def _elements(array: object) -> list[object]:
+    if array is None:
+        return []
+    assert isinstance(array, list)
+    return array
+
+
+def _accepts(data_type: DataType) -> bool:
+    return data_type.root is TypeRoot.ARRAY
+
+
+def _make(function: ColumnFunction, data_type: pa.DataType) -> AggregateFunction:
+    return Collect(function, data_type)
+
+
+def _problems(_field: DataField, function: ColumnFunction) -> Iterator[Problem]:
+    yield from flag_problems(function, DISTINCT)
+
+
+DECLARATIONS: tuple[FunctionDeclaration, ...] = (
+    FunctionDeclaration(
+        name=COLLECT,
+        summary="The elements of all arrays in one; with `distinct`, each once.",
+        accepts=_accepts,
+        accepted="ARRAY",
+        null_rule="A null array adds nothing; null elements are kept.",
+        late_rule="The same as for a newer value: its elements are put at the end.",
+        retract_rule="For each element of the retract one equal element is removed, the earliest; "
+        "elements are equal by value, null equals null. The result may be an empty array.",
+        options=(
+            FunctionOption(
+                key=DISTINCT, type="boolean", default="false", meaning="Each element occurs once."
+            ),
+        ),
+        anomalies=(
+            "The order of elements is that of arrival, older or not.",
+            "With `distinct`, a lone array keeps its repeated elements until a second record of the "
+            "key is merged.",
+            "With `distinct` and nested or bytes elements, repeats in an array that was stored that "
+            "way stay for ever; other repeats disappear.",
+            "With `distinct`, a retract removes an element however many records brought it.",
+            "A retract that is merged before the value it takes back, in one write buffer for "
+            "example, is lost.",
+        ),
+        make=_make,
+        problems=_problems,
+    ),
+)

@@ -1,5 +1,212 @@
-"""Aggregate functions: merge_map and merge_map_with_keytime."""
+"""Aggregate functions of maps: merge_map and merge_map_with_keytime.
 
-from lake.merge.aggregate_function import FunctionDeclaration
+Keys are equal by value. The order of entries has no meaning; here it is that of first arrival.
 
-DECLARATIONS: tuple[FunctionDeclaration, ...] = ()
+Source: merge-semantics 4 (`merge_map`), 4.3.
+"""
+
+from collections.abc import Hashable, Iterator
+
+import pyarrow as pa
+
+from lake.errors import Problem, SchemaMismatch
+from lake.format.data_types import TEXT_ROOTS, DataField, DataType, TypeRoot
+from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration, FunctionOption
+from lake.merge.column_function import ColumnFunction
+from lake.merge.function_errors import refused_retract, value_error
+from lake.merge.functions.option_values import has_option, option_key
+from lake.merge.functions.value_equality import identity
+
+MERGE_MAP = "merge_map"
+MERGE_MAP_WITH_KEYTIME = "merge_map_with_keytime"
+TS_FIELD = "ts-field"
+_FIELDS_MIN = 2
+
+Entry = tuple[object, object]
+
+
+class MergeMap:
+    """The union of maps; of equal keys the newer value stays.
+
+    Args:
+        data_type: Of the column: a map.
+    """
+
+    def __init__(self, data_type: pa.DataType) -> None:
+        self._identity = identity(data_type.key_type)
+
+    def reset(self) -> None:
+        """Do nothing: there is no state."""
+
+    def aggregate(self, accumulated: object, value: object) -> object:
+        """Return the union, in which entries of the value win; null adds nothing."""
+        if accumulated is None or value is None:
+            return value if accumulated is None else accumulated
+        found = self._by_key(_entries(accumulated))
+        found.update(self._by_key(_entries(value)))
+        return list(found.values())
+
+    def aggregate_late(self, accumulated: object, value: object) -> object:
+        """Return the union, in which accumulated entries win."""
+        return self.aggregate(value, accumulated)
+
+    def retract(self, accumulated: object, value: object) -> object:
+        """Return the map without the keys of the value, whatever their values."""
+        if accumulated is None or not value:
+            return accumulated
+        taken = {self._identity(name) for name, _ in _entries(value)}
+        found = self._by_key(_entries(accumulated))
+        return [entry for key, entry in found.items() if key not in taken]
+
+    def _by_key(self, entries: list[Entry]) -> dict[Hashable, Entry]:
+        return {self._identity(name): (name, item) for name, item in entries}
+
+
+class MergeMapWithKeyTime:
+    """The union of maps in which every value carries the time that decides for its key.
+
+    Args:
+        function: The column's function, for its name and options.
+        data_type: Of the column: a map to rows.
+    """
+
+    def __init__(self, function: ColumnFunction, data_type: pa.DataType) -> None:
+        self._function = function
+        self._identity = identity(data_type.key_type)
+        row = data_type.item_type
+        names = [field.name for field in row]
+        self._time_index = names.index(function.option(TS_FIELD, names[-1]))
+
+    def reset(self) -> None:
+        """Do nothing: there is no state."""
+
+    def aggregate(self, accumulated: object, value: object) -> object:
+        """Return the map after the entries of the value; null adds nothing.
+
+        A null row removes its key, a row without a time is left out, and any other replaces a row
+        without a time or with a smaller one, as text.
+        """
+        if accumulated is None or value is None:
+            return value if accumulated is None else accumulated
+        found = {self._identity(name): (name, row) for name, row in _entries(accumulated)}
+        for name, row in _entries(value):
+            key = self._identity(name)
+            if row is None:
+                found.pop(key, None)
+            elif self._is_newer(row, found[key][1] if key in found else None):
+                found[key] = (name, row)
+        return list(found.values())
+
+    def aggregate_late(self, accumulated: object, value: object) -> object:
+        """Return the older map after the entries of the accumulated one."""
+        return self.aggregate(value, accumulated)
+
+    def retract(self, _accumulated: object, _value: object) -> object:
+        """Refuse."""
+        raise refused_retract(self._function.column, MERGE_MAP_WITH_KEYTIME)
+
+    def _is_newer(self, row: object, existing: object) -> bool:
+        time, old_time = self._time(row), self._time(existing)
+        return time is not None and (old_time is None or time > old_time)
+
+    def _time(self, row: object) -> bytes | None:
+        if row is None:
+            return None
+        assert isinstance(row, tuple)
+        time = row[self._time_index]
+        if time is None:
+            return None
+        if not isinstance(time, str):
+            raise self._no_text(time)
+        # Java compares text by UTF-16 units, so U+FFFF is larger than anything beyond it.
+        return time.encode("utf-16-be", "surrogatepass")
+
+    def _no_text(self, time: object) -> SchemaMismatch:
+        return value_error(
+            self._function.column,
+            MERGE_MAP_WITH_KEYTIME,
+            "got a time that is no text",
+            f"name a STRING field in `{option_key(self._function, TS_FIELD)}`",
+            value=str(time),
+        )
+
+
+def _entries(value: object) -> list[Entry]:
+    assert isinstance(value, list)
+    return value
+
+
+def _accepts_map(data_type: DataType) -> bool:
+    return data_type.root is TypeRoot.MAP
+
+
+def _accepts_map_of_rows(data_type: DataType) -> bool:
+    row = data_type.value
+    return row is not None and row.root is TypeRoot.ROW and len(row.fields) >= _FIELDS_MIN
+
+
+def _make_merge_map(_function: ColumnFunction, data_type: pa.DataType) -> AggregateFunction:
+    return MergeMap(data_type)
+
+
+def _make_with_keytime(function: ColumnFunction, data_type: pa.DataType) -> AggregateFunction:
+    return MergeMapWithKeyTime(function, data_type)
+
+
+def _keytime_problems(field: DataField, function: ColumnFunction) -> Iterator[Problem]:
+    row = field.type.value
+    if row is None or not row.fields:
+        return
+    found = {part.name: part.type for part in row.fields}
+    name = function.option(TS_FIELD, row.fields[-1].name)
+    place = option_key(function, TS_FIELD)
+    if name not in found:
+        hint = f"fields: {', '.join(found)}"
+        yield Problem(field=place, value=name, message="the ROW has no such field", hint=hint)
+    elif found[name].root not in TEXT_ROOTS:
+        yield Problem(
+            field=place if has_option(function, TS_FIELD) else field.name,
+            value=f"{name} {found[name]}",
+            message="the times of keys are compared as text, and this field is none",
+            hint=f"make the field a STRING, or name another in `{place}`",
+        )
+
+
+DECLARATIONS: tuple[FunctionDeclaration, ...] = (
+    FunctionDeclaration(
+        name=MERGE_MAP,
+        summary="The union of the maps; of equal keys the newest value stays.",
+        accepts=_accepts_map,
+        accepted="MAP",
+        null_rule="A null map adds nothing; a null value of a key is a value.",
+        late_rule="Keys that are there already win over those of an older map.",
+        retract_rule="Keys of the retract are removed, whatever their values are.",
+        anomalies=("A retract removes a key even when a newer record has given it another value.",),
+        make=_make_merge_map,
+    ),
+    FunctionDeclaration(
+        name=MERGE_MAP_WITH_KEYTIME,
+        summary="The union of the maps; for each key the row with the greatest time stays.",
+        accepts=_accepts_map_of_rows,
+        accepted="MAP to a ROW of at least two fields, one of them the time, a text",
+        null_rule="A null map adds nothing; a null row removes its key; a row without a time adds "
+        "nothing.",
+        late_rule="The older map, then the entries that are there already, by the same rule.",
+        retract_rule=None,
+        options=(
+            FunctionOption(
+                key=TS_FIELD,
+                type="field of the ROW",
+                default="its last field",
+                meaning="Holds the time of the key, compared as text.",
+            ),
+        ),
+        anomalies=(
+            "The first map is kept as it is, with null rows and rows without a time.",
+            "A removed key is forgotten, so a record with an older time brings it back.",
+            "Times are compared as text: `9` is later than `10`.",
+        ),
+        make=_make_with_keytime,
+        problems=_keytime_problems,
+    ),
+)

@@ -1,5 +1,140 @@
-"""Aggregate functions: listagg."""
+"""Aggregate functions of text: listagg.
 
-from lake.merge.aggregate_function import FunctionDeclaration
+A value is *blank* when it is null, empty, or white space throughout in Java's sense, which counts
+U+3000 and leaves out the no-break spaces. Blank values add nothing.
 
-DECLARATIONS: tuple[FunctionDeclaration, ...] = ()
+Source: merge-semantics 4.1.
+"""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from lake.errors import Problem
+from lake.format.data_types import LENGTH_MAX, DataField, DataType, TypeRoot
+from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration, FunctionOption
+from lake.merge.column_function import ColumnFunction
+from lake.merge.function_errors import refused_retract
+from lake.merge.functions.option_values import flag, flag_problems
+
+LISTAGG = "listagg"
+DELIMITER = "list-agg-delimiter"
+DISTINCT = "distinct"
+DELIMITER_DEFAULT = ","
+
+WHITE_SPACE = "".join(
+    map(
+        chr,
+        [
+            *range(0x09, 0x0E),
+            *range(0x1C, 0x21),
+            0x1680,
+            *range(0x2000, 0x2007),
+            *range(0x2008, 0x200B),
+            0x2028,
+            0x2029,
+            0x205F,
+            0x3000,
+        ],
+    )
+)
+"""The characters that Java's `Character.isWhitespace` accepts."""
+
+
+class ListAgg:
+    """Joins texts by a delimiter, older values first.
+
+    Args:
+        function: The column's function, for its name and options.
+        _data_type: STRING, always.
+    """
+
+    def __init__(self, function: ColumnFunction, _data_type: pa.DataType) -> None:
+        self._column = function.column
+        self._delimiter = function.option(DELIMITER, DELIMITER_DEFAULT)
+        self._distinct = flag(function, DISTINCT)
+
+    def reset(self) -> None:
+        """Do nothing: there is no state."""
+
+    def aggregate(self, accumulated: object, value: object) -> object:
+        """Return the text with the value behind it; with `distinct`, its tokens that are new."""
+        if _is_blank(value):
+            return accumulated
+        if _is_blank(accumulated):
+            return value
+        assert isinstance(accumulated, str)
+        assert isinstance(value, str)
+        tokens = self._new_tokens(accumulated, value) if self._distinct else [value]
+        return self._delimiter.join([accumulated, *tokens])
+
+    def aggregate_late(self, accumulated: object, value: object) -> object:
+        """Return the text with the value before it."""
+        return self.aggregate(value, accumulated)
+
+    def retract(self, _accumulated: object, _value: object) -> object:
+        """Refuse."""
+        raise refused_retract(self._column, LISTAGG)
+
+    def _new_tokens(self, accumulated: str, value: str) -> list[str]:
+        seen = set(self._tokens(accumulated))
+        # A dictionary keeps the first of equal tokens.
+        tokens = dict.fromkeys(self._tokens(value))
+        return [token for token in tokens if token not in seen and not _is_blank(token)]
+
+    def _tokens(self, text: str) -> list[str]:
+        return text.split(self._delimiter or " ")
+
+
+def _is_blank(value: object) -> bool:
+    assert value is None or isinstance(value, str)
+    return not value or not value.strip(WHITE_SPACE)
+
+
+def _accepts(data_type: DataType) -> bool:
+    return data_type.root is TypeRoot.VARCHAR and data_type.length == LENGTH_MAX
+
+
+def _make(function: ColumnFunction, data_type: pa.DataType) -> AggregateFunction:
+    return ListAgg(function, data_type)
+
+
+def _problems(_field: DataField, function: ColumnFunction) -> Iterator[Problem]:
+    yield from flag_problems(function, DISTINCT)
+
+
+DECLARATIONS: tuple[FunctionDeclaration, ...] = (
+    FunctionDeclaration(
+        name=LISTAGG,
+        summary="Texts joined by a delimiter, in order of arrival; with `distinct`, each token once.",
+        accepts=_accepts,
+        accepted="STRING",
+        null_rule="Null, empty and blank texts add nothing.",
+        late_rule="An older text is put before what is there.",
+        retract_rule=None,
+        options=(
+            FunctionOption(
+                key=DELIMITER,
+                type="text",
+                default=DELIMITER_DEFAULT,
+                meaning="What stands between two texts, and divides a text into tokens.",
+            ),
+            FunctionOption(
+                key=DISTINCT,
+                type="boolean",
+                default="false",
+                meaning="Each token occurs once.",
+            ),
+        ),
+        anomalies=(
+            "With `distinct`, the first text is kept as it is: its own repeated tokens stay.",
+            "With `distinct` and an older text, the older text is kept as it is, and tokens of the "
+            "newer ones that it holds are dropped.",
+            "With `distinct` and an empty delimiter, tokens are divided at blanks and joined "
+            "without one.",
+            "A lone blank text is kept; it disappears with the next text.",
+        ),
+        make=_make,
+        problems=_problems,
+    ),
+)

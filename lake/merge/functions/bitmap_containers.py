@@ -1,0 +1,142 @@
+"""Sets of 16-bit numbers, the containers of which both bitmap formats are made.
+
+| kind | payload, little endian | holds |
+|---|---|---|
+| ARRAY | the numbers, ascending, uint16 each | few numbers |
+| BITMAP | 65 536 bits | many numbers |
+| RUN | uint16 count, then (first, length - 1) as two uint16 each | runs of numbers |
+
+The reference chooses the kind of a result by its size *and* by the kinds it came from, and bytes are
+to be the same as the reference's. Sets are united by the roaring library, which reads a container as
+a whole bitmap of its own; only the choice of the kind is made here.
+
+Source: RoaringBitmap format specification, "Container storage"; merge-semantics 4 (`rbm32`, `rbm64`).
+"""
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from pyroaring import BitMap
+
+ARRAY_MAX = 4096
+"""An array of more numbers would be larger than a bitmap."""
+BITMAP_BYTES = 8192
+COOKIE_WITHOUT_RUNS = 12346
+COOKIE_WITH_RUNS = 12347
+
+_PLAIN_HEADER = struct.Struct("<IIHHI")
+_RUN_HEADER = struct.Struct("<IBHH")
+
+
+class Kind(IntEnum):
+    """The kinds of container, numbered as the 64-bit format does."""
+
+    RUN = 0
+    BITMAP = 1
+    ARRAY = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A set of 16-bit numbers that is not empty.
+
+    Attributes:
+        kind: How the numbers are stored.
+        cardinality: How many there are, 1 to 65 536.
+        payload: Their bytes.
+    """
+
+    kind: Kind
+    cardinality: int
+    payload: bytes
+
+
+def optimised(container: Container) -> Container:
+    """Return the container in the kind that the reference writes it in.
+
+    Raises:
+        ValueError: The payload is malformed.
+    """
+    return _chosen(_bitmap(container), container.kind)
+
+
+def united(one: Container, other: Container) -> Container:
+    """Return the union, in the kind that the reference writes it in.
+
+    Raises:
+        ValueError: A payload is malformed.
+    """
+    # A bitmap takes in the others, runs take in arrays.
+    origins = (Kind.BITMAP, Kind.RUN, Kind.ARRAY)
+    origin = min(one.kind, other.kind, key=origins.index)
+    return _chosen(_bitmap(one) | _bitmap(other), origin)
+
+
+def _chosen(bitmap: BitMap, origin: Kind) -> Container:
+    """Return the only container of a bitmap, in the smallest kind.
+
+    An array becomes runs when that is smaller by at least four bytes, runs stay when they are not
+    larger by more than two: the reference counts the length of an array only when it looks at runs.
+    """
+    bitmap.run_optimize()
+    written = bitmap.serialize()
+    cardinality = len(bitmap)
+    cookie = int.from_bytes(written[:2], "little")
+    if cookie == COOKIE_WITH_RUNS:
+        return Container(Kind.RUN, cardinality, written[_RUN_HEADER.size :])
+    payload = written[_PLAIN_HEADER.size :]
+    if cardinality > ARRAY_MAX:
+        return Container(Kind.BITMAP, cardinality, payload)
+    if origin is Kind.RUN:
+        runs = _runs(payload)
+        if len(runs) <= 2 * cardinality + 2:
+            return Container(Kind.RUN, cardinality, runs)
+    return Container(Kind.ARRAY, cardinality, payload)
+
+
+def _bitmap(container: Container) -> BitMap:
+    """Return a bitmap of this container alone, as the one of key 0."""
+    last = container.cardinality - 1
+    if not 0 <= last < 1 << 16:
+        text = f"a container of {container.cardinality} numbers"
+        raise ValueError(text)
+    if container.kind is Kind.RUN:
+        header = _RUN_HEADER.pack(COOKIE_WITH_RUNS, 1, 0, last)
+    else:
+        header = _PLAIN_HEADER.pack(COOKIE_WITHOUT_RUNS, 1, 0, last, _PLAIN_HEADER.size)
+    return read_bitmap(header + _as_declared(container))
+
+
+def read_bitmap(data: bytes) -> BitMap:
+    """Return the bitmap that the bytes of the 32-bit format hold.
+
+    Raises:
+        ValueError: They are malformed.
+    """
+    if not data:
+        text = "no bytes"
+        raise ValueError(text)
+    bitmap = BitMap.deserialize(data)
+    assert isinstance(bitmap, BitMap)
+    return bitmap
+
+
+def _as_declared(container: Container) -> bytes:
+    """Return the payload of the kind that the 32-bit format deduces from the cardinality."""
+    if container.kind is Kind.BITMAP and container.cardinality <= ARRAY_MAX:
+        bits = np.frombuffer(container.payload, dtype=np.uint8)
+        numbers = np.flatnonzero(np.unpackbits(bits, bitorder="little"))
+        return numbers.astype("<u2").tobytes()
+    return container.payload
+
+
+def _runs(array_payload: bytes) -> bytes:
+    numbers = np.frombuffer(array_payload, dtype="<u2").astype(np.int64)
+    is_first = np.ones(len(numbers), dtype=np.bool_)
+    np.not_equal(numbers[1:], numbers[:-1] + 1, out=is_first[1:])
+    firsts = np.flatnonzero(is_first)
+    lengths = np.diff(firsts, append=len(numbers))
+    pairs = np.column_stack([numbers[firsts], lengths - 1]).astype("<u2")
+    return struct.pack("<H", len(firsts)) + pairs.tobytes()

@@ -1,0 +1,73 @@
+"""The aggregate function of sets in bytes: null adds nothing, two values are united.
+
+Source: merge-semantics 4 (`rbm32`, `rbm64`, `hll_sketch`, `theta_sketch`).
+"""
+
+from collections.abc import Callable
+
+from lake.errors import SchemaMismatch
+from lake.merge.column_function import ColumnFunction
+from lake.merge.function_errors import refused_retract, value_error
+
+Unite = Callable[[bytes, bytes], bytes]
+"""Unites what is accumulated with a value; raises ValueError when one of them is malformed."""
+
+_SHOWN_BYTES = 16
+
+
+class BytesUnion:
+    """Unites serialised sets; the order does not matter.
+
+    Args:
+        function: The column's function, for its name.
+        unite: What a union of two is.
+        expected: What the bytes have to be, for people.
+    """
+
+    def __init__(self, function: ColumnFunction, *, unite: Unite, expected: str) -> None:
+        self._function = function
+        self._unite = unite
+        self._expected = expected
+
+    def reset(self) -> None:
+        """Do nothing: there is no state."""
+
+    def aggregate(self, accumulated: object, value: object) -> object:
+        """Return the union; a value beside null as it is.
+
+        Raises:
+            SchemaMismatch: The bytes of either are malformed.
+        """
+        if accumulated is None or value is None:
+            return value if accumulated is None else accumulated
+        assert isinstance(accumulated, bytes)
+        assert isinstance(value, bytes)
+        try:
+            return self._unite(accumulated, value)
+        except ValueError as error:
+            raise self._unreadable(accumulated, value, error) from error
+
+    def aggregate_late(self, accumulated: object, value: object) -> object:
+        """Return the union, made the other way round."""
+        return self.aggregate(value, accumulated)
+
+    def retract(self, _accumulated: object, _value: object) -> object:
+        """Refuse."""
+        raise refused_retract(self._function.column, self._function.name)
+
+    def _unreadable(self, accumulated: bytes, value: bytes, error: ValueError) -> SchemaMismatch:
+        wrong = value if self._is_readable(accumulated) else accumulated
+        return value_error(
+            self._function.column,
+            self._function.name,
+            f"got bytes that it cannot read: {error}",
+            f"expected {self._expected}",
+            value=wrong[:_SHOWN_BYTES].hex(" ") + (" …" if len(wrong) > _SHOWN_BYTES else ""),
+        )
+
+    def _is_readable(self, value: bytes) -> bool:
+        try:
+            self._unite(value, value)
+        except ValueError:
+            return False
+        return True

@@ -1,0 +1,111 @@
+"""Values of the options that an aggregate function reads, and what is wrong with them.
+
+Reading never fails: `*_problems` has refused what cannot be read when the table was made, and tables
+of other engines fall back to the default.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from lake.errors import Problem
+from lake.format.data_types import DataField
+from lake.merge.column_function import ColumnFunction
+from lake.merge.declared_options import split_names
+
+INT_MAX = 2**31 - 1
+_INT_MIN = -(2**31)
+_FLAGS = {"true": True, "false": False}
+
+
+def option_key(function: ColumnFunction, key: str) -> str:
+    """Return the full key of a column's option."""
+    return f"fields.{function.column}.{key}"
+
+
+def has_option(function: ColumnFunction, key: str) -> bool:
+    """Return whether the column declares the option."""
+    return any(key == declared for declared, _ in function.options)
+
+
+def flag(function: ColumnFunction, key: str) -> bool:
+    """Return a boolean option, false by default."""
+    return _FLAGS.get(_word(function, key, "false"), False)
+
+
+def word(function: ColumnFunction, key: str, default: str, known: Sequence[str]) -> str:
+    """Return an option that is one of a few words, in lower case."""
+    found = _word(function, key, default)
+    return found if found in known else default
+
+
+def names(function: ColumnFunction, key: str) -> tuple[str, ...]:
+    """Return the trimmed names of an option that lists some; none when it is absent."""
+    if not has_option(function, key):
+        return ()
+    return tuple(name.strip() for name in split_names(function.option(key, "")))
+
+
+def integer(function: ColumnFunction, key: str, default: int) -> int:
+    """Return an integer option."""
+    found = _parse_int(function.option(key, str(default)))
+    return default if found is None else found
+
+
+def flag_problems(function: ColumnFunction, key: str) -> Iterator[Problem]:
+    """Yield what is wrong with a boolean option."""
+    yield from word_problems(function, key, tuple(_FLAGS))
+
+
+def word_problems(function: ColumnFunction, key: str, known: Sequence[str]) -> Iterator[Problem]:
+    """Yield what is wrong with an option that is one of a few words, in any case."""
+    if has_option(function, key) and _word(function, key, "") not in known:
+        yield Problem(
+            field=option_key(function, key),
+            value=function.option(key, ""),
+            message="not a value of this option",
+            hint=f"one of {', '.join(known)}",
+        )
+
+
+def integer_problems(function: ColumnFunction, key: str) -> Iterator[Problem]:
+    """Yield what is wrong with an integer option."""
+    text = function.option(key, "0")
+    if _parse_int(text) is None:
+        yield Problem(
+            field=option_key(function, key),
+            value=text,
+            message="not an integer of 32 bits",
+            hint=f"for example 100; without it, {INT_MAX}",
+        )
+
+
+def name_problems(
+    function: ColumnFunction, key: str, fields: Iterable[DataField]
+) -> Iterator[Problem]:
+    """Yield one problem for every listed name that is no field of the ROW, or is listed twice."""
+    known = [field.name for field in fields]
+    seen: set[str] = set()
+    for name in names(function, key):
+        if name not in known:
+            yield _name_problem(function, key, name, "the ROW has no such field", known)
+        elif name in seen:
+            yield _name_problem(function, key, name, "the field is named more than once", known)
+        seen.add(name)
+
+
+def _name_problem(
+    function: ColumnFunction, key: str, name: str, message: str, known: Sequence[str]
+) -> Problem:
+    hint = f"fields: {', '.join(known)}"
+    return Problem(field=option_key(function, key), value=name, message=message, hint=hint)
+
+
+def _word(function: ColumnFunction, key: str, default: str) -> str:
+    return function.option(key, default).strip().lower()
+
+
+def _parse_int(text: str) -> int | None:
+    try:
+        found = int(text.strip())
+    except ValueError:
+        return None
+    return found if _INT_MIN <= found <= INT_MAX else None

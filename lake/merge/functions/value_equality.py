@@ -1,0 +1,109 @@
+"""When two column values are the same value, and which of two is the smaller.
+
+Values are those of `plain_values`. Python's own `==` will not do: NaN is the same value as NaN, -0.0
+another than 0.0, and the entries of a MAP have no order.
+
+Source: merge-semantics 4.2 (equality), 3.1 (order).
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable
+
+import pyarrow as pa
+
+Identity = Callable[[object], Hashable]
+"""Gives equal keys to equal values; the key of null is None and of no other value."""
+
+_NAN = "NaN"
+_MINUS_ZERO = "-0.0"
+
+
+def identity(data_type: pa.DataType) -> Identity:
+    """Return the function whose results are equal, and hash alike, exactly where values are equal.
+
+    Args:
+        data_type: The type of the values; keys of values of different types may collide.
+    """
+    if pa.types.is_floating(data_type):
+        return _float_identity
+    if pa.types.is_struct(data_type):
+        return _row_identity([identity(field.type) for field in data_type])
+    if pa.types.is_map(data_type):
+        return _map_identity(identity(data_type.key_type), identity(data_type.item_type))
+    if pa.types.is_list(data_type):
+        return _list_identity(identity(data_type.value_type))
+    return _same
+
+
+def has_own_identity(data_type: pa.DataType) -> bool:
+    """Return whether values are their own identity, so that Python's `==` and hash will do."""
+    return identity(data_type) is _same
+
+
+def order_key(value: object) -> tuple[object, ...]:
+    """Return a tuple that compares with those of other values of the type as the values do.
+
+    Null is smallest, floats have a total order (-0.0 < 0.0, NaN largest), text and bytes compare by
+    unsigned bytes, lists element by element, then the shorter is the smaller.
+    """
+    match value:
+        case None:
+            return ()
+        case float():
+            if math.isnan(value):
+                return (1, 0.0, 0.0)
+            return (0, value, math.copysign(1.0, value))
+        case str():
+            return (value.encode(),)
+        case list() | tuple():
+            return (tuple(order_key(part) for part in value),)
+        case _:
+            return (value,)
+
+
+def _same(value: object) -> Hashable:
+    assert isinstance(value, Hashable)
+    return value
+
+
+def _float_identity(value: object) -> Hashable:
+    if value is None:
+        return None
+    assert isinstance(value, float)
+    if math.isnan(value):
+        return _NAN
+    if value == 0.0 and math.copysign(1.0, value) < 0:
+        return _MINUS_ZERO
+    return value
+
+
+def _row_identity(parts: list[Identity]) -> Identity:
+    def key(value: object) -> Hashable:
+        if value is None:
+            return None
+        assert isinstance(value, tuple)
+        return tuple(part(field) for part, field in zip(parts, value, strict=True))
+
+    return key
+
+
+def _list_identity(part: Identity) -> Identity:
+    def key(value: object) -> Hashable:
+        if value is None:
+            return None
+        assert isinstance(value, list)
+        return tuple(part(element) for element in value)
+
+    return key
+
+
+def _map_identity(key_part: Identity, item_part: Identity) -> Identity:
+    def key(value: object) -> Hashable:
+        if value is None:
+            return None
+        assert isinstance(value, list)
+        entries = Counter((key_part(name), item_part(item)) for name, item in value)
+        return frozenset(entries.items())
+
+    return key
