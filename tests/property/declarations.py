@@ -151,7 +151,10 @@ def draw_declaration(chance: random.Random, *, engines: Sequence[str] = ENGINES)
 
 
 def draw_order_free_declaration(
-    chance: random.Random, *, engines: Sequence[str] = ("partial-update", "aggregation")
+    chance: random.Random,
+    *,
+    engines: Sequence[str],
+    functions: Sequence[FunctionColumn] = ORDER_FREE,
 ) -> Declaration:
     """Return a random table whose rows do not depend on the order of arrival (design 4).
 
@@ -167,18 +170,19 @@ def draw_order_free_declaration(
                 group = _new_group(table, chance, index, domains=DISTINCT_ORDER)
                 table.distinct.add(group.ordering[0])
                 for name in chance.sample(group.protected, chance.randint(0, len(group.protected))):
-                    _give_function(table, chance, name, chance.choice(ORDER_FREE))
+                    _give_function(table, chance, name, chance.choice(functions))
             _declare_groups(table)
         case "aggregation":
             for index in range(chance.randint(1, 4)):
                 name = f"v{index}"
                 table.columns[name] = ALL[0]
-                _give_function(table, chance, name, chance.choice(ORDER_FREE))
+                _give_function(table, chance, name, chance.choice(functions))
         case _:
             _add_plain_columns(table, chance)
             table.columns["s0"] = chance.choice(DISTINCT_ORDER)
             table.distinct.add("s0")
             table.options["sequence.field"] = "s0"
+    table.not_null.clear()
     return shuffled(table, chance)
 
 

@@ -41,7 +41,13 @@ _TRUE_FLOATS: tuple[Domain, ...] = (
 )
 _EXACT = (*_SMALL_INTEGERS, *_SMALL_DECIMALS)
 _NUMERIC = (*_EXACT, *_WIDE_DECIMALS, *_TRUE_FLOATS, *FLOATS, *INTEGERS, *DECIMALS)
-_WHOLE = (*_SMALL_INTEGERS[2:], ("DECIMAL(10, 0)", ["-1", "1", "2"]))
+# Forty of these multiply without overflow.
+_WHOLE: tuple[Domain, ...] = (
+    ("TINYINT", [-1, 0, 1]),
+    ("INT", [-1, 1]),
+    ("BIGINT", [-2, -1, 1, 2]),
+    ("DECIMAL(38, 0)", ["-1", "1", "2"]),
+)
 _COMPARABLE = tuple(domain for domain in ATOMIC if domain not in BOOLEANS)
 
 _WORDS: Domain = ("STRING", ["", " ", "a", "b", "a,b", "b,,a", "c;a", "\t", "\u3000", "\u00a0"])
@@ -122,6 +128,7 @@ class FunctionColumn:
         retracts: Whether it takes retracts without `ignore-retract`.
         exact: Types and values for which any order of the records gives the same; none if the order
             matters.
+        is_idempotent: A value that comes again changes nothing, whatever came in between.
         has_unordered_elements: The order of the array's elements is left open by the reference.
     """
 
@@ -131,13 +138,14 @@ class FunctionColumn:
     retracts: bool = False
     exact: Sequence[Domain] = field(default=())
     has_unordered_elements: bool = False
+    is_idempotent: bool = False
 
 
 FUNCTION_COLUMNS: tuple[FunctionColumn, ...] = (
     FunctionColumn(name="sum", domains=_NUMERIC, retracts=True, exact=_EXACT),
     FunctionColumn(name="product", domains=_NUMERIC, retracts=True, exact=_WHOLE),
-    FunctionColumn(name="max", domains=_COMPARABLE, exact=_COMPARABLE),
-    FunctionColumn(name="min", domains=_COMPARABLE, exact=_COMPARABLE),
+    FunctionColumn(name="max", domains=_COMPARABLE, exact=_COMPARABLE, is_idempotent=True),
+    FunctionColumn(name="min", domains=_COMPARABLE, exact=_COMPARABLE, is_idempotent=True),
     FunctionColumn(name="last_value", domains=ALL, retracts=True),
     FunctionColumn(name="last_non_null_value", domains=ALL, retracts=True),
     FunctionColumn(name="first_value", domains=ALL),
@@ -154,8 +162,8 @@ FUNCTION_COLUMNS: tuple[FunctionColumn, ...] = (
             {"list-agg-delimiter": ", "},
         ),
     ),
-    FunctionColumn(name="bool_and", domains=BOOLEANS, exact=BOOLEANS),
-    FunctionColumn(name="bool_or", domains=BOOLEANS, exact=BOOLEANS),
+    FunctionColumn(name="bool_and", domains=BOOLEANS, exact=BOOLEANS, is_idempotent=True),
+    FunctionColumn(name="bool_or", domains=BOOLEANS, exact=BOOLEANS, is_idempotent=True),
     FunctionColumn(
         name="collect",
         domains=_LISTS,
@@ -185,13 +193,26 @@ FUNCTION_COLUMNS: tuple[FunctionColumn, ...] = (
         has_unordered_elements=True,
     ),
     FunctionColumn(
-        name="rbm32", domains=(("BYTES", _BITMAPS_32),), exact=(("BYTES", _BITMAPS_32),)
+        name="rbm32",
+        domains=(("BYTES", _BITMAPS_32),),
+        exact=(("BYTES", _BITMAPS_32),),
+        is_idempotent=True,
     ),
     FunctionColumn(
-        name="rbm64", domains=(("BYTES", _BITMAPS_64),), exact=(("BYTES", _BITMAPS_64),)
+        name="rbm64",
+        domains=(("BYTES", _BITMAPS_64),),
+        exact=(("BYTES", _BITMAPS_64),),
+        is_idempotent=True,
     ),
-    FunctionColumn(name="hll_sketch", domains=(("BYTES", _HLL),), exact=(("BYTES", _HLL),)),
-    FunctionColumn(name="theta_sketch", domains=(("BYTES", _THETA),), exact=(("BYTES", _THETA),)),
+    FunctionColumn(
+        name="hll_sketch", domains=(("BYTES", _HLL),), exact=(("BYTES", _HLL),), is_idempotent=True
+    ),
+    FunctionColumn(
+        name="theta_sketch",
+        domains=(("BYTES", _THETA),),
+        exact=(("BYTES", _THETA),),
+        is_idempotent=True,
+    ),
 )
 """Every aggregate function of the format."""
 
@@ -201,3 +222,8 @@ ORDER_FREE: tuple[FunctionColumn, ...] = tuple(
     replace(function, domains=function.exact) for function in FUNCTION_COLUMNS if function.exact
 )
 """The functions that do not mind the order of the records, on types and values without rounding."""
+
+IDEMPOTENT: tuple[FunctionColumn, ...] = tuple(
+    function for function in ORDER_FREE if function.is_idempotent
+)
+"""Those of them that do not mind a record that comes twice."""

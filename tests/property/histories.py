@@ -27,6 +27,7 @@ class Shape:
         null_share: Chance of a null in a value column.
         retract_share: Chance of a -U or -D.
         kinds: Row kinds to draw from; adds at least.
+        breaks_not_null: Now and then a NOT NULL column is null, as no writer lets it be.
     """
 
     row_count: int
@@ -34,6 +35,7 @@ class Shape:
     null_share: float = 0.3
     retract_share: float = 0.0
     kinds: Sequence[RowKind] = KINDS
+    breaks_not_null: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +95,9 @@ def _column(
     if name in table.distinct:
         picks = np.arange(count) + int(chance.integers(len(values) - count))
         return to_arrow(values, arrow_type(kind)).take(pa.array(chance.permutation(picks)))
-    null_share = shape.null_share / 20 if name in table.not_null else shape.null_share
+    null_share = shape.null_share
+    if name in table.not_null:
+        null_share = null_share / 20 if shape.breaks_not_null else 0.0
     if name in table.key:
         values, null_share = values[: shape.key_values], 0.0
     picks = chance.integers(len(values), size=count)

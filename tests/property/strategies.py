@@ -22,6 +22,7 @@ from tests.property.declarations import (
     draw_order_free_declaration,
 )
 from tests.property.domains import ATOMIC, Domain
+from tests.property.function_columns import ORDER_FREE, FunctionColumn
 from tests.property.histories import ADDS, KINDS, History, Shape, draw_history
 
 __all__ = [
@@ -35,6 +36,8 @@ __all__ = [
     "order_free_histories",
     "plain",
 ]
+
+ORDER_FREE_ENGINES = ("deduplicate", "partial-update", "aggregation")
 
 
 def _python_values(domain: Domain) -> list[object]:
@@ -83,6 +86,7 @@ def histories(
         null_share=draw(st.sampled_from([0.0, 0.3, 0.8])),
         retract_share=draw(st.sampled_from(shares)),
         kinds=kinds,
+        breaks_not_null=True,
     )
     # A seed keeps drawing cheap; what shrinks is the table and the number of rows.
     chance = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -95,10 +99,14 @@ def histories(
 
 @st.composite
 def order_free_histories(
-    draw: st.DrawFn, *, engines: Sequence[str], row_count_max: int = 40
+    draw: st.DrawFn,
+    *,
+    engines: Sequence[str] = ORDER_FREE_ENGINES,
+    functions: Sequence[FunctionColumn] = ORDER_FREE,
+    row_count_max: int = 40,
 ) -> History:
     """Draw a table and adds for it that give the same rows in any order of arrival."""
-    table = draw_order_free_declaration(draw(_chances()), engines=engines)
+    table = draw_order_free_declaration(draw(_chances()), engines=engines, functions=functions)
     shape = Shape(
         row_count=draw(st.integers(1, row_count_max)),
         key_values=draw(st.sampled_from([1, 2, 5])),
