@@ -49,7 +49,18 @@ from lake.format.data_types import DataField, DataType, TypeRoot, parse_type
 from lake.format.schema import TableSchema, check_supported
 from lake.format.snapshot import CommitKind, Snapshot
 from lake.maintenance.compaction_result import CompactionResult, DroppedCompaction
+from lake.merge.aggregate_function import (
+    AggregateFunction,
+    FunctionDeclaration,
+    FunctionOption,
+    Reduced,
+    Reduction,
+)
+from lake.merge.column_function import ColumnFunction
 from lake.merge.fold import FoldCounters, Machine
+from lake.merge.segments import Segments
+from lake.merge.selection import Pick
+from lake.merge.steps import Step, Steps
 from lake.merge.validation import validate_schema
 from lake.options import MergeEngine, TableOptions
 from lake.read.predicate import Condition, Operator
@@ -61,9 +72,11 @@ from lake.write.table_writer import TableWriter, WriteResult
 from lake.write.writable import check_writable
 
 __all__ = [
+    "AggregateFunction",
     "BatchAccount",
     "Catalog",
     "Clock",
+    "ColumnFunction",
     "CommitConflict",
     "CommitKind",
     "CommitMessage",
@@ -79,6 +92,8 @@ __all__ = [
     "FileIO",
     "FileStatus",
     "FoldCounters",
+    "FunctionDeclaration",
+    "FunctionOption",
     "InvalidRequest",
     "LakeError",
     "LimitExceeded",
@@ -90,13 +105,19 @@ __all__ = [
     "OffsetMismatch",
     "Operator",
     "Outcome",
+    "Pick",
     "Problem",
     "ReadCounters",
+    "Reduced",
+    "Reduction",
     "Row",
     "Scan",
     "ScanPlan",
     "SchemaMismatch",
+    "Segments",
     "Snapshot",
+    "Step",
+    "Steps",
     "StorageUnavailable",
     "StreamBatch",
     "StreamFenced",

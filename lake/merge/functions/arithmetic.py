@@ -15,6 +15,8 @@ from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
 from lake.merge.column_function import ColumnFunction
 from lake.merge.function_errors import value_error
 from lake.merge.functions.exact_numbers import Arithmetic, NumberT, arithmetic_of
+from lake.merge.functions.product_reduction import product_reduction
+from lake.merge.functions.sum_reduction import sum_reduction
 
 _NUMERIC = frozenset(
     {
@@ -129,6 +131,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         late_rule="An older value is added like any other.",
         retract_rule="The value is subtracted; taken from nothing, its negative remains.",
         make=_make_sum,
+        reduction=sum_reduction,
         order_free=True,
         anomalies=(
             "An integer sum that does not fit its type is an error.",
@@ -147,6 +150,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         late_rule="An older value is multiplied like any other.",
         retract_rule="The accumulated value is divided by the value; nothing stays nothing.",
         make=_make_product,
+        reduction=product_reduction,
         order_free=True,
         anomalies=(
             "An integer product that does not fit its type is an error, and so is a division by "

@@ -15,6 +15,7 @@ from lake.format.data_types import DataType
 from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
 from lake.merge.column_function import ColumnFunction
 from lake.merge.function_errors import refused_retract
+from lake.merge.functions.order_reductions import largest_reduction, smallest_reduction
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         late_rule=_LATE_RULE,
         retract_rule=None,
         make=_make_max,
+        reduction=lambda _function, _kind: largest_reduction(),
         order_free=True,
         anomalies=_ANOMALIES,
     ),
@@ -107,6 +109,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         late_rule=_LATE_RULE,
         retract_rule=None,
         make=_make_min,
+        reduction=lambda _function, _kind: smallest_reduction(),
         order_free=True,
         anomalies=_ANOMALIES,
     ),

@@ -11,6 +11,12 @@ from lake.format.data_types import DataType
 from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
 from lake.merge.column_function import ColumnFunction
 from lake.merge.function_errors import refused_retract
+from lake.merge.functions.position_reductions import (
+    first_non_null_value_reduction,
+    first_value_reduction,
+    last_non_null_value_reduction,
+    last_value_reduction,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +150,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         late_rule="An older value is dropped.",
         retract_rule="The value becomes null, whatever is taken back.",
         make=_make_last_value,
+        reduction=lambda _function, _kind: last_value_reduction(),
     ),
     FunctionDeclaration(
         name="last_non_null_value",
@@ -155,6 +162,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         retract_rule="The value becomes null when the retract has one, whichever; a retract with "
         "null changes nothing.",
         make=_make_last_non_null_value,
+        reduction=lambda _function, _kind: last_non_null_value_reduction(),
     ),
     FunctionDeclaration(
         name="first_value",
@@ -165,6 +173,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         late_rule="An older value replaces the value.",
         retract_rule=None,
         make=_make_first_value,
+        reduction=lambda _function, _kind: first_value_reduction(),
         anomalies=(
             "Which record is the oldest is not remembered: of several late ones the last to come "
             "stays.",
@@ -180,6 +189,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         late_rule="An older value replaces the value.",
         retract_rule=None,
         make=_make_first_non_null_value,
+        reduction=lambda _function, _kind: first_non_null_value_reduction(),
         anomalies=("A late null replaces the value too.",),
     ),
 )

@@ -12,6 +12,7 @@ from lake.format.data_types import DataType, TypeRoot
 from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
 from lake.merge.column_function import ColumnFunction
 from lake.merge.function_errors import refused_retract
+from lake.merge.functions.order_reductions import largest_reduction, smallest_reduction
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         late_rule="An older value counts like any other.",
         retract_rule=None,
         make=_make_bool_and,
+        reduction=lambda _function, _kind: smallest_reduction(),
         order_free=True,
     ),
     FunctionDeclaration(
@@ -85,6 +87,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         late_rule="An older value counts like any other.",
         retract_rule=None,
         make=_make_bool_or,
+        reduction=lambda _function, _kind: largest_reduction(),
         order_free=True,
     ),
 )

@@ -1,4 +1,4 @@
-"""All aggregate functions by name: those of the format."""
+"""All aggregate functions by name: those of the format, and a user's own."""
 
 from itertools import chain
 
@@ -15,6 +15,7 @@ from lake.merge.functions import (
     sketches,
     text,
 )
+from lake.merge.functions.extension import is_own_name, own_function
 
 _FAMILIES = (
     arithmetic,
@@ -41,5 +42,11 @@ _ALIASES = {
 
 
 def function_named(name: str) -> FunctionDeclaration | None:
-    """Return the function that an option calls by this name; None when there is none."""
+    """Return the function that an option calls by this name; None when there is none.
+
+    Raises:
+        UnsupportedFeature: It is a user's own, and its package is broken.
+    """
+    if is_own_name(name):
+        return own_function(name)
     return FUNCTIONS.get(name) or _ALIASES.get(name)

@@ -1,0 +1,67 @@
+"""Aggregate functions of a user's own: entry points of the group `braid.aggregates`.
+
+The name of a function of one's own has a dot, `<namespace>.<function>`. No function of the format has
+one, so every other engine that merges such a table says that it does not know the function, and none
+can take it for one of its own.
+
+Entry points are looked up when a table first needs them; the packages have to be installed wherever
+the table is merged: writers, readers, compactions.
+"""
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from lake.errors import Problem, UnsupportedFeature
+from lake.merge.aggregate_function import FunctionDeclaration
+
+GROUP = "braid.aggregates"
+
+
+def is_own_name(name: str) -> bool:
+    """Return whether a function of that name is a user's own rather than one of the format."""
+    return "." in name
+
+
+@cache
+def own_function(name: str) -> FunctionDeclaration | None:
+    """Return the installed function of that name; None when no package brings it.
+
+    Raises:
+        UnsupportedFeature: A package brings it, but it cannot be loaded, is no declaration or is
+            named otherwise; or several packages bring it.
+    """
+    found = sorted(entry_points(group=GROUP, name=name), key=lambda point: point.value)
+    match found:
+        case []:
+            return None
+        case [point]:
+            return _declaration(point)
+        case _:
+            places = ", ".join(point.value for point in found)
+            raise _refused(name, f"several packages bring it: {places}", "uninstall all but one")
+
+
+def own_names() -> tuple[str, ...]:
+    """Return the names of all installed functions, ascending; none of them is loaded."""
+    return tuple(sorted({point.name for point in entry_points(group=GROUP)}))
+
+
+def _declaration(point: EntryPoint) -> FunctionDeclaration:
+    try:
+        loaded = point.load()
+    except Exception as error:
+        text = f"`{point.value}` cannot be loaded: {type(error).__name__}: {error}"
+        raise _refused(point.name, text, "import it in Python to see the whole error") from error
+    if not isinstance(loaded, FunctionDeclaration):
+        text = f"`{point.value}` is a {type(loaded).__name__}, not a FunctionDeclaration"
+        raise _refused(point.name, text, "name the declaration itself in the entry point")
+    if loaded.name != point.name:
+        text = f"`{point.value}` declares the name {loaded.name}"
+        raise _refused(point.name, text, "give entry point and declaration the same name")
+    return loaded
+
+
+def _refused(name: str, message: str, hint: str) -> UnsupportedFeature:
+    problem = Problem(field=f"entry point group {GROUP}", value=name, message=message, hint=hint)
+    text = f"the aggregate function {name} is installed, but cannot be used"
+    return UnsupportedFeature(text, problems=[problem])

@@ -1,0 +1,101 @@
+"""Functions of packages that are really installed: a folder on the path with its metadata."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lake.errors import UnsupportedFeature
+from lake.merge.functions.extension import GROUP, own_function, own_names
+from lake.merge.functions.registry import function_named
+
+DECLARATION = """
+from lake import FunctionDeclaration
+
+class Longest:
+    def reset(self): pass
+    def aggregate(self, accumulated, value):
+        return max(accumulated or "", value or "", key=len)
+    aggregate_late = aggregate
+    def retract(self, accumulated, value): return accumulated
+
+def declared(name):
+    return FunctionDeclaration(
+        name=name, summary="The longest text.", accepts=lambda kind: True, accepted="text",
+        null_rule="ignored", late_rule="as any other", retract_rule=None,
+        make=lambda function, kind: Longest(),
+    )
+
+longest = declared("acme.longest")
+"""
+
+
+@pytest.fixture(autouse=True)
+def forget() -> Iterator[None]:
+    own_function.cache_clear()
+    yield
+    own_function.cache_clear()
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "Install":
+    return Install(tmp_path, monkeypatch)
+
+
+class Install:
+    """Puts packages of entry points where Python finds them."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._folder = folder
+        self._monkeypatch = monkeypatch
+
+    def __call__(self, package: str, entry_point: str, source: str = DECLARATION) -> None:
+        place = self._folder / package
+        metadata = place / f"{package}-1.0.dist-info"
+        metadata.mkdir(parents=True)
+        (place / f"{package}.py").write_text(source)
+        (metadata / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n"
+        )
+        (metadata / "entry_points.txt").write_text(f"[{GROUP}]\n{entry_point}\n")
+        self._monkeypatch.syspath_prepend(str(place))
+
+
+def test_an_installed_function_is_found_by_its_name(install: Install) -> None:
+    install("acme_found", "acme.longest = acme_found:longest")
+
+    declaration = function_named("acme.longest")
+
+    assert declaration is not None
+    assert declaration.name == "acme.longest"
+    assert "acme.longest" in own_names()
+
+
+def test_what_no_package_brings_is_not_there() -> None:
+    assert function_named("acme.shortest") is None
+
+
+@pytest.mark.parametrize(
+    ("entry_point", "message"),
+    [
+        ("acme.longest = acme_broken:absent", "cannot be loaded: AttributeError"),
+        ("acme.longest = acme_broken:Longest", "is a type, not a FunctionDeclaration"),
+        ("acme.other = acme_broken:longest", "declares the name acme.longest"),
+    ],
+    ids=["absent", "kind", "name"],
+)
+def test_a_broken_package_is_told(install: Install, entry_point: str, message: str) -> None:
+    install("acme_broken", entry_point)
+
+    with pytest.raises(UnsupportedFeature, match="cannot be used") as refused:
+        function_named(entry_point.partition(" ")[0])
+
+    assert message in str(refused.value.problems[0])
+
+
+def test_two_packages_of_one_name_are_told(install: Install) -> None:
+    install("acme_one", "acme.longest = acme_one:longest")
+    install("acme_two", "acme.longest = acme_two:longest")
+
+    with pytest.raises(UnsupportedFeature, match="acme_one:longest, acme_two:longest"):
+        function_named("acme.longest")
