@@ -22,15 +22,11 @@ def key_codes(
     Codes of one call compare with each other only: to compare several tables, concatenate them.
 
     Args:
-        columns: At least one, equally long, most significant first, of types with an order. Null is
-            smallest.
+        columns: At least one, equally long, most significant first. Null is smallest.
         descending: Turns the order of values round; null stays smallest.
 
     Returns:
         One code per row, in row order.
-
-    Raises:
-        UnsupportedFeature: A column's type has no order: a MAP or MULTISET.
     """
     assert columns, "rows without key columns have no order"
     words = [word for column in columns for word in order_words(column, descending=descending)]

@@ -2,7 +2,11 @@
 
 The order is that of table-format 13.1: null before everything, FLOAT and DOUBLE in Java's total order
 (-0.0 < 0.0, NaN largest), text and bytes by unsigned bytes. An ARRAY compares element by element, then
-the shorter is the smaller; a ROW field by field. MAP and MULTISET have no order that is written down.
+the shorter is the smaller; a ROW field by field. A MAP or MULTISET of fewer entries is smaller; of as
+many, the keys compare as an ARRAY does, then the values: both in the order in which they are stored,
+so maps that are equal as sets of entries may differ here.
+
+Source: merge-semantics 3.1; the order of maps as Paimon compares generated rows since release 2.0.0.
 """
 
 import itertools
@@ -11,47 +15,50 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from lake.errors import Problem, UnsupportedFeature
-
 # Compares as the format says; null is the empty tuple and so the smallest.
 OrderValue = tuple[object, ...]
-
-
-def has_order(data_type: pa.DataType) -> bool:
-    """Return whether values of the type can be put in order."""
-    if pa.types.is_map(data_type):
-        return False
-    return all(has_order(data_type.field(i).type) for i in range(data_type.num_fields))
 
 
 def order_values(column: pa.Array | pa.ChunkedArray) -> list[OrderValue]:
     """Return one tuple per row that compares as the column's values do.
 
-    Raises:
-        UnsupportedFeature: The type is, or holds, a MAP or MULTISET.
+    Args:
+        column: Of any type.
     """
-    if not has_order(column.type):
-        problem = Problem(
-            field="type", value=str(column.type), message="values of this type have no order"
-        )
-        text = f"ordering by a column of type `{column.type}` is not supported"
-        raise UnsupportedFeature(text, problems=[problem])
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     return [value for chunk in chunks for value in _values(chunk)]
 
 
 def _values(array: pa.Array) -> list[OrderValue]:
-    if pa.types.is_struct(array.type):
-        children = [_values(child) for child in array.flatten()]
-        return _where_valid(array, list(zip(*children, strict=True)))
-    if pa.types.is_list(array.type):
-        elements, offsets = _values(array.values), array.offsets.to_pylist()
-        lists = [tuple(elements[start:stop]) for start, stop in itertools.pairwise(offsets)]
+    kind = array.type
+    if pa.types.is_struct(kind):
+        fields = [_values(child) for child in array.flatten()]
+        rows = zip(*fields, strict=True) if fields else itertools.repeat((), len(array))
+        return _where_valid(array, list(rows))
+    if pa.types.is_map(kind):
+        entries, bounds = _inside(array)
+        keys, values = _values(entries.field(0)), _values(entries.field(1))
+        maps = [
+            (stop - start, *keys[start:stop], *values[start:stop])
+            for start, stop in itertools.pairwise(bounds)
+        ]
+        return _where_valid(array, maps)
+    if pa.types.is_list(kind):
+        inside, bounds = _inside(array)
+        elements = _values(inside)
+        lists = [tuple(elements[start:stop]) for start, stop in itertools.pairwise(bounds)]
         return _where_valid(array, lists)
-    if pa.types.is_timestamp(array.type):
+    if pa.types.is_timestamp(kind):
         # Python's datetime has no nanoseconds.
         array = array.cast(pa.int64())
     return [_order_value(value) for value in array.to_pylist()]
+
+
+def _inside(array: pa.Array) -> tuple[pa.Array, list[int]]:
+    """Return the elements of an array's lists, or entries of its maps, and where each begins."""
+    offsets = array.offsets.to_pylist()
+    first, last = offsets[0], offsets[-1]
+    return array.values.slice(first, last - first), [offset - first for offset in offsets]
 
 
 def _where_valid(array: pa.Array, values: Sequence[OrderValue]) -> list[OrderValue]:

@@ -46,11 +46,8 @@ def order_words(column: pa.Array | pa.ChunkedArray, *, descending: bool = False)
     """Return the words of one column, most significant first; none when all rows are equal.
 
     Args:
-        column: Of any type that has an order; nested ones are ranked in Python, value by value.
+        column: Of any type; nested ones are ranked in Python, value by value.
         descending: Larger values get smaller words; null stays before everything.
-
-    Raises:
-        UnsupportedFeature: The type has no order: a MAP or MULTISET.
     """
     array = one_array(column)
     if array.null_count == len(array):

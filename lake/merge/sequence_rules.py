@@ -6,13 +6,11 @@ Source: merge-semantics 3.1, 3.3 (1, 2), 2.5.
 from collections.abc import Iterator
 
 from lake.errors import Problem
-from lake.format.arrow_types import to_arrow_type
 from lake.format.data_types import TypeRoot
 from lake.format.schema import TableSchema
-from lake.merge.declared_options import DEFAULT_FUNCTION, FIELDS, declared_groups, split_names
+from lake.merge.declared_options import DEFAULT_FUNCTION, FIELDS, split_names
 from lake.merge.engine_declarations import why_excluded
 from lake.merge.engine_rules import FIRST_ROW
-from lake.merge.order_values import has_order
 from lake.merge.rule_problems import conflict, find_field, repeated, unknown_column
 from lake.options import MergeEngine, TableOptions
 
@@ -88,21 +86,4 @@ def fields_option_problems(schema: TableSchema) -> Iterator[Problem]:
                 value=schema.options[key],
                 message="the key is a path into a ROW; only whole columns have options",
                 hint=f"write `fields.{names[0]}.{segments[-1]}`",
-            )
-
-
-def unordered_type_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
-    """Yield the columns by which records shall be ordered and cannot be in this version."""
-    places = dict.fromkeys(options.sequence_field, "sequence.field")
-    if options.merge_engine is MergeEngine.PARTIAL_UPDATE:
-        for key, group in declared_groups(schema.options).items():
-            places.update(dict.fromkeys(group.ordering, key))
-    for name, place in places.items():
-        field = find_field(schema, name)
-        if field is not None and not has_order(to_arrow_type(field.type)):
-            yield Problem(
-                field=place,
-                value=f"{name} {field.type}",
-                message="this version does not order records by a column of this type",
-                hint="order by a number, a date or time, or a text",
             )

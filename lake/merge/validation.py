@@ -30,7 +30,6 @@ from lake.merge.sequence_rules import (
     fields_option_problems,
     row_kind_field_problems,
     sequence_field_problems,
-    unordered_type_problems,
 )
 from lake.merge.snapshot_ordering_rules import snapshot_ordering_problems
 from lake.merge.spec import unsupported_merging
@@ -56,7 +55,6 @@ def validate_schema(schema: TableSchema) -> None:
     else:
         problems.extend(_merging_problems(schema, options))
         unsupported.extend(unsupported_merging(schema))
-        unsupported.extend(unordered_type_problems(schema, options))
     if problems:
         text = "the table cannot be made as declared"
         told = {problem.field for problem in problems}

@@ -2,13 +2,15 @@ import math
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings, strategies as st
 
-from lake.errors import UnsupportedFeature
+from lake.format.arrow_types import to_arrow_type
 from lake.merge.key_order import key_codes
-from lake.merge.order_values import has_order, order_values
+from lake.merge.order_values import order_values
+from lake.merge.plain_values import plain_array
+from tests.support.typed_values import TYPES, values_of
 
 ROW = pa.struct([("a", pa.int32()), ("b", pa.string())])
-NESTED_MAP = pa.list_(pa.struct([("m", pa.map_(pa.string(), pa.int32()))]))
 
 
 @pytest.mark.parametrize(
@@ -41,6 +43,12 @@ NESTED_MAP = pa.list_(pa.struct([("m", pa.map_(pa.string(), pa.int32()))]))
             [[], [None], [{"a": None, "b": None}], [{"a": 1, "b": "a"}], [{"a": 1, "b": "b"}]],
         ),
         (pa.list_(pa.timestamp("ns")), [[], [None], [-1], [-1, 0], [1]]),
+        (
+            pa.map_(pa.int32(), pa.int32()),
+            [None, [], [(1, None)], [(1, 7)], [(2, 0)], [(1, 9), (2, 9)], [(2, 9), (1, 9)]],
+        ),
+        (pa.list_(pa.map_(pa.string(), ROW)), [[], [None], [[]], [[("a", None)]]]),
+        (pa.struct([]), [None, {}]),
     ],
     ids=str,
 )
@@ -58,8 +66,46 @@ def test_both_machines_order_values_as_the_format_says(
     assert len(set(values)) == len(set(codes)) == len(ascending)
 
 
-@pytest.mark.parametrize("kind", [pa.map_(pa.int32(), pa.int32()), NESTED_MAP], ids=str)
-def test_maps_have_no_order_wherever_they_are(kind: pa.DataType) -> None:
-    assert not has_order(kind)
-    with pytest.raises(UnsupportedFeature, match="not supported"):
-        order_values(pa.array([], kind))
+SETTINGS = settings(max_examples=100, deadline=None, derandomize=True)
+
+
+@st.composite
+def typed_columns(draw: st.DrawFn) -> pa.ChunkedArray:
+    data_type = draw(TYPES)
+    values = draw(st.lists(values_of(data_type), max_size=8))
+    whole = plain_array(values, to_arrow_type(data_type))
+    cut = draw(st.integers(0, len(values)))
+    return pa.chunked_array([whole[:cut], whole[cut:]])
+
+
+@SETTINGS
+@given(typed_columns())
+def test_codes_order_rows_as_values_do(column: pa.ChunkedArray) -> None:
+    values = order_values(column)
+
+    codes = key_codes([column]).tolist()
+
+    ranks = {value: rank for rank, value in enumerate(sorted(set(values)))}
+    order = {code: rank for rank, code in enumerate(sorted(set(codes)))}
+    assert [order[code] for code in codes] == [ranks[value] for value in values]
+
+
+@SETTINGS
+@given(typed_columns())
+def test_descending_turns_all_but_null_round(column: pa.ChunkedArray) -> None:
+    values = order_values(column)
+
+    codes = key_codes([column], descending=True).tolist()
+
+    present = sorted({value for value in values if value}, reverse=True)
+    ranks = {value: rank for rank, value in enumerate([(), *present])}
+    order = {code: rank for rank, code in enumerate(sorted(set(codes)))}
+    found = {value: order[code] for value, code in zip(values, codes, strict=True)}
+    assert sorted(found, key=found.__getitem__) == sorted(found, key=ranks.__getitem__)
+    assert len(set(found.values())) == len(found)
+
+
+@SETTINGS
+@given(typed_columns(), st.integers(0, 8), st.integers(0, 8))
+def test_a_slice_has_the_order_of_its_rows(column: pa.ChunkedArray, start: int, stop: int) -> None:
+    assert order_values(column[start:stop]) == order_values(column)[start:stop]

@@ -1,8 +1,6 @@
 import numpy as np
 import pyarrow as pa
-import pytest
 
-from lake.errors import UnsupportedFeature
 from lake.merge.order_words import concatenated, narrow, one_array, order_words, validity
 
 
@@ -98,6 +96,9 @@ def test_nested_values_are_ranked() -> None:
     assert word.values.tolist() == [1, 0, 0, 0]
 
 
-def test_maps_have_no_order() -> None:
-    with pytest.raises(UnsupportedFeature, match="map"):
-        order_words(pa.array([[(1, 1)], [(2, 2)]], pa.map_(pa.int32(), pa.int32())))
+def test_of_maps_the_shorter_is_smaller_then_keys_and_values_decide() -> None:
+    maps = [[(2, 0)], [(1, 1), (1, 1)], [(1, 9)], [], [(1, None)]]
+
+    (word,) = order_words(pa.array(maps, pa.map_(pa.int32(), pa.int32())))
+
+    assert word.values.tolist() == [3, 4, 2, 0, 1]

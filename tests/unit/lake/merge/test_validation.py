@@ -229,25 +229,12 @@ def test_all_problems_are_told_at_once() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("columns", "options", "field"),
-    [
-        (
-            "k INT, g MAP<INT,INT>, v INT",
-            {**PARTIAL, "fields.g.sequence-group": "v"},
-            "fields.g.sequence-group",
-        ),
-        ("k INT, s MAP<INT,INT>", {"sequence.field": "s"}, "sequence.field"),
-    ],
-    ids=["map-group", "map-sequence"],
-)
-def test_what_is_allowed_but_not_in_this_version_is_told_apart(
-    columns: str, options: dict[str, str], field: str
-) -> None:
-    with pytest.raises(UnsupportedFeature) as error:
-        validate_schema(given_schema(columns, options=options))
+@pytest.mark.parametrize("declared", ["MAP<INT,INT>", "MULTISET<INT>", "ARRAY<INT>"])
+def test_a_column_of_any_type_can_order_records(declared: str) -> None:
+    columns = f"k INT, o {declared}, v INT"
 
-    assert [problem.field for problem in error.value.problems] == [field]
+    validate_schema(given_schema(columns, options={"sequence.field": "o"}))
+    validate_schema(given_schema(columns, options={**PARTIAL, "fields.o.sequence-group": "v"}))
 
 
 @pytest.mark.parametrize("engine", ["aggregation", "first-row", "deduplicate", "partial-update"])
