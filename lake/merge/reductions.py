@@ -7,8 +7,11 @@ is plain arithmetic on slices. The few segments longer than all layers are then 
 over their rows, whatever their length.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from lake.merge.key_order import number_codes
 from lake.merge.order_words import Uints
 from lake.merge.segments import Bools, Ints, Segments
 
@@ -65,6 +68,32 @@ def last_rows_of_maximum(segments: Segments, codes: Uints) -> Ints:
     return segments.in_key_order(rows)
 
 
+def last_rows_of_greatest(segments: Segments, words: Sequence[Uints]) -> Ints:
+    """Return the last row of each segment that attains the segment's greatest words.
+
+    Args:
+        segments: The segments.
+        words: Numbers per row, compared in turn, most significant first; none when all rows are
+            equal.
+    """
+    if not words:
+        return segments.last_rows
+    if len(words) == 1:
+        return last_rows_of_maximum(segments, words[0])
+    first, *others = segments.layers
+    rows = first.copy()
+    best = [values[first] for values in words]
+    for layer in others:
+        greatest, values = [word[: len(layer)] for word in best], [word[layer] for word in words]
+        greater = _is_greater(values, greatest)
+        np.copyto(rows[: len(layer)], layer, where=greater)
+        for known, new in zip(greatest, values, strict=True):
+            np.copyto(known, new, where=greater)
+    if segments.long_count:
+        _find_long_greatest(segments, words, rows)
+    return segments.in_key_order(rows)
+
+
 def last_places(segments: Segments, places: Ints, *, default: Ints) -> Ints:
     """Return the last of the given ascending places in each segment, else the default."""
     found = default.copy()
@@ -87,6 +116,24 @@ def _find_in_long(segments: Segments, qualifies: Bools, undecided: Ints, rows: I
     places = np.concatenate(([-1], qualifying))[index]
     found = places >= segments.starts[chosen]
     rows[undecided[found]] = segments.order[places[found]]
+
+
+def _is_greater(words: Sequence[Uints], others: Sequence[Uints]) -> Bools:
+    """Return where rows of words are greater than others, most significant word first."""
+    greater: Bools = words[-1] > others[-1]
+    for mine, other in zip(words[-2::-1], others[-2::-1], strict=True):
+        greater &= mine == other
+        greater |= mine > other
+    return greater
+
+
+def _find_long_greatest(segments: Segments, words: Sequence[Uints], rows: Ints) -> None:
+    """Set `rows` of segments longer than all layers, with words made codes of their rows alone."""
+    chosen = segments.by_length[: segments.long_count]
+    long_rows = segments.order[segments.places_of(chosen)]
+    codes = np.empty(len(words[0]), dtype=np.uint64)
+    codes[long_rows] = number_codes([word[long_rows] for word in words])
+    _find_long_maximum(segments, codes, rows)
 
 
 def _find_long_maximum(segments: Segments, codes: Uints, rows: Ints) -> None:

@@ -1,0 +1,110 @@
+"""One number per segment out of the numbers at its places.
+
+Integer sums are differences of one running sum: it wraps round, and a difference of two wrapped
+numbers is right whenever the sum fits. Floating sums and all products go value by value, the first
+two values of every segment at once, then the third of those that have one, and so on: rounding makes
+their order count.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from lake.merge.functions.number_columns import Numbers
+from lake.merge.segments import Bools, Ints, Segments
+
+# Fewer segments than this are finished one by one, each in one call.
+_SEGMENTS_AT_ONCE_MIN = 32
+
+
+def sums(values: Numbers, segments: Segments) -> Numbers:
+    """Return the sum of each segment in 64 bits, wrapped round.
+
+    Args:
+        values: Integers, one per place.
+        segments: The segments.
+    """
+    wide = np.uint64 if values.dtype == np.uint64 else np.int64
+    return _differences(np.cumsum(values, dtype=wide), segments)
+
+
+def prefix_bounds(values: Numbers, segments: Segments) -> tuple[Ints, Ints]:
+    """Return the smallest and the largest sum on the way to the sum of each segment.
+
+    Args:
+        values: Integers, one per place, whose sum over all places fits 64 bits.
+        segments: The segments.
+    """
+    running = np.cumsum(values, dtype=np.int64)
+    before = running[segments.starts] - values[segments.starts]
+    smallest = np.minimum.reduceat(running, segments.starts) - before
+    largest = np.maximum.reduceat(running, segments.starts) - before
+    return smallest, largest
+
+
+def in_order(ufunc: np.ufunc, values: Numbers, segments: Segments) -> Numbers:
+    """Return the fold of each segment, from its first value to its last, in the type of the values.
+
+    Args:
+        ufunc: `np.add` or `np.multiply`.
+        values: One per place.
+        segments: The segments.
+    """
+    with np.errstate(all="ignore"):
+        folded = values[segments.starts]
+        longer, at = following(segments, 1)
+        step = 1
+        while len(longer) >= _SEGMENTS_AT_ONCE_MIN:
+            folded[longer] = ufunc(folded[longer], values[at])
+            step += 1
+            longer, at = following(segments, step, among=longer)
+        for segment, place in zip(longer.tolist(), at.tolist(), strict=True):
+            folded[segment] = _one(ufunc, folded[segment], values, place, segments.lasts[segment])
+    return folded
+
+
+def following(segments: Segments, step: int, *, among: Ints | None = None) -> tuple[Ints, Ints]:
+    """Return the segments that have a place so many after their first, and those places.
+
+    Args:
+        segments: The segments.
+        step: How many after the first.
+        among: The only segments in question, ascending; None for all.
+    """
+    if among is None:
+        places = segments.starts + step
+        longer = np.flatnonzero(places <= segments.lasts)
+        return longer, places[longer]
+    places = segments.starts[among] + step
+    has_place = places <= segments.lasts[among]
+    return among[has_place], places[has_place]
+
+
+def has_any(chosen: Bools, segments: Segments) -> Bools:
+    """Return which segments have a chosen place.
+
+    Args:
+        chosen: One boolean per place.
+        segments: The segments.
+    """
+    return _differences(np.cumsum(chosen, dtype=np.int64), segments) > 0
+
+
+def greatest_length(segments: Segments) -> int:
+    """Return the places of the longest segment."""
+    return int((segments.lasts - segments.starts).max()) + 1
+
+
+def _differences(running: Numbers, segments: Segments) -> Numbers:
+    """Return what a running sum grows by over each segment."""
+    ends = running[segments.lasts]
+    grown = ends.copy()
+    grown[1:] -= ends[:-1]
+    return grown
+
+
+def _one(ufunc: np.ufunc, folded: Any, values: Numbers, first: int, last: int) -> Any:
+    """Return the fold of a value and those at some places."""
+    # `reduce` would add in pairs.
+    rest = np.concatenate(([folded], values[first : last + 1])).astype(values.dtype, copy=False)
+    return ufunc.accumulate(rest)[-1]
