@@ -43,7 +43,7 @@ class BucketWork:
         total_buckets: Bucket count that the files were routed with.
         plan: Not empty.
         inputs: Identities of the files that are replaced.
-        above: Identities of all files above level 0 when the plan was made.
+        settled: Identities of the files on the output level when the plan was made.
         paths_written: Of files begun so far, for who cleans up; the only part that changes.
     """
 
@@ -52,7 +52,7 @@ class BucketWork:
     total_buckets: int
     plan: FullCompactionPlan
     inputs: frozenset[FileIdentity]
-    above: frozenset[FileIdentity]
+    settled: frozenset[FileIdentity]
     paths_written: list[str] = field(default_factory=list)
 
 

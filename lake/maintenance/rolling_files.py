@@ -10,6 +10,9 @@ from lake.write.level_file import DataFileSink, write_level_file
 MEMORY_BYTES: Final = 256 * 1024 * 1024
 """Rows in memory before a file is written, however well they would compress."""
 
+_GROWTH_MAX: Final = 4
+"""From file to file, because one part of the rows may shrink far more than the next."""
+
 
 class RollingFiles:
     """Cuts rows into files.
@@ -66,4 +69,8 @@ class RollingFiles:
 
     def _learn(self, memory_bytes: int, file_bytes: int) -> None:
         shrinks_by = max(1.0, memory_bytes / max(1, file_bytes))
-        self._limit_bytes = min(int(self._target_bytes * shrinks_by), self._memory_bytes)
+        self._limit_bytes = min(
+            int(self._target_bytes * shrinks_by),
+            self._limit_bytes * _GROWTH_MAX,
+            self._memory_bytes,
+        )

@@ -3,8 +3,8 @@
 1. Plan each bucket on the newest snapshot.
 2. Write the new files. A bucket whose old files vanish meanwhile (somebody else compacted it, and
    expiry removed them) is dropped.
-3. Commit. When that does not fit any more, the buckets that somebody else has changed above level 0
-   are dropped, and the others are committed.
+3. Commit. When that does not fit any more, the buckets where somebody else was faster are dropped,
+   and the others are committed.
 
 A compaction always yields: whatever else is committed meanwhile stays, and no writer ever fails
 because of it. Whatever was written for nothing is deleted.
@@ -27,7 +27,7 @@ from lake.maintenance.bucket_compaction import BucketCompactor, BucketWork, Comp
 from lake.maintenance.compaction_result import CompactionResult, DroppedCompaction
 
 _GONE: Final = "files to be replaced are not live any more"
-_LEVEL_TAKEN: Final = "somebody else has put files on a level above 0"
+_LEVEL_TAKEN: Final = "somebody else has put files on the highest level"
 _OUTRUN: Final = "the race to commit was lost too often"
 
 
@@ -97,7 +97,7 @@ class TableCompaction:
             total_buckets=entries[0].total_buckets,
             plan=plan,
             inputs=frozenset(e.identity for e in entries if e.file.file_name in names),
-            above=frozenset(e.identity for e in entries if e.file.level > 0),
+            settled=frozenset(e.identity for e in entries if e.file.level == plan.output_level),
         )
 
     def _compact(self, work: BucketWork) -> CompactedBucket | None:
@@ -154,18 +154,18 @@ class TableCompaction:
         return kept
 
     def _reasons_to_drop(self, left: Sequence[CompactedBucket]) -> list[str | None]:
-        entries = self.newest_entries()
-        live = {entry.identity for entry in entries}
-        above: defaultdict[tuple[bytes, int], set[FileIdentity]] = defaultdict(set)
-        for entry in entries:
-            if entry.file.level > 0:
-                above[entry.partition, entry.bucket].add(entry.identity)
+        """Return for each bucket why it does not fit the newest snapshot, None if it does."""
+        live: defaultdict[tuple[bytes, int], dict[FileIdentity, int]] = defaultdict(dict)
+        for entry in self.newest_entries():
+            live[entry.partition, entry.bucket][entry.identity] = entry.file.level
         reasons: list[str | None] = []
         for compacted in left:
             work = compacted.work
-            if not work.inputs <= live:
+            levels = live[work.partition, work.bucket]
+            settled = {i for i, level in levels.items() if level == work.plan.output_level}
+            if not work.inputs <= levels.keys():
                 reasons.append(_GONE)
-            elif above[work.partition, work.bucket] - work.above:
+            elif not settled <= work.settled:
                 reasons.append(_LEVEL_TAKEN)
             else:
                 reasons.append(None)

@@ -108,3 +108,20 @@ def test_both_machines_merge(machine: Machine) -> None:
 def test_a_run_out_of_order_is_corrupt(keys: list[int]) -> None:
     with pytest.raises(CorruptData, match="out of order"):
         merged([run(keys, number=0), run(list(range(10)), number=1)])
+
+
+def test_lone_records_are_merged_where_the_wrapper_says_so() -> None:
+    spec = MergeSpec(engine=MergeEngine.DEDUPLICATE, key_columns=("k",), ignore_delete=True)
+    retract = run([5], number=0).set_column(1, VALUE_KIND, pa.array([3], pa.int8()))
+    runs = [pa.concat_tables([run([1, 4], number=0), retract]), run([1, 2], number=1)]
+
+    def keys(*, single_untouched: bool) -> list[int]:
+        batches = [iter(table.to_batches()) for table in runs]
+        tables = list(merge_runs(batches, spec, single_untouched=single_untouched))
+        assert all(table.num_rows for table in tables)
+        return [key for table in tables for key in table.column("k").to_pylist()]
+
+    assert keys(single_untouched=True) == [1, 2, 4, 5]
+    assert keys(single_untouched=False) == [1, 2, 4]
+    runs.pop()
+    assert keys(single_untouched=False) == [1, 4]
