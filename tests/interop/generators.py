@@ -248,7 +248,9 @@ def _decimal(precision: int, scale: int, chance: random.Random) -> str:
     limit = 10**precision - 1
     unscaled = chance.choice([-limit, limit, 0, 1, -1, chance.randint(-limit, limit)])
     digits = str(abs(unscaled)).rjust(scale + 1, "0")
-    return ("-" if unscaled < 0 else "") + f"{digits[:-scale]}.{digits[-scale:]}"
+    point = len(digits) - scale
+    fraction = f".{digits[point:]}" if scale else ""
+    return ("-" if unscaled < 0 else "") + digits[:point] + fraction
 
 
 def _text(length_max: int, chance: random.Random) -> str:
