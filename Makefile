@@ -13,10 +13,10 @@ ARGS    ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test unit check format bench soak conformance setup java jars peer clean distclean
+.PHONY: help demo test unit check format bench bench-merge soak conformance setup java jars peer clean distclean
 
 help: ## This index
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 	@echo '  Options for the program behind a target: make demo ARGS="--scale 0.05"'
 
 demo: jars ## The flights demo: real Kafka, Spark, service, console
@@ -43,6 +43,9 @@ conformance: $(INSTALL) ## Run merge cases: make conformance CASES=path
 
 bench: jars ## Numbers: make bench ARGS="--help"
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+bench-merge: jars ## Merging beside Java: make bench-merge ARGS="--help"
+	@$(BIN)/python -m benchmarks.merging $(ARGS)
 
 soak: jars ## Faults for many minutes
 	@$(BIN)/python -m pytest -m soak --timeout=0 $(ARGS)

@@ -2,16 +2,11 @@
 
 import argparse
 import importlib
-import os
 import pkgutil
-import platform
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import benchmarks
-
-_PACKAGES = ("pyarrow", "numpy", "fastavro", "pyspark")
+from benchmarks.machine import machine
 
 
 def main() -> None:
@@ -23,7 +18,7 @@ def main() -> None:
     unknown = sorted(set(chosen) - set(names))
     if unknown:
         parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(names)}")
-    print(_machine())
+    print(machine())
     for name in chosen:
         print(f"\n{name}", flush=True)
         for figure in importlib.import_module(f"benchmarks.{name}").run():
@@ -38,23 +33,6 @@ def _benchmark_names() -> list[str]:
         for name in found
         if name != "__main__" and hasattr(importlib.import_module(f"benchmarks.{name}"), "run")
     )
-
-
-def _machine() -> str:
-    packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
-    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
-    return (
-        f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}\n"
-        f"Python {platform.python_version()}, {packages}\n"
-        f"load before the run: {load}"
-    )
-
-
-def _processor() -> str:
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.machine()
 
 
 def _line(figure: dict[str, Any]) -> str:

@@ -187,18 +187,35 @@ def _json(output: str) -> dict[str, Any]:
 
 def _run(*arguments: str, program: str = "Oracle") -> str:
     """Run a program of `java/` and return its standard output."""
-    class_path = os.pathsep.join([str(_compiled()), *_class_path()])
-    heap = f"-Xmx{os.environ.get('ORACLE_HEAP', '2g')}"
-    command = [str(java_executable()), heap, *_JVM, "-cp", class_path, program, *arguments]
-    # Java takes the encoding of its output and of file names from the locale.
-    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     ran = subprocess.run(
-        command, env=environment, capture_output=True, encoding="utf-8", check=False
+        command(program, *arguments),
+        env=environment(),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
     )
     if ran.returncode:
         shown = " ".join(arguments)
         raise JavaReaderFailed(f"{shown}: exit {ran.returncode}\n{ran.stderr[-4000:]}")
     return ran.stdout
+
+
+def command(program: str, *arguments: str, heap: str | None = None) -> list[str]:
+    """Return what starts a program of `java/`, compiled if it was not.
+
+    Args:
+        program: Name of its class.
+        arguments: Its own.
+        heap: Java's bound of its memory, as `-Xmx` takes it; default `ORACLE_HEAP`, else `2g`.
+    """
+    class_path = os.pathsep.join([str(_compiled()), *_class_path()])
+    bound = f"-Xmx{heap or os.environ.get('ORACLE_HEAP', '2g')}"
+    return [str(java_executable()), bound, *_JVM, "-cp", class_path, program, *arguments]
+
+
+def environment() -> dict[str, str]:
+    """Return the environment to start it in: Java takes the encoding of its output from there."""
+    return {**os.environ, "LC_ALL": "C.UTF-8"}
 
 
 @cache

@@ -1,0 +1,1 @@
+"""Merging, line by line, beside the reference implementation: `make bench-merge`."""

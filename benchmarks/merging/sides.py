@@ -1,0 +1,122 @@
+"""Programs that read a table on request, ours and the reference's, each on cores of its own."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from benchmarks.merging import worker
+from tests.interop import java_reader
+
+JAVA_HEAP = "4g"
+
+
+class SideFailed(Exception):
+    """A program ended instead of answering."""
+
+
+class Side:
+    """A running program; as a context it ends with the block."""
+
+    def __init__(self, command: Sequence[str], *, cores: int) -> None:
+        self._stack = ExitStack()
+        # A file, not a pipe: nobody reads it while the program runs.
+        self._errors = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
+        with _pinned(cores):
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env=java_reader.environment(),
+                text=True,
+            )
+
+    def ask(self, request: str) -> dict[str, Any]:
+        """Return the answer to one request.
+
+        Raises:
+            SideFailed: With what the program said last.
+        """
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(f"{request}\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            raise SideFailed(self._last_words())
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def close(self) -> None:
+        """End the program."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._stack.close()
+
+    def __enter__(self) -> "Side":
+        """Return the running program."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the program."""
+        self.close()
+
+    def _last_words(self) -> str:
+        self._process.wait()
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        told = [line for line in lines if line and not line.startswith(("\t", " "))]
+        return (told or [f"exit {self._process.returncode}"])[-1]
+
+
+def ours(table: Path | str, *, cores: int) -> Side:
+    """Return our program, with a process for each core."""
+    return Side([sys.executable, "-m", worker.__name__, str(table), str(cores)], cores=cores)
+
+
+def java(table: Path | str, *, cores: int) -> Side:
+    """Return the reference's program, with a thread for each core."""
+    command = java_reader.command("Scanning", str(table), str(cores), heap=JAVA_HEAP)
+    return Side(command, cores=cores)
+
+
+def cold_s(start: Any, table: Path | str, *, cores: int) -> float:
+    """Return the seconds of starting a program, one reading, and its end.
+
+    Raises:
+        SideFailed: It did not read.
+    """
+    before = time.perf_counter()
+    with start(table, cores=cores) as side:
+        side.ask("read")
+    return time.perf_counter() - before
+
+
+@contextmanager
+def _pinned(cores: int) -> Iterator[None]:
+    """Let what is started inside run on so many cores only."""
+    every = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, set(sorted(every)[:cores]))
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, every)

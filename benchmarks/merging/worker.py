@@ -1,0 +1,162 @@
+"""Our side in a process of its own: reads or folds a table as often as it is asked to.
+
+    python -m benchmarks.merging.worker TABLE_DIR PROCESSES
+
+On each line of the input prints one line, as `Scanning.java` does:
+
+- `read` reads all rows and counts them: rows, wall_ms, cpu_ms;
+- `checksum` looks at every value as well: rows, checksum;
+- `fold` merges all records, which are loaded by the first call, in memory: rows, wall_ms, cpu_ms;
+- `peak` says how much memory the process has held: bytes.
+
+With several processes each has a core and its share of the splits to itself.
+"""
+
+import json
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pyarrow as pa
+
+from benchmarks.merging.checksum import checksum
+from lake import Table
+from lake.files.data_file_path import live_file_path
+from lake.files.parquet import DataFileReader
+from lake.merge.fold import fold
+from lake.merge.spec import merge_spec
+from lake.read.reader import read_split
+from lake.read.scan import Split
+from lake.table.scan import Scan
+
+Answer = dict[str, float]
+
+
+class Share:
+    """One process's share of a table."""
+
+    def __init__(self, path: str, *, number: int = 0, processes: int = 1) -> None:
+        self._table = Table.open(path)
+        self._number = number
+        self._processes = processes
+
+    def answer(self, request: str) -> Answer:
+        """Do what is asked for."""
+        match request:
+            case "read":
+                return _timed(lambda: sum(batch.num_rows for batch in self._batches()))
+            case "checksum":
+                counts = [(batch.num_rows, checksum(batch)) for batch in self._batches()]
+                rows, sums = zip(*counts, strict=True)
+                return {"rows": sum(rows), "checksum": sum(sums) % (1 << 64)}
+            case "fold":
+                tables, spec = self._records, merge_spec(self._table.schema)
+                return _timed(lambda: sum(fold(table, spec).num_rows for table in tables))
+            case "peak":
+                return {"bytes": _peak_resident_bytes()}
+            case _:
+                raise AssertionError(request)
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        scan = self._table.scan()
+        if self._processes == 1:
+            yield from scan.to_batches()
+            return
+        for split in scan.plan().splits[self._number :: self._processes]:
+            yield from read_split(
+                scan.file_io, scan.paths, scan.schema, split, columns=scan.columns
+            )
+
+    @cached_property
+    def _records(self) -> list[pa.Table]:
+        """The records of each split, runs one after another, oldest first."""
+        scan = self._table.scan()
+        return [_records_of(scan, split) for split in scan.plan().splits]
+
+
+def _records_of(scan: Scan, split: Split) -> pa.Table:
+    batches = [
+        batch
+        for section in split.sections
+        for run in section.runs
+        for file in run.files
+        for batch in DataFileReader(
+            scan.file_io,
+            live_file_path(scan.paths, scan.schema, split.partition, split.bucket, file),
+            file_meta=file,
+            schema=scan.schema,
+        ).batches(scan.columns)
+    ]
+    return pa.Table.from_batches(batches).combine_chunks()
+
+
+def _timed(work: Callable[[], int]) -> Answer:
+    wall, processor = time.perf_counter(), time.process_time()
+    rows = work()
+    return {
+        "rows": rows,
+        "wall_ms": 1_000 * (time.perf_counter() - wall),
+        "cpu_ms": 1_000 * (time.process_time() - processor),
+    }
+
+
+def _peak_resident_bytes() -> int:
+    """Return the most memory that this program held; `ru_maxrss` would count its parent's."""
+    for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    message = "the peak of a process is read from /proc, which this system lacks"
+    raise OSError(message)
+
+
+def _serve_share(path: str, number: int, processes: int, core: int, requests: Connection) -> None:
+    os.sched_setaffinity(0, {core})
+    pa.set_cpu_count(1)
+    share = Share(path, number=number, processes=processes)
+    while (request := requests.recv()) is not None:
+        requests.send(share.answer(request))
+
+
+class Shares:
+    """Several processes, each with its share."""
+
+    def __init__(self, path: str, processes: int) -> None:
+        cores = sorted(os.sched_getaffinity(0))
+        self._ends = []
+        for number in range(processes):
+            ours, theirs = multiprocessing.Pipe()
+            core = cores[number % len(cores)]
+            multiprocessing.get_context("fork").Process(
+                target=_serve_share, args=(path, number, processes, core, theirs), daemon=True
+            ).start()
+            self._ends.append(ours)
+
+    def answer(self, request: str) -> Answer:
+        """Let every process do what is asked for; the time is until the last is done."""
+        start = time.perf_counter()
+        for end in self._ends:
+            end.send(request)
+        parts: list[Answer] = [end.recv() for end in self._ends]
+        wall_ms = 1_000 * (time.perf_counter() - start)
+        total = {key: sum(part[key] for part in parts) for key in parts[0]}
+        if "checksum" in total:
+            total["checksum"] = int(total["checksum"]) % (1 << 64)
+        return {**total, "wall_ms": wall_ms} if "wall_ms" in total else total
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    path, processes = sys.argv[1], int(sys.argv[2])
+    pa.set_cpu_count(len(os.sched_getaffinity(0)))
+    server = Share(path) if processes == 1 else Shares(path, processes)
+    for line in sys.stdin:
+        print(json.dumps(server.answer(line.strip())), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+import org.apache.paimon.data.*;
+import org.apache.paimon.disk.IOManager;
+import org.apache.paimon.fs.Path;
+import org.apache.paimon.fs.local.LocalFileIO;
+import org.apache.paimon.reader.RecordReader;
+import org.apache.paimon.table.*;
+import org.apache.paimon.table.source.*;
+import org.apache.paimon.types.*;
+
+import java.io.*;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.util.*;
+import java.util.concurrent.*;
+
+/**
+ * Reads a table as often as it is asked to, for timings in one JVM.
+ *
+ * <pre>
+ * Scanning TABLE_DIR THREADS    on each line of the input prints one line:
+ *   read      reads all rows and counts them     {"rows": n, "wall_ms": t, "cpu_ms": t}
+ *   checksum  looks at every value as well       {"rows": n, "checksum": c}
+ * </pre>
+ *
+ * Splits are shared out among the threads; the plan is part of the time. The checksum is that of
+ * benchmarks/merging/checksum.py.
+ */
+public final class Scanning {
+    public static void main(String[] args) throws Exception {
+        FileStoreTable t = FileStoreTableFactory.create(LocalFileIO.create(), new Path(new File(args[0]).getAbsolutePath()));
+        ExecutorService pool = Executors.newFixedThreadPool(Integer.parseInt(args[1]));
+        IOManager io = IOManager.create(System.getProperty("java.io.tmpdir"));
+        com.sun.management.OperatingSystemMXBean os = (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line; (line = in.readLine()) != null; ) {
+            boolean summing = line.equals("checksum");
+            long wall = System.nanoTime();
+            long cpu = os.getProcessCpuTime();
+            long[] all = new long[2];
+            for (Future<long[]> f : start(t, pool, io, summing)) {
+                long[] part = f.get();
+                all[0] += part[0];
+                all[1] += part[1];
+            }
+            double wallMs = (System.nanoTime() - wall) / 1e6;
+            double cpuMs = (os.getProcessCpuTime() - cpu) / 1e6;
+            System.out.println(summing
+                    ? String.format(Locale.ROOT, "{\"rows\": %d, \"checksum\": %s}", all[0], Long.toUnsignedString(all[1]))
+                    : String.format(Locale.ROOT, "{\"rows\": %d, \"wall_ms\": %.3f, \"cpu_ms\": %.3f}", all[0], wallMs, cpuMs));
+            System.out.flush();
+        }
+        System.exit(0);
+    }
+
+    private static List<Future<long[]>> start(FileStoreTable t, ExecutorService pool, IOManager io, boolean summing) {
+        ReadBuilder rb = t.newReadBuilder();
+        List<Future<long[]>> running = new ArrayList<>();
+        for (Split split : rb.newScan().plan().splits()) {
+            running.add(pool.submit(() -> {
+                long[] part = new long[2];
+                try (RecordReader<InternalRow> r = rb.newRead().withIOManager(io).createReader(split)) {
+                    if (summing) {
+                        Summer summer = new Summer(t.rowType());
+                        r.forEachRemaining(row -> {
+                            part[0]++;
+                            part[1] += summer.row(row);
+                        });
+                    } else {
+                        r.forEachRemaining(row -> part[0]++);
+                    }
+                }
+                return part;
+            }));
+        }
+        return running;
+    }
+
+    private static final class Summer {
+        private final DataType[] types;
+        private final InternalRow.FieldGetter[] getters;
+
+        Summer(RowType t) {
+            types = t.getFieldTypes().toArray(new DataType[0]);
+            getters = new InternalRow.FieldGetter[types.length];
+            for (int i = 0; i < types.length; i++) getters[i] = InternalRow.createFieldGetter(types[i], i);
+        }
+
+        long row(InternalRow row) {
+            long sum = 0;
+            for (int i = 0; i < types.length; i++) sum += (2 * i + 1) * value(types[i], getters[i].getFieldOrNull(row));
+            return sum;
+        }
+
+        private static long value(DataType t, Object v) {
+            if (v == null) return 17;
+            switch (t.getTypeRoot()) {
+                case INTEGER: return (Integer) v;
+                case BIGINT: return (Long) v;
+                case DOUBLE: return Double.doubleToRawLongBits((Double) v);
+                case CHAR:
+                case VARCHAR: {
+                    long sum = 0;
+                    for (byte b : ((BinaryString) v).toBytes()) sum += b & 0xff;
+                    return sum;
+                }
+                case ARRAY: {
+                    DataType e = ((ArrayType) t).getElementType();
+                    InternalArray a = (InternalArray) v;
+                    InternalArray.ElementGetter g = InternalArray.createElementGetter(e);
+                    long sum = a.size();
+                    for (int i = 0; i < a.size(); i++) sum += value(e, g.getElementOrNull(a, i));
+                    return sum;
+                }
+                default: throw new UnsupportedOperationException("type " + t);
+            }
+        }
+    }
+}
