@@ -1,16 +1,30 @@
 """Values that have a column's Arrow type and still are not the column's: too long, out of range.
 
-Only columns whose declaration sets a limit are looked at, whole columns at a time; text is checked
-to be UTF-8, because readers in other languages fail on anything else.
+Only columns whose declaration sets a limit are looked at, whole columns at a time, and inside nested
+ones all values of a part at a time; text is checked to be UTF-8, because readers in other languages
+fail on anything else. Digits of a second that the declaration does not have and Arrow's unit has are
+kept, as the reference keeps them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake.errors import Problem
-from lake.format.data_types import LENGTH_MAX, TIMESTAMP_ROOTS, DataField, DataType, TypeRoot
+from lake.format.arrow_types import elements
+from lake.format.data_types import (
+    BYTES_ROOTS,
+    LENGTH_MAX,
+    TEXT_ROOTS,
+    TIMESTAMP_ROOTS,
+    DataField,
+    DataType,
+    TypeRoot,
+)
 from lake.format.partition_path import escape
 
 _NAME_BYTES_MAX = 255
@@ -18,127 +32,202 @@ _SHOWN_MAX = 60
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31
 _DAY_MS = 86_400_000
 _PER_DAY = {"ms": _DAY_MS, "us": _DAY_MS * 1_000}
+_COUNT = DataType(root=TypeRoot.INT, nullable=False)
+_YEARS = "expected a year from 1 to 9999 (counted from 1970-01-01)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """A column, or all values at one place inside of a nested one.
+
+    Attributes:
+        path: `column`, `column.element`, `column.value.field` ...
+        type: Declared there.
+        values: In the Arrow form of the type.
+        row_of: From a value's place to its row.
+    """
+
+    path: str
+    type: DataType
+    values: pa.Array | pa.ChunkedArray
+    row_of: Callable[[int], int]
+
+    def problem(self, place: int, shown: object, message: str) -> Problem:
+        """Return the problem of the value at a place."""
+        column, _, inside = self.path.partition(".")
+        value = str(shown)
+        cut = value if len(value) <= _SHOWN_MAX else f"{value[:_SHOWN_MAX]}…"
+        who = self.path if inside else "the value"
+        text = f"row {self.row_of(place)}: {who} {message}"
+        return Problem(field=column, value=cut, message=text)
+
+    def first(self, is_wrong: pa.Array | pa.ChunkedArray, limit: str) -> Iterator[Problem]:
+        """Yield the problem of the first value that is wrong, if one is."""
+        place = pc.index(is_wrong, True).as_py()
+        if place >= 0:
+            shown = self.values[place]
+            if pa.types.is_temporal(shown.type):  # Python's dates do not have every year
+                shown = shown.cast(pa.int32() if shown.type.bit_width == 32 else pa.int64())
+            message = f"does not fit {self.type}, {limit}"
+            yield self.problem(place, shown.as_py(), message)
 
 
 def limit_problems(
     column: pa.ChunkedArray, field: DataField, *, is_partition: bool
-) -> Iterator[Problem]:
-    """Yield the first value that the column may not have, with its row; nothing when all may.
+) -> Sequence[Problem]:
+    """Return the first value that each part of the column may not have, with its row.
 
     Args:
         column: In the Arrow form of the field's type.
         field: Of the table.
         is_partition: Whether the values become names of directories.
     """
-    root = field.type.root
-    if root in (TypeRoot.CHAR, TypeRoot.VARCHAR):
-        yield from _text_problems(column, field, is_partition=is_partition)
-    elif root in (TypeRoot.BINARY, TypeRoot.VARBINARY):
-        limit = field.type.length or LENGTH_MAX
+    part = _Part(path=field.name, type=field.type, values=column, row_of=int)
+    problems = list(_problems(part))
+    if not problems and is_partition and field.type.root in TEXT_ROOTS:
+        problems += _name_problems(part)
+    return problems
+
+
+def _problems(part: _Part) -> Iterator[Problem]:
+    root = part.type.root
+    if part.type.is_nested:
+        if _has_limit(part.type):
+            yield from _nested_problems(part)
+    elif root in TEXT_ROOTS:
+        yield from _text_problems(part)
+    elif root in BYTES_ROOTS:
+        limit = part.type.length or LENGTH_MAX
         if limit < LENGTH_MAX:
-            too_long = pc.greater(pc.binary_length(column), limit)
-            yield from _first(too_long, column, field, f"the limit is {limit} bytes")
+            too_long = pc.greater(pc.binary_length(part.values), limit)
+            yield from part.first(too_long, f"the limit is {limit} bytes")
+    elif root is TypeRoot.DECIMAL:
+        yield from _decimal_problems(part)
     elif root is TypeRoot.DATE:
-        yield from _range_problems(column, field, pa.int32(), _FIRST_DAY, _LAST_DAY)
-    elif root in TIMESTAMP_ROOTS and column.type.unit in _PER_DAY:
-        per_day = _PER_DAY[column.type.unit]
+        yield from _range_problems(part, pa.int32(), _FIRST_DAY, _LAST_DAY, _YEARS)
+    elif root is TypeRoot.TIME:
+        yield from _range_problems(part, pa.int32(), 0, _DAY_MS - 1, "expected a time of one day")
+    elif root in TIMESTAMP_ROOTS and part.values.type.unit in _PER_DAY:
+        per_day = _PER_DAY[part.values.type.unit]
         last = (_LAST_DAY + 1) * per_day - 1
-        yield from _range_problems(column, field, pa.int64(), _FIRST_DAY * per_day, last)
-    elif field.type.is_nested and _has_not_null(field.type):
-        rows = pa.array(range(len(column)), pa.int64())
-        yield from _nested_nulls(column.combine_chunks(), rows, field.type, field.name)
+        yield from _range_problems(part, pa.int64(), _FIRST_DAY * per_day, last, _YEARS)
 
 
-def _text_problems(
-    column: pa.ChunkedArray, field: DataField, *, is_partition: bool
-) -> Iterator[Problem]:
+def _text_problems(part: _Part) -> Iterator[Problem]:
+    values = part.values
     try:
-        for chunk in column.chunks:
+        for chunk in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
             chunk.validate(full=True)
     except (pa.ArrowInvalid, UnicodeDecodeError):
-        yield from _first_not_utf8(column, field)
+        yield from _first_not_utf8(part)
         return
-    limit = field.type.length or LENGTH_MAX
+    limit = part.type.length or LENGTH_MAX
     if limit < LENGTH_MAX:
-        too_long = pc.greater(pc.utf8_length(column), limit)
-        yield from _first(too_long, column, field, f"the limit is {limit} characters")
-    if is_partition:
-        room = _NAME_BYTES_MAX - len(escape(field.name).encode()) - 1
-        longest = pc.max(pc.binary_length(column)).as_py() or 0
-        if longest * 3 > room:  # an escaped byte takes three
-            values = column.unique().drop_null().to_pylist()
-            wide = [value for value in values if len(escape(value).encode()) > room]
-            too_wide = pc.is_in(column, value_set=pa.array(wide, pa.string()))
-            message = f"the partition's directory can have {room} bytes of it, escapes included"
-            yield from _first(too_wide, column, field, message)
+        too_long = pc.greater(pc.utf8_length(values), limit)
+        yield from part.first(too_long, f"the limit is {limit} characters")
 
 
-def _first_not_utf8(column: pa.ChunkedArray, field: DataField) -> Iterator[Problem]:
-    for row, value in enumerate(column.cast(pa.binary()).to_pylist()):
+def _first_not_utf8(part: _Part) -> Iterator[Problem]:
+    for place, value in enumerate(part.values.cast(pa.binary()).to_pylist()):
         try:
             (value or b"").decode()
         except UnicodeDecodeError:
-            message = f"row {row}: the text is not UTF-8"
-            yield Problem(field=field.name, value=repr(value[:_SHOWN_MAX]), message=message)
+            yield part.problem(place, repr(value[:_SHOWN_MAX]), "is not UTF-8 text")
             return
 
 
+def _name_problems(part: _Part) -> Iterator[Problem]:
+    room = _NAME_BYTES_MAX - len(escape(part.path).encode()) - 1
+    longest = pc.max(pc.binary_length(part.values)).as_py() or 0
+    if longest * 3 > room:  # an escaped byte takes three
+        values = part.values.unique().drop_null().to_pylist()
+        wide = [value for value in values if len(escape(value).encode()) > room]
+        too_wide = pc.is_in(part.values, value_set=pa.array(wide, pa.string()))
+        limit = f"the partition's directory can have {room} bytes of it, escapes included"
+        yield from part.first(too_wide, limit)
+
+
+def _decimal_problems(part: _Part) -> Iterator[Problem]:
+    # Arrow's arithmetic and casts keep to the precision, but nothing else that fills buffers does;
+    # in a file such a number would lose its upper digits.
+    kind = part.values.type
+    bound = Decimal((0, (9,) * kind.precision, -kind.scale))
+    found = pc.min_max(part.values).as_py()
+    if found["min"] is None or (found["min"] >= -bound and found["max"] <= bound):
+        return
+    most = pa.scalar(bound, kind)
+    outside = pc.or_(pc.less(part.values, pc.negate(most)), pc.greater(part.values, most))
+    yield from part.first(outside, f"the limit is {kind.precision} digits")
+
+
 def _range_problems(
-    column: pa.ChunkedArray, field: DataField, plain: pa.DataType, low: int, high: int
+    part: _Part, plain: pa.DataType, low: int, high: int, limit: str
 ) -> Iterator[Problem]:
-    numbers = column.cast(plain)
+    numbers = part.values.cast(plain)
     bounds = pc.min_max(numbers).as_py()
     if bounds["min"] is None or (bounds["min"] >= low and bounds["max"] <= high):
         return
-    outside = pc.or_(pc.less(numbers, low), pc.greater(numbers, high))
-    message = "expected a year from 1 to 9999 (counted from 1970-01-01)"
-    yield from _first(outside, numbers, field, message)
+    yield from part.first(pc.or_(pc.less(numbers, low), pc.greater(numbers, high)), limit)
 
 
-def _first(
-    mask: pa.ChunkedArray, shown: pa.ChunkedArray, field: DataField, message: str
-) -> Iterator[Problem]:
-    row = pc.index(pc.fill_null(mask, False), True).as_py()
-    if row >= 0:
-        value = str(shown[row].as_py())
-        cut = value if len(value) <= _SHOWN_MAX else f"{value[:_SHOWN_MAX]}…"
-        text = f"row {row}: the value does not fit {field.type}, {message}"
-        yield Problem(field=field.name, value=cut, message=text)
+def _has_limit(data_type: DataType) -> bool:
+    """Return whether a value of the type may break a limit that its Arrow form does not set."""
+    match data_type.root:
+        case TypeRoot.ROW:
+            inner = [field.type for field in data_type.fields]
+            return any(not part.nullable or _has_limit(part) for part in inner)
+        case TypeRoot.ARRAY:
+            element = data_type.element
+            return element is not None and (not element.nullable or _has_limit(element))
+        case TypeRoot.MAP | TypeRoot.MULTISET:
+            return True  # keys are not null
+        case TypeRoot.BOOLEAN | TypeRoot.FLOAT | TypeRoot.DOUBLE:
+            return False
+        case TypeRoot.TINYINT | TypeRoot.SMALLINT | TypeRoot.INT | TypeRoot.BIGINT:
+            return False
+        case _:
+            return True
 
 
-def _has_not_null(data_type: DataType) -> bool:
-    inner = [data_type.element, data_type.value, *(field.type for field in data_type.fields)]
-    return any(part and (not part.nullable or _has_not_null(part)) for part in inner)
+def _nested_problems(part: _Part) -> Iterator[Problem]:
+    values = part.values
+    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    for inner in _parts(part, array):
+        nulls = inner.values.is_null()
+        if part.type.root is TypeRoot.ROW:
+            # A field of a ROW that is null itself is not missing.
+            nulls = pc.and_(nulls, array.is_valid())
+        count = 0 if inner.type.nullable or not inner.values.null_count else pc.sum(nulls).as_py()
+        if count:
+            place = pc.index(nulls, True).as_py()
+            yield inner.problem(place, "null", f"is NOT NULL ({count} nulls)")
+        else:
+            yield from _problems(inner)
 
 
-def _nested_nulls(
-    array: pa.Array, rows: pa.Array, data_type: DataType, path: str
-) -> Iterator[Problem]:
-    """Yield nulls inside nested values that are NOT NULL; `rows` says each value's row."""
-    present = array.is_valid()
-    array, rows = array.filter(present), rows.filter(present)
-    parts: list[tuple[str, DataType | None, pa.Array, pa.Array]] = []
-    if data_type.root is TypeRoot.ROW:
-        parts = [
-            (f"{path}.{field.name}", field.type, pc.struct_field(array, index), rows)
-            for index, field in enumerate(data_type.fields)
-        ]
-    elif data_type.root is TypeRoot.ARRAY:
-        inner_rows = rows.take(pc.list_parent_indices(array))
-        parts = [(f"{path}.element", data_type.element, array.flatten(), inner_rows)]
-    elif data_type.root is TypeRoot.MAP:
-        entries = array.cast(
-            pa.list_(pa.struct([("key", array.type.key_type), ("value", array.type.item_type)]))
-        )
-        inner_rows = rows.take(pc.list_parent_indices(entries))
-        values = pc.struct_field(entries.flatten(), 1)
-        parts = [(f"{path}.value", data_type.value, values, inner_rows)]
-    for name, part, values, inner_rows in parts:
-        if part is None:
-            continue
-        if not part.nullable and values.null_count:
-            row = inner_rows[pc.index(values.is_null(), True).as_py()].as_py()
-            message = f"row {row}: {name} is NOT NULL ({values.null_count} nulls)"
-            yield Problem(field=path.split(".", maxsplit=1)[0], value="null", message=message)
-        elif part.is_nested and _has_not_null(part):
-            yield from _nested_nulls(values, inner_rows, part, name)
+def _parts(part: _Part, array: pa.Array) -> Iterator[_Part]:
+    """Yield what the values of a nested type are made of, one place after the other."""
+    declared = part.type
+    if declared.root is TypeRoot.ROW:
+        for field, values in zip(declared.fields, array.flatten(), strict=True):
+            path = f"{part.path}.{field.name}"
+            yield _Part(path=path, type=field.type, values=values, row_of=part.row_of)
+        return
+
+    def row_of(place: int) -> int:
+        lengths = np.where(np.asarray(array.is_valid()), np.diff(np.asarray(array.offsets)), 0)
+        return part.row_of(int(np.searchsorted(np.cumsum(lengths), place, side="right")))
+
+    inside = elements(array)
+    if declared.root is TypeRoot.ARRAY:
+        assert declared.element is not None
+        path = f"{part.path}.element"
+        yield _Part(path=path, type=declared.element, values=inside, row_of=row_of)
+        return
+    key = declared.key or declared.element
+    assert key is not None
+    for name, kind, values in (
+        ("key", key.with_nullable(False), inside.field(0)),
+        ("value", declared.value or _COUNT, inside.field(1)),
+    ):
+        yield _Part(path=f"{part.path}.{name}", type=kind, values=values, row_of=row_of)
