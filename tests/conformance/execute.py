@@ -28,7 +28,7 @@ from lake import (
 from tests.conformance.case import Case, Step
 from tests.conformance.column_types import with_field_ids
 from tests.conformance.compare import difference
-from tests.conformance.outcome import Mismatch, NotYet, first_line, unsupported
+from tests.conformance.outcome import Mismatch, NotYet, OnPurpose, first_line, unsupported
 from tests.conformance.values import sort_key, to_arrow
 
 KINDS = {"+I": 0, "-U": 1, "+U": 2, "-D": 3}
@@ -41,6 +41,9 @@ Java finds a wrong aggregate function when it first uses it. Errors of `compact`
 step itself and have no earlier place.
 """
 
+_CANNOT_COMPARE = "do not support equals"
+"""Java compares nested values of one write buffer, but fails on the same values read from a file."""
+
 _REMOVING_OPTION = "partial-update.remove-record-on-sequence-group"
 
 
@@ -49,6 +52,7 @@ def run_table_case(case: Case, machine: Machine) -> None:
 
     Raises:
         Mismatch: An outcome is not the expected one.
+        OnPurpose: An outcome is meant to be another; all others were right.
         NotYet: The engine does not have what the case needs; all before that was right.
     """
     table = create_table(case)
@@ -60,8 +64,8 @@ def run_table_case(case: Case, machine: Machine) -> None:
             break
         execution.run(step)
     if execution.deviates:
-        message = "deliberately otherwise: a projection agrees with the full read (decision 0006)"
-        raise NotYet(message)
+        message = "a projection agrees with the full read (decision 0006)"
+        raise OnPurpose(message)
     if case.has_changelog:
         message = "changelog of a snapshot"
         raise NotYet(message)
@@ -189,6 +193,9 @@ class _Execution:
         if wanted == "changelog":
             message = "changelog of a snapshot"
             raise NotYet(message)
+        if wanted is not None and _CANNOT_COMPARE in step.expected["error"]["message"]:
+            message = "collect takes rows, arrays and maps back from files too (merge-semantics 10)"
+            raise OnPurpose(message)
         if wanted is not None:
             message = self._say(step, f"no error in {wanted}: {step.expected['error']['message']}")
             raise Mismatch(message)

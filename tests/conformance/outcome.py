@@ -1,4 +1,4 @@
-"""How a case ends: as expected, otherwise, or at something the engine does not have yet."""
+"""How a case ends: as expected, otherwise, otherwise on purpose, or at something the engine does not have yet."""
 
 import enum
 import re
@@ -8,9 +8,10 @@ from lake import UnsupportedFeature
 
 
 class Verdict(enum.Enum):
-    """The three ways a case is counted."""
+    """The ways a case is counted."""
 
     PASSED = "passed"
+    DIFFERENT = "different on purpose"
     FAILED = "failed"
     SKIPPED = "skipped"
 
@@ -26,6 +27,10 @@ class Outcome:
 
 class Mismatch(Exception):
     """The engine did something else than the case expects."""
+
+
+class OnPurpose(Exception):
+    """The engine answered where, or as, the reference does not, as it is meant to; the message says why."""
 
 
 class NotYet(Exception):

@@ -1,8 +1,9 @@
 """Runs a folder of conformance cases through both merge machines: `python -m tests.conformance.run FOLDER`.
 
 A folder holds `*.jsonl` files, one case a line, and `tables/<id>/` with golden tables. A case counts once: it
-has passed when both machines gave the expected outcome at every step, is skipped when one met a feature that
-the engine does not have yet (and nothing before it was wrong), and has failed otherwise.
+has passed when both machines gave the expected outcome at every step, is different on purpose where the engine
+is meant to answer otherwise, is skipped when one met a feature that the engine does not have yet (and nothing
+before it was wrong), and has failed otherwise.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from tests.conformance.case import Case, read_cases
 from tests.conformance.execute import run_table_case
 from tests.conformance.golden import golden_checks
 from tests.conformance.merge_level import run_merge_case
-from tests.conformance.outcome import Mismatch, NotYet, Outcome, Verdict
+from tests.conformance.outcome import Mismatch, NotYet, OnPurpose, Outcome, Verdict
 
 _REASON_LENGTH_MAX = 300
 """A failure is one line; the rest of a long row is in the case."""
@@ -52,22 +53,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Run conformance cases through both machines.")
     parser.add_argument("folder", type=Path)
     counts: Counter[Verdict] = Counter()
-    skipped: Counter[str] = Counter()
+    reasons: Counter[tuple[Verdict, str]] = Counter()
     for outcome in run_folder(parser.parse_args(arguments).folder):
         counts[outcome.verdict] += 1
         if outcome.verdict is Verdict.FAILED:
             print(f"FAILED {outcome.case_id}: {outcome.reason}")
-        elif outcome.verdict is Verdict.SKIPPED:
-            skipped[outcome.reason] += 1
-    for reason, count in skipped.most_common():
-        print(f"skipped {count:4}: {reason}")
+        elif outcome.reason:
+            reasons[outcome.verdict, outcome.reason] += 1
+    for (verdict, reason), count in reasons.most_common():
+        print(f"{verdict.value} {count:4}: {reason}")
     print(", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict))
     return int(counts[Verdict.FAILED] > 0)
 
 
 def _judge(case_id: str, run: Callable[[Machine], None]) -> Outcome:
     outcomes = [_judge_machine(case_id, machine, run) for machine in Machine]
-    for verdict in (Verdict.FAILED, Verdict.SKIPPED):
+    for verdict in (Verdict.FAILED, Verdict.SKIPPED, Verdict.DIFFERENT):
         for outcome in outcomes:
             if outcome.verdict is verdict:
                 return outcome
@@ -79,6 +80,8 @@ def _judge_machine(case_id: str, machine: Machine, run: Callable[[Machine], None
         run(machine)
     except NotYet as reason:
         return Outcome(case_id=case_id, verdict=Verdict.SKIPPED, reason=str(reason))
+    except OnPurpose as reason:
+        return Outcome(case_id=case_id, verdict=Verdict.DIFFERENT, reason=str(reason))
     except Mismatch as reason:
         return _failed(case_id, machine, str(reason))
     except Exception as error:  # noqa: BLE001  # an engine that crashes fails one case, not the run
