@@ -114,9 +114,21 @@ def test_elements_under_null_and_entries_with_an_offset_are_passed_over() -> Non
     assert plain_values(column.slice(2)) == [[(3, "c")]]
 
 
+def test_a_decimal_may_have_more_digits_than_its_type_declares() -> None:
+    kind = pa.struct([("d", pa.list_(pa.decimal128(4, 2)))])
+    values = [([Decimal("199.98"), None, Decimal("9" * 36 + ".99")],), None]
+
+    array = plain_array(values, kind)
+
+    assert array.type == kind
+    assert plain_values(array) == values
+
+
 def test_a_value_that_does_not_fit_the_type_is_refused() -> None:
     with pytest.raises(pa.ArrowInvalid):
-        plain_array([Decimal("123.45")], pa.decimal128(4, 2))
+        plain_array([Decimal("1.234")], pa.decimal128(4, 2))
+    with pytest.raises(pa.ArrowInvalid):
+        plain_array([Decimal("1" * 37 + ".50")], pa.decimal128(4, 2))
     with pytest.raises(pa.ArrowInvalid):
         plain_array([128], pa.int8())
 
