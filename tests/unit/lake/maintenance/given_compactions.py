@@ -1,5 +1,6 @@
 """Tables that are worth compacting, and looks at what a compaction left."""
 
+import itertools
 import random
 from collections.abc import Mapping, Sequence
 
@@ -12,6 +13,7 @@ from tests.given_tables import given_kinds
 
 WAREHOUSE = "/wh"
 PATH = f"{WAREHOUSE}/db.db/t"
+_SEEDS = itertools.count(100)
 
 
 def given_table(
@@ -33,8 +35,10 @@ def given_table(
 
 
 def reopened(file_io: FileIO) -> Table:
-    """Open the table as another process does."""
-    return Table.open(PATH, file_io=file_io, clock=ManualClock(), random=random.Random(8))
+    """Open the table as another process does, which names its files otherwise than all others."""
+    return Table.open(
+        PATH, file_io=file_io, clock=ManualClock(), random=random.Random(next(_SEEDS))
+    )
 
 
 def rows(*values: tuple[object, ...], p: str = "x") -> pa.Table:

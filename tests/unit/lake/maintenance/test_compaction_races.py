@@ -1,0 +1,233 @@
+"""Others commit while a compaction is at work; the compaction yields, and nothing is lost."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from lake import CommitKind, CommitMessage, CompactionResult, CorruptData, MemoryFileIO, Table
+from lake.snapshots.manifest_store import ManifestStore
+from lake.snapshots.snapshot_store import SnapshotStore
+from tests.support.faulty_file_io import FaultyFileIO
+from tests.unit.lake.maintenance.given_compactions import (
+    files,
+    given_table,
+    levels,
+    live,
+    read,
+    reopened,
+    stored_data_files,
+    write,
+)
+
+Act = Callable[[Table], object]
+
+
+def compact_while(inner: MemoryFileIO, act: Act, *, at: str = "open_output") -> CompactionResult:
+    """Compact; another process acts right before the first call of a method."""
+    file_io = FaultyFileIO(inner)
+    table = reopened(file_io)
+    acted: list[object] = []
+
+    def intervene(_: int, method: str, path: str) -> None:
+        if method == at and not acted and ("/bucket-" in path or at == "create_exclusive"):
+            acted.append(None)
+            act(reopened(inner))
+
+    file_io.before = intervene
+    result = table.compact()
+    assert acted, "the other process had its turn"
+    return result
+
+
+def given_two_buckets(options: dict[str, str] | None = None) -> MemoryFileIO:
+    """Return storage with a partitioned table: partitions a and b, two overlapping files each."""
+    file_io = MemoryFileIO()
+    table = given_table(options, file_io=file_io, partition=["p"])
+    for number in range(2):
+        for p in ("a", "b"):
+            write(table, (1, number), (2, number), p=p)
+    return file_io
+
+
+@pytest.mark.parametrize("at", ["open_input", "open_output", "create_exclusive"])
+def test_appends_that_land_meanwhile_stay(at: str) -> None:
+    inner = given_two_buckets()
+
+    result = compact_while(inner, lambda other: write(other, (2, 7), (3, 7), p="a"), at=at)
+
+    table = reopened(inner)
+    assert (result.buckets, result.dropped) == (2, ())
+    assert levels(table) == [0, 5, 5]
+    assert read(table) == [
+        ("a", 1, 1, None),
+        ("a", 2, 7, None),
+        ("a", 3, 7, None),
+        ("b", 1, 1, None),
+        ("b", 2, 1, None),
+    ]
+
+
+@pytest.mark.parametrize("at", ["open_output", "create_exclusive"])
+def test_a_second_compaction_was_faster_everywhere(at: str) -> None:
+    inner = given_two_buckets()
+
+    result = compact_while(inner, Table.compact, at=at)
+
+    table = reopened(inner)
+    assert result.snapshot_id is None
+    assert (result.buckets, result.files_in, result.files_out, result.rows_out) == (0, 0, 0, 0)
+    assert sorted((d.partition, d.bucket, d.files) for d in result.dropped) == [
+        ("p=a", 0, 2),
+        ("p=b", 0, 2),
+    ]
+    assert {dropped.reason for dropped in result.dropped} == {
+        "files to be replaced are not live any more"
+    }
+    assert levels(table) == [5, 5]
+    assert len(stored_data_files(inner)) == 4 + 2
+
+
+def test_buckets_that_nobody_else_compacted_are_committed() -> None:
+    inner = given_two_buckets()
+    entries = [entry for entry in live(reopened(inner)) if entry.file.level == 0]
+    lost_partition = min(entry.partition for entry in entries)
+
+    result = compact_while(inner, lambda other: compact_only(other, lost_partition))
+
+    table = reopened(inner)
+    assert (result.snapshot_id, result.buckets) == (6, 1)
+    assert [dropped.partition for dropped in result.dropped] == ["p=a"]
+    assert levels(table) == [5, 5]
+    assert read(table) == [(p, k, 1, None) for p in ("a", "b") for k in (1, 2)]
+    assert len(stored_data_files(inner)) == 4 + 2
+
+
+def test_a_newer_file_was_moved_to_the_highest_level_meanwhile() -> None:
+    """Its keys overlap with ours, so ours cannot go there; the next compaction merges both."""
+    inner = MemoryFileIO()
+    table = given_table(file_io=inner)
+    write(table, (1, 1), (2, 1))
+    write(table, (1, 2), (2, 2))
+
+    def append_and_move(other: Table) -> None:
+        write(other, (2, 3), (3, 3))
+        move_newest(other, level=5)
+
+    result = compact_while(inner, append_and_move)
+
+    assert result.snapshot_id is None
+    assert [dropped.reason for dropped in result.dropped] == [
+        "somebody else has put files on the highest level"
+    ]
+    assert levels(table) == [0, 0, 5]
+    assert table.compact().files_in == 3
+    assert read(table) == [("x", 1, 2, None), ("x", 2, 3, None), ("x", 3, 3, None)]
+
+
+def test_a_newer_file_on_a_lower_level_is_no_hindrance() -> None:
+    inner = MemoryFileIO()
+    table = given_table(file_io=inner)
+    write(table, (1, 1), (2, 1))
+    write(table, (1, 2))
+
+    def append_and_move(other: Table) -> None:
+        write(other, (2, 3))
+        move_newest(other, level=2)
+
+    assert compact_while(inner, append_and_move).dropped == ()
+    assert levels(table) == [2, 5]
+    assert read(table) == [("x", 1, 2, None), ("x", 2, 3, None)]
+
+
+@pytest.mark.parametrize("at", ["open_input", "open_output", "create_exclusive"])
+def test_old_files_that_expiry_removed_meanwhile_are_no_damage(at: str) -> None:
+    inner = given_two_buckets()
+
+    def compact_and_expire(other: Table) -> None:
+        other.compact()
+        expire_all_but_newest(other, inner)
+
+    result = compact_while(inner, compact_and_expire, at=at)
+
+    table = reopened(inner)
+    assert result.snapshot_id is None
+    assert len(result.dropped) == 2
+    assert stored_data_files(inner) == {file.file_name for file in files(table)}
+    assert read(table) == [(p, k, 1, None) for p in ("a", "b") for k in (1, 2)]
+
+
+def test_a_snapshot_that_expires_while_it_is_planned_on_is_no_damage() -> None:
+    inner = given_two_buckets()
+    file_io = FaultyFileIO(inner)
+    table = reopened(file_io)
+    acted: list[object] = []
+
+    def intervene(_: int, method: str, path: str) -> None:
+        if method == "read_bytes" and "manifest-list" in path and not acted:
+            acted.append(None)
+            other = reopened(inner)
+            write(other, (9, 9), p="a")
+            expire_all_but_newest(other, inner)
+
+    file_io.before = intervene
+
+    assert table.compact().buckets == 2
+    assert acted
+    assert ("a", 9, 9, None) in read(reopened(inner))
+
+
+def test_a_live_file_that_is_absent_is_damage() -> None:
+    inner = given_two_buckets()
+    table = reopened(inner)
+    entry = live(table)[0]
+    inner.delete(f"{table.path}/p=a/bucket-0/{entry.file.file_name}")
+    inner.delete(f"{table.path}/p=b/bucket-0/{entry.file.file_name}")
+    before = stored_data_files(inner)
+
+    with pytest.raises(CorruptData, match=entry.file.file_name):
+        table.compact()
+
+    assert stored_data_files(inner) == before
+
+
+def compact_only(table: Table, partition: bytes) -> None:
+    """Compact one partition, as an engine does that works bucket by bucket."""
+    entries = [entry for entry in live(table) if entry.partition == partition]
+    table._newest_files = lambda: (table.latest_snapshot(), entries)  # type: ignore[method-assign]
+    assert table.compact().buckets == 1
+
+
+def move_newest(table: Table, *, level: int) -> None:
+    """Move the newest file to a level, as an engine does that compacts step by step."""
+    newest = max(live(table), key=lambda entry: entry.file.max_sequence_number)
+    message = CommitMessage(
+        partition=newest.partition,
+        bucket=newest.bucket,
+        total_buckets=newest.total_buckets,
+        schema_id=0,
+        new_files=(),
+        compact_before=(newest.file,),
+        compact_after=(replace(newest.file, level=level),),
+    )
+    table.committer().commit([message], commit_user="stepwise", kind=CommitKind.COMPACT)
+
+
+def expire_all_but_newest(table: Table, file_io: MemoryFileIO) -> None:
+    """Remove old snapshots, their manifests, and the data files that only they name."""
+    store = SnapshotStore(file_io, table.paths)
+    newest = store.latest()
+    assert newest is not None
+    kept = {entry.file.file_name for entry in table.live_files(newest)}
+    manifests = ManifestStore(file_io, table.paths)
+    lists = (newest.base_manifest_list, newest.delta_manifest_list)
+    named = {m.file_name for name in lists for m in manifests.read_list(name)}
+    for number in store.list_ids()[:-1]:
+        file_io.delete(table.paths.snapshot(number))
+    for status in file_io.list(table.paths.manifest_dir):
+        if status.name not in {*lists, *named}:
+            file_io.delete(status.path)
+    for directory in {f"{table.path}/p={p}/bucket-0" for p in ("a", "b")}:
+        for status in file_io.list(directory):
+            if status.name not in kept:
+                file_io.delete(status.path)
