@@ -19,6 +19,7 @@ from lake.files.file_io import FileIO
 from lake.files.int96 import declare_int96, holds_int96, to_int96_storage
 from lake.files.parquet_bounds import ColumnBounds, column_bounds
 from lake.files.parquet_encoding import choose_encodings
+from lake.files.parquet_limits import refuse_what_no_file_holds
 from lake.files.parquet_reader import (
     DataFileReader,
     ReadCounters,
@@ -91,6 +92,7 @@ def write_data_file(
         Size and statistics of the file.
 
     Raises:
+        SchemaMismatch: Null in a NOT NULL column, or a DECIMAL too large for its storage.
         StorageUnavailable: Storage refused; nothing stays behind.
     """
     dropped = _null_columns(table, schema) if drop_null_columns else frozenset()
@@ -131,6 +133,7 @@ def _physical_table(table: pa.Table, target: pa.Schema) -> pa.Table:
             name = name.removeprefix(KEY_PREFIX)
         arrays.append(table.column(name))
     physical = pa.Table.from_arrays(arrays, names=target.names)
+    refuse_what_no_file_holds(physical, target)
     return (
         physical if physical.schema.equals(target, check_metadata=True) else physical.cast(target)
     )

@@ -1,0 +1,84 @@
+"""What a data file cannot hold: found before a byte is written, and said with the column's name.
+
+Rows are checked when they come in (`lake.write`); what merging makes of them may still be
+
+* null in a NOT NULL column: a retract has left nothing, or taken more than there was;
+* a DECIMAL beyond its storage. The file keeps one of up to 9 digits in 32 bits and one of up to 18
+  in 64. More digits than declared are kept while they fit, as the reference keeps them; it lets the
+  rest wrap round, which is a wrong number in every later read.
+
+Source: merge-semantics 2.4 and 4; table-format 12.3.
+"""
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.errors import Problem, SchemaMismatch
+
+
+def refuse_what_no_file_holds(table: pa.Table, target: pa.Schema) -> None:
+    """Raise for values that the columns of a data file cannot hold.
+
+    Args:
+        table: Columns by position as in `target`, in the Arrow form of their types.
+        target: Schema of the file, nullability as declared.
+
+    Raises:
+        SchemaMismatch: A null, or a DECIMAL that is too large; `problems` names the columns.
+    """
+    problems = [
+        problem
+        for field, column in zip(target, table.columns, strict=True)
+        for problem in _problems(field, column)
+    ]
+    if problems:
+        message = "merging gave values that a data file cannot hold"
+        raise SchemaMismatch(message, problems=problems)
+
+
+def _problems(field: pa.Field, column: pa.ChunkedArray) -> Iterator[Problem]:
+    if column.null_count and not field.nullable:
+        yield Problem(
+            field=field.name,
+            value="null",
+            message=(
+                "the column is NOT NULL, and merging left null "
+                f"({column.null_count} of {len(column)} rows)"
+            ),
+            hint="a retract can leave null: declare the column nullable, or set ignore-retract",
+        )
+    if pa.types.is_decimal128(field.type):
+        yield from _decimal_problems(field, column)
+
+
+def _decimal_problems(field: pa.Field, column: pa.ChunkedArray) -> Iterator[Problem]:
+    precision, scale = field.type.precision, field.type.scale
+    limit = _unscaled_limit(precision)
+    found = pc.min_max(column).as_py()
+    for value in (found["min"], found["max"]):
+        # Comparing text of digits, for Python's own arithmetic on decimals would round.
+        if value is not None and not -limit <= _unscaled(value, scale) < limit:
+            yield Problem(
+                field=field.name,
+                value=str(value),
+                message=f"DECIMAL({precision}, {scale}) is too narrow for a merged value",
+                hint="declare more digits",
+            )
+            return
+
+
+def _unscaled_limit(precision: int) -> int:
+    """Return the least positive unscaled value that does not fit."""
+    if precision <= 9:
+        return 1 << 31
+    return 1 << 63 if precision <= 18 else 10**precision
+
+
+def _unscaled(value: Decimal, scale: int) -> int:
+    sign, digits, exponent = value.as_tuple()
+    assert exponent == -scale, "Arrow gives decimals with all digits of their scale"
+    unscaled = int("".join(map(str, digits)))
+    return -unscaled if sign else unscaled
