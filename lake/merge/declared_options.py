@@ -19,30 +19,6 @@ DEFAULT_FUNCTION = "fields.default-aggregate-function"
 REMOVE_ON_GROUP = "partial-update.remove-record-on-sequence-group"
 LAST_NON_NULL_VALUE = "last_non_null_value"
 LAST_VALUE = "last_value"
-# Every aggregate function of the format; `spec` says which of them this version executes.
-FUNCTIONS = (
-    "bool_and",
-    "bool_or",
-    "collect",
-    "first_non_null_value",
-    "first_not_null_value",
-    "first_value",
-    "hll_sketch",
-    LAST_NON_NULL_VALUE,
-    "last_value",
-    "listagg",
-    "max",
-    "merge_map",
-    "merge_map_with_keytime",
-    "min",
-    "nested_partial_update",
-    "nested_update",
-    "product",
-    "rbm32",
-    "rbm64",
-    "sum",
-    "theta_sketch",
-)
 
 _GROUP_PREFIX = "fields."
 _OF_EVERY_FUNCTION = ("aggregate-function", "ignore-retract", "sequence-group")

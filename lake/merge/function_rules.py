@@ -23,7 +23,6 @@ from lake.merge.aggregate_function import FunctionDeclaration
 from lake.merge.column_function import ColumnFunction
 from lake.merge.declared_options import (
     DEFAULT_FUNCTION,
-    FUNCTIONS as UNFINISHED,
     declared_functions,
     function_key,
 )
@@ -38,7 +37,7 @@ _REMOVE_ON_DELETE = "aggregation.remove-record-on-delete"
 def function_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
     """Yield what is wrong with the aggregate functions of an aggregation or partial-update table."""
     for key, name in declared_functions(schema.options).items():
-        if not is_function(name):
+        if function_named(name) is None:
             yield Problem(
                 field=key,
                 value=name,
@@ -53,11 +52,6 @@ def function_problems(schema: TableSchema, options: TableOptions) -> Iterator[Pr
     # Java makes an aggregator for key columns as well, and checks this option when it does.
     retracting = [*schema.primary_keys, *(function.column for function in functions)]
     yield from _ignore_retract_problems(schema, options, retracting)
-
-
-def is_function(name: str) -> bool:
-    """Return whether an aggregate function is called so."""
-    return function_named(name) is not None or name in UNFINISHED
 
 
 def _column_problems(

@@ -18,7 +18,7 @@ from lake.merge.declared_options import (
     removing_columns,
 )
 from lake.merge.engine_declarations import why_excluded
-from lake.merge.function_rules import is_function
+from lake.merge.functions.registry import function_named
 from lake.merge.rule_problems import conflict, find_field, known_names, unknown_column
 from lake.merge.spec import effective_functions
 from lake.options import MergeEngine, TableOptions
@@ -125,7 +125,7 @@ def _unprotected_problems(
 ) -> Iterator[Problem]:
     protected = {name for group in groups.values() for name in group.protected}
     for function in effective_functions(schema):
-        plain = function.name == LAST_NON_NULL_VALUE or not is_function(function.name)
+        plain = function.name == LAST_NON_NULL_VALUE or function_named(function.name) is None
         if not plain and function.column not in protected:
             yield Problem(
                 field=str(function_key(schema.options, function.column)),

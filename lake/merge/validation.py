@@ -20,7 +20,7 @@ Source: merge-semantics 2.5, 3.1, 3.3, 3.7, 4, 5, 8.4.
 
 from collections.abc import Iterator
 
-from lake.errors import InvalidRequest, Problem, UnsupportedFeature
+from lake.errors import InvalidRequest, Problem
 from lake.format.schema import TableSchema
 from lake.merge.engine_rules import engine_problems
 from lake.merge.function_rules import function_problems
@@ -32,7 +32,6 @@ from lake.merge.sequence_rules import (
     sequence_field_problems,
 )
 from lake.merge.snapshot_ordering_rules import snapshot_ordering_problems
-from lake.merge.spec import unsupported_merging
 from lake.options import MergeEngine, TableOptions
 
 
@@ -44,25 +43,17 @@ def validate_schema(schema: TableSchema) -> None:
 
     Raises:
         InvalidRequest: A rule is broken; `problems` holds every one of them.
-        UnsupportedFeature: All rules hold, and this version does not execute something.
     """
     problems = [*key_problems(schema), *column_problems(schema)]
-    unsupported: list[Problem] = []
     try:
         options = schema.table_options
     except InvalidRequest as error:
         problems.extend(error.problems)
     else:
         problems.extend(_merging_problems(schema, options))
-        unsupported.extend(unsupported_merging(schema))
     if problems:
         text = "the table cannot be made as declared"
-        told = {problem.field for problem in problems}
-        problems.extend(problem for problem in unsupported if problem.field not in told)
         raise InvalidRequest(text, problems=problems)
-    if unsupported:
-        text = "the table declares what this version does not support"
-        raise UnsupportedFeature(text, problems=unsupported)
 
 
 def _merging_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
