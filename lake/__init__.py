@@ -57,7 +57,9 @@ from lake.merge.aggregate_function import (
     Reduction,
 )
 from lake.merge.column_function import ColumnFunction
+from lake.merge.dormant_options import dormant_options
 from lake.merge.fold import FoldCounters, Machine
+from lake.merge.functions.registry import function_named
 from lake.merge.segments import Segments
 from lake.merge.selection import Pick
 from lake.merge.steps import Step, Steps
@@ -138,8 +140,10 @@ __all__ = [
     "check_supported",
     "check_writable",
     "decide",
+    "dormant_options",
     "file_io_for",
     "from_arrow_type",
+    "function_named",
     "parse_messages",
     "parse_type",
     "path_for",

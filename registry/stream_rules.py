@@ -9,7 +9,10 @@ rules of design 4 that concern streams:
 3. A stream writes nothing outside its group and the key, except unordered columns of a table
    that allows them, and of those each has one owner.
 4. Ordering columns that the table declares come from the stream; generated ones do not.
-5. A deduplicate table takes one stream, for its rows replace each other whole.
+5. A deduplicate or first-row table takes one stream, for its rows are taken whole.
+6. An aggregation table takes several streams if nothing in it depends on the order in which their
+   records arrive: `aggregation_rules`.
+7. A table whose rows say their kind gets it from every stream.
 
 Two streams may read one topic: each keeps its own position and account, and they own different
 columns.
@@ -20,6 +23,9 @@ from collections.abc import Iterator, Mapping
 
 from lake import DataType, parse_type
 from registry import names
+from registry.aggregation_rules import check_several
+from registry.column_functions import sequence_fields
+from registry.delete_rules import ROW_KIND_FIELD
 from registry.findings import found_at, listed
 from registry.json_types import HINT as JSON_HINT, unreadable_in_json
 from registry.table_definition import define_groups, ungrouped_columns
@@ -44,6 +50,10 @@ _SOURCE_OPTIONS = (
     "key.deserializer",
     "value.deserializer",
 )
+_WHOLE_ROWS = {
+    MergeEngine.DEDUPLICATE: "rows replace each other whole",
+    MergeEngine.FIRST_ROW: "which row is the first would depend on which job commits first",
+}
 _SECRET_OPTION = re.compile(r"password|secret|jaas|token|keystore\.key|\.key$", re.IGNORECASE)
 _ANY_REFERENCE = re.compile(r"\$\{[^}]*\}?")
 _SERVER = re.compile(r"([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.%]+\]):([0-9]{1,5})")
@@ -68,6 +78,7 @@ def check_stream(
         *_check_mapping(table, stream),
         *_check_key(table, stream),
         *_check_ownership(table, others, stream),
+        *_check_row_kind(table, stream),
     ]
 
 
@@ -247,11 +258,22 @@ def _check_key(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
             )
 
 
+def _check_row_kind(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
+    column = table.options.get(ROW_KIND_FIELD)
+    if column in table.column_names and column not in stream.column_names:
+        yield found_at(
+            "columns",
+            value=column,
+            message=f"each row says in `{column}` what it does, and the column is not mapped",
+            hint=f'add {{"column": "{column}"}}',
+        )
+
+
 def _check_ownership(
     table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
 ) -> Iterator[FieldProblem]:
-    if table.merge_engine is MergeEngine.DEDUPLICATE:
-        yield from _check_single(table, others, stream)
+    if table.merge_engine is not MergeEngine.PARTIAL_UPDATE:
+        yield from _check_whole_rows(table, others, stream)
         return
     group = table.sequence_group(stream.sequence_group) if stream.sequence_group else None
     yield from _check_group(table, others, stream, group)
@@ -259,25 +281,33 @@ def _check_ownership(
     yield from _check_plain(table, others, stream)
 
 
-def _check_single(
+def _check_whole_rows(
     table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
 ) -> Iterator[FieldProblem]:
-    if others:
+    engine = table.merge_engine
+    if engine is MergeEngine.AGGREGATION:
+        yield from check_several(table, others, stream)
+    elif others:
         yield found_at(
             "name",
             value=stream.name,
-            message="a deduplicate table takes one stream, and has "
-            f"{listed(sorted(others))}: rows replace each other whole",
+            message=f"a {engine.value} table takes one stream, and has "
+            f"{listed(sorted(others))}: {_WHOLE_ROWS[engine]}",
             hint="make a partial-update table with a sequence group for each stream",
         )
     if stream.sequence_group is not None:
         yield found_at(
             "sequence_group",
             value=stream.sequence_group,
-            message="a deduplicate table has no sequence groups",
+            message=f"a {engine.value} table has no sequence groups",
             hint="leave it out",
         )
-    needed = [name.strip() for name in table.options.get("sequence.field", "").split(",")]
+    yield from _check_needed(table, stream)
+
+
+def _check_needed(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
+    """Yield columns without which a record cannot be merged: no value, or no place in the order."""
+    needed = [*sequence_fields(table)]
     needed += [c.name for c in table.columns if c.type.upper().rstrip().endswith("NOT NULL")]
     for column in dict.fromkeys(needed):
         is_missing = column in table.column_names and column not in stream.column_names

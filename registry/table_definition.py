@@ -7,6 +7,9 @@ columns that nobody declared:
   column: a key keeps its Kafka partition, and offsets of one partition grow.
 * `<group>__at` TIMESTAMP(3) WITH LOCAL TIME ZONE and `<group>__op` STRING say when and how the
   group's stream last touched the row, unless the table declines tracking.
+
+A default aggregate function is written out for each declared column that takes it, so that it does
+not reach the columns that nobody declared.
 """
 
 import hashlib
@@ -14,6 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from lake import DataField, DataType, parse_type
+from registry.column_functions import column_functions, sequence_fields
+from registry.delete_rules import delete_options
 from registry.names import TOPIC_LENGTH_MAX
 from schemas import (
     MergeEngine,
@@ -242,7 +247,7 @@ def ungrouped_columns(table: TableSpec) -> tuple[str, ...]:
 
 
 def _default_columns(table: TableSpec, group_name: str | None) -> tuple[str, ...]:
-    if table.merge_engine is MergeEngine.DEDUPLICATE:
+    if table.merge_engine is not MergeEngine.PARTIAL_UPDATE:
         return table.column_names
     wanted = set(table.primary_key)
     group = None if group_name is None else table.sequence_group(group_name)
@@ -270,4 +275,18 @@ def _options(spec: TableSpec, groups: tuple[GroupDefinition, ...]) -> dict[str, 
         "write.sequence-number-init-mode": "snapshot",
     }
     options.update(group.option for group in groups)
-    return options | dict(spec.options)
+    options |= delete_options(spec, {group.name: group.ordering for group in groups})
+    return options | _function_options(spec) | dict(spec.options)
+
+
+def _function_options(spec: TableSpec) -> dict[str, str]:
+    declared = {column.name: column.aggregate for column in spec.columns if column.aggregate}
+    if spec.default_aggregate is not None:
+        declared = {**column_functions(spec), **declared}
+        # Aggregation gives sequence fields their function, and refuses one that is declared.
+        declared = {name: f for name, f in declared.items() if name not in sequence_fields(spec)}
+    return {
+        f"fields.{column}.{key}": value
+        for column, function in declared.items()
+        for key, value in function.format_options.items()
+    }

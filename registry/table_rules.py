@@ -10,7 +10,10 @@ fix. The rules of design 4 that concern a table by itself:
 3. A non-key column is nullable: the file of one stream is null in the columns of the others.
 4. Columns that are made for a group do not collide with declared ones.
 5. What names a group (staleness, completeness) names one that exists.
-6. The engine's own checks of types, keys and options come last, on the definition it would get.
+6. Aggregate functions and deletes keep the promise of any order: `aggregate_rules`,
+   `delete_rules`.
+7. The engine's own checks of types, keys, functions and options come last, on the definition it
+   would get. Options without effect, which the engine accepts, are refused here.
 """
 
 import re
@@ -19,26 +22,18 @@ from collections.abc import Iterator
 from lake import (
     DataType,
     InvalidRequest,
-    Problem,
-    TableSchema,
     TypeRoot,
-    check_supported,
-    check_writable,
     parse_type,
-    validate_schema,
 )
 from registry import names
+from registry.aggregate_rules import check_aggregates
+from registry.delete_rules import check_deletes
+from registry.engine_check import FIELD_OF_OPTION, check_with_engine
 from registry.findings import found_at, listed
-from registry.table_definition import define_groups, define_table, ungrouped_columns
+from registry.table_definition import define_groups, ungrouped_columns
 from schemas import FieldProblem, MergeEngine, TableSpec, Unordered
 
-# Options that a field of the declaration speaks for, or that are the same for every table.
-_FIELD_OF_OPTION = {
-    "bucket": "buckets",
-    "merge-engine": "merge_engine",
-    "primary-key": "primary_key",
-    "partition": "partition_keys",
-}
+# Options that are the same for every table.
 _FIXED_OPTIONS = ("write-only", "write.sequence-number-init-mode", "type", "path")
 # Options that say where files lie: a declaration must not reach out of its table's directory.
 _PLACE_OPTION = re.compile(r"(^|[.-])(path|paths|directory|dir|location|warehouse)($|[.-])")
@@ -68,9 +63,11 @@ def check_table(database: str, name: str, spec: TableSpec) -> list[FieldProblem]
         *_check_unordered(spec),
         *_check_row_rules(spec),
         *_check_options(spec),
+        *check_aggregates(spec),
+        *check_deletes(spec),
     ]
     # The engine is asked only about declarations that can be put into its words at all.
-    return problems or list(_check_with_engine(spec))
+    return problems or list(check_with_engine(spec))
 
 
 def _check_columns(spec: TableSpec) -> Iterator[FieldProblem]:
@@ -288,15 +285,15 @@ def _check_row_rules(spec: TableSpec) -> Iterator[FieldProblem]:
 
 def _check_options(spec: TableSpec) -> Iterator[FieldProblem]:
     for key, value in spec.options.items():
-        if key in _FIELD_OF_OPTION:
+        if key in FIELD_OF_OPTION:
             message = "a field of the declaration says this"
-            hint = f"use the field `{_FIELD_OF_OPTION[key]}`"
+            hint = f"use the field `{FIELD_OF_OPTION[key]}`"
         elif key in _FIXED_OPTIONS:
             message = "this option is the same for every table"
             hint = "leave it out"
         elif key.startswith("fields."):
-            message = "options of single columns are not declared as such in this version"
-            hint = "use the field `sequence_groups`"
+            message = "options of single columns are fields of the declaration"
+            hint = "use `aggregate` of the column, or `sequence_groups`"
         elif key == "sequence.field" and spec.merge_engine is MergeEngine.PARTIAL_UPDATE:
             message = "one order of whole rows would let one stream hold back another's columns"
             hint = "name the ordering columns of each sequence group"
@@ -312,41 +309,3 @@ def _check_options(spec: TableSpec) -> Iterator[FieldProblem]:
         else:
             continue
         yield found_at("options", key, value=value, message=message, hint=hint)
-
-
-def _check_with_engine(spec: TableSpec) -> Iterator[FieldProblem]:
-    definition = define_table(spec)
-    schema = TableSchema(
-        id=0,
-        fields=definition.columns,
-        highest_field_id=len(definition.columns) - 1,
-        partition_keys=definition.partition_keys,
-        primary_keys=definition.primary_key,
-        options=definition.options,
-        comment=definition.comment,
-    )
-    # The checks overlap: an option that cannot be read fails each of them, in the same words.
-    problems: dict[Problem, None] = {}
-    for check in (check_supported, check_writable, validate_schema):
-        try:
-            check(schema)
-        except InvalidRequest as error:
-            summary = Problem(field="", value=None, message=str(error))
-            problems.update(dict.fromkeys(error.problems or [summary]))
-    for problem in problems:
-        place = _place_of(problem.field, spec)
-        yield found_at(*place, value=problem.value, message=problem.message, hint=problem.hint)
-
-
-def _place_of(field: str, spec: TableSpec) -> tuple[str | int, ...]:
-    """Return where in the declaration the engine's field comes from."""
-    if field in _FIELD_OF_OPTION:
-        return (_FIELD_OF_OPTION[field],)
-    if field in spec.column_names:
-        return ("columns", spec.column_names.index(field), "name")
-    for index, group in enumerate(define_groups(spec)):
-        if field == group.option[0] or field in group.generated_columns:
-            return ("sequence_groups", index)
-    if field in ("", "primary_key", "partition_keys"):
-        return (field,) if field else ()
-    return ("options", field)

@@ -1,5 +1,6 @@
 """The contracts as data: what crosses the borders between processes. A leaf: imports nothing."""
 
+from schemas.aggregate import OPTION_OF_FIELD, AggregateSpec
 from schemas.contract import Contract
 from schemas.document import DesiredState, StreamEntry, TableDocument
 from schemas.problem import FieldProblem, Problem, ProblemCode
@@ -18,6 +19,7 @@ from schemas.stream import (
 from schemas.table import (
     ColumnSpec,
     CompletenessSpec,
+    Deletes,
     MergeEngine,
     SequenceGroupSpec,
     StalenessSpec,
@@ -26,11 +28,14 @@ from schemas.table import (
 )
 
 __all__ = [
+    "OPTION_OF_FIELD",
     "Account",
     "AccountView",
+    "AggregateSpec",
     "ColumnSpec",
     "CompletenessSpec",
     "Contract",
+    "Deletes",
     "DesiredState",
     "FieldProblem",
     "GroupState",

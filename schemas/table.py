@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from schemas.aggregate import AggregateSpec
 from schemas.contract import Contract, PositiveInt, StrictBool
 
 TYPE_LENGTH_MAX: Final = 1_000  # characters; what nests deeper than that has no reader
@@ -17,6 +18,8 @@ class MergeEngine(StrEnum):
 
     DEDUPLICATE = "deduplicate"
     PARTIAL_UPDATE = "partial-update"
+    AGGREGATION = "aggregation"
+    FIRST_ROW = "first-row"
 
 
 class Unordered(StrEnum):
@@ -26,17 +29,33 @@ class Unordered(StrEnum):
     ALLOWED = "allowed"
 
 
+class Deletes(StrEnum):
+    """What a record that deletes, or takes an earlier one back, does to a row.
+
+    `ignore` drops it. `clear_columns` empties what its stream owns: the columns of its sequence
+    group become null, columns with an aggregate function take the value back. `remove_row`
+    removes the row whole, what other streams wrote included.
+    """
+
+    IGNORE = "ignore"
+    CLEAR_COLUMNS = "clear_columns"
+    REMOVE_ROW = "remove_row"
+
+
 class ColumnSpec(Contract):
     """One column of the table.
 
     Attributes:
         name: Unique in the table, letters, digits and `_`.
         type: SQL text such as `BIGINT`, `DECIMAL(10, 2)`, `TIMESTAMP(3)`, `STRING NOT NULL`.
+        aggregate: How its values combine, in `aggregation` tables and in sequence groups of
+            `partial-update` ones; None: the newest value.
         description: For people; kept in the table's schema.
     """
 
     name: str = Field(min_length=1, examples=["dep_delay"])
     type: str = Field(min_length=1, max_length=TYPE_LENGTH_MAX, examples=["DECIMAL(10, 2)"])
+    aggregate: AggregateSpec | None = None
     description: str | None = None
 
 
@@ -48,11 +67,13 @@ class SequenceGroupSpec(Contract):
         ordering: Columns that order the versions of the group, most significant first, written
             by the owner; None makes `<name>__partition` and `<name>__offset`, filled from Kafka.
         columns: The protected columns: none of them is a key or an ordering column.
+        deletes: What a delete by the owner does; None: as the table says.
     """
 
     name: str = Field(min_length=1, examples=["departures"])
     ordering: tuple[str, ...] | None = Field(default=None, min_length=1)
     columns: tuple[str, ...] = Field(min_length=1)
+    deletes: Deletes | None = None
 
 
 class StalenessSpec(Contract):
@@ -87,12 +108,16 @@ class TableSpec(Contract):
         buckets: Number of buckets of every partition; fixed for the life of the table.
         merge_engine: What several versions of one key become.
         sequence_groups: For `partial-update`; groups share no column.
+        default_aggregate: The aggregate function of declared columns that name none, keys and
+            ordering columns aside; in `aggregation` tables `last_non_null_value` if None.
+        deletes: What a record that deletes does; None: deletes are not declared.
         tracking: Whether every group carries `<group>__at` and `<group>__op`, on which row
             status rests.
         staleness: When a group's part of a row is stale; needs tracking.
         completeness: When a row is complete.
-        unordered: `allowed` admits columns without a sequence group: of two versions written
-            at once by different jobs the older one may then stay for good.
+        unordered: `allowed` admits what depends on the order in which records arrive: columns
+            without a sequence group (of two versions written at once by different jobs the older
+            one may then stay for good), and functions and deletes that the rules name.
         comment: For people; kept in the table's schema.
         options: Further options of the table format, by their own names.
     """
@@ -103,6 +128,8 @@ class TableSpec(Contract):
     buckets: int = Field(default=4, gt=0, le=BUCKETS_MAX, strict=True)
     merge_engine: MergeEngine = MergeEngine.PARTIAL_UPDATE
     sequence_groups: tuple[SequenceGroupSpec, ...] = ()
+    default_aggregate: str | None = Field(default=None, min_length=1)
+    deletes: Deletes | None = None
     tracking: StrictBool = True
     staleness: StalenessSpec = Field(default_factory=StalenessSpec)
     completeness: CompletenessSpec = Field(default_factory=CompletenessSpec)

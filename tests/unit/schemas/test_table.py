@@ -38,10 +38,19 @@ def test_a_declaration_survives_json() -> None:
         ({"columns": []}, ("columns",)),
         ({"primary_key": []}, ("primary_key",)),
         ({"buckets": 0}, ("buckets",)),
-        ({"merge_engine": "first-row"}, ("merge_engine",)),
+        ({"merge_engine": "last-row"}, ("merge_engine",)),
         (
             {"columns": [{"name": "id", "type": "INT", "nullable": True}]},
             ("columns", 0, "nullable"),
+        ),
+        ({"deletes": "drop"}, ("deletes",)),
+        (
+            {"columns": [{"name": "v", "type": "INT", "aggregate": {"functoin": "sum"}}]},
+            ("columns", 0, "aggregate", "functoin"),
+        ),
+        (
+            {"columns": [{"name": "v", "type": "INT", "aggregate": {"function": ""}}]},
+            ("columns", 0, "aggregate", "function"),
         ),
         ({"staleness": {"default_seconds": -1}}, ("staleness", "default_seconds")),
         ({"sequence_groups": [{"name": "g", "columns": []}]}, ("sequence_groups", 0, "columns")),

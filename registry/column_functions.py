@@ -1,0 +1,88 @@
+"""Which aggregate function each column of a declared table has, and what it depends on.
+
+Pure. A function is order-free when any order of arrival gives the same value; on a column that
+several writers, or late records, can reach, nothing else keeps the promise that arrival order does
+not matter (design 4).
+"""
+
+from collections.abc import Mapping
+
+from lake import DataType, TypeRoot, function_named
+from schemas import AggregateSpec, MergeEngine, TableSpec
+
+LAST_NON_NULL_VALUE = "last_non_null_value"
+LAST_VALUE = "last_value"
+FIRST_VALUE = "first_value"
+FUNCTION_ENGINES = (MergeEngine.AGGREGATION, MergeEngine.PARTIAL_UPDATE)
+
+_FLOATS = (TypeRoot.FLOAT, TypeRoot.DOUBLE)
+_ARITHMETIC = ("sum", "product")
+_RISK = "accept the risk for the table with `unordered: allowed`"
+
+
+def sequence_fields(spec: TableSpec) -> tuple[str, ...]:
+    """Return the columns of the option `sequence.field`, by which whole rows are ordered."""
+    declared = spec.options.get("sequence.field", "")
+    return tuple(name.strip() for name in declared.split(",") if name.strip())
+
+
+def column_functions(spec: TableSpec) -> Mapping[str, AggregateSpec]:
+    """Return the function that takes effect on each column, in the table's order.
+
+    Keys, ordering columns and columns that merge without a function are left out.
+    """
+    if spec.merge_engine not in FUNCTION_ENGINES:
+        return {}
+    is_aggregation = spec.merge_engine is MergeEngine.AGGREGATION
+    default = spec.default_aggregate or (LAST_NON_NULL_VALUE if is_aggregation else None)
+    ordering = {name for group in spec.sequence_groups for name in group.ordering or ()}
+    functions: dict[str, AggregateSpec] = {}
+    for column in spec.columns:
+        if column.name in spec.primary_key or column.name in ordering:
+            continue
+        if is_aggregation and column.name in sequence_fields(spec):
+            functions[column.name] = AggregateSpec(function=LAST_VALUE)
+        elif column.aggregate is not None:
+            functions[column.name] = column.aggregate
+        elif default is not None:
+            functions[column.name] = AggregateSpec(function=default)
+    return functions
+
+
+def why_order_matters(name: str, data_type: DataType) -> str | None:
+    """Return why the value depends on the order of arrival; None when it does not.
+
+    Args:
+        name: A function; of one that is not known nothing is said.
+        data_type: Of the column.
+    """
+    declaration = function_named(name)
+    if declaration is None:
+        return None
+    if not declaration.order_free:
+        return f"what `{name}` makes of several records depends on the order in which they arrive"
+    if name in _ARITHMETIC and data_type.root in _FLOATS:
+        return (
+            f"a {name} of {data_type.root.value} is rounded at each record, so its last digits "
+            "depend on the order in which records arrive"
+        )
+    if name == "product" and data_type.root is TypeRoot.DECIMAL and data_type.scale:
+        return (
+            "a product of DECIMAL is rounded at each record, so its last digits depend on the "
+            "order in which records arrive"
+        )
+    return None
+
+
+def order_hint(name: str) -> str:
+    """Return how to mend a column whose function depends on order."""
+    instead = "use an integer or, for sums, DECIMAL" if name in _ARITHMETIC else ""
+    return f"{instead or 'choose an order-free function'}, or {_RISK}"
+
+
+def why_not_taken_back(function: AggregateSpec) -> str | None:
+    """Return why a delete cannot be taken by the column; None when it can, or leaves it alone."""
+    declaration = function_named(function.function)
+    if declaration is None or function.ignore_retract or declaration.retract_rule is not None:
+        return None
+    return f"`{function.function}` cannot take a value back"

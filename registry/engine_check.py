@@ -1,0 +1,98 @@
+"""The engine's own checks of a declared table, told in the words of the declaration.
+
+Pure: the table is put into the words of the table format and checked there; each problem is led
+back to the field that it comes from.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from lake import (
+    InvalidRequest,
+    Problem,
+    TableSchema,
+    check_supported,
+    check_writable,
+    dormant_options,
+    validate_schema,
+)
+from registry.findings import Place, found_at
+from registry.table_definition import define_groups, define_table
+from schemas import OPTION_OF_FIELD, FieldProblem, TableSpec
+
+FIELD_OF_OPTION: Final[Mapping[str, str]] = {
+    "bucket": "buckets",
+    "merge-engine": "merge_engine",
+    "primary-key": "primary_key",
+    "partition": "partition_keys",
+    "ignore-delete": "deletes",
+    "deduplicate.ignore-delete": "deletes",
+    "first-row.ignore-delete": "deletes",
+    "partial-update.ignore-delete": "deletes",
+    "partial-update.remove-record-on-delete": "deletes",
+    "partial-update.remove-record-on-sequence-group": "deletes",
+    "aggregation.remove-record-on-delete": "deletes",
+    "fields.default-aggregate-function": "default_aggregate",
+}
+"""Options of the table format that a field of the declaration speaks for."""
+
+_FIELD_OF_COLUMN_OPTION: Final = {
+    "aggregate-function": "function",
+    **{option: field for field, option in OPTION_OF_FIELD.items()},
+}
+
+
+def check_with_engine(spec: TableSpec) -> Iterator[FieldProblem]:
+    """Yield what the engine finds wrong with the table, options without effect included.
+
+    Args:
+        spec: A declaration whose types can be read, names and groups being right.
+    """
+    definition = define_table(spec)
+    schema = TableSchema(
+        id=0,
+        fields=definition.columns,
+        highest_field_id=len(definition.columns) - 1,
+        partition_keys=definition.partition_keys,
+        primary_keys=definition.primary_key,
+        options=definition.options,
+        comment=definition.comment,
+    )
+    # The checks overlap: an option that cannot be read fails each of them, in the same words.
+    problems: dict[Problem, None] = {}
+    for check in (check_supported, check_writable, validate_schema):
+        try:
+            check(schema)
+        except InvalidRequest as error:
+            summary = Problem(field="", value=None, message=str(error))
+            problems.update(dict.fromkeys(error.problems or [summary]))
+    # The engine accepts options without effect; in a declaration of names and values they are
+    # mistakes. They can be told only where the options can be read at all.
+    for problem in problems or dormant_options(schema):
+        place = _place_of(problem.field, spec)
+        yield found_at(*place, value=problem.value, message=problem.message, hint=problem.hint)
+
+
+def _place_of(field: str, spec: TableSpec) -> Place:
+    """Return where in the declaration the engine's field comes from."""
+    if field in FIELD_OF_OPTION:
+        return (FIELD_OF_OPTION[field],)
+    if field in spec.column_names:
+        return ("columns", spec.column_names.index(field), "name")
+    for index, group in enumerate(define_groups(spec)):
+        if field == group.option[0] or field in group.generated_columns:
+            return ("sequence_groups", index)
+    if field in ("", "primary_key", "partition_keys"):
+        return (field,) if field else ()
+    column, _, option = field.removeprefix("fields.").partition(".")
+    if field.startswith("fields.") and column in spec.column_names:
+        return _place_of_function(spec, column, option)
+    return ("options", field)
+
+
+def _place_of_function(spec: TableSpec, column: str, option: str) -> Place:
+    index = spec.column_names.index(column)
+    if spec.columns[index].aggregate is None:
+        return ("default_aggregate",)
+    known = _FIELD_OF_COLUMN_OPTION.get(option)
+    return ("columns", index, "aggregate", *((known,) if known else ("options", option)))
