@@ -17,6 +17,7 @@ from lake.errors import InvalidRequest, Problem
 DYNAMIC_BUCKET: Final = -1
 POSTPONE_BUCKET: Final = -2
 _INT_MAX: Final = 2_147_483_647
+_LONG_MAX: Final = (1 << 63) - 1
 # What file systems take for one name; a prefix leaves room for a UUID, a number and a suffix.
 _NAME_BYTES_MAX: Final = 255
 _NAME_PREFIX_BYTES_MAX: Final = 100
@@ -74,6 +75,8 @@ class TableOptions:
     bucket: int = DYNAMIC_BUCKET
     bucket_key: tuple[str, ...] = ()
     bucket_function_type: BucketFunction = BucketFunction.DEFAULT
+    dynamic_bucket_target_row_num: int = 2_000_000
+    dynamic_bucket_max_buckets: int = -1  # of a partition; -1 is no bound
 
     merge_engine: MergeEngine = MergeEngine.DEDUPLICATE
     sequence_field: tuple[str, ...] = ()
@@ -146,6 +149,10 @@ class TableOptions:
             bucket=reader.bucket(),
             bucket_key=reader.names("bucket-key"),
             bucket_function_type=reader.choice("bucket-function.type", BucketFunction.DEFAULT),
+            dynamic_bucket_target_row_num=reader.integer(
+                "dynamic-bucket.target-row-num", 2_000_000, low=1, high=_LONG_MAX
+            ),
+            dynamic_bucket_max_buckets=reader.bucket_bound("dynamic-bucket.max-buckets"),
             merge_engine=reader.choice("merge-engine", MergeEngine.DEDUPLICATE),
             sequence_field=reader.names("sequence.field"),
             sequence_field_descending=reader.descending("sequence.field.sort-order"),
@@ -342,6 +349,15 @@ class _OptionReader:
 
         expected = f"expected a bucket count from 1 to {_INT_MAX}, or -1 for dynamic buckets"
         return self._read("bucket", DYNAMIC_BUCKET, parse, expected)
+
+    def bucket_bound(self, key: str) -> int:
+        def parse(text: str) -> int | None:
+            number = _parse_integer(text)
+            valid = number is not None and (number == -1 or 0 < number <= _INT_MAX)
+            return number if valid else None
+
+        expected = "expected a number of buckets from 1, or -1 for no bound"
+        return self._read(key, -1, parse, expected)
 
     def choice(
         self, key: str, default: EnumT, *, aliases: Mapping[str, str] | None = None

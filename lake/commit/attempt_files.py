@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from lake.commit.steps import OnStep, announced
 from lake.errors import StorageUnavailable
 from lake.files.paths import TablePaths
+from lake.format.index_manifest import IndexManifestEntry, replace_indexes
 from lake.format.manifest import ManifestEntry
 from lake.format.manifest_list import ManifestFileMeta
 from lake.format.schema import TableSchema
@@ -56,6 +57,7 @@ class AttemptFiles:
         self._name_count = 0
         self._changes: dict[str, tuple[Sequence[ManifestEntry], WrittenList]] = {}
         self._merged: list[MergedGroup] = []
+        self._indexes: dict[str | None, str] = {}
 
     def write_changes(
         self, role: str, entries: Sequence[ManifestEntry], schema: TableSchema
@@ -89,13 +91,41 @@ class AttemptFiles:
         self._live.recognise(merged, same_as=previous)
         return self._write_list(merged, schema)
 
-    def clean(self, *, keep: Sequence[WrittenList] = ()) -> None:
+    def write_indexes(
+        self, previous: str | None, new: Sequence[IndexManifestEntry], schema: TableSchema
+    ) -> str:
+        """Write the index manifest that follows another one, once for the same previous one.
+
+        Args:
+            previous: Index manifest of the snapshot that is planned on, None without any.
+            new: Index files that take the places of those of the same bucket and type; the same
+                in every attempt.
+            schema: Of the table.
+
+        Raises:
+            ManifestGone: The previous one has expired; plan on a newer snapshot.
+        """
+        if previous not in self._indexes:
+            entries = () if previous is None else self._manifests.read_index_manifest(previous)
+            name = self._new_name(TablePaths.new_index_manifest_name)
+            with announced(self._on_step, "write-index-manifest"):
+                self._manifests.write_index_manifest(
+                    name,
+                    replace_indexes(entries, new),
+                    compression=schema.table_options.manifest_compression,
+                )
+            self._indexes[previous] = name
+        return self._indexes[previous]
+
+    def clean(
+        self, *, keep: Sequence[WrittenList] = (), keep_index_manifest: str | None = None
+    ) -> None:
         """Delete what no snapshot names; what cannot be deleted is left to orphan cleaning.
 
         Requires:
             The outcome of every attempt is known.
         """
-        kept = {written.name for written in keep}
+        kept = {written.name for written in keep} | {keep_index_manifest}
         kept |= {manifest.file_name for written in keep for manifest in written.manifests}
         for name in self._names:
             if name in kept:

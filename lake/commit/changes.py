@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from lake.errors import InvalidRequest
 from lake.format.commit_message import CommitMessage
 from lake.format.data_file import DataFileMeta
+from lake.format.index_manifest import IndexManifestEntry, index_place
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.snapshot import CommitKind
 
@@ -17,15 +18,17 @@ class CommitChanges:
     Attributes:
         delta: Data files added and deleted, deletes of a message before its adds.
         changelog: Changelog files added.
+        indexes: Index files added, each in the place of its bucket's one of the same type.
     """
 
     delta: tuple[ManifestEntry, ...] = ()
     changelog: tuple[ManifestEntry, ...] = ()
+    indexes: tuple[IndexManifestEntry, ...] = ()
 
     @property
     def is_empty(self) -> bool:
         """Return whether nothing changes."""
-        return not self.delta and not self.changelog
+        return not self.delta and not self.changelog and not self.indexes
 
     @property
     def delta_record_count(self) -> int:
@@ -60,7 +63,7 @@ def changes_of(messages: Sequence[CommitMessage], kind: CommitKind) -> CommitCha
 
     Raises:
         InvalidRequest: The messages do not fit the kind: an append replaces nothing, a compaction
-            brings no new files.
+            brings no new files; two of them bring an index for one bucket.
     """
     for message in messages:
         if kind is CommitKind.APPEND and (message.compact_before or message.compact_after):
@@ -72,6 +75,13 @@ def changes_of(messages: Sequence[CommitMessage], kind: CommitKind) -> CommitCha
     if kind is CommitKind.ANALYZE:
         text = "commits of kind ANALYZE are not made by this version"
         raise InvalidRequest(text)
+    indexes = tuple(entry for message in messages for entry in message.new_index_files)
+    if len({index_place(entry) for entry in indexes}) < len(indexes):
+        text = (
+            "two writers indexed the keys of one bucket, and neither knows the other's\n"
+            "hint: write a table of dynamic buckets with one writer, and commit what it made"
+        )
+        raise InvalidRequest(text)
     return CommitChanges(
         delta=tuple(entry for message in messages for entry in _delta_of(message)),
         changelog=tuple(
@@ -79,6 +89,7 @@ def changes_of(messages: Sequence[CommitMessage], kind: CommitKind) -> CommitCha
             for message in messages
             for file in message.changelog_files
         ),
+        indexes=indexes,
     )
 
 

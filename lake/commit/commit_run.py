@@ -5,7 +5,8 @@ Each attempt:
 1. reads the newest snapshot and schema;
 2. asks the intent: a commit the table has already is a replay;
 3. checks for conflicts;
-4. writes the delta's manifests and list (once) and a base list, merging manifests that are due;
+4. writes the delta's manifests and list (once) and a base list, merging manifests that are due, and
+   an index manifest when index files come;
 5. creates the snapshot exclusively, and learns whether that made it the newest;
 6. on success writes the hint and removes what other attempts left.
 
@@ -193,7 +194,13 @@ class CommitRun:
         if changes.changelog:
             changelog = self._files.write_changes("changelog", changes.changelog, state.schema)
         base = self._files.write_base(self.reader.manifests_of(state.latest), state.schema)
-        return SnapshotFiles(base=base, delta=delta, changelog=changelog)
+        index_manifest = None
+        if changes.indexes:
+            previous = None if state.latest is None else state.latest.index_manifest
+            index_manifest = self._files.write_indexes(previous, changes.indexes, state.schema)
+        return SnapshotFiles(
+            base=base, delta=delta, changelog=changelog, index_manifest=index_manifest
+        )
 
     def _find_repeated(self, state: TableState) -> Snapshot | None:
         """Return the snapshot of an earlier commit with the same identity."""
@@ -220,7 +227,8 @@ class CommitRun:
         kept = [] if lists is None else [lists.base, lists.delta]
         if lists is not None and lists.changelog is not None:
             kept.append(lists.changelog)
-        self._files.clean(keep=kept)
+        index_manifest = None if lists is None else lists.index_manifest
+        self._files.clean(keep=kept, keep_index_manifest=index_manifest)
 
     def _result(self, snapshot: Snapshot | None, outcome: Outcome) -> CommitResult:
         return CommitResult(

@@ -5,6 +5,7 @@
 3. Every DELETE hits a live file, no ADD repeats one.
 4. The bucket count of a partition changes through OVERWRITE only.
 5. In each (partition, bucket, level >= 1) the key ranges of what will be live are disjoint.
+6. Rows that an index routed to their buckets were routed by the newest snapshot's index.
 
 Source:
     Table format, section 18.3.
@@ -20,9 +21,11 @@ from lake.errors import CommitConflict, InvalidRequest
 from lake.format.binary_row import decode_row
 from lake.format.commit_message import CommitMessage
 from lake.format.data_types import DataField
+from lake.format.index_manifest import HASH_INDEX, IndexManifestEntry
 from lake.format.manifest import FileIdentity, FileKind, ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import CommitKind
+from lake.options import DYNAMIC_BUCKET
 
 Live = Mapping[FileIdentity, ManifestEntry]
 
@@ -48,6 +51,50 @@ def check_writers(
         if message.total_buckets != buckets:
             text = f"rows were routed to {message.total_buckets} buckets, the table has {buckets}"
             raise CommitConflict(text)
+
+
+def check_routing(
+    messages: Sequence[CommitMessage],
+    indexes: Iterable[IndexManifestEntry],
+    schema: TableSchema,
+    *,
+    kind: CommitKind,
+) -> None:
+    """Check that rows were routed by the hash indexes that their partitions have now.
+
+    A whole partition's, not only those of the buckets written to: where another writer has put a
+    key is what the rows' writer did not know. A compaction leaves every row in its bucket.
+
+    Args:
+        messages: Of the commit.
+        indexes: All index files of the newest snapshot.
+        schema: The newest.
+        kind: Of the commit.
+
+    Raises:
+        CommitConflict: An index has changed; route the rows anew.
+        InvalidRequest: Rows of dynamic buckets that no index routed.
+    """
+    names: defaultdict[bytes, list[str]] = defaultdict(list)
+    for entry in indexes:
+        if entry.index_type == HASH_INDEX:
+            names[entry.partition].append(entry.file_name)
+    is_dynamic = schema.table_options.bucket == DYNAMIC_BUCKET
+    for message in messages:
+        if message.index_base is not None:
+            if message.index_base != tuple(sorted(names[message.partition])):
+                text = (
+                    f"the rows of bucket {message.bucket} were routed by an index of the buckets "
+                    "that another commit has replaced\n"
+                    "hint: write the rows again with a new writer"
+                )
+                raise CommitConflict(text)
+        elif is_dynamic and message.new_files and kind is not CommitKind.COMPACT:
+            text = (
+                f"new files of dynamic bucket {message.bucket} come without the index that their "
+                "rows were routed by, so a key could be in two buckets"
+            )
+            raise InvalidRequest(text)
 
 
 def check_delta(delta: Sequence[ManifestEntry]) -> None:

@@ -17,11 +17,20 @@ WRITER_VERSION = "braid"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotFiles:
-    """The lists that a snapshot names; `changelog` is None without changelog files."""
+    """What a snapshot names.
+
+    Attributes:
+        base: Everything before the commit.
+        delta: The commit's data files.
+        changelog: Its changelog files, None without any.
+        index_manifest: With the commit's index files; None when it has none, and what was before
+            is carried forward.
+    """
 
     base: WrittenList
     delta: WrittenList
     changelog: WrittenList | None = None
+    index_manifest: str | None = None
 
 
 def next_time_ms(previous: Snapshot | None, now_ms: int) -> int:
@@ -82,7 +91,7 @@ def next_snapshot(
         delta_manifest_list_size=files.delta.size,
         changelog_manifest_list=files.changelog.name if files.changelog else None,
         changelog_manifest_list_size=files.changelog.size if files.changelog else None,
-        index_manifest=previous.index_manifest if previous else None,
+        index_manifest=files.index_manifest or (previous.index_manifest if previous else None),
         commit_user=intent.user,
         writer_version=WRITER_VERSION,
         commit_identifier=revision.identifier,

@@ -7,6 +7,7 @@ from lake.commit.conflict import (
     check_delta,
     check_files,
     check_levels,
+    check_routing,
     check_total_buckets,
     check_writers,
 )
@@ -15,10 +16,12 @@ from lake.commit.stream_authority import StreamAuthority, find_authority
 from lake.errors import CorruptData, TableNotFound, UnsupportedFeature
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.manifest_list import ManifestFileMeta
 from lake.format.schema import TableSchema
 from lake.format.snapshot import MAX_SEQUENCE_NUMBER_PROPERTY, CommitKind, Snapshot
+from lake.options import DYNAMIC_BUCKET
 from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.schema_store import SchemaStore
@@ -112,11 +115,8 @@ class TableReader:
         delta = intent.changes.delta
         check_writers(intent.messages, state.schema, kind=intent.kind)
         check_delta(delta)
+        self._check_indexes(intent, state)
         latest = state.latest
-        has_deletes = any(entry.kind is FileKind.DELETE for entry in delta)
-        if latest is not None and latest.index_manifest is not None and has_deletes:
-            message = f"snapshot {latest.id} has deletion vectors; this version cannot replace files there"
-            raise UnsupportedFeature(message)
         is_checked = intent.kind is not CommitKind.APPEND or self._had_other_buckets(state.schema)
         if not delta or not is_checked:
             return
@@ -124,6 +124,24 @@ class TableReader:
         check_files(delta, live)
         check_total_buckets(delta, live, kind=intent.kind)
         check_levels(delta, live, state.schema.key_fields)
+
+    def _check_indexes(self, intent: Intent, state: TableState) -> None:
+        is_routed = any(message.index_base is not None for message in intent.messages)
+        is_routed |= state.schema.table_options.bucket == DYNAMIC_BUCKET
+        has_deletes = any(entry.kind is FileKind.DELETE for entry in intent.changes.delta)
+        if not is_routed and not has_deletes:
+            return
+        indexes = self._indexes_of(state.latest)
+        check_routing(intent.messages, indexes, state.schema, kind=intent.kind)
+        if has_deletes and any(entry.index_type == DELETION_VECTORS_INDEX for entry in indexes):
+            message = "the table has deletion vectors; this version cannot replace files there"
+            raise UnsupportedFeature(message)
+
+    def _indexes_of(self, latest: Snapshot | None) -> tuple[IndexManifestEntry, ...]:
+        """Return all index files of a snapshot; costs nothing when it has none."""
+        if latest is None or latest.index_manifest is None:
+            return ()
+        return self._manifests.read_index_manifest(latest.index_manifest)
 
     def is_held_above(self, snapshot_id: int, delta: Sequence[ManifestEntry]) -> bool:
         """Return whether the next snapshot that exists was built on these changes.

@@ -85,7 +85,7 @@ class TablePaths:
         return f"{self.root}/manifest/{name}"
 
     def index(self, name: str) -> str:
-        """Return the path of an index file (deletion vectors)."""
+        """Return the path of an index file (hash index, deletion vectors)."""
         return f"{self.root}/index/{name}"
 
     def bucket_dir(self, partition_dir: str, bucket: int) -> str:
@@ -111,6 +111,16 @@ class TablePaths:
     def new_manifest_list_name(uuid: str, number: int) -> str:
         """Return the name of the `number`-th manifest list of the writer `uuid`."""
         return f"manifest-list-{uuid}-{number}"
+
+    @staticmethod
+    def new_index_manifest_name(uuid: str, number: int) -> str:
+        """Return the name of the `number`-th index manifest of the writer `uuid`."""
+        return f"index-manifest-{uuid}-{number}"
+
+    @staticmethod
+    def new_index_name(uuid: str, number: int) -> str:
+        """Return the name of the `number`-th index file of the writer `uuid`."""
+        return f"index-{uuid}-{number}"
 
     @staticmethod
     def new_data_file_name(uuid: str, number: int, *, extension: str = "parquet") -> str:

@@ -57,7 +57,7 @@ def assign_buckets(table: pa.Table | pa.RecordBatch, schema: TableSchema) -> Int
             field="bucket",
             value=str(options.bucket),
             message="rows are routed by the default function over a fixed bucket count only",
-            hint="set `bucket` to a number from 1",
+            hint="set `bucket` to a number from 1, and leave `bucket-function.type` out",
         )
         text = f"rows of schema {schema.id} cannot be routed to buckets"
         raise UnsupportedFeature(text, problems=[problem])

@@ -14,9 +14,14 @@ from lake.format.avro_binary import AvroDecoder, encode_bytes, encode_long
 from lake.format.avro_schemas import DATA_FILE_FIELDS
 from lake.format.data_file import DataFileMeta
 from lake.format.data_file_codec import decode_data_file, encode_data_file
+from lake.format.index_manifest import (
+    IndexManifestEntry,
+    decode_index_manifest,
+    encode_index_manifest,
+)
 
 # The last byte is the version of what follows.
-_MAGIC: Final = b"BRCM\x01"
+_MAGIC: Final = b"BRCM\x02"
 _FASTEST: Final = 1
 
 
@@ -33,6 +38,10 @@ class CommitMessage:
         compact_before: Files that a compaction replaces.
         compact_after: Files that replace them.
         changelog_files: Changelog of the new files.
+        new_index_files: Whole indexes of the bucket, each in the place of the one of its type.
+        index_base: Names of the hash index files of the whole partition by which the rows were
+            routed, sorted; None where no index routes rows. The commit is only right while they
+            are still the partition's.
     """
 
     partition: bytes
@@ -43,6 +52,8 @@ class CommitMessage:
     compact_before: tuple[DataFileMeta, ...] = ()
     compact_after: tuple[DataFileMeta, ...] = ()
     changelog_files: tuple[DataFileMeta, ...] = ()
+    new_index_files: tuple[IndexManifestEntry, ...] = ()
+    index_base: tuple[str, ...] | None = None
 
 
 def serialize_messages(messages: Sequence[CommitMessage]) -> bytes:
@@ -65,6 +76,7 @@ def serialize_messages(messages: Sequence[CommitMessage]) -> bytes:
             out.append(encode_long(len(files)))
             for file in files:
                 encode_data_file(out, file)
+        _encode_index(out, message)
     return _MAGIC + zlib.compress(b"".join(out), level=_FASTEST)
 
 
@@ -89,6 +101,16 @@ def parse_messages(data: bytes) -> tuple[CommitMessage, ...]:
     return messages
 
 
+def _encode_index(out: list[bytes], message: CommitMessage) -> None:
+    # Few messages have any, and an index manifest is a format of its own already.
+    indexes = message.new_index_files
+    encode_bytes(out, encode_index_manifest(indexes, "null") if indexes else b"")
+    base = message.index_base
+    out.append(encode_long(-1 if base is None else len(base)))
+    for name in base or ():
+        encode_bytes(out, name.encode())
+
+
 def _decode_message(decoder: AvroDecoder) -> CommitMessage:
     return CommitMessage(
         partition=decoder.byte_string(),
@@ -99,7 +121,19 @@ def _decode_message(decoder: AvroDecoder) -> CommitMessage:
         compact_before=_decode_files(decoder),
         compact_after=_decode_files(decoder),
         changelog_files=_decode_files(decoder),
+        new_index_files=_decode_indexes(decoder),
+        index_base=_decode_names(decoder),
     )
+
+
+def _decode_indexes(decoder: AvroDecoder) -> tuple[IndexManifestEntry, ...]:
+    data = decoder.byte_string()
+    return tuple(decode_index_manifest(data)) if data else ()
+
+
+def _decode_names(decoder: AvroDecoder) -> tuple[str, ...] | None:
+    count = decoder.long()
+    return None if count < 0 else tuple(decoder.byte_string().decode() for _ in range(count))
 
 
 def _decode_files(decoder: AvroDecoder) -> tuple[DataFileMeta, ...]:

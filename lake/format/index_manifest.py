@@ -1,13 +1,15 @@
 """An index manifest: every live index file of a snapshot, as an Avro file.
 
-This version builds no index files; it carries those of other writers forward unchanged.
+A snapshot's index manifest is always complete: a commit that brings an index file for a bucket
+writes all entries anew, with that one in the place of the bucket's entry of the same type. Entries
+of types that this version does not build are carried forward unchanged.
 
-Source: table-format 5.3 and 14.
+Source: table-format 5.3, 14 and 15.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from lake.errors import CorruptData, UnsupportedFeature
 from lake.format.avro_container import encode_records, read_records, write_container
@@ -84,6 +86,22 @@ class IndexManifestEntry:
     deletion_vector_ranges: tuple[DeletionVectorRange, ...] | None = None
     external_path: str | None = None
     global_index: GlobalIndexMeta | None = None
+
+
+IndexPlace: TypeAlias = tuple[bytes, int, str]
+
+
+def index_place(entry: IndexManifestEntry) -> IndexPlace:
+    """Return what an index is of: partition, bucket and type; a snapshot has one for each."""
+    return entry.partition, entry.bucket, entry.index_type
+
+
+def replace_indexes(
+    entries: Sequence[IndexManifestEntry], new: Sequence[IndexManifestEntry]
+) -> tuple[IndexManifestEntry, ...]:
+    """Return the entries after new ones took the places of those of the same bucket and type."""
+    replaced = {index_place(entry) for entry in new}
+    return (*(entry for entry in entries if index_place(entry) not in replaced), *new)
 
 
 def encode_index_manifest(

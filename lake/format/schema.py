@@ -210,7 +210,7 @@ _HINTS: Final = {
     "data-evolution.enabled": "leave it out",
     "data-file.external-paths": "leave it out; data files live in the table's directory",
     "file.format": "set `parquet`; files of other formats need another engine",
-    "bucket": "set a bucket count from 1",
+    "bucket": "set a bucket count from 1, or -1 for buckets made as they are needed",
 }
 
 

@@ -11,6 +11,7 @@ from lake.format.schema import TableSchema
 from lake.format.system_columns import RESERVED_NAMES, is_reserved
 from lake.merge.declared_options import split_names
 from lake.merge.rule_problems import find_field, repeated, unknown_column
+from lake.options import DYNAMIC_BUCKET
 
 
 def key_problems(schema: TableSchema) -> Iterator[Problem]:
@@ -79,6 +80,13 @@ def _bucket_key_problems(schema: TableSchema) -> Iterator[Problem]:
     declared = schema.options.get(place)
     if declared is None:
         return
+    if schema.options.get("bucket", str(DYNAMIC_BUCKET)).strip() == str(DYNAMIC_BUCKET):
+        yield Problem(
+            field=place,
+            value=declared,
+            message="with `bucket = -1` an index says which bucket a key is in, no bucket key",
+            hint="leave it out, or set a bucket count from 1",
+        )
     for name in (name.strip() for name in split_names(declared)):
         if find_field(schema, name) is None:
             yield unknown_column(place, name, schema)

@@ -1,4 +1,4 @@
-"""Manifests and manifest lists: written once, named uniquely, so remembered by name."""
+"""Manifests, manifest lists and index manifests: written once, named uniquely, so remembered by name."""
 
 import threading
 from collections import OrderedDict
@@ -10,6 +10,11 @@ from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
 from lake.format.corruption import corrupt_at
 from lake.format.data_types import DataField
+from lake.format.index_manifest import (
+    IndexManifestEntry,
+    decode_index_manifest,
+    encode_index_manifest,
+)
 from lake.format.manifest import ManifestEntry, decode_manifest, encode_manifest
 from lake.format.manifest_list import (
     ManifestFileMeta,
@@ -61,6 +66,15 @@ class ManifestStore:
         """
         return self._read(name, lambda data: tuple(decode_manifest_list(data)))
 
+    def read_index_manifest(self, name: str) -> tuple[IndexManifestEntry, ...]:
+        """Return the entries of an index manifest, in file order.
+
+        Raises:
+            ManifestGone: The file is not there any more.
+            CorruptData: It cannot be read.
+        """
+        return self._read(name, lambda data: tuple(decode_index_manifest(data)))
+
     def write_manifest(
         self,
         name: str,
@@ -83,6 +97,14 @@ class ManifestStore:
         self._file_io.write_new(self._paths.manifest(name), data)
         self._cache.put(name, tuple(manifests), len(data) * _DECODED_BYTES_PER_BYTE)
         return len(data)
+
+    def write_index_manifest(
+        self, name: str, entries: Sequence[IndexManifestEntry], *, compression: str
+    ) -> None:
+        """Write one index manifest, durable on return."""
+        data = encode_index_manifest(entries, compression)
+        self._file_io.write_new(self._paths.manifest(name), data)
+        self._cache.put(name, tuple(entries), len(data) * _DECODED_BYTES_PER_BYTE)
 
     def delete(self, name: str) -> bool:
         """Delete a manifest or list that no snapshot names; return whether it was there."""

@@ -83,7 +83,7 @@ class Catalog:
                 given anew.
             primary_key: Column names, partition columns included.
             partition_keys: Column names, in the order of the directories.
-            options: Of the table; `bucket` is a must.
+            options: Of the table; without `bucket`, buckets are made as they are needed (-1).
             comment: Free text.
             if_not_exists: Return a table that is there already, whatever its columns.
 

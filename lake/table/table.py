@@ -25,8 +25,7 @@ from lake.files.open import file_io_for, path_for
 from lake.files.parquet import ReadCounters
 from lake.files.paths import TablePaths
 from lake.format.commit_message import CommitMessage
-from lake.format.corruption import corrupt_at
-from lake.format.index_manifest import DELETION_VECTORS_INDEX, decode_index_manifest
+from lake.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema, check_supported
 from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
@@ -35,6 +34,7 @@ from lake.maintenance.compactable import check_compactable
 from lake.maintenance.compaction_result import CompactionResult
 from lake.maintenance.table_compaction import TableCompaction
 from lake.merge.fold import Machine
+from lake.options import DYNAMIC_BUCKET
 from lake.read.predicate import Condition
 from lake.read.reader import BATCH_ROWS
 from lake.snapshots.live_files import LiveFiles
@@ -50,6 +50,7 @@ from lake.table.arguments import (
 )
 from lake.table.key_lookup import KeyLookup
 from lake.table.scan import Scan
+from lake.write.dynamic_buckets import DynamicBuckets
 from lake.write.table_writer import BUFFER_BYTES, TableWriter
 
 Row: TypeAlias = dict[str, object]
@@ -283,6 +284,10 @@ class Table:
     ) -> TableWriter:
         """Return a writer of this table.
 
+        Of a table with `bucket = -1` there should be one writer at a time: what it routes is only
+        right while nobody else adds keys, and the commit of whoever comes second is a
+        `CommitConflict`.
+
         Args:
             first_sequence_number: Above every number in the table; None finds it out.
             buffer_bytes: Rows in memory before a flush.
@@ -291,8 +296,11 @@ class Table:
 
         Raises:
             UnsupportedFeature: This version cannot write the table.
+            CorruptData: A snapshot, manifest or index manifest cannot be read.
         """
         check_machine(machine)
+        # Before the sequence number: keys that come after this make the commit a conflict.
+        dynamic_buckets = self._dynamic_buckets()
         if first_sequence_number is None:
             first_sequence_number = self.committer().max_sequence_number() + 1
         return TableWriter(
@@ -305,6 +313,7 @@ class Table:
             buffer_bytes=buffer_bytes,
             machine=machine,
             drop_null_columns=drop_null_columns,
+            dynamic_buckets=dynamic_buckets,
         )
 
     def committer(self) -> TableCommitter:
@@ -430,6 +439,8 @@ class Table:
                     self._paths, self._schema, message.partition, message.bucket, file
                 )
                 self._file_io.delete(path)
+            for index in message.new_index_files:
+                self._file_io.delete(self._paths.index(index.file_name))
 
     @cached_property
     def _schemas(self) -> SchemaStore:
@@ -487,18 +498,39 @@ class Table:
                 )
                 raise UnsupportedFeature(message)
 
-    def _refuse_deletion_vectors(self, snapshot: Snapshot) -> None:
+    def _dynamic_buckets(self) -> DynamicBuckets | None:
+        """Return the newest snapshot's buckets; None for a table with a fixed number of them."""
+        if self._schema.table_options.bucket != DYNAMIC_BUCKET:
+            return None
+        while True:
+            snapshot = self.latest_snapshot()
+            try:
+                indexes = () if snapshot is None else self._indexes_of(snapshot)
+            except ManifestGone:
+                # Only a snapshot with a successor expires, so there is a newer one.
+                continue
+            return DynamicBuckets(self._file_io, self._paths, self._schema, indexes)
+
+    def _indexes_of(self, snapshot: Snapshot) -> tuple[IndexManifestEntry, ...]:
+        """Return all index files of a snapshot.
+
+        Raises:
+            ManifestGone: The snapshot has expired.
+            CorruptData: The index manifest is damaged, or absent although the snapshot is there.
+        """
         if snapshot.index_manifest is None:
-            return
-        path = self._paths.manifest(snapshot.index_manifest)
+            return ()
         try:
-            data = self._file_io.read_bytes(path)
-        except FileNotFoundError as error:
+            return self._manifests.read_index_manifest(snapshot.index_manifest)
+        except ManifestGone as error:
+            if not self._snapshots.exists(snapshot.id):
+                raise
+            path = self._paths.manifest(snapshot.index_manifest)
             message = f"index manifest {path} of snapshot {snapshot.id} is absent"
             raise CorruptData(message) from error
-        with corrupt_at(path):
-            entries = decode_index_manifest(data)
-        for entry in entries:
+
+    def _refuse_deletion_vectors(self, snapshot: Snapshot) -> None:
+        for entry in self._indexes_of(snapshot):
             if entry.index_type == DELETION_VECTORS_INDEX:
                 message = (
                     f"snapshot {snapshot.id} of table {self.identifier} has deletion vectors, "

@@ -16,9 +16,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lake.format.binary_row import EMPTY_ROW, encode_rows
-from lake.format.bucket import assign_buckets
+from lake.format.bucket import Int32Array, assign_buckets, bucket_hashes
 from lake.format.schema import TableSchema
 from lake.merge.key_order import key_codes
+from lake.write.dynamic_buckets import DynamicBuckets
 
 Ints = npt.NDArray[np.int64]
 
@@ -40,18 +41,27 @@ class BucketRows:
     codes: npt.NDArray[np.uint64]
 
 
-def route(table: pa.Table, schema: TableSchema) -> Iterator[BucketRows]:
+def route(
+    table: pa.Table, schema: TableSchema, dynamic: DynamicBuckets | None = None
+) -> Iterator[BucketRows]:
     """Yield the rows of each bucket, ordered by partition and bucket.
 
     Args:
         table: Table columns, and others that go along; one chunk per column is cheapest.
-        schema: Of the table; its bucket count is fixed.
+        schema: Of the table.
+        dynamic: Knows the buckets of a table whose bucket count is not fixed.
+
+    Raises:
+        CorruptData, LimitExceeded: See `DynamicBuckets.assign`.
     """
     if not table.num_rows:
         return
-    buckets = assign_buckets(table.select(schema.field_names), schema)
     partitions, partition_rows = _partitions(table, schema)
-    groups = partitions * schema.table_options.bucket + buckets
+    if dynamic is None:
+        buckets = assign_buckets(table.select(schema.field_names), schema)
+    else:
+        buckets = _dynamic_buckets(table, schema, dynamic, partitions, partition_rows)
+    groups = partitions * (int(buckets.max()) + 1) + buckets
     codes = key_codes([table.column(name) for name in schema.trimmed_primary_keys])
 
     def rows_of(member: int, rows: pa.Table, member_codes: npt.NDArray[np.uint64]) -> BucketRows:
@@ -76,6 +86,22 @@ def route(table: pa.Table, schema: TableSchema) -> Iterator[BucketRows]:
     for rows in by_key:
         yield rows_of(rows[0], ordered.slice(start, len(rows)), codes[rows])
         start += len(rows)
+
+
+def _dynamic_buckets(
+    table: pa.Table,
+    schema: TableSchema,
+    dynamic: DynamicBuckets,
+    partitions: Ints,
+    partition_rows: Sequence[bytes],
+) -> Int32Array:
+    keys = [table.column(name) for name in schema.trimmed_primary_keys]
+    hashes = bucket_hashes(keys, schema.key_fields)
+    buckets = np.empty(table.num_rows, dtype=np.int32)
+    for number, partition in enumerate(partition_rows):
+        rows = np.flatnonzero(partitions == number)
+        buckets[rows] = dynamic.assign(partition, hashes[rows])
+    return buckets
 
 
 def _members(groups: Ints) -> list[Ints]:

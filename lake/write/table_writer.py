@@ -3,11 +3,11 @@
 1. Rows are checked, numbered in the order they come, and buffered.
 2. When the buffer is full, and before a commit, a flush routes them to their buckets, folds each
    bucket with the merge that reads use, and writes what is left as level-0 files.
-3. `prepare_commit` hands the files over as commit messages; `abort` deletes what was not handed
-   over.
+3. `prepare_commit` hands the files over as commit messages, with the indexes of dynamic buckets
+   that got new keys; `abort` deletes what was not handed over.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -27,6 +27,8 @@ from lake.format.system_columns import (
 )
 from lake.merge.fold import Machine, fold
 from lake.merge.spec import merge_spec
+from lake.options import DYNAMIC_BUCKET
+from lake.write.dynamic_buckets import DynamicBuckets, RoutingIndex
 from lake.write.level_file import DataFileSink, write_level_files
 from lake.write.routing import BucketRows, route
 from lake.write.row_check import conform
@@ -78,6 +80,7 @@ class TableWriter:
         buffer_bytes: int = BUFFER_BYTES,
         machine: Machine = Machine.COLUMN,
         drop_null_columns: bool = True,
+        dynamic_buckets: DynamicBuckets | None = None,
     ) -> None:
         """Check that the table can be written; nothing is written yet.
 
@@ -91,11 +94,16 @@ class TableWriter:
             buffer_bytes: Rows in memory before a flush.
             machine: Which execution folds.
             drop_null_columns: Leave columns without a value out of files.
+            dynamic_buckets: Of a table without a fixed bucket count, as the newest snapshot has
+                them; None stands for no index at all.
 
         Raises:
             UnsupportedFeature: The table needs what this writer does not do.
         """
         check_writable(schema)
+        self._dynamic: DynamicBuckets | None = None
+        if schema.table_options.bucket == DYNAMIC_BUCKET:
+            self._dynamic = dynamic_buckets or DynamicBuckets(file_io, paths, schema, ())
         self._file_io = file_io
         self._paths = paths
         self._schema = schema
@@ -108,6 +116,7 @@ class TableWriter:
         self._next_sequence_number = first_sequence_number
         self._first_sequence_number = first_sequence_number
         self._file_count = 0
+        self._index_count = 0
         self._buffered: list[pa.Table] = []
         self._buffered_bytes = 0
         self._uncommitted: list[str] = []
@@ -147,27 +156,26 @@ class TableWriter:
         table = pa.concat_tables(self._buffered).combine_chunks()
         self._buffered = []
         self._buffered_bytes = 0
-        for group in route(table, self._schema):
+        for group in route(table, self._schema, self._dynamic):
+            if self._dynamic is not None:
+                # Its index has the keys even if folding leaves none of the rows.
+                self._new_files.setdefault((group.partition, group.bucket), [])
             self._write_bucket(group)
 
     def prepare_commit(self) -> WriteResult:
         """Flush, and hand over what was written since the last call.
 
-        From here on the files belong to the caller: `abort` leaves them alone.
+        From here on the files belong to the caller: `abort` leaves them alone. Where buckets are
+        dynamic, what is written afterwards is only right once these messages are committed.
+
+        Raises:
+            SchemaMismatch: As for `flush`.
+            StorageUnavailable: Storage refused; `abort` and write everything anew.
         """
         self.flush()
         given_out = self._next_sequence_number > self._first_sequence_number
         result = WriteResult(
-            messages=tuple(
-                CommitMessage(
-                    partition=partition,
-                    bucket=bucket,
-                    total_buckets=self._schema.table_options.bucket,
-                    schema_id=self._schema.id,
-                    new_files=tuple(files),
-                )
-                for (partition, bucket), files in self._new_files.items()
-            ),
+            messages=tuple(self._messages()),
             rows_accepted=self._rows_accepted,
             rows_folded=self._rows_folded,
             rows_ignored=self._rows_ignored,
@@ -179,6 +187,33 @@ class TableWriter:
         self._uncommitted = []
         self._reset_result()
         return result
+
+    def _messages(self) -> Iterator[CommitMessage]:
+        """Yield what was written, bucket by bucket, with the indexes that it takes."""
+        partitions = dict.fromkeys(partition for partition, _ in self._new_files)
+        indexes = {} if self._dynamic is None else self._write_indexes(self._dynamic, partitions)
+        for (partition, bucket), files in self._new_files.items():
+            index = indexes.get(partition)
+            new_index = None if index is None else index.new.get(bucket)
+            yield CommitMessage(
+                partition=partition,
+                bucket=bucket,
+                total_buckets=self._schema.table_options.bucket,
+                schema_id=self._schema.id,
+                new_files=tuple(files),
+                new_index_files=() if new_index is None else (new_index,),
+                index_base=None if index is None else index.base,
+            )
+
+    def _write_indexes(
+        self, dynamic: DynamicBuckets, partitions: Iterable[bytes]
+    ) -> dict[bytes, RoutingIndex]:
+        return {
+            partition: dynamic.write_grown(
+                partition, new_name=self._new_index_name, on_new_file=self._uncommitted.append
+            )
+            for partition in partitions
+        }
 
     def abort(self) -> None:
         """Delete the files that no `prepare_commit` has handed over, and forget the buffer."""
@@ -248,4 +283,9 @@ class TableWriter:
         prefix = self._schema.table_options.data_file_prefix
         name = f"{prefix}{self._uuid}-{self._file_count}.parquet"
         self._file_count += 1
+        return name
+
+    def _new_index_name(self) -> str:
+        name = TablePaths.new_index_name(str(self._uuid), self._index_count)
+        self._index_count += 1
         return name

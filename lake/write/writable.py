@@ -4,7 +4,7 @@ from typing import Final
 
 from lake.errors import Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
-from lake.options import ChangelogProducer
+from lake.options import DYNAMIC_BUCKET, POSTPONE_BUCKET, ChangelogProducer
 
 COMPRESSIONS: Final = ("zstd", "lz4", "snappy", "gzip", "brotli", "none", "uncompressed")
 """Codecs of data files that can be written."""
@@ -24,7 +24,20 @@ def check_writable(schema: TableSchema) -> None:
             options.file_compression not in COMPRESSIONS,
             f"set one of {', '.join(COMPRESSIONS)}",
         ),
-        ("bucket", str(options.bucket), options.bucket < 1, "set a bucket count from 1"),
+        (
+            "bucket",
+            str(options.bucket),
+            options.bucket == POSTPONE_BUCKET,
+            "set a bucket count from 1, or -1 for buckets made as they are needed",
+        ),
+        (
+            "primaryKeys",
+            ", ".join(schema.primary_keys),
+            options.bucket == DYNAMIC_BUCKET
+            and not set(schema.partition_keys) <= set(schema.primary_keys),
+            "with `bucket = -1` a row would have to move between partitions; add the partition "
+            "columns to the primary key, or set a bucket count from 1",
+        ),
         (
             "deletion-vectors.enabled",
             "true",

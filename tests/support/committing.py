@@ -13,6 +13,7 @@ from lake.format.binary_row import EMPTY_ROW, encode_row
 from lake.format.commit_message import CommitMessage
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.data_types import DataField, parse_type
+from lake.format.index_manifest import HASH_INDEX, IndexManifestEntry
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.statistics import EMPTY_STATS, SimpleStats
@@ -117,6 +118,27 @@ def stream_batch(
     return StreamBatch(epoch=epoch, batch_id=batch_id, start=start, end=end, **{**values, **given})
 
 
+def hash_index(name: str, *, bucket: int = 0) -> IndexManifestEntry:
+    """Return the index of a bucket that has one key."""
+    return IndexManifestEntry(
+        partition=EMPTY_ROW,
+        bucket=bucket,
+        index_type=HASH_INDEX,
+        file_name=name,
+        file_size=4,
+        row_count=1,
+    )
+
+
+def index_names(file_io: FileIO, paths: TablePaths) -> list[str]:
+    """Return the names of the index files of the newest snapshot, sorted."""
+    latest = SnapshotStore(file_io, paths).latest()
+    if latest is None or latest.index_manifest is None:
+        return []
+    entries = ManifestStore(file_io, paths).read_index_manifest(latest.index_manifest)
+    return sorted(entry.file_name for entry in entries)
+
+
 def live_names(file_io: FileIO, paths: TablePaths) -> list[str]:
     """Return the names of the live files of the newest snapshot, sorted, repetitions and all."""
     return sorted(entry.file.file_name for entry in newest_entries(file_io, paths))
@@ -142,6 +164,8 @@ def referenced_manifests(file_io: FileIO, paths: TablePaths) -> set[str]:
         ):
             if name is not None:
                 names |= {name, *(manifest.file_name for manifest in store.read_list(name))}
+        if snapshot.index_manifest is not None:
+            names.add(snapshot.index_manifest)
     return names
 
 

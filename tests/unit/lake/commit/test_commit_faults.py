@@ -6,7 +6,7 @@ fresh process on healthy storage, leaves it there exactly once.
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -26,6 +26,8 @@ from tests.support.committing import (
     compacted,
     data_file,
     given_table,
+    hash_index,
+    index_names,
     live_names,
     new_committer,
     stream_batch,
@@ -41,11 +43,20 @@ class Died(BaseException):
 
 @dataclass(frozen=True)
 class Act:
-    """A commit, what it leaves, and whether its success shows in the live files."""
+    """A commit, and the live files and indexes before and after it."""
 
     run: Callable[[TableCommitter], object]
     before: list[str]
     after: list[str]
+    indexes_after: list[str] = field(default_factory=lambda: ["index-a"])
+
+    def assert_done(self, file_io: FileIO, paths: TablePaths) -> None:
+        assert live_names(file_io, paths) == self.after
+        assert index_names(file_io, paths) == self.indexes_after
+
+    def assert_undone(self, file_io: FileIO, paths: TablePaths) -> None:
+        assert live_names(file_io, paths) == self.before
+        assert index_names(file_io, paths) == ["index-a"]
 
 
 def append(committer: TableCommitter) -> object:
@@ -65,9 +76,17 @@ def ingest(committer: TableCommitter) -> object:
     return committer.commit_stream_batch([appended(data_file("x"))], stream_batch({0: 0}, {0: 10}))
 
 
+def index(committer: TableCommitter) -> object:
+    message = appended(
+        data_file("x"), new_index_files=(hash_index("index-x"),), index_base=("index-a",)
+    )
+    return committer.commit([message], commit_user="u", commit_identifier=7)
+
+
 ACTS = {
     "append": Act(append, ["a", "b"], ["a", "b", "x"]),
     "compact": Act(compact, ["a", "b"], ["b", "x"]),
+    "index": Act(index, ["a", "b"], ["a", "b", "x"], ["index-x"]),
     "ingest": Act(ingest, ["a", "b"], ["a", "b", "x"]),
 }
 
@@ -76,7 +95,8 @@ def given(file_io: FileIO, *, commits: int = 0) -> TablePaths:
     """Create a table of two files, a claimed stream, and commits that make a merge due."""
     paths = given_table(file_io, options={"manifest.merge-min-count": "3"})
     committer = new_committer(file_io, paths)
-    committer.commit([appended(data_file("a"))], commit_user="given")
+    first = appended(data_file("a"), new_index_files=(hash_index("index-a"),), index_base=())
+    committer.commit([first], commit_user="given")
     committer.commit([appended(data_file("b"))], commit_user="given")
     committer.claim_stream("s", topic=TOPIC, topic_id=TOPIC_ID, initial_offsets={0: 0})
     for number in range(commits):
@@ -99,7 +119,7 @@ def assert_once_after_repeating(act: Act, inner: MemoryFileIO, paths: TablePaths
     act.run(new_committer(inner, paths))
     act.run(new_committer(inner, paths))
 
-    assert live_names(inner, paths) == act.after
+    act.assert_done(inner, paths)
     newest = SnapshotStore(inner, paths).latest()
     assert newest is not None
     assert newest.total_record_count == 10 * len(act.after)
@@ -121,13 +141,14 @@ def test_storage_fails_at_any_call(name: str, is_done: bool, is_lasting: bool) -
         try:
             act.run(new_committer(file_io, paths, policy=POLICY))
             outcome = "committed"
-            assert live_names(inner, paths) == act.after
+            act.assert_done(inner, paths)
         except StorageUnavailable:
             outcome = "failed"
-            assert live_names(inner, paths) == act.before
+            act.assert_undone(inner, paths)
         except CommitUnknown:
             outcome = "unknown"
-            assert live_names(inner, paths) in (act.before, act.after)
+            is_done_after_all = live_names(inner, paths) == act.after
+            (act.assert_done if is_done_after_all else act.assert_undone)(inner, paths)
         outcomes.add(outcome)
         assert_once_after_repeating(act, inner, paths)
 
@@ -157,7 +178,7 @@ def test_the_process_dies_at_any_step(name: str) -> None:
         with pytest.raises(Died):
             act.run(new_committer(inner, paths, on_step=die))
         is_published = steps.index("after create-snapshot") <= number
-        assert live_names(inner, paths) == (act.after if is_published else act.before)
+        (act.assert_done if is_published else act.assert_undone)(inner, paths)
         assert_once_after_repeating(act, inner, paths)
 
 

@@ -19,6 +19,9 @@ from lake.errors import (
 from lake.files.clock import ManualClock
 from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
+from lake.format.binary_row import encode_row
+from lake.format.commit_message import CommitMessage
+from lake.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.snapshot import (
     BATCH_COMMIT_IDENTIFIER,
@@ -30,12 +33,15 @@ from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import (
+    ID,
     TOPIC,
     TOPIC_ID,
     appended,
     compacted,
     data_file,
     given_table,
+    hash_index,
+    index_names,
     live_names,
     new_committer,
     referenced_manifests,
@@ -338,6 +344,17 @@ def test_deletion_vectors_of_other_engines_are_not_left_dangling(
             file=data_file("a"),
         )
     ]
+    vectors = IndexManifestEntry(
+        partition=appended().partition,
+        bucket=0,
+        index_type=DELETION_VECTORS_INDEX,
+        file_name="index-1",
+        file_size=1,
+        row_count=1,
+    )
+    ManifestStore(file_io, paths).write_index_manifest(
+        "index-manifest-1", [vectors], compression="null"
+    )
     commit_foreign(file_io, paths, entries, index_manifest="index-manifest-1")
 
     with pytest.raises(UnsupportedFeature, match="deletion vectors"):
@@ -670,3 +687,84 @@ def test_a_schema_that_cannot_be_read_is_corrupt(file_io: MemoryFileIO, paths: T
 
     with pytest.raises(CorruptData):
         new_committer(file_io, paths).commit([appended(data_file("a"))], commit_user="u")
+
+
+# Index files
+
+
+def test_indexes_of_commits_make_up_the_index_of_the_table(
+    file_io: MemoryFileIO, paths: TablePaths
+) -> None:
+    committer = new_committer(file_io, paths)
+    first = appended(data_file("a"), new_index_files=(hash_index("index-1"),), index_base=())
+    committer.commit([first], commit_user="u")
+    second = appended(
+        data_file("b"),
+        bucket=1,
+        new_index_files=(hash_index("index-2", bucket=1),),
+        index_base=("index-1",),
+    )
+    committer.commit([second], commit_user="u")
+    assert index_names(file_io, paths) == ["index-1", "index-2"]
+
+    third = appended(
+        data_file("c"),
+        new_index_files=(hash_index("index-3"),),
+        index_base=("index-1", "index-2"),
+    )
+    committer.commit([third], commit_user="u")
+    committer.commit([], commit_user="u", allow_empty=True)
+
+    assert index_names(file_io, paths) == ["index-2", "index-3"]
+    assert stored_manifests(file_io, paths) == referenced_manifests(file_io, paths)
+
+
+def test_of_two_commits_by_one_index_the_second_conflicts(
+    file_io: MemoryFileIO, paths: TablePaths
+) -> None:
+    def message(name: str) -> CommitMessage:
+        index = hash_index(f"index-{name}")
+        return appended(data_file(name), new_index_files=(index,), index_base=())
+
+    committer = new_committer(file_io, paths)
+    committer.commit([message("a")], commit_user="u")
+
+    with pytest.raises(CommitConflict, match="new writer"):
+        committer.commit([message("b")], commit_user="v")
+    assert live_names(file_io, paths) == ["a"]
+    assert stored_manifests(file_io, paths) == referenced_manifests(file_io, paths)
+
+
+def test_an_attempt_after_a_lost_race_builds_on_the_newer_index(
+    file_io: MemoryFileIO, paths: TablePaths
+) -> None:
+    """Other partitions' indexes may change meanwhile."""
+    elsewhere = encode_row([5], [ID])
+    index = replace(hash_index("index-2"), partition=elsewhere)
+    other = replace(appended(new_index_files=(index,), index_base=()), partition=elsewhere)
+    attempts: list[str] = []
+
+    def overtake(step: str) -> None:
+        if step == "before create-snapshot":
+            attempts.append(step)
+            if len(attempts) == 1:
+                new_committer(file_io, paths).commit([other], commit_user="v")
+
+    message = appended(data_file("a"), new_index_files=(hash_index("index-1"),), index_base=())
+    result = new_committer(file_io, paths, on_step=overtake).commit([message], commit_user="u")
+
+    assert result.attempts == 2
+    assert index_names(file_io, paths) == ["index-1", "index-2"]
+    assert stored_manifests(file_io, paths) == referenced_manifests(file_io, paths)
+
+
+def test_two_writers_that_index_one_bucket_are_refused(
+    file_io: MemoryFileIO, paths: TablePaths
+) -> None:
+    messages = [
+        appended(data_file(name), new_index_files=(hash_index(f"index-{name}"),), index_base=())
+        for name in "ab"
+    ]
+
+    with pytest.raises(InvalidRequest, match="two writers indexed"):
+        new_committer(file_io, paths).commit(messages, commit_user="u")

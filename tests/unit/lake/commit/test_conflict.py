@@ -1,5 +1,6 @@
 """The conflict rules, one by one."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -9,6 +10,7 @@ from lake.commit.conflict import (
     check_delta,
     check_files,
     check_levels,
+    check_routing,
     check_total_buckets,
     check_writers,
 )
@@ -17,9 +19,10 @@ from lake.format.binary_row import encode_row
 from lake.format.commit_message import CommitMessage
 from lake.format.data_file import DataFileMeta
 from lake.format.data_types import DataField, parse_type
+from lake.format.index_manifest import DELETION_VECTORS_INDEX
 from lake.format.manifest import FileIdentity, ManifestEntry
 from lake.format.snapshot import CommitKind
-from tests.support.committing import ID, appended, compacted, data_file, table_schema
+from tests.support.committing import ID, appended, compacted, data_file, hash_index, table_schema
 
 
 def entries(*messages: CommitMessage) -> tuple[ManifestEntry, ...]:
@@ -166,3 +169,40 @@ def test_keys_are_compared_as_the_format_sorts_them(type_text: str, ordered: lis
         crossed = data_file("right", level=1, min_key=left, max_key=right)
         with pytest.raises(CommitConflict):
             check_levels(entries(appended(apart[0], crossed)), {}, [field])
+
+
+DYNAMIC = table_schema(options={"bucket": "-1"})
+
+
+def routed(*base: str) -> CommitMessage:
+    """Return a message of rows that these index files routed."""
+    return appended(data_file("a"), total_buckets=-1, index_base=base)
+
+
+def test_rows_routed_by_the_newest_index_pass_whatever_its_order() -> None:
+    indexes = [hash_index("index-2", bucket=1), hash_index("index-1")]
+    other = replace(hash_index("vectors"), index_type=DELETION_VECTORS_INDEX)
+    elsewhere = replace(hash_index("index-3"), partition=encode_row([5], [ID]))
+
+    check_routing([routed()], [other, elsewhere], DYNAMIC, kind=CommitKind.APPEND)
+    check_routing(
+        [routed("index-1", "index-2")], [*indexes, other], DYNAMIC, kind=CommitKind.APPEND
+    )
+
+
+@pytest.mark.parametrize("base", [(), ("index-1",), ("index-1", "index-2"), ("index-0", "index-3")])
+def test_rows_routed_by_an_older_index_conflict(base: tuple[str, ...]) -> None:
+    """Even when the index of their own bucket, 0, is the same: a key may be elsewhere by now."""
+    indexes = [hash_index("index-1"), hash_index("index-3", bucket=1)]
+
+    with pytest.raises(CommitConflict, match="routed by an index"):
+        check_routing([routed(*base)], indexes, DYNAMIC, kind=CommitKind.APPEND)
+
+
+def test_rows_of_dynamic_buckets_come_with_their_index() -> None:
+    message = appended(data_file("a"), total_buckets=-1)
+
+    with pytest.raises(InvalidRequest, match="without the index"):
+        check_routing([message], [], DYNAMIC, kind=CommitKind.APPEND)
+    compaction = compacted((data_file("a"),), (data_file("b"),), total_buckets=-1)
+    check_routing([compaction], [hash_index("index-1")], DYNAMIC, kind=CommitKind.COMPACT)

@@ -14,6 +14,7 @@ from lake.format.index_manifest import (
     IndexManifestEntry,
     decode_index_manifest,
     encode_index_manifest,
+    replace_indexes,
 )
 from tests.unit.lake.format.java_files import java_file
 
@@ -85,3 +86,21 @@ def test_a_file_of_no_kind_is_corrupt() -> None:
 
     with pytest.raises(CorruptData, match="lacks the field"):
         decode_index_manifest(buffer.getvalue())
+
+
+def test_an_index_takes_the_place_of_the_one_of_its_bucket_and_type() -> None:
+    def entry(name: str, *, bucket: int = 0, index_type: str = HASH_INDEX) -> IndexManifestEntry:
+        return IndexManifestEntry(
+            partition=EMPTY_ROW,
+            bucket=bucket,
+            index_type=index_type,
+            file_name=name,
+            file_size=4,
+            row_count=1,
+        )
+
+    kept = [entry("other-bucket", bucket=1), entry("vectors", index_type=DELETION_VECTORS_INDEX)]
+    new = [entry("new"), entry("more", bucket=2)]
+
+    assert replace_indexes([entry("old"), *kept], new) == (*kept, *new)
+    assert replace_indexes([], new) == tuple(new)

@@ -146,10 +146,11 @@ def test_a_dropped_table_is_gone(catalog: Catalog, file_io: MemoryFileIO) -> Non
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({}, UnsupportedFeature, "bucket"),
+        ({"bucket": "-2"}, UnsupportedFeature, "bucket"),
+        ({"bucket-key": "k"}, InvalidRequest, "bucket-key"),
         ({"bucket": "nine"}, InvalidRequest, "bucket"),
         ({"bucket": "1", "file.format": "orc"}, UnsupportedFeature, "file.format"),
-        ({"bucket": "1", "merge-engine": "first-row"}, UnsupportedFeature, "merge-engine"),
+        ({"bucket": "1", "deletion-vectors.enabled": "true"}, UnsupportedFeature, "deletion"),
         ({"bucket": "1", "fields.nope.sequence-group": "v"}, InvalidRequest, "nope"),
         ({"bucket": "-1", "fields.nope.sequence-group": "v"}, InvalidRequest, "nope"),
     ],

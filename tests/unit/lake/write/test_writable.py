@@ -14,7 +14,7 @@ def test_a_plain_table_can_be_written() -> None:
 @pytest.mark.parametrize(
     ("option", "value"),
     [
-        ("bucket", "-1"),
+        ("bucket", "-2"),
         ("deletion-vectors.enabled", "true"),
         ("changelog-producer", "input"),
     ],
@@ -28,3 +28,23 @@ def test_option_is_refused_with_a_hint(option: str, value: str) -> None:
     (problem,) = caught.value.problems
     assert (problem.field, problem.value) == (option, value)
     assert problem.hint
+
+
+def test_buckets_can_be_made_as_they_are_needed() -> None:
+    check_writable(
+        given_schema(
+            {"k": "INT", "p": "INT"}, key=["k", "p"], partition=["p"], options={"bucket": "-1"}
+        )
+    )
+
+
+def test_rows_that_could_move_between_partitions_are_refused_with_a_hint() -> None:
+    schema = given_schema(
+        {"k": "INT", "p": "INT"}, key=["k"], partition=["p"], options={"bucket": "-1"}
+    )
+
+    with pytest.raises(UnsupportedFeature, match="add the partition columns") as caught:
+        check_writable(schema)
+
+    (problem,) = caught.value.problems
+    assert (problem.field, problem.value) == ("primaryKeys", "k")

@@ -1,0 +1,134 @@
+"""The buckets of a table that makes them as it needs them, and the index that remembers them.
+
+A snapshot's hash index says which bucket each key is in. Rows are routed by it; keys that are new
+are added to it, and the indexes of the buckets that got any are written anew with the commit. Two
+writers that both did so would know nothing of each other's keys, so a commit is only right while
+the index that its rows were routed by is still the table's: see `CommitMessage.index_base`.
+
+Source: table-format 15.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from lake.errors import CorruptData
+from lake.files.file_io import FileIO
+from lake.files.paths import TablePaths
+from lake.format.bucket import Int32Array
+from lake.format.corruption import corrupt_at
+from lake.format.hash_index import decode_hash_index, encode_hash_index
+from lake.format.index_manifest import HASH_INDEX, IndexManifestEntry
+from lake.format.schema import TableSchema
+from lake.write.partition_buckets import PartitionBuckets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutingIndex:
+    """What the messages of one partition say of the index.
+
+    Attributes:
+        base: Names of the index files that the rows were routed by, sorted.
+        new: By bucket, the index files that replace some of them or are added.
+    """
+
+    base: tuple[str, ...]
+    new: Mapping[int, IndexManifestEntry]
+
+
+class DynamicBuckets:
+    """Routes the rows of one writer; partitions are read when their first row comes.
+
+    Memory: 6 bytes for each key of the partitions written to.
+    """
+
+    def __init__(
+        self,
+        file_io: FileIO,
+        paths: TablePaths,
+        schema: TableSchema,
+        indexes: Iterable[IndexManifestEntry],
+    ) -> None:
+        """Take over the index of a snapshot.
+
+        Args:
+            file_io: Storage.
+            paths: Of the table.
+            schema: Of the table.
+            indexes: All index files of the snapshot; only hash indexes matter.
+        """
+        self._file_io = file_io
+        self._paths = paths
+        self._options = schema.table_options
+        self._entries: dict[bytes, dict[int, IndexManifestEntry]] = {}
+        for entry in indexes:
+            if entry.index_type == HASH_INDEX:
+                self._entries.setdefault(entry.partition, {})[entry.bucket] = entry
+        self._partitions: dict[bytes, PartitionBuckets] = {}
+
+    def assign(self, partition: bytes, hashes: Int32Array) -> Int32Array:
+        """Return the bucket of each key of a partition, by its hash (see `PartitionBuckets`).
+
+        Raises:
+            CorruptData: An index file is absent or is not what its entry says.
+            LimitExceeded: The partition needs more buckets than there can be.
+        """
+        buckets = self._partitions.get(partition)
+        if buckets is None:
+            buckets = self._partitions[partition] = PartitionBuckets(
+                {
+                    bucket: self._read(entry)
+                    for bucket, entry in self._entries.get(partition, {}).items()
+                },
+                target_rows=self._options.dynamic_bucket_target_row_num,
+                buckets_max=self._options.dynamic_bucket_max_buckets,
+            )
+        return buckets.assign(hashes)
+
+    def write_grown(
+        self, partition: bytes, *, new_name: Callable[[], str], on_new_file: Callable[[str], None]
+    ) -> RoutingIndex:
+        """Write the indexes of the partition's buckets that got keys since the last call.
+
+        From here on they count as the table's: what is routed later is only right after them.
+
+        Args:
+            partition: That rows were routed to.
+            new_name: Gives a file name that nobody else uses.
+            on_new_file: Told the path of each file before it is written, for who cleans up.
+        """
+        entries = self._entries.setdefault(partition, {})
+        base = tuple(sorted(entry.file_name for entry in entries.values()))
+        new: dict[int, IndexManifestEntry] = {}
+        for bucket, hashes in self._partitions[partition].take_grown().items():
+            name = new_name()
+            path = self._paths.index(name)
+            data = encode_hash_index(hashes)
+            on_new_file(path)
+            self._file_io.write_new(path, data)
+            new[bucket] = IndexManifestEntry(
+                partition=partition,
+                bucket=bucket,
+                index_type=HASH_INDEX,
+                file_name=name,
+                file_size=len(data),
+                row_count=len(hashes),
+            )
+        entries.update(new)
+        return RoutingIndex(base=base, new=new)
+
+    def _read(self, entry: IndexManifestEntry) -> Int32Array:
+        path = entry.external_path or self._paths.index(entry.file_name)
+        try:
+            data = self._file_io.read_bytes(path)
+        except FileNotFoundError as error:
+            message = (
+                f"index file {path} is listed but absent\n"
+                "hint: was its snapshot expired while the writer was opened"
+            )
+            raise CorruptData(message) from error
+        with corrupt_at(path):
+            hashes = decode_hash_index(data)
+        if len(hashes) != entry.row_count:
+            message = f"index file {path} has {len(hashes)} hashes, expected {entry.row_count}"
+            raise CorruptData(message)
+        return hashes
