@@ -14,12 +14,12 @@ in the columns of the others (design 4). So with more than one stream:
 
 from collections.abc import Iterator, Mapping
 
-from lake import function_named
 from registry.aggregate_rules import type_of
 from registry.column_functions import (
     FIRST_VALUE,
     LAST_VALUE,
     column_functions,
+    declared_function,
     order_hint,
     sequence_fields,
     why_order_matters,
@@ -138,7 +138,7 @@ def _check_order(
         table.deletes is Deletes.CLEAR_COLUMNS
         and not function.ignore_retract
         and name not in _TAKEN_BACK_IN_ANY_ORDER
-        and function_named(name) is not None
+        and declared_function(name) is not None
     ):
         yield found_at(
             *place,

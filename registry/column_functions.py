@@ -7,7 +7,7 @@ not matter (design 4).
 
 from collections.abc import Mapping
 
-from lake import DataType, TypeRoot, function_named
+from lake import DataType, FunctionDeclaration, TypeRoot, UnsupportedFeature, function_named
 from schemas import AggregateSpec, MergeEngine, TableSpec
 
 LAST_NON_NULL_VALUE = "last_non_null_value"
@@ -49,6 +49,14 @@ def column_functions(spec: TableSpec) -> Mapping[str, AggregateSpec]:
     return functions
 
 
+def declared_function(name: str) -> FunctionDeclaration | None:
+    """Return what is declared of a function; None when there is none, or its package is broken."""
+    try:
+        return function_named(name)
+    except UnsupportedFeature:  # the engine's own checks tell what is wrong with it
+        return None
+
+
 def why_order_matters(name: str, data_type: DataType) -> str | None:
     """Return why the value depends on the order of arrival; None when it does not.
 
@@ -56,7 +64,7 @@ def why_order_matters(name: str, data_type: DataType) -> str | None:
         name: A function; of one that is not known nothing is said.
         data_type: Of the column.
     """
-    declaration = function_named(name)
+    declaration = declared_function(name)
     if declaration is None:
         return None
     if not declaration.order_free:
@@ -82,7 +90,7 @@ def order_hint(name: str) -> str:
 
 def why_not_taken_back(function: AggregateSpec) -> str | None:
     """Return why a delete cannot be taken by the column; None when it can, or leaves it alone."""
-    declaration = function_named(function.function)
+    declaration = declared_function(function.function)
     if declaration is None or function.ignore_retract or declaration.retract_rule is not None:
         return None
     return f"`{function.function}` cannot take a value back"

@@ -69,12 +69,13 @@ def check_with_engine(spec: TableSpec) -> Iterator[FieldProblem]:
     # The engine accepts options without effect; in a declaration of names and values they are
     # mistakes. They can be told only where the options can be read at all.
     for problem in problems or dormant_options(schema):
-        place = _place_of(problem.field, spec)
+        place = _place_of(problem, spec)
         yield found_at(*place, value=problem.value, message=problem.message, hint=problem.hint)
 
 
-def _place_of(field: str, spec: TableSpec) -> Place:
+def _place_of(problem: Problem, spec: TableSpec) -> Place:
     """Return where in the declaration the engine's field comes from."""
+    field = problem.field
     if field in FIELD_OF_OPTION:
         return (FIELD_OF_OPTION[field],)
     if field in spec.column_names:
@@ -87,6 +88,11 @@ def _place_of(field: str, spec: TableSpec) -> Place:
     column, _, option = field.removeprefix("fields.").partition(".")
     if field.startswith("fields.") and column in spec.column_names:
         return _place_of_function(spec, column, option)
+    # A function whose package is broken is told by its name.
+    for index, declared in enumerate(spec.columns):
+        aggregate = declared.aggregate
+        if aggregate is not None and aggregate.function == problem.value and "." in problem.value:
+            return ("columns", index, "aggregate", "function")
     return ("options", field)
 
 

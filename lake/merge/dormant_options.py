@@ -12,6 +12,7 @@ from typing import Final
 
 from lake.errors import Problem
 from lake.format.schema import TableSchema
+from lake.merge.aggregate_function import FunctionDeclaration
 from lake.merge.column_function import ColumnFunction
 from lake.merge.declared_options import (
     DEFAULT_FUNCTION,
@@ -84,7 +85,7 @@ def _field_option_problems(schema: TableSchema, key: str) -> Iterator[Problem]:
                 f"merge-engine = {engine} has no sequence groups",
                 f"they belong to {MergeEngine.PARTIAL_UPDATE}",
             )
-    elif suffix not in _suffixes():
+    elif suffix not in _suffixes() | _read_by(functions, column):
         if not suffix.startswith(_FOREIGN):
             hint = known_names("options of a column", suffix, sorted(_suffixes()))
             yield _dormant(schema, key, "there is no such option of a column", hint)
@@ -105,8 +106,8 @@ def _function_option_problems(
     if function is None:
         part = _part(schema, column)
         yield _dormant(schema, key, f"`{column}` is {part} and has no aggregate function")
-    elif suffix not in _COMMON and suffix not in _read_by(function.name):
-        reading = sorted(name for name in FUNCTIONS if suffix in _read_by(name))
+    elif suffix not in _COMMON and suffix not in _read_by(functions, column):
+        reading = sorted(name for name, other in FUNCTIONS.items() if suffix in _keys(other))
         yield _dormant(
             schema,
             key,
@@ -126,14 +127,18 @@ def _parts(key: str) -> tuple[str, str]:
 
 
 def _suffixes() -> frozenset[str]:
-    read = (option.key for declaration in FUNCTIONS.values() for option in declaration.options)
-    return frozenset([*_COMMON, *read])
+    return frozenset(_COMMON).union(*(_keys(declaration) for declaration in FUNCTIONS.values()))
 
 
-def _read_by(name: str) -> frozenset[str]:
-    declaration = function_named(name)
-    options = () if declaration is None else declaration.options
-    return frozenset(option.key for option in options)
+def _read_by(functions: Mapping[str, ColumnFunction], column: str) -> frozenset[str]:
+    """Return the options that the column's function reads, which may be a user's own."""
+    function = functions.get(column)
+    declaration = None if function is None else function_named(function.name)
+    return frozenset() if declaration is None else _keys(declaration)
+
+
+def _keys(declaration: FunctionDeclaration) -> frozenset[str]:
+    return frozenset(option.key for option in declaration.options)
 
 
 def _part(schema: TableSchema, column: str) -> str:

@@ -26,6 +26,7 @@ from lake.merge.declared_options import (
     declared_functions,
     function_key,
 )
+from lake.merge.functions.extension import own_names
 from lake.merge.functions.registry import FUNCTIONS, function_named
 from lake.merge.rule_problems import conflict, find_field, known_names
 from lake.merge.spec import effective_functions
@@ -35,14 +36,18 @@ _REMOVE_ON_DELETE = "aggregation.remove-record-on-delete"
 
 
 def function_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
-    """Yield what is wrong with the aggregate functions of an aggregation or partial-update table."""
+    """Yield what is wrong with the aggregate functions of an aggregation or partial-update table.
+
+    Raises:
+        UnsupportedFeature: One is a user's own, and its package is broken.
+    """
     for key, name in declared_functions(schema.options).items():
         if function_named(name) is None:
             yield Problem(
                 field=key,
                 value=name,
                 message="there is no such aggregate function",
-                hint=known_names("functions", name, sorted(FUNCTIONS)),
+                hint=known_names("functions", name, known_functions()),
             )
     functions = effective_functions(schema)
     for function in functions:
@@ -52,6 +57,11 @@ def function_problems(schema: TableSchema, options: TableOptions) -> Iterator[Pr
     # Java makes an aggregator for key columns as well, and checks this option when it does.
     retracting = [*schema.primary_keys, *(function.column for function in functions)]
     yield from _ignore_retract_problems(schema, options, retracting)
+
+
+def known_functions() -> list[str]:
+    """Return the names of all functions that a table can declare here, own ones last."""
+    return [*sorted(FUNCTIONS), *own_names()]
 
 
 def _column_problems(

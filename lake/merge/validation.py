@@ -43,6 +43,7 @@ def validate_schema(schema: TableSchema) -> None:
 
     Raises:
         InvalidRequest: A rule is broken; `problems` holds every one of them.
+        UnsupportedFeature: An aggregate function is a user's own, and its package is broken.
     """
     problems = [*key_problems(schema), *column_problems(schema)]
     try:

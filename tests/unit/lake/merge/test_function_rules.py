@@ -60,8 +60,8 @@ def problems_of(schema: TableSchema) -> tuple[Problem, ...]:
 TAKEN: dict[str, tuple[str | DataType, ...]] = {
     "sum": ("TINYINT", "BIGINT", "DOUBLE", "DECIMAL(38, 10)"),
     "product": ("SMALLINT", "INT", "FLOAT", "DECIMAL(5, 2)"),
-    "max": ("BOOLEAN", "INT", "STRING", "CHAR(3)", "BYTES", "DATE", "TIME(3)", "TIMESTAMP(9)"),
-    "min": ("BOOLEAN", "DOUBLE", "VARCHAR(5)", "BINARY(2)", "TIMESTAMP(3) WITH LOCAL TIME ZONE"),
+    "max": ("INT", "STRING", "CHAR(3)", "BYTES", "DATE", "TIME(3)", "TIMESTAMP(9)"),
+    "min": ("DOUBLE", "VARCHAR(5)", "BINARY(2)", "TIMESTAMP(3) WITH LOCAL TIME ZONE"),
     "last_value": ("INT", "MAP<INT, INT>", ROWS),
     "last_non_null_value": ("STRING", "ARRAY<INT>"),
     "first_value": ("DATE", "MAP<STRING, INT>"),
