@@ -123,7 +123,9 @@ class DataType:
             case TypeRoot.MAP:
                 return f"MAP<{self.key}, {self.value}>"
             case TypeRoot.ROW:
-                inner = ", ".join(f"`{field.name}` {field.type}" for field in self.fields)
+                names = [field.name.replace("`", "``") for field in self.fields]
+                types = [field.type for field in self.fields]
+                inner = ", ".join(f"`{n}` {t}" for n, t in zip(names, types, strict=True))
                 return f"ROW<{inner}>"
             case _:
                 return str(self.root)
@@ -152,8 +154,9 @@ def parse_type(source: str | Mapping[str, object]) -> DataType:
     """Return the type that a schema file, or a person, has written.
 
     Accepts aliases (`INTEGER`, `NUMERIC`, `DOUBLE PRECISION`, `TIMESTAMP_LTZ(3)`), any case and
-    spacing, and the SQL form of nested types without ROW (`ARRAY<INT>`, `MAP<STRING, INT>`).
-    ROW fields without an id get `UNASSIGNED`.
+    spacing, and the SQL form of nested types (`ARRAY<INT>`, `MAP<STRING, INT>`,
+    ``ROW<a INT, `b c` STRING NOT NULL>``; the names of fields keep their case).
+    ROW fields without an id, as all of the SQL form, get `UNASSIGNED`.
 
     Raises:
         UnsupportedFeature: The type exists in the format and not in this version (VARIANT, BLOB,
@@ -326,7 +329,8 @@ def _parse_object(source: Mapping[str, object]) -> DataType:
             return _refuse(word, "not a nested type")
 
 
-_TOKEN = re.compile(r"\s*(?:(\w+)|([(),<>]))")
+_TOKEN = re.compile(r"\s*(?:(\w+)|([(),<>])|`((?:[^`]|``)+)`)")
+_QUOTED = "`"
 
 
 class _TypeText:
@@ -334,7 +338,10 @@ class _TypeText:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._tokens = self._tokenise(text)
+        # A token each: the word in capitals, or `_QUOTED`; and as it is written.
+        self._tokens: list[str] = []
+        self._written: list[str] = []
+        self._tokenise(text)
         self._index = 0
 
     def parse(self) -> DataType:
@@ -343,19 +350,19 @@ class _TypeText:
             self._refuse(f"unexpected `{self._tokens[self._index]}`")
         return result
 
-    def _tokenise(self, text: str) -> list[str]:
-        stripped = text.rstrip().upper()
-        tokens: list[str] = []
+    def _tokenise(self, text: str) -> None:
+        stripped = text.rstrip()
         position = 0
         while position < len(stripped):
             match = _TOKEN.match(stripped, position)
             if match is None:
-                if stripped.startswith(_UNSUPPORTED_WORDS):
+                if stripped.upper().startswith(_UNSUPPORTED_WORDS):
                     _refuse_unsupported(text)
                 self._refuse(f"unexpected `{stripped[position:].strip()}`")
-            tokens.append(match.group(1) or match.group(2))
+            word, sign, quoted = match.groups()
+            self._tokens.append(_QUOTED if quoted else (word or sign).upper())
+            self._written.append(quoted.replace("``", "`") if quoted else word or sign)
             position = match.end()
-        return tokens
 
     def _type(self) -> DataType:
         word = self._next()
@@ -381,9 +388,28 @@ class _TypeText:
                 self._expect(">")
                 return DataType(root=TypeRoot.MAP, key=key, value=value)
             case "ROW":
-                return self._refuse("a ROW is written as an object with a list `fields`")
+                return DataType(root=TypeRoot.ROW, fields=self._fields())
             case _:
                 return None
+
+    def _fields(self) -> tuple[DataField, ...]:
+        self._expect("<")
+        fields = [self._field()]
+        while self._skip(","):
+            fields.append(self._field())
+        self._expect(">")
+        names = [field.name for field in fields]
+        for name in names:
+            if names.count(name) > 1:
+                self._refuse(f"the field `{name}` is declared more than once")
+        return tuple(fields)
+
+    def _field(self) -> DataField:
+        word = self._next()
+        name = self._written[self._index - 1]
+        if word != _QUOTED and re.fullmatch(r"\w+", name) is None:
+            self._refuse(f"expected the name of a field, found `{name}`")
+        return DataField(name=name, type=self._type())
 
     def _sized(self, word: str) -> DataType | None:
         match word:

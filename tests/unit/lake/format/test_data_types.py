@@ -73,6 +73,18 @@ def test_a_row_keeps_ids_names_and_descriptions() -> None:
     assert str(parsed) == "ROW<`x` INT, `y` ARRAY<STRING NOT NULL>> NOT NULL"
 
 
+def test_a_row_can_be_written_as_sql() -> None:
+    text = "row<x INT, Y array<row<`b ``c``, <d>` STRING NOT NULL, int INT>> NOT NULL> not null"
+
+    parsed = parse_type(text)
+
+    inner = "ARRAY<ROW<`b ``c``, <d>` STRING NOT NULL, `int` INT>>"
+    assert str(parsed) == f"ROW<`x` INT, `Y` {inner} NOT NULL> NOT NULL"
+    assert [field.name for field in parsed.fields] == ["x", "Y"]
+    assert {field.id for field in parsed.fields} == {UNASSIGNED}
+    assert parse_type(str(parsed)) == parsed
+
+
 def test_the_nullable_key_of_other_writers_is_ignored() -> None:
     document = {"type": "ARRAY", "element": "INT", "nullable": True}
 
@@ -112,7 +124,12 @@ def test_types_of_later_versions_are_unsupported(source: str | Mapping[str, obje
         ("VARCHAR(x)", "`X` is no number"),
         ("VARCHAR(1, 2)", "at most 1 numbers"),
         ("DECIMAL(5", r"expected `\)`"),
-        ("ROW<a INT>", "written as an object"),
+        ("ROW", "expected `<`|ends too early"),
+        ("ROW<>", "expected the name of a field, found `>`"),
+        ("ROW<a>", "not a type of the format"),
+        ("ROW<a INT, a INT>", "field `a` is declared more than once"),
+        ("ROW<`a INT>", "unexpected ``a INT>`"),
+        ("`INT`", "not a type of the format"),
         ({"type": "INT"}, "not a nested type"),
         ({"type": "ARRAY MAYBE", "element": "INT"}, "unknown words"),
         ({"type": "ARRAY"}, "a type is text or an object"),
