@@ -71,11 +71,14 @@ class Reduction:
         handles: The steps it can take; the other segments go through the definition.
         keeps_single: A segment of one ADD gives that value unchanged. Where not, segments of one
             record are not passed in: their value is kept as it is (merge-semantics 1.6).
+        late_as_add: A value that comes late does what any other does, so the machine need not find
+            out which do; they are passed as ADD.
     """
 
     reduce: Callable[[Steps, pa.Array], Reduced]
     handles: frozenset[Step] = frozenset({Step.ADD})
     keeps_single: bool = True
+    late_as_add: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -158,7 +158,8 @@ class _FoldedColumns:
             numbers[retracted.keys] = retracted.sequence_numbers
             kinds[retracted.keys] = retracted.kinds
             if len(retracted.keys):
-                self._add(self._columns_of(retracted.history), retracted.keys)
+                found = self._columns_of(retracted.history)
+                self._add(found, retracted.keys, retracted.telling)
             apart = retracted.row_machine
         apart_rows = self._merge_apart(apart, numbers, kinds) if len(apart) else 0
         columns = {
@@ -204,9 +205,15 @@ class _FoldedColumns:
             return aggregation_columns(self._values, self._spec, history)
         return partial_update_columns(self._values, self._spec, history, self._orders)
 
-    def _add(self, columns: Iterable[tuple[str, FunctionColumn]], keys: Ints | None) -> None:
+    def _add(
+        self,
+        columns: Iterable[tuple[str, FunctionColumn]],
+        keys: Ints | None,
+        telling: Ints | None = None,
+    ) -> None:
         for name, found in columns:
-            self._parts[name].add(found.merged, keys)
+            merged = found.merged if telling is None else _some_of(found.merged, telling)
+            self._parts[name].add(merged, keys)
             self._looped += found.looped
 
     def _merge_apart(self, keys: Ints, numbers: Ints, kinds: Kinds) -> int:
@@ -235,6 +242,10 @@ class _FoldedColumns:
             missing = ~validity(one_array(column))[segments.order]
             if (segments.any_of(missing) & ~untouched).any():
                 raise null_in_not_null_column(name)
+
+
+def _some_of(column: Merged, index: Ints) -> Merged:
+    return Pick(rows=column.rows[index]) if isinstance(column, Pick) else column.take(index)
 
 
 def _of_source(column: Merged, rows: Ints) -> Merged:

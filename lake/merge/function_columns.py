@@ -61,6 +61,12 @@ def function_column(
     return FunctionColumn(merged=parts.put_together(column), looped=looped)
 
 
+def tells_late(function: ColumnFunction, data_type: pa.DataType) -> bool:
+    """Return whether it matters to the function which values come late."""
+    reduction = _reduction(function, data_type)
+    return reduction is None or not reduction.late_as_add
+
+
 def _fill(
     parts: ColumnParts,
     function: ColumnFunction,

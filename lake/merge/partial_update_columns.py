@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from lake.merge.declared_options import SequenceGroup
-from lake.merge.function_columns import FunctionColumn, function_column
+from lake.merge.function_columns import FunctionColumn, function_column, tells_late
 from lake.merge.group_reduction import GroupOrder, late_places, takes_part, winning_rows
-from lake.merge.history import History, steps_of
+from lake.merge.history import History, KeySteps, steps_of
 from lake.merge.order_words import one_array, validity
 from lake.merge.reductions import last_places, last_rows_where
 from lake.merge.segments import Bools, Ints
@@ -99,32 +99,38 @@ def _group_columns(
     functions = {f.column: f for f in spec.functions if f.column in names}
     segments = history.segments
     calm = history.is_retract is None and history.seeded is None
-    in_group = is_late = None
-    if functions or not calm:
-        in_group = takes_part(segments, order)
-        in_group[history.seed_places] = True
-        is_late = late_places(segments, order, in_group)
-        # A seed that takes no part counts as the smallest, but does nothing more than seed.
-        in_group &= takes_part(segments, order)
+    in_group = takes_part(segments, order) if functions or not calm else None
+    is_late = None
+    if in_group is not None and (
+        not calm or any(tells_late(f, table.field(f.column).type) for f in functions.values())
+    ):
+        # A seed counts even when it takes no part, as the smallest; what is ignored does not.
+        compared = in_group.copy() if history.acts is None else in_group & history.acts
+        compared[history.seed_places] = True
+        is_late = late_places(segments, order, compared)
     if calm:
         ordering = protected = Pick(rows=winning_rows(segments, order, history.untouched))
     else:
         assert in_group is not None
         ordering, protected = _winners(history, in_group, is_late)
+    # Columns with functions share their steps but for whether they ignore retracts.
+    steps: dict[bool, KeySteps | None] = {}
     for name in names:
         if name in group.ordering:
             yield name, FunctionColumn(merged=ordering)
         elif name not in functions:
             yield name, FunctionColumn(merged=protected)
         else:
-            steps = steps_of(
-                history,
-                chosen=None if order.takes_part is None else in_group,
-                is_late=is_late,
-                without_retracts=functions[name].ignore_retract,
-            )
+            ignoring = functions[name].ignore_retract
+            if ignoring not in steps:
+                steps[ignoring] = steps_of(
+                    history,
+                    chosen=None if order.takes_part is None else in_group,
+                    is_late=is_late,
+                    without_retracts=ignoring,
+                )
             column = one_array(table.column(name))
-            yield name, function_column(functions[name], column, steps, segments.count)
+            yield name, function_column(functions[name], column, steps[ignoring], segments.count)
 
 
 def _winners(history: History, in_group: Bools, is_late: Bools | None) -> tuple[Pick, Pick]:

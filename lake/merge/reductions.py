@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lake.merge.key_order import number_codes
-from lake.merge.order_words import Uints
+from lake.merge.order_words import Numbers, Uints
 from lake.merge.segments import Bools, Ints, Segments
 
 
@@ -48,7 +48,7 @@ def first_rows_where(segments: Segments, qualifies: Bools) -> Ints:
     return segments.order[first_places(segments, places, default=segments.starts)]
 
 
-def last_rows_of_maximum(segments: Segments, codes: Uints) -> Ints:
+def last_rows_of_maximum(segments: Segments, codes: Numbers) -> Ints:
     """Return the last row of each segment that attains the segment's greatest code.
 
     Args:
@@ -136,7 +136,7 @@ def _find_long_greatest(segments: Segments, words: Sequence[Uints], rows: Ints) 
     _find_long_maximum(segments, codes, rows)
 
 
-def _find_long_maximum(segments: Segments, codes: Uints, rows: Ints) -> None:
+def _find_long_maximum(segments: Segments, codes: Numbers, rows: Ints) -> None:
     """Set `rows` of segments longer than all layers by a pass over their rows."""
     chosen = segments.by_length[: segments.long_count]
     lengths = segments.lasts[chosen] - segments.starts[chosen] + 1

@@ -1,8 +1,9 @@
 """Keys with retracts, made ready for whole batches: what seeds them, what acts, what removes.
 
-A record that removes the row makes everything before it irrelevant but for one thing, whether an add
-was seen: its key's history begins there, with a copy of it. So a key with retracts is vectorised like
-any other, unless it cannot be told beforehand which of several records removes it.
+A record that removes the row makes everything before it irrelevant, but for whether an add was seen
+and whether a function fails: a history begins there, with a copy of it. So a key with retracts is
+vectorised like any other, unless it cannot be told beforehand which records remove it, or what they
+leave behind.
 
 Source: merge-semantics 2.3, 2.4, 3.5.
 """
@@ -15,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lake.format.system_columns import RowKind
-from lake.merge.declared_options import SequenceGroup
+from lake.merge.declared_options import LAST_NON_NULL_VALUE, LAST_VALUE, SequenceGroup
 from lake.merge.functions.registry import FUNCTIONS
 from lake.merge.group_reduction import GroupOrder, late_places, takes_part
 from lake.merge.history import History
@@ -31,6 +32,8 @@ Kinds = npt.NDArray[np.int8]
 
 # What they remember of a key beside the accumulated value does not end where a removal begins.
 _REMEMBERING = frozenset({"first_value", "first_non_null_value", "first_not_null_value"})
+# They take every value, and take it back: whatever came before a removal, it went well.
+_NEVER_FAILING = frozenset({LAST_VALUE, LAST_NON_NULL_VALUE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +41,10 @@ class RetractedKeys:
     """Keys with retracts.
 
     Attributes:
-        history: Of the keys that are vectorised.
+        history: Of the keys that are vectorised. A key of several removals has several histories,
+            one after another, each from a removal to the next; the last one tells.
         keys: Their segments, ascending.
+        telling: Of each key, the number of its last history; None when each has one.
         sequence_numbers: One per vectorised key.
         kinds: One per vectorised key.
         row_machine: The segments of the other keys, ascending.
@@ -47,6 +52,7 @@ class RetractedKeys:
 
     history: History
     keys: Ints
+    telling: Ints | None = None
     sequence_numbers: Ints
     kinds: Kinds
     row_machine: Ints
@@ -95,13 +101,18 @@ def retracted_keys(
     removing = _removing_places(spec, part, part_kinds, orders)
     _check_not_null(table, spec, part, part_kinds, removing)
     is_retract = (part_kinds & 1) == 1
-    has_add = part.any_of(~is_retract)
     is_removed = removing == part.lasts
+    telling = None
     if spec.engine is MergeEngine.PARTIAL_UPDATE:
-        is_removed |= ~has_add
+        is_removed |= ~part.any_of(~is_retract)
+        history = _partial_update_history(spec, part, is_retract, removing)
+    else:
+        history = _aggregation_history(spec, part, part_kinds)
+        telling = np.searchsorted(history.segments.starts, part.lasts, side="right") - 1
     return RetractedKeys(
-        history=_history(spec, part, is_retract, removing),
+        history=history,
         keys=keys,
+        telling=telling,
         sequence_numbers=_sequence_numbers(spec, part, is_retract, sequence_numbers),
         kinds=np.where(is_removed, np.int8(RowKind.DELETE), np.int8(RowKind.INSERT)),
         row_machine=apart,
@@ -120,10 +131,14 @@ def _unclear(
         candidates &= _takes_part_in_any(spec, part, orders)
     elif not spec.remove_record_on_delete:
         return np.zeros(part.count, dtype=np.bool_)
-    if any(f.name in _REMEMBERING or f.name not in FUNCTIONS for f in spec.functions):
+    names = {function.name for function in spec.functions}
+    if names & _REMEMBERING or not names <= FUNCTIONS.keys():
         return part.any_of(candidates)
     if not spec.removing_columns:
         return np.zeros(part.count, dtype=np.bool_)
+    if not names <= _NEVER_FAILING:
+        # A removing record is taken back from the columns before its group's ordering columns.
+        return part.any_of(candidates)
     # Whether a second one removes depends on what the first one left.
     several: Bools = np.bincount(part.segment_of[candidates], minlength=part.count) > 1
     return several
@@ -170,33 +185,36 @@ def _takes_part_in_any(
     return found
 
 
-def _history(spec: MergeSpec, part: Segments, is_retract: Bools, removing: Ints) -> History:
+def _partial_update_history(
+    spec: MergeSpec, part: Segments, is_retract: Bools, removing: Ints
+) -> History:
     removed = removing != NO_ROW
     firsts = np.where(removed, removing, part.starts)
-    kept = _from(part, firsts)
-    is_retract = is_retract[kept]
     tails = part.tails(firsts)
-    acts = None
-    seeded = removed
-    if spec.engine is MergeEngine.PARTIAL_UPDATE:
-        seeded = seeded | is_retract[tails.starts]
-        if not spec.groups or spec.ignore_delete:
-            acts = ~is_retract
-    if acts is None:
+    is_retract = is_retract[np.arange(len(part.order)) >= firsts[part.segment_of]]
+    seeded = removed | is_retract[tails.starts]
+    if not spec.groups or spec.ignore_delete:
+        acts = ~is_retract
+    else:
         acts = np.ones(len(tails.order), dtype=np.bool_)
         acts[tails.starts[removed]] = False
-    return History(
-        segments=tails,
-        acts=acts,
-        is_retract=is_retract if is_retract.any() else None,
-        seeded=seeded if seeded.any() else None,
-    )
+    return History(segments=tails, acts=acts, is_retract=_any(is_retract), seeded=_any(seeded))
 
 
-def _from(part: Segments, firsts: Ints) -> Bools:
-    """Return which places are not before the given first place of their segment."""
-    kept: Bools = np.arange(len(part.order)) >= firsts[part.segment_of]
-    return kept
+def _aggregation_history(spec: MergeSpec, part: Segments, kinds: Kinds) -> History:
+    is_retract = (kinds & 1) == 1
+    if not spec.remove_record_on_delete:
+        return History(segments=part, is_retract=_any(is_retract))
+    removes = kinds == RowKind.DELETE
+    is_start = removes.copy()
+    is_start[part.starts] = True
+    pieces = Segments(order=part.order, starts=np.flatnonzero(is_start))
+    seeded = removes[pieces.starts]
+    return History(segments=pieces, acts=~removes, is_retract=_any(is_retract), seeded=_any(seeded))
+
+
+def _any(chosen: Bools) -> Bools | None:
+    return chosen if chosen.any() else None
 
 
 def _sequence_numbers(

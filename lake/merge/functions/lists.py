@@ -5,15 +5,25 @@ Source: merge-semantics 4.2.
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 
 import pyarrow as pa
 
 from lake.errors import Problem
 from lake.format.data_types import DataField, DataType, TypeRoot
-from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration, FunctionOption
+from lake.merge.aggregate_function import (
+    AggregateFunction,
+    FunctionDeclaration,
+    FunctionOption,
+    Reduction,
+)
 from lake.merge.column_function import ColumnFunction
+from lake.merge.functions.elements import is_codable
+from lake.merge.functions.list_reduction import all_elements, distinct_elements
+from lake.merge.functions.lone_values import NULLS_ONLY
 from lake.merge.functions.option_values import flag, flag_problems
 from lake.merge.functions.value_equality import identity
+from lake.merge.steps import Step
 
 COLLECT = "collect"
 DISTINCT = "distinct"
@@ -103,6 +113,23 @@ def _make(function: ColumnFunction, data_type: pa.DataType) -> AggregateFunction
     return Collect(function, data_type)
 
 
+def _reduction(function: ColumnFunction, data_type: pa.DataType) -> Reduction | None:
+    # With `ignore-retract` the wrapper puts a late value in front, as with other functions.
+    in_order = not function.ignore_retract
+    handles = frozenset({Step.ADD, Step.LATE})
+    if not flag(function, DISTINCT):
+        # Without `distinct`, what seeds is what adds.
+        reduce = partial(all_elements, in_order=in_order)
+        return Reduction(reduce=reduce, handles=handles | {Step.SEED})
+    if not is_codable(data_type.value_type):
+        return NULLS_ONLY
+    if not in_order and not is_simple(data_type.value_type):
+        # A late value in front would keep its repeats.
+        handles -= {Step.LATE}
+    reduce = partial(distinct_elements, in_order=in_order)
+    return Reduction(reduce=reduce, handles=handles, keeps_single=False)
+
+
 def _problems(_field: DataField, function: ColumnFunction) -> Iterator[Problem]:
     yield from flag_problems(function, DISTINCT)
 
@@ -123,7 +150,8 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             ),
         ),
         anomalies=(
-            "The order of elements is that of arrival, older or not.",
+            "The order of elements is that of arrival, older or not; with `ignore-retract`, elements "
+            "of an older value come first.",
             "With `distinct`, a lone array keeps its repeated elements until a second record of the "
             "key is merged.",
             "With `distinct` and nested or bytes elements, repeats in an array that was stored that "
@@ -133,6 +161,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "example, is lost.",
         ),
         make=_make,
+        reduction=_reduction,
         problems=_problems,
     ),
 )

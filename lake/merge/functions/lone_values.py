@@ -1,7 +1,6 @@
-"""The reduction of every function that leaves a value beside nulls as it is.
+"""Reductions of functions that have no other: they decide the keys that have little to combine.
 
-Of a key whose records hold at most one value, as with many streams that each fill their own columns,
-the answer is that value. All other keys are left to the definition.
+With many streams that each fill their own columns, most keys hold at most one value of a column.
 
 Source: merge-semantics 4 ("null-skip").
 """
@@ -10,27 +9,46 @@ import numpy as np
 import pyarrow as pa
 
 from lake.merge.aggregate_function import Reduced, Reduction
-from lake.merge.order_words import validity
-from lake.merge.selection import NO_ROW, Pick, Rows
+from lake.merge.functions.arrival_order import value_counts
+from lake.merge.functions.elements import present_places
+from lake.merge.segments import Ints
+from lake.merge.selection import NO_ROW, Pick
 from lake.merge.steps import Step, Steps
 
 
-def lone_values(steps: Steps, column: pa.Array) -> Reduced:
-    """Return the only value of each segment, null where there is none."""
-    segments = steps.segments
-    if not column.null_count:
-        undecided = np.flatnonzero(~segments.is_single)
-        return Reduced(values=Pick(rows=segments.last_rows), undecided=_some(undecided))
-    has_value = validity(column)[segments.order]
-    counts = np.add.reduceat(has_value, segments.starts, dtype=np.int64)
-    rows = np.full(segments.count, NO_ROW, dtype=np.int64)
-    # Of several values the last is taken; they are undecided.
-    rows[segments.segment_of[has_value]] = segments.order[has_value]
-    return Reduced(values=Pick(rows=rows), undecided=_some(np.flatnonzero(counts > 1)))
+def pick_lone(steps: Steps, places: Ints, counts: Ints) -> Reduced:
+    """Return the only value of each segment, null where there is none; others are undecided.
+
+    Args:
+        steps: The steps of one column.
+        places: Those that have a value.
+        counts: How many of them each segment has.
+    """
+    rows = np.full(steps.segments.count, NO_ROW, dtype=np.int64)
+    rows[steps.segments.segment_of[places]] = steps.segments.order[places]
+    return Reduced(values=Pick(rows=rows), undecided=some(counts > 1))
 
 
-def _some(undecided: Rows) -> Rows | None:
-    return undecided if len(undecided) else None
+def some(chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Ints | None:
+    """Return the chosen segments, None when there are none."""
+    return np.flatnonzero(chosen) if chosen.any() else None
 
 
-LONE_VALUES = Reduction(reduce=lone_values, handles=frozenset({Step.ADD, Step.LATE}))
+def _lone_values(steps: Steps, column: pa.Array) -> Reduced:
+    places = present_places(steps, column)
+    return pick_lone(steps, places, value_counts(steps, places))
+
+
+def _nulls_only(steps: Steps, column: pa.Array) -> Reduced:
+    counts = value_counts(steps, present_places(steps, column))
+    rows = np.full(steps.segments.count, NO_ROW, dtype=np.int64)
+    return Reduced(values=Pick(rows=rows), undecided=some(counts > 0))
+
+
+LONE_VALUES = Reduction(reduce=_lone_values, handles=frozenset({Step.ADD, Step.LATE}))
+"""Of a function that leaves a value beside nulls as it is."""
+
+NULLS_ONLY = Reduction(
+    reduce=_nulls_only, handles=frozenset({Step.ADD, Step.LATE}), keeps_single=False
+)
+"""Of a function that changes even a lone value, and gives null for nulls."""

@@ -11,11 +11,20 @@ import pyarrow as pa
 
 from lake.errors import Problem, SchemaMismatch
 from lake.format.data_types import TEXT_ROOTS, DataField, DataType, TypeRoot
-from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration, FunctionOption
+from lake.merge.aggregate_function import (
+    AggregateFunction,
+    FunctionDeclaration,
+    FunctionOption,
+    Reduction,
+)
 from lake.merge.column_function import ColumnFunction
 from lake.merge.function_errors import refused_retract, value_error
+from lake.merge.functions.elements import is_codable
+from lake.merge.functions.lone_values import LONE_VALUES
+from lake.merge.functions.map_reduction import merged_maps
 from lake.merge.functions.option_values import has_option, option_key
 from lake.merge.functions.value_equality import identity
+from lake.merge.steps import Step
 
 MERGE_MAP = "merge_map"
 MERGE_MAP_WITH_KEYTIME = "merge_map_with_keytime"
@@ -153,6 +162,16 @@ def _make_with_keytime(function: ColumnFunction, data_type: pa.DataType) -> Aggr
     return MergeMapWithKeyTime(function, data_type)
 
 
+def _merge_map_reduction(_function: ColumnFunction, data_type: pa.DataType) -> Reduction:
+    if not is_codable(data_type.key_type):
+        return LONE_VALUES
+    return Reduction(reduce=merged_maps, handles=frozenset({Step.ADD, Step.LATE, Step.SEED}))
+
+
+def _lone_reduction(_function: ColumnFunction, _data_type: pa.DataType) -> Reduction:
+    return LONE_VALUES
+
+
 def _keytime_problems(field: DataField, function: ColumnFunction) -> Iterator[Problem]:
     row = field.type.value
     if row is None or not row.fields:
@@ -183,6 +202,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         retract_rule="Keys of the retract are removed, whatever their values are.",
         anomalies=("A retract removes a key even when a newer record has given it another value.",),
         make=_make_merge_map,
+        reduction=_merge_map_reduction,
     ),
     FunctionDeclaration(
         name=MERGE_MAP_WITH_KEYTIME,
@@ -207,6 +227,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "Times are compared as text: `9` is later than `10`.",
         ),
         make=_make_with_keytime,
+        reduction=_lone_reduction,
         problems=_keytime_problems,
     ),
 )

@@ -13,9 +13,15 @@ import pyarrow as pa
 
 from lake.errors import Problem
 from lake.format.data_types import DataField, DataType, TypeRoot
-from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration, FunctionOption
+from lake.merge.aggregate_function import (
+    AggregateFunction,
+    FunctionDeclaration,
+    FunctionOption,
+    Reduction,
+)
 from lake.merge.column_function import ColumnFunction
 from lake.merge.function_errors import refused_retract, value_error
+from lake.merge.functions.lone_values import NULLS_ONLY
 from lake.merge.functions.option_values import (
     INT_MAX,
     has_option,
@@ -27,7 +33,7 @@ from lake.merge.functions.option_values import (
     word,
     word_problems,
 )
-from lake.merge.functions.value_equality import identity, order_key
+from lake.merge.functions.value_equality import identity, ordering
 
 NESTED_UPDATE = "nested_update"
 NESTED_PARTIAL_UPDATE = "nested_partial_update"
@@ -99,7 +105,10 @@ class NestedUpdate:
         row_type = data_type.value_type
         self._key = NestedKey(function, row_type)
         self._identity = identity(row_type)
-        self._sequence = _indices(row_type, names(function, SEQUENCE_FIELD))
+        self._sequence = [
+            (index, ordering(row_type.field(index).type))
+            for index in _indices(row_type, names(function, SEQUENCE_FIELD))
+        ]
         self._limit = integer(function, COUNT_LIMIT, INT_MAX)
 
     def reset(self) -> None:
@@ -159,7 +168,7 @@ class NestedUpdate:
         return not self._sequence or self._order(row) >= self._order(existing)
 
     def _order(self, row: Row) -> tuple[tuple[object, ...], ...]:
-        return tuple(order_key(row[index]) for index in self._sequence)
+        return tuple(part(row[index]) for index, part in self._sequence)
 
 
 class NestedPartialUpdate:
@@ -256,6 +265,11 @@ _Make = Callable[[ColumnFunction, pa.DataType], AggregateFunction]
 _make_update: _Make = NestedUpdate
 _make_partial: _Make = NestedPartialUpdate
 
+
+def _reduction(_function: ColumnFunction, _data_type: pa.DataType) -> Reduction:
+    return NULLS_ONLY
+
+
 _NULL_STRATEGY_OPTION = FunctionOption(
     key=NULL_STRATEGY,
     type="merge, ignore or error",
@@ -304,6 +318,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "A retract removes a row even when its sequence is smaller than that of the row.",
         ),
         make=_make_update,
+        reduction=_reduction,
         problems=_update_problems,
     ),
     FunctionDeclaration(
@@ -330,6 +345,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "key.",
         ),
         make=_make_partial,
+        reduction=_reduction,
         problems=_partial_problems,
     ),
 )

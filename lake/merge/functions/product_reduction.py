@@ -46,7 +46,7 @@ def product_reduction(_function: ColumnFunction, kind: pa.DataType) -> Reduction
         reduce = _decimals
     else:
         reduce = _integers
-    return Reduction(reduce=reduce, handles=frozenset(Step))
+    return Reduction(reduce=reduce, handles=frozenset(Step), late_as_add=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

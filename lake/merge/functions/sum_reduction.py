@@ -47,7 +47,7 @@ def sum_reduction(_function: ColumnFunction, kind: pa.DataType) -> Reduction:
         reduce = _decimals
     else:
         reduce = _integers
-    return Reduction(reduce=reduce, handles=frozenset(Step))
+    return Reduction(reduce=reduce, handles=frozenset(Step), late_as_add=True)
 
 
 def _integers(steps: Steps, column: pa.Array) -> Reduced:

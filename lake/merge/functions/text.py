@@ -12,10 +12,18 @@ import pyarrow as pa
 
 from lake.errors import Problem
 from lake.format.data_types import LENGTH_MAX, DataField, DataType, TypeRoot
-from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration, FunctionOption
+from lake.merge.aggregate_function import (
+    AggregateFunction,
+    FunctionDeclaration,
+    FunctionOption,
+    Reduced,
+    Reduction,
+)
 from lake.merge.column_function import ColumnFunction
 from lake.merge.function_errors import refused_retract
 from lake.merge.functions.option_values import flag, flag_problems
+from lake.merge.functions.text_reduction import joined_texts, lone_texts
+from lake.merge.steps import Step, Steps
 
 LISTAGG = "listagg"
 DELIMITER = "list-agg-delimiter"
@@ -99,6 +107,22 @@ def _make(function: ColumnFunction, data_type: pa.DataType) -> AggregateFunction
     return ListAgg(function, data_type)
 
 
+def _reduction(function: ColumnFunction, _data_type: pa.DataType) -> Reduction:
+    delimiter = function.option(DELIMITER, DELIMITER_DEFAULT)
+
+    def joined(steps: Steps, column: pa.Array) -> Reduced:
+        return joined_texts(steps, column, delimiter=delimiter, white_space=WHITE_SPACE)
+
+    def lone(steps: Steps, column: pa.Array) -> Reduced:
+        return lone_texts(steps, column, white_space=WHITE_SPACE)
+
+    return Reduction(
+        reduce=lone if flag(function, DISTINCT) else joined,
+        handles=frozenset({Step.ADD, Step.LATE}),
+        keeps_single=False,  # A lone blank text would become null.
+    )
+
+
 def _problems(_field: DataField, function: ColumnFunction) -> Iterator[Problem]:
     yield from flag_problems(function, DISTINCT)
 
@@ -135,6 +159,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "A lone blank text is kept; it disappears with the next text.",
         ),
         make=_make,
+        reduction=_reduction,
         problems=_problems,
     ),
 )

@@ -3,7 +3,7 @@
 Values are those of `plain_values`. Python's own `==` will not do: NaN is the same value as NaN, -0.0
 another than 0.0, and the entries of a MAP have no order.
 
-Source: merge-semantics 4.2 (equality), 3.1 (order).
+Source: merge-semantics 4.2 (equality), 3.1 (order, see `order_values`).
 """
 
 import math
@@ -12,8 +12,13 @@ from collections.abc import Callable, Hashable
 
 import pyarrow as pa
 
+from lake.merge.order_values import order_values
+from lake.merge.plain_values import plain_array
+
 Identity = Callable[[object], Hashable]
 """Gives equal keys to equal values; the key of null is None and of no other value."""
+
+OrderKey = Callable[[object], tuple[object, ...]]
 
 _NAN = "NaN"
 _MINUS_ZERO = "-0.0"
@@ -36,17 +41,19 @@ def identity(data_type: pa.DataType) -> Identity:
     return _same
 
 
-def has_own_identity(data_type: pa.DataType) -> bool:
-    """Return whether values are their own identity, so that Python's `==` and hash will do."""
-    return identity(data_type) is _same
+def ordering(data_type: pa.DataType) -> OrderKey:
+    """Return the function whose results compare as values of the type do, null smallest.
 
-
-def order_key(value: object) -> tuple[object, ...]:
-    """Return a tuple that compares with those of other values of the type as the values do.
-
-    Null is smallest, floats have a total order (-0.0 < 0.0, NaN largest), text and bytes compare by
-    unsigned bytes, lists element by element, then the shorter is the smaller.
+    Args:
+        data_type: The type of the values.
     """
+    if pa.types.is_nested(data_type):
+        return lambda value: order_values(plain_array([value], data_type))[0]
+    return _flat_order
+
+
+def _flat_order(value: object) -> tuple[object, ...]:
+    """Return what `order_values` gives for a value that is not nested, without making an array."""
     match value:
         case None:
             return ()
@@ -56,8 +63,6 @@ def order_key(value: object) -> tuple[object, ...]:
             return (0, value, math.copysign(1.0, value))
         case str():
             return (value.encode(),)
-        case list() | tuple():
-            return (tuple(order_key(part) for part in value),)
         case _:
             return (value,)
 

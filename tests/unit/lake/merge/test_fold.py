@@ -227,3 +227,55 @@ def test_dropping_retracts_keeps_order() -> None:
 
     assert written(drop_retracts(records)) == ["+I 1", "+U 3"]
     assert drop_retracts(records.slice(0, 1)).num_rows == 1
+
+
+@both_machines
+def test_an_ignored_retract_orders_nothing(machine: Machine) -> None:
+    spec = MergeSpec(
+        engine=MergeEngine.PARTIAL_UPDATE,
+        key_columns=("k",),
+        groups=(SequenceGroup(ordering=("g",), protected=("a",)),),
+        ignore_delete=True,
+    )
+    records = given_records(
+        "k a g", "+I 1 1 1", "-U 1 2 9", "+I 1 3 2", "-D 2 1 5", "-U 2 2 9", "+I 2 3 6"
+    )
+
+    assert written(fold(records, spec, machine=machine)) == ["+I 1 3 2", "+I 2 3 6"]
+
+
+@both_machines
+def test_what_fails_before_a_removal_fails(machine: Machine) -> None:
+    spec = MergeSpec(
+        engine=MergeEngine.AGGREGATION,
+        key_columns=("k",),
+        remove_record_on_delete=True,
+        functions=(ColumnFunction(column="a", name="max"),),
+    )
+
+    with pytest.raises(SchemaMismatch, match="cannot take a value back"):
+        fold(given_records("k a", "+I 1 1", "-U 1 1", "-D 1 1"), spec, machine=machine)
+
+
+@both_machines
+def test_later_records_aggregate_onto_what_the_last_removal_left(machine: Machine) -> None:
+    spec = MergeSpec(
+        engine=MergeEngine.AGGREGATION,
+        key_columns=("k",),
+        remove_record_on_delete=True,
+        functions=(ColumnFunction(column="a", name="sum"),),
+    )
+    records = given_records(
+        "k a",
+        "+I 1 1",
+        "-D 1 7",
+        "+I 1 2",
+        "-D 1 5",
+        "+I 1 2",
+        "+I 2 1",
+        "-D 2 4",
+        "-U 3 1",
+        "-U 3 2",
+    )
+
+    assert written(fold(records, spec, machine=machine)) == ["+I 1 7", "-D 2 4", "+I 3 -3"]
