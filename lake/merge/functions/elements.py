@@ -1,0 +1,139 @@
+"""Elements of arrays, and entries of maps, gathered segment by segment.
+
+An element is an index into the child array of the column, so only those of the result are copied.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.merge.functions.arrival_order import value_counts, weakest_first
+from lake.merge.order_words import validity
+from lake.merge.segments import Bools, Ints
+from lake.merge.steps import Steps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elements:
+    """The elements of all values of each segment, one value after the other.
+
+    Attributes:
+        indices: Into the child array.
+        starts: First of `indices` of each segment, and behind the last.
+        value_counts: How many values that are not null each segment has.
+    """
+
+    indices: Ints
+    starts: Ints
+    value_counts: Ints
+
+    @property
+    def segment_of(self) -> Ints:
+        """Return the segment of each element."""
+        return np.repeat(np.arange(len(self.value_counts)), np.diff(self.starts))
+
+    def offsets_of(self, kept: Bools) -> pa.Array:
+        """Return the offsets of the segments once only these elements are kept."""
+        before = np.zeros(len(kept) + 1, dtype=np.int32)
+        np.cumsum(kept, out=before[1:])
+        return pa.array(before[self.starts])
+
+    @property
+    def offsets(self) -> pa.Array:
+        """Return the offsets of the segments in their elements."""
+        return pa.array(self.starts.astype(np.int32))
+
+    @property
+    def nulls(self) -> pa.Array | None:
+        """Return which segments have no value; None when all have."""
+        missing = self.value_counts == 0
+        return pa.array(missing) if missing.any() else None
+
+
+def gather_elements(steps: Steps, column: pa.Array, *, in_order: bool) -> Elements:
+    """Return the elements of the values of each segment.
+
+    Args:
+        steps: The steps of one column.
+        column: Its rows: lists or maps.
+        in_order: Values are taken as they came; otherwise the weakest first, see `weakest_first`.
+    """
+    places = present_places(steps, column)
+    counts = value_counts(steps, places)
+    if not in_order:
+        places = weakest_first(steps, places)
+    rows = steps.segments.order[places]
+    offsets = column.offsets.to_numpy().astype(np.int64)
+    firsts = offsets[rows]
+    lengths = offsets[rows + 1] - firsts
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    indices = np.arange(total) + np.repeat(firsts - (ends - lengths), lengths)
+    # Behind the last value of each segment.
+    bounds = np.concatenate(([0], np.cumsum(counts)))
+    starts = np.concatenate(([0], ends))[bounds]
+    return Elements(indices=indices, starts=starts, value_counts=counts)
+
+
+def present_places(steps: Steps, column: pa.Array) -> Ints:
+    """Return the places whose value is not null, ascending."""
+    if not column.null_count:
+        return np.arange(len(steps.segments.order))
+    return np.flatnonzero(validity(column)[steps.segments.order])
+
+
+def is_codable(data_type: pa.DataType) -> bool:
+    """Return whether `element_codes` takes values of the type."""
+    return not pa.types.is_nested(data_type)
+
+
+def element_codes(values: pa.Array) -> Ints:
+    """Return one number per value, equal exactly where values are equal, from 0 without gaps.
+
+    Values are equal as in `value_equality`: by their bits, but for NaN; null equals null.
+    """
+    if pa.types.is_floating(values.type):
+        values = _float_bits(values)
+    encoded = pc.dictionary_encode(values, null_encoding="encode")
+    codes: Ints = encoded.indices.to_numpy().astype(np.int64)
+    return codes
+
+
+def first_and_last(elements: Elements, codes: Ints) -> tuple[Ints, Ints]:
+    """Return where each value of a segment occurs first and where last, in the order of the first.
+
+    Args:
+        elements: The elements.
+        codes: One per element.
+    """
+    count = len(codes)
+    keys = elements.segment_of * (int(codes.max(initial=0)) + 1) + codes
+    order = _stable_order(keys)
+    ordered = keys[order]
+    is_first = np.ones(count, dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    is_last = np.ones(count, dtype=np.bool_)
+    is_last[:-1] = is_first[1:]
+    last_of = np.full(count, -1, dtype=np.int64)
+    last_of[order[is_first]] = order[is_last]
+    firsts = np.flatnonzero(last_of >= 0)
+    return firsts, last_of[firsts]
+
+
+def _stable_order(keys: Ints) -> Ints:
+    bits = max(len(keys) - 1, 0).bit_length()
+    if int(keys.max(initial=0)).bit_length() + bits > 63:
+        return np.argsort(keys, kind="stable")
+    # With the place below the key, numpy's vectorised sort of plain numbers is stable.
+    packed = (keys << bits) | np.arange(len(keys))
+    packed.sort()
+    packed &= (1 << bits) - 1
+    return packed
+
+
+def _float_bits(values: pa.Array) -> pa.Array:
+    is_nan = pc.is_nan(values)
+    one_nan = pc.if_else(is_nan, pa.scalar(float("nan"), values.type), values)
+    return one_nan.view(pa.int32() if values.type.bit_width == 32 else pa.int64())

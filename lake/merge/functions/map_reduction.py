@@ -1,0 +1,36 @@
+"""Many maps united at once: the reduction of merge_map.
+
+Source: merge-semantics 4 (`merge_map`).
+"""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.merge.aggregate_function import Reduced
+from lake.merge.functions.elements import element_codes, first_and_last, gather_elements
+from lake.merge.steps import Steps
+
+
+def merged_maps(steps: Steps, column: pa.Array) -> Reduced:
+    """Return the union of the maps of each segment; of equal keys the strongest entry stays.
+
+    Entries are in the order of first arrival. A map beside nulls is kept as it is.
+    """
+    elements = gather_elements(steps, column, in_order=False)
+    is_alone = np.repeat(elements.value_counts == 1, np.diff(elements.starts))
+    codes = element_codes(column.keys)[elements.indices]
+    # In a map that is alone every entry is another.
+    codes[is_alone] = np.flatnonzero(is_alone)
+    firsts, lasts = first_and_last(elements, codes)
+    kept = np.zeros(len(codes), dtype=np.bool_)
+    kept[firsts] = True
+    indices = pa.array(elements.indices[lasts])
+    values = pa.MapArray.from_arrays(
+        elements.offsets_of(kept),
+        pc.take(column.keys, indices, boundscheck=False),
+        pc.take(column.items, indices, boundscheck=False),
+        type=column.type,
+        mask=elements.nulls,
+    )
+    return Reduced(values=values)
