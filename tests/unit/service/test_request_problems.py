@@ -22,7 +22,7 @@ def errors(client: HttpClient, **changes: Any) -> list[dict[str, Any]]:
         ({"buckets": 0}, "/buckets", "buckets", "0"),
         ({"primary_key": []}, "/primary_key", "primary_key", None),
         ({"primary_key": "id"}, "/primary_key", "primary_key", "id"),
-        ({"merge_engine": "first-row"}, "/merge_engine", "merge_engine", "first-row"),
+        ({"merge_engine": "last-row"}, "/merge_engine", "merge_engine", "last-row"),
         ({"tracking": "maybe"}, "/tracking", "tracking", "maybe"),
         ({"columns": [{"name": "id"}]}, "/columns/0/type", "columns[0].type", None),
         ({"columns": ["id"]}, "/columns/0", "columns[0]", "id"),
@@ -59,7 +59,7 @@ def test_an_unknown_field_is_told_the_known_ones(client: HttpClient) -> None:
     assert top["pointer"] == "/bucket"
     assert "`buckets`" in top["hint"]
     assert nested["pointer"] == "/sequence_groups/0/order"
-    assert nested["hint"] == "known fields: `columns`, `name`, `ordering`"
+    assert nested["hint"] == "known fields: `columns`, `deletes`, `name`, `ordering`"
 
 
 def test_all_mistakes_are_said_at_once(client: HttpClient) -> None:

@@ -1,5 +1,7 @@
 """Tables over HTTP."""
 
+from typing import Any
+
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
 
@@ -14,6 +16,26 @@ def test_a_table_is_created_once_and_found_after_that(client: HttpClient) -> Non
     assert (first.status_code, second.status_code, read.status_code) == (201, 200, 200)
     assert first.json() == second.json() == read.json()
     assert first.headers["etag"] == read.headers["etag"]
+
+
+def test_columns_of_nested_types_are_declared_and_shown(client: HttpClient) -> None:
+    place = "ROW<street STRING, floors ARRAY<INT NOT NULL>>"
+    nested = [{"name": "place", "type": place}, {"name": "tags", "type": "MULTISET<STRING>"}]
+    groups = [
+        {**group, "columns": [*group["columns"], "place", "tags"]}
+        if group["name"] == "shipping"
+        else group
+        for group in ORDERS["sequence_groups"]
+    ]
+    table = ORDERS | {"columns": [*ORDERS["columns"], *nested], "sequence_groups": groups}
+
+    created = client.put(TABLE, json=table)
+
+    assert created.status_code == 201, created.json()
+    assert client.put(TABLE, json=table).status_code == 200
+    types = {column["name"]: column["type"] for column in created.json()["columns"]}
+    assert types["place"] == "ROW<`street` STRING, `floors` ARRAY<INT NOT NULL>>"
+    assert types["tags"] == "MULTISET<STRING>"
 
 
 def test_a_table_shows_the_columns_that_were_made_for_its_groups(shop: HttpClient) -> None:
@@ -65,3 +87,49 @@ def test_tables_are_listed_page_by_page(client: HttpClient) -> None:
 
     assert [table["name"] for table in first["tables"]] == ["a", "b"]
     assert second == {"tables": [{"database": "shop", "name": "c"}], "next_page_token": None}
+
+
+CLICKS = {"name": "clicks", "type": "BIGINT", "aggregate": {"function": "sum"}}
+TOTALS: dict[str, Any] = {
+    "columns": [{"name": "id", "type": "BIGINT"}, CLICKS],
+    "primary_key": ["id"],
+    "merge_engine": "aggregation",
+    "deletes": "clear_columns",
+}
+
+
+def test_an_aggregation_table_is_created_as_it_was_declared(client: HttpClient) -> None:
+    assert client.put(TABLE, json=TOTALS).status_code == 201
+    spec = client.get(TABLE).json()["spec"]
+
+    assert (spec["merge_engine"], spec["deletes"]) == ("aggregation", "clear_columns")
+    assert spec["columns"][1]["aggregate"]["function"] == "sum"
+    assert client.put(TABLE, json=spec).status_code == 200
+
+
+def test_a_function_that_does_not_fit_is_a_problem_at_its_place(client: HttpClient) -> None:
+    wrong = CLICKS | {"type": "STRING"}
+    answer = client.put(TABLE, json=TOTALS | {"columns": [TOTALS["columns"][0], wrong]})
+
+    assert answer.status_code == 422
+    assert answer.headers["content-type"] == "application/problem+json"
+    (problem,) = answer.json()["errors"]
+    assert problem["pointer"] == "/columns/1/aggregate/function"
+    assert problem["field"] == "columns[1].aggregate.function"
+    assert problem["value"] == "sum"
+    assert "column `clicks` is STRING" in problem["message"]
+    assert "listagg" in problem["hint"]
+
+
+def test_a_second_stream_must_not_depend_on_order(client: HttpClient) -> None:
+    columns = [*TOTALS["columns"], {"name": "name", "type": "STRING"}]
+    client.put(TABLE, json=TOTALS | {"columns": columns})
+    first = {"topic": "clicks", "columns": [{"column": "id"}, {"column": "clicks"}]}
+    second = {"topic": "names", "columns": [{"column": "id"}, {"column": "name"}]}
+
+    assert client.put(f"{TABLE}/streams/clicks", json=first).status_code == 201
+    answer = client.put(f"{TABLE}/streams/names", json=second)
+
+    assert answer.status_code == 422
+    (problem,) = answer.json()["errors"]
+    assert (problem["pointer"], problem["value"]) == ("/columns/1/column", "name")
