@@ -45,7 +45,14 @@ from lake.files.parquet import ReadCounters
 from lake.format.arrow_types import arrow_schema, from_arrow_type, to_arrow_type
 from lake.format.bucket import assign_buckets
 from lake.format.commit_message import CommitMessage, parse_messages, serialize_messages
-from lake.format.data_types import DataField, DataType, TypeRoot, parse_type
+from lake.format.data_types import (
+    DataField,
+    DataType,
+    TypeRoot,
+    assign_field_ids,
+    highest_field_id,
+    parse_type,
+)
 from lake.format.schema import TableSchema, check_supported
 from lake.format.snapshot import CommitKind, Snapshot
 from lake.maintenance.compaction_result import CompactionResult, DroppedCompaction
@@ -137,6 +144,7 @@ __all__ = [
     "WriteResult",
     "arrow_schema",
     "assign_buckets",
+    "assign_field_ids",
     "check_supported",
     "check_writable",
     "decide",
@@ -144,6 +152,7 @@ __all__ = [
     "file_io_for",
     "from_arrow_type",
     "function_named",
+    "highest_field_id",
     "parse_messages",
     "parse_type",
     "path_for",

@@ -14,6 +14,7 @@ from lake import (
     check_supported,
     check_writable,
     dormant_options,
+    highest_field_id,
     validate_schema,
 )
 from registry.findings import Place, found_at
@@ -52,7 +53,7 @@ def check_with_engine(spec: TableSpec) -> Iterator[FieldProblem]:
     schema = TableSchema(
         id=0,
         fields=definition.columns,
-        highest_field_id=len(definition.columns) - 1,
+        highest_field_id=highest_field_id(definition.columns),
         partition_keys=definition.partition_keys,
         primary_keys=definition.primary_key,
         options=definition.options,

@@ -16,7 +16,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from lake import DataField, DataType, parse_type
+from lake import DataField, DataType, assign_field_ids, parse_type
 from registry.column_functions import column_functions, sequence_fields
 from registry.delete_rules import delete_options
 from registry.names import TOPIC_LENGTH_MAX
@@ -93,7 +93,8 @@ class TableDefinition:
     """A table in the words of the table format.
 
     Attributes:
-        columns: The declared columns, then the generated ones group by group; ids from 0.
+        columns: The declared columns, then the generated ones group by group; ids from 0, as a
+            new table numbers them: each column before the fields inside it.
         primary_key: Column names.
         partition_keys: Column names.
         options: All options, the declared ones included.
@@ -170,9 +171,11 @@ def define_table(spec: TableSpec) -> TableDefinition:
     for group in groups:
         typed += [(name, parse_type(sql), None) for name, sql in group.generated_columns.items()]
     return TableDefinition(
-        columns=tuple(
-            DataField(id=index, name=name, type=data_type, description=description)
-            for index, (name, data_type, description) in enumerate(typed)
+        columns=assign_field_ids(
+            [
+                DataField(name=name, type=data_type, description=description)
+                for name, data_type, description in typed
+            ]
         ),
         primary_key=spec.primary_key,
         partition_keys=spec.partition_keys,

@@ -6,7 +6,7 @@ from registry.table_definition import (
     stream_columns,
     ungrouped_columns,
 )
-from tests.unit.registry.shop import definition, mapped, orders
+from tests.unit.registry.shop import ORDERS, definition, mapped, orders
 
 
 def test_generated_columns_follow_the_declared_ones_group_by_group() -> None:
@@ -137,3 +137,14 @@ def test_unordered_columns_go_to_the_stream_without_a_group() -> None:
     assert spec.sequence_group is None
     assert spec.column_names == table.column_names
     assert ungrouped_columns(table) == table.column_names[2:]
+
+
+def test_columns_after_a_row_are_numbered_after_its_fields() -> None:
+    columns = [*ORDERS["columns"], {"name": "place", "type": "ROW<x INT, y ROW<z INT>>"}]
+    columns += [{"name": "last", "type": "INT"}]
+
+    found = define_table(orders(columns=columns)).columns
+
+    place, last = found[len(columns) - 2 : len(columns)]
+    assert [field.id for field in place.type.fields] == [place.id + 1, place.id + 2]
+    assert last.id == place.id + 4

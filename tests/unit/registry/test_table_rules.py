@@ -37,6 +37,7 @@ def test_every_primitive_type_is_fine_in_a_column() -> None:
     types = ["BOOLEAN", "TINYINT", "smallint", "INTEGER", "FLOAT", "DOUBLE PRECISION", "CHAR(3)"]
     types += ["VARCHAR(9)", "BYTES", "BINARY(4)", "DATE", "TIME(3)", "TIMESTAMP(9)", "ARRAY<INT>"]
     types += ["TIMESTAMP(6) WITH LOCAL TIME ZONE", "NUMERIC(38, 18)", "MAP<STRING, INT>"]
+    types += ["MULTISET<STRING>", "ROW<a INT, `b c` ARRAY<ROW<d TIMESTAMP(9)>>>"]
     extra = [{"name": f"c{index}", "type": text} for index, text in enumerate(types)]
     groups = groups_with(1, columns=["paid", "method", *(column["name"] for column in extra)])
 
