@@ -59,6 +59,16 @@ def test_moments_of_nine_digits_come_as_nanoseconds() -> None:
     assert table.get({"k": 1}) == {"k": 1, "v": 1_000_000_007}
 
 
+def test_moments_inside_of_values_come_as_nanoseconds_too() -> None:
+    table = given_table("INT", "ROW<m MAP<TIMESTAMP(9), INT>, a ARRAY<TIMESTAMP_LTZ(7)>>")
+    values = pa.array(
+        [{"m": [(1_000_000_007, 2)], "a": [-1, None]}], table.schema.arrow_schema.field("v").type
+    )
+    table.write_and_commit(pa.table({"k": pa.array([1], pa.int32()), "v": values}))
+
+    assert table.get({"k": 1}, columns=["v"]) == {"v": {"m": [(1_000_000_007, 2)], "a": [-1, None]}}
+
+
 def test_a_date_that_python_cannot_hold_is_told_with_its_column() -> None:
     days = pa.array([0, 4_000_000], pa.int32()).cast(pa.date32())
     batch = pa.record_batch({"d": days})
