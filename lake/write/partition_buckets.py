@@ -63,9 +63,16 @@ class PartitionBuckets:
         Raises:
             LimitExceeded: More buckets would be needed than the format can number.
         """
-        if not self._are_known(hashes).all():
-            self._add(hashes)
-        return self._buckets[np.searchsorted(self._hashes, hashes)].astype(np.int32)
+        # Looked up in ascending order, neighbours share the cache lines they are found by; with the
+        # row below the hash, numpy's vectorised sort of plain numbers is stable.
+        packed = np.sort((hashes.astype(np.int64) << 32) | np.arange(len(hashes)))
+        order, ascending = packed & 0xFFFFFFFF, (packed >> 32).astype(np.int32)
+        known = self._are_known(ascending)
+        if not known.all():
+            self._add(ascending[~known], order[~known])
+        buckets = np.empty(len(hashes), dtype=np.int32)
+        buckets[order] = self._buckets[np.searchsorted(self._hashes, ascending)]
+        return buckets
 
     def take_grown(self) -> dict[int, Int32Array]:
         """Return all hashes of each bucket that got any since the last call, by bucket."""
@@ -80,12 +87,19 @@ class PartitionBuckets:
         known: npt.NDArray[np.bool_] = self._hashes[places] == hashes
         return known
 
-    def _add(self, hashes: Int32Array) -> None:
-        unknown = hashes[~self._are_known(hashes)]
-        distinct, first_rows = np.unique(unknown, return_index=True)
-        fresh = distinct[np.argsort(first_rows)]
-        buckets = self._make_room(len(fresh))
-        self._insert(fresh, buckets)
+    def _add(self, hashes: Int32Array, rows: npt.NDArray[np.int64]) -> None:
+        """Put new hashes into buckets in the order they came.
+
+        Args:
+            hashes: Ascending, repeated or not.
+            rows: Where each came, ascending for equal hashes.
+        """
+        is_first = np.ones(len(hashes), dtype=np.bool_)
+        np.not_equal(hashes[1:], hashes[:-1], out=is_first[1:])
+        distinct = hashes[is_first]
+        buckets = np.empty(len(distinct), dtype=np.int16)
+        buckets[np.argsort(rows[is_first])] = self._make_room(len(distinct))
+        self._insert(distinct, buckets)
         self._grown.update(np.unique(buckets).tolist())
 
     def _make_room(self, count: int) -> Int16Array:

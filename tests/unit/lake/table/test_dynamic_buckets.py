@@ -16,20 +16,27 @@ from lake import (
     MemoryFileIO,
     Outcome,
     SchemaMismatch,
+    StorageUnavailable,
     Table,
     UnsupportedFeature,
 )
 from lake.format.hash_index import decode_hash_index
 from tests.support.committing import referenced_manifests, stored_manifests
+from tests.support.faulty_file_io import FaultyFileIO
 
 DELETE = 3
 
 
 def given_table(
-    options: Mapping[str, str] | None = None, *, partition: Sequence[str] = (), key: str = "k"
+    options: Mapping[str, str] | None = None,
+    *,
+    partition: Sequence[str] = (),
+    key: str = "k",
+    file_io: MemoryFileIO | None = None,
 ) -> Table:
     """Return an empty table (k, p, v) in memory with room for three keys in a bucket."""
-    catalog = Catalog("/wh", file_io=MemoryFileIO(), clock=ManualClock(), random=random.Random(1))
+    storage = file_io or MemoryFileIO()
+    catalog = Catalog("/wh", file_io=storage, clock=ManualClock(), random=random.Random(1))
     return catalog.create_table(
         "db.t",
         columns=[("k", "INT"), ("p", "INT"), ("v", "INT")],
@@ -304,3 +311,30 @@ def test_any_history_gives_each_key_its_newest_value(seed: int) -> None:
 
         assert values_of(table) == expected
     assert sum(buckets_of(table).values()) == len(expected)
+
+
+@pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
+def test_storage_fails_at_any_call_of_a_write(*, is_done: bool) -> None:
+    """The table is as before or as after; written again, no key is in it twice."""
+    number, outcomes = 0, set()
+    while "untouched" not in outcomes:
+        inner = MemoryFileIO()
+        table = given_table(file_io=inner)
+        table.write_and_commit(batch([1, 2, 3, 4]))
+        before, after = values_of(table), {1: 0, 2: 0, 3: 0, 4: 1, 5: 1, 6: 1}
+        faulty = FaultyFileIO(inner)
+        failing = Table.open(table.path, file_io=faulty, clock=ManualClock())
+        first = len(faulty.calls) + number
+        faulty.fail_calls(first, is_done=is_done, is_lasting=False)
+        try:
+            failing.write_and_commit(batch([4, 5, 6], v=1))
+            outcomes.add("committed" if len(faulty.calls) > first else "untouched")
+            assert values_of(table) == after
+        except StorageUnavailable:
+            outcomes.add("failed")
+            assert values_of(table) == before
+        table.write_and_commit(batch([4, 5, 6], v=1))
+        assert values_of(table) == after
+        assert sum(buckets_of(table).values()) == 6
+        number += 1
+    assert outcomes == {"untouched", "committed", "failed"}

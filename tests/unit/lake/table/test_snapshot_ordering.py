@@ -181,3 +181,31 @@ def test_a_file_of_unknown_source_cannot_be_ordered() -> None:
 
     with pytest.raises(CorruptData, match="has no file source"):
         table.scan().to_arrow()
+
+
+def test_compacted_rows_keep_the_order_of_their_snapshots() -> None:
+    table = given_table()
+    late = written(table, (1, 9, 9))
+    commit(table, written(table, *[(1, n, n) for n in range(20)]))
+    commit(table, written(table, (2, 2, 2)))
+    table.compact()
+
+    (file,) = files_of(table)
+    assert (file.min_sequence_number, file.max_sequence_number) == (1, 2)
+    assert rows_of(table) == [(1, 19, 19), (2, 2, 2)]
+    commit(table, late)
+    assert rows_of(table) == [(1, 9, 9), (2, 2, 2)]
+    table.compact()
+    assert rows_of(table) == [(1, 9, 9), (2, 2, 2)]
+    assert [file.min_sequence_number for file in files_of(table)] == [2]
+
+
+def test_a_file_that_compaction_only_moves_keeps_its_snapshot() -> None:
+    table = given_table()
+    commit(table, written(table, *[(k, k, k) for k in range(20)]))
+    moved = table.compact()
+    commit(table, written(table, (1, 0, 0)))
+
+    assert moved.files_moved == 1
+    assert rows_of(table)[1] == (1, 0, 0)
+    assert [file.min_sequence_number for file in files_of(table)] == [1, 3]
