@@ -9,6 +9,8 @@ from registry.table_rules import check_table
 from schemas import FieldProblem, TableSpec
 from tests.unit.registry.aggregates import column, grouped, totals
 
+ROWS = "ARRAY<ROW<id INT, n INT, t STRING>>"
+
 
 def found(table: TableSpec) -> list[FieldProblem]:
     """All that is wrong with the table."""
@@ -37,6 +39,29 @@ def found(table: TableSpec) -> list[FieldProblem]:
         ("BOOLEAN", "bool_or", {}, {}),
         ("ARRAY<INT>", "collect", {"distinct": True}, {"distinct": "true"}),
         ("MAP<STRING, INT>", "merge_map", {}, {}),
+        (
+            "MAP<STRING, ROW<x INT, t STRING>>",
+            "merge_map_with_keytime",
+            {"timestamp_field": "t"},
+            {"ts-field": "t"},
+        ),
+        (
+            ROWS,
+            "nested_update",
+            {
+                "nested_key": ["id", "n"],
+                "nested_key_null_strategy": "ignore",
+                "nested_sequence": ["t"],
+                "count_limit": 100,
+            },
+            {
+                "nested-key": "id,n",
+                "nested-key-null-strategy": "ignore",
+                "nested-sequence-field": "t",
+                "count-limit": "100",
+            },
+        ),
+        (ROWS, "nested_partial_update", {"nested_key": ["id"]}, {"nested-key": "id"}),
         ("BYTES", "rbm32", {}, {}),
         ("BYTES", "rbm64", {}, {}),
         ("BYTES", "hll_sketch", {}, {}),
@@ -96,6 +121,37 @@ def test_every_function_can_be_declared_with_its_options(
             "no such option",
         ),
         (
+            [column("v", ROWS, "nested_update", nested_key=["id", "nope"])],
+            "/columns/1/aggregate/nested_key",
+            "nope",
+            "fields: id, n, t",
+        ),
+        (
+            [column("v", ROWS, "nested_partial_update")],
+            "/columns/1/aggregate/nested_key",
+            None,
+            "what tells rows apart",
+        ),
+        (
+            [
+                column(
+                    "v",
+                    "MAP<INT, ROW<x INT, t STRING>>",
+                    "merge_map_with_keytime",
+                    timestamp_field="at",
+                )
+            ],
+            "/columns/1/aggregate/timestamp_field",
+            "at",
+            "x, t",
+        ),
+        (
+            [column("v", "INT", "acme.longest")],
+            "/columns/1/aggregate/function",
+            "acme.longest",
+            "no such aggregate function",
+        ),
+        (
             [column("v", "ARRAY<INT>", "nested_update", nested_key=["a,b"])],
             "/columns/1/aggregate/nested_key/0",
             "a,b",
@@ -111,7 +167,7 @@ def test_every_function_can_be_declared_with_its_options(
     ids=lambda value: str(value)[:60],
 )
 def test_a_function_that_cannot_be_is_told_with_its_place(
-    columns: list[dict[str, Any]], pointer: str, value: str, told: str
+    columns: list[dict[str, Any]], pointer: str, value: str | None, told: str
 ) -> None:
     (problem,) = found(totals(*columns))
 
