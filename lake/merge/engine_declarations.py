@@ -327,6 +327,11 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
                 why="The reference leaves the outcome to the order of a hash map.",
             ),
             Compatibility(
+                subject="an ordering column named twice in one group",
+                verdict="stricter",
+                why="The second mention changes nothing, so it is a mistake.",
+            ),
+            Compatibility(
                 subject="projections of tables with remove-record-on-sequence-group",
                 verdict="stricter",
                 why="Ordering columns that can remove a row are always read, so a projection "

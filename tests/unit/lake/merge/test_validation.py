@@ -100,6 +100,7 @@ def test_what_the_reference_accepts_is_accepted(options: dict[str, str]) -> None
             "h",
         ),
         ({**PARTIAL, "fields.g.sequence-group": "g"}, "fields.g.sequence-group", "g"),
+        ({**PARTIAL, "fields.g,g.sequence-group": "v"}, "fields.g,g.sequence-group", "g"),
         ({**PARTIAL, "fields.v.aggregate-function": "sum"}, FUNCTION, "sum"),
         (
             {**PARTIAL, "fields.default-aggregate-function": "count"},
