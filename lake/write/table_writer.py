@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from lake.files.clock import Clock
+from lake.files.data_file_path import live_file_path
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
 from lake.format.commit_message import CommitMessage
@@ -29,6 +30,7 @@ from lake.merge.fold import Machine, fold
 from lake.merge.spec import merge_spec
 from lake.options import DYNAMIC_BUCKET
 from lake.write.dynamic_buckets import DynamicBuckets, RoutingIndex
+from lake.write.flush_merge import merge_flushes
 from lake.write.level_file import DataFileSink, write_level_files
 from lake.write.routing import BucketRows, route
 from lake.write.row_check import conform
@@ -173,6 +175,8 @@ class TableWriter:
             StorageUnavailable: Storage refused; `abort` and write everything anew.
         """
         self.flush()
+        if self._schema.table_options.sequence_snapshot_ordering:
+            self._merge_flushes()
         given_out = self._next_sequence_number > self._first_sequence_number
         result = WriteResult(
             messages=tuple(self._messages()),
@@ -265,19 +269,34 @@ class TableWriter:
         self._rows_folded += group.rows.num_rows - folded.num_rows
         if not folded.num_rows:
             return
-        sink = DataFileSink(
+        sink = self._sink(group.partition, group.bucket)
+        files = write_level_files(sink, folded, level=0, file_source=FileSource.APPEND)
+        self._new_files.setdefault((group.partition, group.bucket), []).extend(files)
+
+    def _sink(self, partition: bytes, bucket: int) -> DataFileSink:
+        return DataFileSink(
             file_io=self._file_io,
             paths=self._paths,
             schema=self._schema,
-            partition=group.partition,
-            bucket=group.bucket,
+            partition=partition,
+            bucket=bucket,
             new_file_name=self._new_file_name,
             clock=self._clock,
             drop_null_columns=self._drop_null_columns,
             on_new_file=self._uncommitted.append,
         )
-        files = write_level_files(sink, folded, level=0, file_source=FileSource.APPEND)
-        self._new_files.setdefault((group.partition, group.bucket), []).extend(files)
+
+    def _merge_flushes(self) -> None:
+        """Leave each key once in what will be one snapshot (see `lake.write.flush_merge`)."""
+        for (partition, bucket), files in self._new_files.items():
+            sink = self._sink(partition, bucket)
+            merged = merge_flushes(sink, files, self._spec, machine=self._machine)
+            self._rows_accepted -= merged.rows_folded
+            self._rows_folded += merged.rows_folded
+            files[:] = merged.files
+            for file in merged.replaced:
+                path = live_file_path(self._paths, self._schema, partition, bucket, file)
+                self._file_io.delete(path)
 
     def _new_file_name(self) -> str:
         prefix = self._schema.table_options.data_file_prefix

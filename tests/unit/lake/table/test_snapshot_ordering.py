@@ -209,3 +209,26 @@ def test_a_file_that_compaction_only_moves_keeps_its_snapshot() -> None:
     assert moved.files_moved == 1
     assert rows_of(table)[1] == (1, 0, 0)
     assert [file.min_sequence_number for file in files_of(table)] == [1, 3]
+
+
+@pytest.mark.parametrize("machine", Machine)
+def test_flushes_of_one_commit_are_merged_in_the_order_they_were_written(machine: Machine) -> None:
+    table = given_table({"merge-engine": "partial-update"})
+    writer = table.writer(machine=machine)
+    for value in range(12):  # more than nine files: their names do not sort as their numbers do
+        keys = [0, value, 50 + value]
+        writer.write(
+            pa.table({"k": keys, "a": [value] * 3, "b": [value if value < 5 else None] * 3})
+        )
+        writer.flush()
+    apart = [900, 901]
+    writer.write(pa.table({"k": apart, "a": [7, 7]}))
+    result = writer.prepare_commit()
+    commit(table, result)
+
+    assert rows_of(table)[0] == (0, 11, 4)
+    assert len(rows_of(table)) == 12 + 12 + 2
+    assert (result.rows_accepted, result.rows_folded) == (26, 12)
+    assert sum(file.row_count for file in files_of(table)) == 26
+    names = {status.name for status in table.file_io.list(f"{table.path}/bucket-0")}
+    assert names == {file.file_name for file in files_of(table)}
