@@ -56,7 +56,9 @@ def _order_versions(table: pa.Table, spec: MergeSpec, order: Ints, is_start: Boo
     # because their kinds have yet to be looked at.
     wrong = numbers[1:] <= numbers[:-1]
     ranks = None
+    are_numbers_in_order = False
     if spec.sequence_fields:
+        are_numbers_in_order = not (wrong & inside).any()
         fields = [table.column(name) for name in spec.sequence_fields]
         ranks = key_codes(fields, descending=spec.sequence_descending)[order]
         wrong &= ranks[1:] == ranks[:-1]
@@ -68,9 +70,45 @@ def _order_versions(table: pa.Table, spec: MergeSpec, order: Ints, is_start: Boo
     affected = np.zeros(int(segment_of[-1]) + 1, dtype=np.bool_)
     affected[segment_of[1:][wrong]] = True
     places = np.flatnonzero(affected[segment_of])
+    if ranks is not None and are_numbers_in_order:
+        sorted_places = places[_order_within(segment_of[places], ranks[places])]
+        order[places] = order[sorted_places]
+        return
     kinds = one_array(table.column(VALUE_KIND)).to_numpy()
     is_add = (kinds[order[places]] & 1) == 0  # +I is 0, -U 1, +U 2, -D 3
     keys = [is_add, numbers[places], segment_of[places]]
     if ranks is not None:
         keys.insert(2, ranks[places])
     order[places] = order[places][np.lexsort(keys)]
+
+
+def _order_within(segment_of: Ints, ranks: Uints) -> Ints:
+    """Return places by segment, then rank, then place.
+
+    Args:
+        segment_of: Of each place, ascending.
+        ranks: Of each place.
+    """
+    bits = (len(ranks) - 1).bit_length()
+    segment_bits = int(segment_of[-1]).bit_length()
+    rank_bits = int(ranks.max()).bit_length()
+    if segment_bits + rank_bits + bits > 64:
+        ranks = _dense(ranks)
+        rank_bits = int(ranks.max()).bit_length()
+    if segment_bits + rank_bits + bits > 64:
+        return np.lexsort([ranks, segment_of])
+    # As in `_sorted_order`: plain numbers that hold their place sort ten times as fast.
+    packed = (segment_of.astype(np.uint64) << np.uint64(rank_bits)) | ranks
+    packed = np.sort((packed << np.uint64(bits)) | np.arange(len(ranks), dtype=np.uint64))
+    return (packed & np.uint64((1 << bits) - 1)).astype(np.int64)
+
+
+def _dense(numbers: Uints) -> Uints:
+    """Return numbers of the same order that are as small as can be."""
+    order = np.argsort(numbers)
+    ascending = numbers[order]
+    steps = np.zeros(len(numbers), dtype=np.uint64)
+    np.not_equal(ascending[1:], ascending[:-1], out=steps[1:], casting="unsafe")
+    dense = np.empty_like(steps)
+    dense[order] = np.cumsum(steps)
+    return dense

@@ -2,6 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
 from lake.merge.key_order import key_codes
 from lake.merge.merge_order import find_segments
 from lake.merge.segments import LAYERS_MAX, Segments
@@ -59,6 +60,23 @@ def test_sequence_fields_decide_before_sequence_numbers() -> None:
 
     assert segments_of(*rows, spec=spec).order.tolist() == [1, 2, 0, 3]
     assert segments_of(*rows, spec=spec, newest_first=True).order.tolist() == [1, 2, 3, 0]
+
+
+@pytest.mark.parametrize("is_newest_first", [False, True])
+@pytest.mark.parametrize("scale", [1, 2**55], ids=["packed", "wide"])
+def test_versions_of_equal_sequence_fields_follow_their_numbers(
+    scale: int, is_newest_first: bool
+) -> None:
+    random = np.random.default_rng(7)
+    keys, fields = random.integers(0, 300, 3000), random.integers(-3, 4, 3000) * scale
+    numbers = np.arange(3000)[:: -1 if is_newest_first else 1]
+    kinds = np.zeros(3000, dtype=np.int8)
+    table = pa.table({SEQUENCE_NUMBER: numbers, VALUE_KIND: kinds, "k": keys, "s": fields})
+    spec = MergeSpec(engine=MergeEngine.DEDUPLICATE, key_columns=("k",), sequence_fields=("s",))
+
+    order = find_segments(table, spec, key_codes([table.column("k")])).order.tolist()
+
+    assert order == sorted(range(3000), key=lambda row: (keys[row], fields[row], numbers[row]))
 
 
 def test_of_equal_sequence_numbers_a_retract_is_older_than_an_add() -> None:
