@@ -97,7 +97,7 @@ def _speed(cases: Sequence[Case], tables: Tables) -> list[dict[str, Any]]:
             print(report.skipped_row(case, f"{error}".splitlines()[-1]), flush=True)
             continue
         except DifferentRows as error:
-            print(f"{case.name:<32} DIFFERENT ROWS: {error}", flush=True)
+            print(f"{case.name:<40} DIFFERENT ROWS: {error}", flush=True)
             continue
         print(report.row(case, measured), flush=True)
         if case.without:
@@ -112,7 +112,7 @@ def _memory(
     cases: Sequence[Case], folder: Path, millions: Sequence[int], budget_mb: int
 ) -> list[dict[str, Any]]:
     print(f"\nPeak memory of a process that reads the table, MB (budget {budget_mb})\n")
-    print(f"{'line':<32} {'records':>10} {'at start':>9} {'peak':>9}", flush=True)
+    print(f"{'line':<40} {'records':>10} {'at start':>9} {'peak':>9}", flush=True)
     figures = []
     for case in cases:
         tell = _progress(case.name)
@@ -130,7 +130,7 @@ def _memory(
                 tables.drop(case)
             mark = "ok" if peak.after_mb <= budget_mb else "OVER BUDGET"
             sizes = f"{records:>10,} {peak.before_mb:9.0f} {peak.after_mb:9.0f}"
-            print(f"{case.name:<32} {sizes} {mark}", flush=True)
+            print(f"{case.name:<40} {sizes} {mark}", flush=True)
             name = f"{case.name}: peak memory, {million} million records"
             figures.append(figure(name, peak.after_mb, "MB", budget_mb))
     return figures

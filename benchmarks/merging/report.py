@@ -14,8 +14,8 @@ Millions of records per second. Warm is the best of five readings in one process
 turn; x is ours over the reference's, (cpu) the same by processor time, which a busy machine
 disturbs less. Both sides read the same files, and their rows are compared.
 
-                                   fold |   one core, warm         |   two cores, warm  |   one core, cold  |
-line                               ours |  ours   Java     x (cpu) |  ours   Java     x |  ours  Java     x | aim
+                                           fold |   one core, warm         |   two cores, warm  |   one core, cold  |
+line                                       ours |  ours   Java     x (cpu) |  ours   Java     x |  ours  Java     x | aim
 """
 
 
@@ -29,7 +29,7 @@ def row(case: Case, measured: Measured) -> str:
         return measured.records / seconds / 1e6
 
     return (
-        f"{case.name:<32} {rate(measured.fold_s):6.2f} |"
+        f"{case.name:<40} {rate(measured.fold_s):6.2f} |"
         f"{rate(one.ours_s):6.2f} {rate(one.java_s):6.2f} {one.times:5.1f}"
         f" ({one.java_cpu_s / one.ours_cpu_s:3.1f}) |"
         f"{rate(two.ours_s):6.2f} {rate(two.java_s):6.2f} {two.times:5.1f} |"
@@ -51,7 +51,7 @@ def deletes_row(case: Case, measured: Measured) -> str:
 
 def skipped_row(case: Case, reason: str) -> str:
     """Return the row of a case that could not be measured."""
-    return f"{case.name:<32} skipped: {reason}"
+    return f"{case.name:<40} skipped: {reason}"
 
 
 def missed_aims(case: Case, measured: Measured) -> list[str]:
