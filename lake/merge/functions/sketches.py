@@ -20,11 +20,15 @@ HLL_SKETCH = "hll_sketch"
 THETA_SKETCH = "theta_sketch"
 
 _UNION_LG_K_MIN = 7
-# A theta sketch of more than one entry has the sampling rate, a float, at this place of its header.
-# Java writes it, C++ leaves it zero; nothing reads it.
+# What Java writes into the header of a theta sketch and C++ leaves out; nothing has to read it: the
+# sampling rate, a float, where there are several entries, and a flag where there is one.
+_PREAMBLE_MASK = 0x3F
+_PREAMBLE_WITH_RATE = 2
 _RATE_PLACE = 12
 _RATE = b"\x00\x00\x80\x3f"
-_PREAMBLE_WITH_RATE = 2
+_EMPTY_BYTES = 8
+_FLAGS_PLACE = 5
+_SINGLE_ENTRY = 0x20
 
 
 def united_hll(accumulated: bytes, value: bytes) -> bytes:
@@ -52,10 +56,12 @@ def united_theta(accumulated: bytes, value: bytes) -> bytes:
     union = datasketches.theta_union()
     union.update(_read_theta(accumulated))
     union.update(_read_theta(value))
-    written = bytes(union.get_result().serialize())
-    if written[0] & 0x3F < _PREAMBLE_WITH_RATE:
-        return written
-    return written[:_RATE_PLACE] + _RATE + written[_RATE_PLACE + len(_RATE) :]
+    written = bytearray(union.get_result().serialize())
+    if written[0] & _PREAMBLE_MASK >= _PREAMBLE_WITH_RATE:
+        written[_RATE_PLACE : _RATE_PLACE + len(_RATE)] = _RATE
+    elif len(written) > _EMPTY_BYTES:
+        written[_FLAGS_PLACE] |= _SINGLE_ENTRY
+    return bytes(written)
 
 
 def _read_hll(data: bytes) -> datasketches.hll_sketch:
