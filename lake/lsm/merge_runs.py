@@ -20,8 +20,8 @@ import pyarrow as pa
 from lake.errors import CorruptData
 from lake.merge.fold import FoldCounters, Machine, fold
 from lake.merge.key_order import key_codes
-from lake.merge.order_words import Uints
 from lake.merge.spec import MergeSpec
+from lake.merge.words import Uints
 
 
 def merge_runs(

@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from lake.merge.key_order import key_codes, number_codes
-from lake.merge.order_words import Uints, one_array, validity
+from lake.merge.order_words import one_array, validity
 from lake.merge.reductions import last_rows_of_maximum
 from lake.merge.segments import Bools, Ints, Segments
 from lake.merge.selection import NO_ROW
+from lake.merge.words import Uints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,16 +1,15 @@
-"""Columns as unsigned words whose order is the order of their values.
+"""Columns as unsigned words (`lake.merge.words`) whose order is the order of their values.
 
-A *word* holds one number per row, `0 <= value < 2**bits`. A column becomes one or more words, most
-significant first; comparing the words in turn compares the values as table-format 13.1 says:
-integers and dates as numbers, FLOAT and DOUBLE in Java's total order (-0.0 < 0.0, NaN largest,
-all NaNs equal), text and bytes by unsigned bytes, the shorter first, null before everything.
+A column becomes one or more words, most significant first; comparing the words in turn compares the
+values as table-format 13.1 says: integers and dates as numbers, FLOAT and DOUBLE in Java's total
+order (-0.0 < 0.0, NaN largest, all NaNs equal), text and bytes by unsigned bytes, the shorter first,
+null before everything. A ROW has the words of its fields. An ARRAY has one word for each position,
+0 where it has ended; a MAP its length, then its keys and its values as two ARRAYs.
 
 Two things make words narrow, and narrow words fit together into one 64-bit code: each starts at
 the column's own minimum, and zero bits that all values end with are shifted out.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,35 +17,24 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lake.format.arrow_types import elements
 from lake.merge.order_values import order_values
-
-Uints = npt.NDArray[np.uint64]
-Numbers = npt.NDArray[np.integer[Any]]
+from lake.merge.words import Numbers, Uints, Word, narrow, word_codes
 
 _SIGN = np.uint64(1 << 63)
 # Text longer than this is ranked through a dictionary: its words would take more memory than it.
 _TEXT_WORDS_MAX = 4
 _DECIMAL64_PRECISION = 18
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
-    """One number per row.
-
-    Attributes:
-        values: Each below `2**bits`; read only.
-        bits: 1 to 64.
-    """
-
-    values: Uints
-    bits: int
+# Every row has a word for every position of the longest.
+_POSITIONS_MAX = 16
 
 
 def order_words(column: pa.Array | pa.ChunkedArray, *, descending: bool = False) -> list[Word]:
     """Return the words of one column, most significant first; none when all rows are equal.
 
     Args:
-        column: Of any type; nested ones are ranked in Python, value by value.
+        column: Of any type; ARRAYs and MAPs of more than 16 elements are ranked in Python, value
+            by value.
         descending: Larger values get smaller words; null stays before everything.
     """
     array = one_array(column)
@@ -88,25 +76,6 @@ def _unpack_bits(bitmap: pa.Buffer, offset: int, length: int) -> npt.NDArray[np.
     return bits[first_bit:].view(np.bool_)
 
 
-def narrow(values: Numbers, *, descending: bool = False) -> Word | None:
-    """Return numbers, at least one, as a word; None when all are equal.
-
-    Args:
-        values: Any signed or unsigned integers.
-        descending: Larger values get smaller words.
-    """
-    low, high = int(values.min()), int(values.max())
-    if low == high:
-        return None
-    # In 64 bits the difference wraps round, and is right as an unsigned number.
-    wide = np.uint64 if values.dtype == np.uint64 else np.int64
-    if descending:
-        spread = np.subtract(wide(high), values, dtype=wide)
-    else:
-        spread = np.subtract(values, wide(low), dtype=wide)
-    return Word(values=spread.view(np.uint64), bits=(high - low).bit_length())
-
-
 def _without_trailing_zeros(word: Word) -> Word:
     """Return the word without the zero bits at its end that all values share."""
     seen = int(np.bitwise_or.reduce(word.values))
@@ -127,7 +96,37 @@ def _ordered_values(array: pa.Array) -> list[Numbers]:
         return _from_decimal(array)
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         return _from_bytes(array)
-    return [_ranks(array)]
+    if pa.types.is_struct(kind):
+        return [word.values for field in array.flatten() for word in order_words(field)]
+    return _from_elements(array)
+
+
+def _from_elements(array: pa.Array) -> list[Numbers]:
+    offsets = np.asarray(array.offsets).astype(np.int64)
+    lengths = np.diff(offsets)
+    if lengths.max() > _POSITIONS_MAX:
+        return [_ranks(array)]
+    inside, starts = elements(array), offsets[:-1] - offsets[0]
+    if not pa.types.is_map(array.type):
+        return _by_position(inside, starts, lengths)
+    keys = _by_position(inside.field(0), starts, lengths)
+    return [lengths, *keys, *_by_position(inside.field(1), starts, lengths)]
+
+
+def _by_position(
+    values: pa.Array, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> list[Numbers]:
+    """Return a number per row for each position: of the value there, 0 where there is none."""
+    codes = word_codes(order_words(values), rows=len(values))
+    if len(codes) and codes.max() == np.iinfo(np.uint64).max:
+        codes = np.unique(codes, return_inverse=True)[1].astype(np.uint64)
+    found: list[Numbers] = []
+    for position in range(int(lengths.max())):
+        rows = np.flatnonzero(lengths > position)
+        numbers = np.zeros(len(lengths), dtype=np.uint64)
+        numbers[rows] = codes[starts[rows] + position] + np.uint64(1)
+        found.append(numbers)
+    return found
 
 
 def _ranks(array: pa.Array) -> Uints:
@@ -218,16 +217,3 @@ def _dictionary_ranks(array: pa.Array) -> Uints:
     ranks[pc.array_sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(ranks))
     indices: npt.NDArray[np.int32] = encoded.indices.to_numpy()
     return ranks[indices]
-
-
-def concatenated(words: Sequence[Word]) -> list[Word]:
-    """Return the fewest words that compare alike: neighbours are packed while 64 bits hold them."""
-    packed: list[Word] = []
-    for word in words:
-        if packed and packed[-1].bits + word.bits <= 64:
-            left = packed[-1]
-            values = (left.values << np.uint64(word.bits)) | word.values
-            packed[-1] = Word(values=values, bits=left.bits + word.bits)
-        else:
-            packed.append(word)
-    return packed

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from lake.merge.key_order import number_codes
-from lake.merge.order_words import Numbers, Uints
 from lake.merge.segments import Bools, Ints, Segments
+from lake.merge.words import Numbers, Uints
 
 
 def last_rows_where(segments: Segments, qualifies: Bools) -> Ints:

@@ -15,10 +15,11 @@ import pyarrow as pa
 from lake.merge.aggregate_function import Reduced, Reduction
 from lake.merge.functions.exact_numbers import DECIMAL64_DIGITS
 from lake.merge.functions.number_columns import halves_of, numbers_of
-from lake.merge.order_words import Numbers, concatenated, order_words, validity
+from lake.merge.order_words import order_words, validity
 from lake.merge.reductions import last_rows_of_greatest, last_rows_of_maximum
 from lake.merge.selection import Pick
 from lake.merge.steps import Step, Steps
+from lake.merge.words import Numbers, concatenated
 
 _HANDLED = frozenset({Step.ADD, Step.LATE, Step.SEED})
 

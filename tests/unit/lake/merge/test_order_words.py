@@ -1,7 +1,9 @@
 import numpy as np
 import pyarrow as pa
 
-from lake.merge.order_words import concatenated, narrow, one_array, order_words, validity
+from lake.merge.key_order import key_codes
+from lake.merge.order_words import one_array, order_words, validity
+from lake.merge.words import concatenated, narrow
 
 
 def bits_of(array: pa.Array) -> list[int]:
@@ -90,15 +92,33 @@ def test_one_chunk_is_not_copied() -> None:
     assert one_array(pa.chunked_array([array, array])).to_pylist() == [1, 1]
 
 
-def test_nested_values_are_ranked() -> None:
-    (word,) = order_words(pa.array([[2], [1, 1], None, [1, 1]]))[1:]
+def test_an_array_has_a_word_for_each_position() -> None:
+    first, second = order_words(pa.array([[2], [1, 1], None, [1, 1]]))[1:]
 
-    assert word.values.tolist() == [1, 0, 0, 0]
+    assert first.values.tolist() == [1, 0, 0, 0]
+    assert second.values.tolist() == [0, 1, 0, 1]
+
+
+def test_long_arrays_are_ranked() -> None:
+    long = [1] * 40
+
+    (word,) = order_words(pa.array([[2], [*long, 2], long, [*long, 2]]))
+
+    assert word.values.tolist() == [2, 1, 0, 1]
+
+
+def test_elements_of_64_bits_leave_room_for_the_end() -> None:
+    ends = pa.array([[2**63 - 1], [-(2**63)], [], [2**63 - 1, 0]])
+
+    first, second = order_words(ends)
+
+    assert first.values.tolist() == [3, 1, 0, 3]
+    assert second.values.tolist() == [0, 0, 0, 2]
 
 
 def test_of_maps_the_shorter_is_smaller_then_keys_and_values_decide() -> None:
     maps = [[(2, 0)], [(1, 1), (1, 1)], [(1, 9)], [], [(1, None)]]
 
-    (word,) = order_words(pa.array(maps, pa.map_(pa.int32(), pa.int32())))
+    codes = key_codes([pa.array(maps, pa.map_(pa.int32(), pa.int32()))]).tolist()
 
-    assert word.values.tolist() == [3, 4, 2, 0, 1]
+    assert [sorted(codes).index(code) for code in codes] == [3, 4, 2, 0, 1]

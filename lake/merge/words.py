@@ -1,0 +1,106 @@
+"""Numbers side by side that compare as one: words, the fewest of them, and codes made of them.
+
+A *word* holds one number per row, `0 <= value < 2**bits`. Rows compare by their words in turn, the
+most significant first. Narrow words fit together into one 64-bit *code* per row; where 64 bits do
+not hold them, codes are ranks: rows are sorted by their first word, and only rows that tie there
+and differ further on are sorted again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Uints = npt.NDArray[np.uint64]
+Numbers = npt.NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """One number per row.
+
+    Attributes:
+        values: Each below `2**bits`; read only.
+        bits: 1 to 64.
+    """
+
+    values: Uints
+    bits: int
+
+
+def narrow(values: Numbers, *, descending: bool = False) -> Word | None:
+    """Return numbers, at least one, as a word; None when all are equal.
+
+    Args:
+        values: Any signed or unsigned integers.
+        descending: Larger values get smaller words.
+    """
+    low, high = int(values.min()), int(values.max())
+    if low == high:
+        return None
+    # In 64 bits the difference wraps round, and is right as an unsigned number.
+    wide = np.uint64 if values.dtype == np.uint64 else np.int64
+    if descending:
+        spread = np.subtract(wide(high), values, dtype=wide)
+    else:
+        spread = np.subtract(values, wide(low), dtype=wide)
+    return Word(values=spread.view(np.uint64), bits=(high - low).bit_length())
+
+
+def concatenated(words: Sequence[Word]) -> list[Word]:
+    """Return the fewest words that compare alike: neighbours are packed while 64 bits hold them."""
+    packed: list[Word] = []
+    for word in words:
+        if packed and packed[-1].bits + word.bits <= 64:
+            left = packed[-1]
+            values = (left.values << np.uint64(word.bits)) | word.values
+            packed[-1] = Word(values=values, bits=left.bits + word.bits)
+        else:
+            packed.append(word)
+    return packed
+
+
+def word_codes(words: Sequence[Word], *, rows: int) -> Uints:
+    """Return one code per row, which compare as the words do; equal for equal rows."""
+    packed = [word.values for word in concatenated(words)]
+    match packed:
+        case []:
+            return np.zeros(rows, dtype=np.uint64)
+        case [codes]:
+            return codes
+        case _:
+            return _ranks(packed)
+
+
+def _ranks(words: Sequence[Uints]) -> Uints:
+    order = np.argsort(words[0], kind="stable")
+    starts = _changes(words[0][order])
+    for word in words[1:]:
+        _refine(order, starts, word)
+    codes = np.empty(len(order), dtype=np.uint64)
+    codes[order] = np.cumsum(starts, dtype=np.uint64)
+    return codes
+
+
+def _changes(values: Uints) -> npt.NDArray[np.bool_]:
+    """Return true for the first of each stretch of equal values."""
+    starts = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=starts[1:])
+    return starts
+
+
+def _refine(order: npt.NDArray[np.int64], starts: npt.NDArray[np.bool_], word: Uints) -> None:
+    """Sort each stretch of ties by a further word, in place, and mark the stretches it makes."""
+    changes = _changes(word[order])
+    if not (changes & ~starts).any():
+        return
+    stretch = np.cumsum(starts) - 1
+    mixed = np.zeros(int(stretch[-1]) + 1, dtype=np.bool_)
+    mixed[stretch[changes & ~starts]] = True
+    places = np.flatnonzero(mixed[stretch])
+    rows = order[places]
+    sorted_within = np.lexsort((word[rows], stretch[places]))
+    order[places] = rows[sorted_within]
+    starts[places] |= _changes(word[order[places]])
