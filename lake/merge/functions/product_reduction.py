@@ -28,6 +28,7 @@ from lake.merge.reductions import first_places
 from lake.merge.segments import Bools, Ints, Segments
 from lake.merge.steps import Step, Steps
 
+_INT64_MIN = -(2**63)
 # 10**18 is the last power of ten in 64 bits.
 _SCALE_MAX = 18
 # Products below this leave room for a half of any divisor in 64 bits.
@@ -115,7 +116,9 @@ def _integers(steps: Steps, column: pa.Array) -> Reduced:
     if factors.divides is None:
         products = in_order(np.multiply, values, segments)
     else:
-        doubtful |= has_any(factors.divides & (values == 0), segments)
+        # The smallest number has no magnitude in 64 bits.
+        unfit = (values == 0) | (values == _INT64_MIN)
+        doubtful |= has_any(factors.divides & unfit, segments)
         products, undecided = _with_division(values, factors.divides, segments)
         doubtful[undecided] = True
     return Reduced(
@@ -140,7 +143,7 @@ def _with_division(values: Numbers, divides: Bools, segments: Segments) -> tuple
 
 
 def _quotients(dividends: Ints, divisors: Ints) -> Ints:
-    """Return integer quotients without their fractions; arbitrary for a zero divisor."""
+    """Return integer quotients without their fractions; arbitrary for a divisor of 0 or -2**63."""
     some = np.where(divisors == 0, 1, divisors)
     quotients = np.abs(dividends) // np.abs(some)
     return np.where((dividends < 0) == (some < 0), quotients, -quotients)

@@ -52,67 +52,71 @@ def sum_reduction(_function: ColumnFunction, kind: pa.DataType) -> Reduction:
 
 def _integers(steps: Steps, column: pa.Array) -> Reduced:
     segments, kind = steps.segments, column.type
-    has_value = _validity(column)
-    values = _zero_where_null(numbers_of(column), has_value)
+    has_value = _validity(column, segments)
+    values = _zero_where_null(numbers_of(column)[segments.order], has_value)
     limit = (1 << (kind.bit_width - 1)) - 1
     fits = _magnitude(values) * greatest_length(segments) <= limit
-    placed = _with_signs(values[segments.order], steps)
+    values = _with_signs(values, steps)
     undecided = None
     if not fits and kind.bit_width < 64:
-        smallest, largest = prefix_bounds(placed, segments)
+        smallest, largest = prefix_bounds(values, segments)
         undecided = np.flatnonzero((smallest < -limit - 1) | (largest > limit))
     elif not fits:
-        undecided = _beyond(np.abs(placed.astype(np.float64)), limit, segments)
-    totals = sums(placed, segments)
+        undecided = _beyond(np.abs(values.astype(np.float64)), limit, segments)
+    totals = sums(values, segments)
     found = _found(has_value, segments)
     return Reduced(values=number_column(totals, found, kind), undecided=undecided)
 
 
 def _floating(steps: Steps, column: pa.Array) -> Reduced:
     segments, kind = steps.segments, column.type
-    has_value = _validity(column)
-    values = numbers_of(column)
+    has_value = _validity(column, segments)
+    values = numbers_of(column)[segments.order]
+    if steps.has(Step.RETRACT):
+        np.negative(values, out=values, where=steps.where(Step.RETRACT))
     if has_value is not None:
         # What leaves every number alone is -0.0, not 0.0: -0.0 + 0.0 is 0.0.
-        values = np.where(has_value, values, values.dtype.type(-0.0))
-    placed = values[segments.order]
-    if steps.has(Step.RETRACT):
-        np.negative(placed, out=placed, where=steps.where(Step.RETRACT))
-    totals = in_order(np.add, placed, segments)
+        np.copyto(values, -0.0, where=~has_value)
+    totals = in_order(np.add, values, segments)
     return Reduced(values=number_column(totals, _found(has_value, segments), kind))
 
 
 def _decimals(steps: Steps, column: pa.Array) -> Reduced:
-    low, high = halves_of(column)
-    has_value = _validity(column)
-    low, high = _zero_where_null(low, has_value), _zero_where_null(high, has_value)
-    if column.type.precision <= DECIMAL64_DIGITS:
-        return _short_decimals(steps, column.type, low, has_value)
-    length = greatest_length(steps.segments)
-    if (high == sign_of(low)).all() and _magnitude(low) * length <= _INT64_MAX:
-        totals = sums(_with_signs(low[steps.segments.order], steps), steps.segments)
-        found = _found(has_value, steps.segments)
-        return Reduced(values=decimal_column(totals, sign_of(totals), found, column.type))
-    return _long_decimals(steps, column.type, low, high, has_value)
+    segments, kind = steps.segments, column.type
+    has_value = _validity(column, segments)
+    low, high = (_zero_where_null(half[segments.order], has_value) for half in halves_of(column))
+    if kind.precision <= DECIMAL64_DIGITS:
+        totals, undecided = _short_sums(low, steps, kind)
+    elif _fit_64_bits(low, high, segments):
+        totals, undecided = sums(_with_signs(low, steps), segments), None
+    else:
+        return _long_decimals(steps, kind, low, high, has_value)
+    values = decimal_column(totals, sign_of(totals), _found(has_value, segments), kind)
+    return Reduced(values=values, undecided=undecided)
 
 
-def _short_decimals(steps: Steps, kind: pa.DataType, low: Ints, has_value: Bools | None) -> Reduced:
-    """Return sums of at most 18 digits, made in 64 bits; their digits are not counted."""
+def _fit_64_bits(low: Ints, high: Ints, segments: Segments) -> bool:
+    """Return whether all values and all their sums, on the way or not, fit 64 bits."""
+    if not (high == sign_of(low)).all():
+        return False
+    return _magnitude(low) * greatest_length(segments) <= _INT64_MAX
+
+
+def _short_sums(values: Ints, steps: Steps, kind: pa.DataType) -> tuple[Ints, Ints | None]:
+    """Return sums of at most 18 digits, which may grow to 64 bits, and the undecided segments."""
     segments = steps.segments
-    magnitude = _magnitude(low)
-    placed = _with_signs(low[segments.order], steps)
+    magnitude = _magnitude(values)
+    values = _with_signs(values, steps)
     undecided = None
     if magnitude * greatest_length(segments) > _INT64_MAX:
-        undecided = _beyond(np.abs(placed.astype(np.float64)), _INT64_MAX, segments)
+        undecided = _beyond(np.abs(values.astype(np.float64)), _INT64_MAX, segments)
     limit = 10**kind.precision
     if magnitude >= limit and steps.has(Step.RETRACT):
         # A value beyond the digits, itself a sum, becomes null when it is taken from nothing.
-        wide = steps.where(Step.RETRACT) & ((placed >= limit) | (placed <= -limit))
-        undecided = _together(undecided, np.flatnonzero(has_any(wide, segments)))
-    totals = sums(placed, segments)
-    found = _found(has_value, segments)
-    values = decimal_column(totals, sign_of(totals), found, kind)
-    return Reduced(values=values, undecided=undecided)
+        wide = steps.where(Step.RETRACT) & ((values >= limit) | (values <= -limit))
+        doubtful = np.flatnonzero(has_any(wide, segments))
+        undecided = doubtful if undecided is None else np.union1d(undecided, doubtful)
+    return sums(values, segments), undecided
 
 
 def _long_decimals(
@@ -120,43 +124,42 @@ def _long_decimals(
 ) -> Reduced:
     """Return sums of more than 18 digits: three running sums, of 32, 32 and 64 bits of a value."""
     segments = steps.segments
-    placed_low, placed_high = low[segments.order], high[segments.order]
-    magnitudes = np.abs(placed_high * 2.0**64 + placed_low.view(np.uint64))
+    magnitudes = np.abs(high * 2.0**64 + low.view(np.uint64))
     undecided = _beyond(magnitudes, 10**kind.precision - 1, segments)
     if steps.has(Step.RETRACT):
         back = steps.where(Step.RETRACT)
-        placed_high[back] = ~placed_high[back] + (placed_low[back] == 0)
-        np.negative(placed_low, out=placed_low, where=back)
-    bits = placed_low.view(np.uint64)
+        high = np.where(back, ~high + (low == 0), high)
+        low = np.where(back, -low, low)
+    bits = low.view(np.uint64)
     lowest = sums(bits & _LOW_32, segments)
     middle = sums(bits >> _SHIFT_32, segments) + (lowest >> _SHIFT_32)
     total_low = ((lowest & _LOW_32) | (middle << _SHIFT_32)).view(np.int64)
-    total_high = sums(placed_high, segments) + (middle >> _SHIFT_32).view(np.int64)
+    total_high = sums(high, segments) + (middle >> _SHIFT_32).view(np.int64)
     found = _found(has_value, segments)
     return Reduced(values=decimal_column(total_low, total_high, found, kind), undecided=undecided)
 
 
-def _validity(column: pa.Array) -> Bools | None:
-    return validity(column) if column.null_count else None
+def _validity(column: pa.Array, segments: Segments) -> Bools | None:
+    """Return which places have a value; None for all."""
+    return validity(column)[segments.order] if column.null_count else None
 
 
 def _found(has_value: Bools | None, segments: Segments) -> Bools | None:
     """Return which segments have a value; None for all."""
-    return None if has_value is None else has_any(has_value[segments.order], segments)
+    return None if has_value is None else has_any(has_value, segments)
 
 
 def _zero_where_null(values: Numbers, has_value: Bools | None) -> Numbers:
     return values if has_value is None else values * has_value
 
 
-def _with_signs(placed: Numbers, steps: Steps) -> Numbers:
+def _with_signs(values: Numbers, steps: Steps) -> Numbers:
     """Return the values with those of retracts negated."""
     if not steps.has(Step.RETRACT):
-        return placed
+        return values
     # In 64 bits: the negative of the smallest value does not fit a narrower type.
-    wide = placed.astype(np.int64, copy=False)
-    np.negative(wide, out=wide, where=steps.where(Step.RETRACT))
-    return wide
+    wide = values.astype(np.int64, copy=False)
+    return np.where(steps.where(Step.RETRACT), -wide, wide)
 
 
 def _magnitude(values: Numbers) -> int:
@@ -166,7 +169,3 @@ def _magnitude(values: Numbers) -> int:
 def _beyond(magnitudes: Numbers, limit: int, segments: Segments) -> Ints:
     """Return the segments whose magnitudes might sum up to more than a limit."""
     return np.flatnonzero(np.add.reduceat(magnitudes, segments.starts) > limit * _MARGIN)
-
-
-def _together(some: Ints | None, others: Ints) -> Ints:
-    return others if some is None else np.union1d(some, others)

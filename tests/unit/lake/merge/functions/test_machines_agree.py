@@ -41,6 +41,9 @@ def decimals(precision: int, scale: int) -> Draw:
     def draw(r: random.Random) -> Decimal:
         near = [0, 1, -1, 10**scale, 5 * 10**scale, top, -top, top // 2, top // 3]
         wide = r.choice([r.randrange(-top, top + 1), r.randrange(-99, 100)])
+        if precision <= 18 and r.random() < 0.1:
+            # A stored sum may have more digits than its type.
+            wide = r.randrange(-(2**63), 2**63)
         return Decimal(f"{r.choice([r.choice(near), wide])}E-{scale}")
 
     return draw
@@ -162,14 +165,14 @@ def check(name: str, kind: pa.DataType, draw: Draw, seed: int, longest: int) -> 
 
 
 @each_case
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_any_history_gives_the_same_value(name: str, kind: str, seed: int) -> None:
     check(name, *TYPES[name][kind], seed, longest=6)
 
 
 @each_case
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_long_histories_give_the_same_value(name: str, kind: str, seed: int) -> None:
     check(name, *TYPES[name][kind], seed, longest=150)
 
