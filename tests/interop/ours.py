@@ -12,13 +12,16 @@ from tests.conformance.values import Json, to_json
 
 
 def write_case(case: Case, warehouse: Path) -> Table:
-    """Create the table of a case under `<warehouse>/t.db/<id>` and commit its steps.
+    """Create the table of a case under `<warehouse>/t.db/<id>` and do its steps.
 
     The machines take turns, so that files of both are in the table.
     """
     table = create_declared(case, Catalog(str(warehouse), file_io=LocalFileIO()), case.id)
     for step, machine in zip(case.steps, itertools.cycle(Machine), strict=False):
-        write_rows(table, step.action["write"], case.arrow_schema, machine=machine)
+        if step.kind == "compact":
+            table.compact(machine=machine)
+        else:
+            write_rows(table, step.action["write"], case.arrow_schema, machine=machine)
     return table
 
 

@@ -130,8 +130,19 @@ class Declaration:
         }
 
 
-def draw_declaration(chance: random.Random, *, engines: Sequence[str] = ENGINES) -> Declaration:
-    """Return a random table that the validator accepts."""
+def draw_declaration(
+    chance: random.Random,
+    *,
+    engines: Sequence[str] = ENGINES,
+    functions: Sequence[FunctionColumn] = FUNCTION_COLUMNS,
+) -> Declaration:
+    """Return a random table that the validator accepts.
+
+    Args:
+        chance: Draws.
+        engines: Merge engines to choose from.
+        functions: Aggregate functions to choose from.
+    """
     engine = chance.choice(engines)
     table = _keyed(chance, engine)
     match engine:
@@ -140,9 +151,9 @@ def draw_declaration(chance: random.Random, *, engines: Sequence[str] = ENGINES)
             _add_sequence_fields(table, chance)
             _choose(table, chance, ({}, {}, {"ignore-delete": "true"}))
         case "partial-update":
-            _make_partial_update(table, chance)
+            _make_partial_update(table, chance, functions)
         case "aggregation":
-            _make_aggregation(table, chance)
+            _make_aggregation(table, chance, functions)
         case _:
             _add_plain_columns(table, chance)
             _choose(table, chance, ({}, {"ignore-delete": "true"}))
@@ -218,7 +229,9 @@ def _add_sequence_fields(table: Declaration, chance: random.Random) -> None:
         table.options["sequence.field.sort-order"] = "descending"
 
 
-def _make_partial_update(table: Declaration, chance: random.Random) -> None:
+def _make_partial_update(
+    table: Declaration, chance: random.Random, functions: Sequence[FunctionColumn]
+) -> None:
     _add_plain_columns(table, chance)
     if chance.random() < 0.2:
         _add_sequence_fields(table, chance)
@@ -234,7 +247,7 @@ def _make_partial_update(table: Declaration, chance: random.Random) -> None:
     for group in groups:
         for name in group.protected:
             if chance.random() < 0.6:
-                _give_function(table, chance, name, chance.choice(FUNCTION_COLUMNS))
+                _give_function(table, chance, name, chance.choice(functions))
     if chance.random() < 0.3:
         _give_last_non_null_values(table, chance)
     ordering = [name for group in groups for name in group.ordering]
@@ -242,12 +255,14 @@ def _make_partial_update(table: Declaration, chance: random.Random) -> None:
     _choose(table, chance, ({}, {}, {"ignore-delete": "true"}, {REMOVE_ON_GROUP: removing}))
 
 
-def _make_aggregation(table: Declaration, chance: random.Random) -> None:
+def _make_aggregation(
+    table: Declaration, chance: random.Random, functions: Sequence[FunctionColumn]
+) -> None:
     for index in range(chance.randint(1, 4)):
         name = f"v{index}"
         table.columns[name] = chance.choice(ALL)
         if chance.random() < 0.85:
-            _give_function(table, chance, name, chance.choice(FUNCTION_COLUMNS))
+            _give_function(table, chance, name, chance.choice(functions))
     plain = set(table.columns) - set(table.functions) - set(table.key)
     if plain and chance.random() < 0.4:
         default = chance.choice(["last_value", "first_value", "first_non_null_value"])
