@@ -18,6 +18,7 @@ import pyarrow as pa
 from lake.errors import Problem
 from lake.format.data_types import DataField, DataType
 from lake.merge.column_function import ColumnFunction
+from lake.merge.compatibility import Compatibility
 from lake.merge.selection import Pick
 from lake.merge.steps import Step, Steps
 
@@ -113,7 +114,9 @@ class FunctionDeclaration:
         late_rule: What an older value does; one sentence.
         retract_rule: What a retract does; None when it is refused.
         order_free: Any order of arrival gives the same value (design 4: safe for several streams).
-        anomalies: Where the reference's answer surprises, one sentence each.
+        anomalies: Where the reference's answer surprises, and the way round it; one or two
+            sentences each.
+        differences: From the reference, and what only some of its releases do.
         problems: From the field and the column's function, what is wrong with its options.
         make: From the column's function and its Arrow type, the definition.
         reduction: From the same, the vectorised execution, or None.
@@ -133,6 +136,7 @@ class FunctionDeclaration:
     aliases: tuple[str, ...] = ()
     order_free: bool = False
     anomalies: tuple[str, ...] = ()
+    differences: tuple[Compatibility, ...] = ()
 
 
 FunctionTable = Mapping[str, FunctionDeclaration]

@@ -8,8 +8,9 @@ Source: merge-semantics 1.3, 1.6, 2, 3, 5.
 """
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
+from lake.merge.compatibility import Compatibility
 from lake.options import MergeEngine
 
 
@@ -58,21 +59,6 @@ class EngineConflict:
     option: str
     excludes: str
     because: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compatibility:
-    """How something stands to the reference, Apache Paimon 2.0.
-
-    Attributes:
-        subject: What is compared.
-        verdict: `same`; or `stricter`: what is accepted behaves the same, and less is accepted.
-        why: One sentence.
-    """
-
-    subject: str
-    verdict: Literal["same", "stricter"]
-    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,23 @@
+"""How engines and functions stand to the reference, Apache Paimon 2.0, as data for the docs.
+
+Source: merge-semantics 10.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compatibility:
+    """How something stands to the reference.
+
+    Attributes:
+        subject: What is compared.
+        verdict: `same`; `stricter`: what is accepted behaves the same, and less is accepted; or
+            `other`: an answer where the reference fails, or leaves the answer open.
+        why: One sentence.
+    """
+
+    subject: str
+    verdict: Literal["same", "stricter", "other"]
+    why: str
