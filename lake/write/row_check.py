@@ -117,10 +117,8 @@ def _is_same_kind(source: pa.DataType, target: pa.DataType) -> bool:
         return True
     if types.is_timestamp(target):
         return types.is_timestamp(source) and (source.tz is None) == (target.tz is None)
-    if types.is_struct(target):
-        return types.is_struct(source) and {field.name for field in source} <= {
-            field.name for field in target
-        }
+    if types.is_nested(target):
+        return _is_same_nested(source, target)
     kinds = (
         types.is_integer,
         types.is_floating,
@@ -129,10 +127,24 @@ def _is_same_kind(source: pa.DataType, target: pa.DataType) -> bool:
         _is_binary,
         types.is_time,
         types.is_date,
-        _is_list,
-        types.is_map,
     )
     return any(kind(source) and kind(target) for kind in kinds)
+
+
+def _is_same_nested(source: pa.DataType, target: pa.DataType) -> bool:
+    types = pa.types
+    if types.is_struct(target):
+        known = {field.name: field.type for field in target}
+        return types.is_struct(source) and all(
+            field.name in known and _is_same_kind(field.type, known[field.name]) for field in source
+        )
+    if types.is_map(target):
+        return (
+            types.is_map(source)
+            and _is_same_kind(source.key_type, target.key_type)
+            and _is_same_kind(source.item_type, target.item_type)
+        )
+    return _is_list(source) and _is_same_kind(source.value_type, target.value_type)
 
 
 def _is_text(data_type: pa.DataType) -> bool:

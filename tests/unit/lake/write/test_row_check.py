@@ -22,6 +22,8 @@ SCHEMA = given_schema(
         "d": "DECIMAL(5, 2)",
         "n": "INT NOT NULL",
         "a": {"type": "ARRAY", "element": "INT"},
+        "m": "MAP<STRING, INT>",
+        "r": "ROW<x INT, y STRING>",
     },
     key=["k"],
 )
@@ -70,6 +72,9 @@ def test_columns_that_fit_are_not_copied() -> None:
             datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC),
         ),
         ("a", pa.array([[1]], pa.large_list(pa.int64())), [1]),
+        ("a", pa.array([[None]]), [None]),
+        ("r", pa.array([{"x": 1}], pa.struct([("x", pa.int64())])), {"x": 1, "y": None}),
+        ("m", pa.array([[("a", 1)]], pa.map_(pa.large_string(), pa.int8())), [("a", 1)]),
     ],
 )
 def test_values_of_the_same_kind_are_converted(
@@ -92,6 +97,12 @@ def test_values_of_the_same_kind_are_converted(
         ("z", pa.array([1], pa.timestamp("us"))),
         ("d", pa.array([1])),
         ("a", pa.array([1])),
+        ("a", pa.array([["5"]])),
+        ("r", pa.array([{"x": "5"}])),
+        ("r", pa.array([{"x": 5, "other": 1}])),
+        ("m", pa.array([[("a", "5")]], pa.map_(pa.string(), pa.string()))),
+        ("m", pa.array([[(1, 5)]], pa.map_(pa.int32(), pa.int32()))),
+        ("m", pa.array([{"a": 5}])),
     ],
 )
 def test_values_of_another_kind_are_refused(column: str, given: pa.Array) -> None:
