@@ -109,6 +109,8 @@ def test_names_of_a_removal_group_keep_their_spaces() -> None:
         ("merge-engine", "upsert", "deduplicate, partial-update, aggregation, first-row"),
         ("bucket", "0", "a bucket count from 1"),
         ("bucket", "-3", "a bucket count from 1"),
+        ("dynamic-bucket.target-row-num", "0", "a whole number from 1"),
+        ("dynamic-bucket.max-buckets", "0", "a number of buckets from 1, or -1"),
         ("write-only", "yes", "true or false"),
         ("target-file-size", "10 apples", "a size such as"),
         ("snapshot.time-retained", "soon", "a duration such as"),
@@ -199,3 +201,20 @@ def test_a_directory_below_the_table_is_taken_as_it_is() -> None:
     options = TableOptions.parse({"data-file.path-directory": "data/v2", "data-file.prefix": "p-"})
 
     assert (options.data_file_path_directory, options.data_file_prefix) == ("data/v2", "p-")
+
+
+def test_dynamic_buckets_have_room_for_two_million_keys_and_no_bound() -> None:
+    default = TableOptions.parse({})
+    given = TableOptions.parse(
+        {"dynamic-bucket.target-row-num": "5000000000", "dynamic-bucket.max-buckets": "8"}
+    )
+
+    assert default.bucket == -1
+    assert (default.dynamic_bucket_target_row_num, default.dynamic_bucket_max_buckets) == (
+        2_000_000,
+        -1,
+    )
+    assert (given.dynamic_bucket_target_row_num, given.dynamic_bucket_max_buckets) == (
+        5_000_000_000,
+        8,
+    )

@@ -61,6 +61,7 @@ def test_what_the_reference_accepts_is_accepted(options: dict[str, str]) -> None
         ),
         ({"bucket-key": "v"}, "bucket-key", "v"),
         ({"bucket-key": "zz"}, "bucket-key", "zz"),
+        ({"bucket": "-1", "bucket-key": "k"}, "bucket-key", "k"),
         ({"changelog-producer": "nope"}, "changelog-producer", "nope"),
         (
             {"changelog-producer": "lookup", "full-compaction.delta-commits": "2"},
