@@ -11,6 +11,8 @@ from lake.merge.steps import Step, Steps
 
 def value_counts(steps: Steps, places: Ints) -> Ints:
     """Return how many of the places each segment has."""
+    if len(places) == len(steps.segments.order):
+        return steps.segments.lasts - steps.segments.starts + 1
     return np.bincount(steps.segments.segment_of[places], minlength=steps.segments.count)
 
 

@@ -6,6 +6,7 @@ An element is an index into the child array of the column, so only those of the 
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,6 +14,8 @@ from lake.merge.functions.arrival_order import value_counts, weakest_first
 from lake.merge.order_words import validity
 from lake.merge.segments import Bools, Ints
 from lake.merge.steps import Steps
+
+Int32s = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,16 +68,35 @@ def gather_elements(steps: Steps, column: pa.Array, *, in_order: bool) -> Elemen
     if not in_order:
         places = weakest_first(steps, places)
     rows = steps.segments.order[places]
-    offsets = column.offsets.to_numpy().astype(np.int64)
+    offsets = column.offsets.to_numpy()
     firsts = offsets[rows]
     lengths = offsets[rows + 1] - firsts
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    indices = np.arange(total) + np.repeat(firsts - (ends - lengths), lengths)
-    # Behind the last value of each segment.
-    bounds = np.concatenate(([0], np.cumsum(counts)))
-    starts = np.concatenate(([0], ends))[bounds]
+    ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    starts = ends[np.concatenate(([0], np.cumsum(counts)))]
+    indices = _ranges(firsts, lengths, ends)
     return Elements(indices=indices, starts=starts, value_counts=counts)
+
+
+def _ranges(firsts: Int32s, lengths: Int32s, ends: Ints) -> Ints:
+    """Return the numbers from each first one on, as many as its length, one after the other.
+
+    A running sum of steps: by one within a range, from the end of a range to the next one's first.
+
+    Args:
+        firsts: Of each range.
+        lengths: Of each range.
+        ends: Of the ranges in the result, 0 before them.
+    """
+    if not ends[-1]:
+        return np.empty(0, dtype=np.int64)
+    starts = ends[:-1]
+    if not lengths.all():
+        filled = lengths > 0
+        firsts, lengths, starts = firsts[filled], lengths[filled], starts[filled]
+    steps = np.ones(ends[-1], dtype=np.int64)
+    steps[0] = firsts[0]
+    steps[starts[1:]] = firsts[1:] - (firsts[:-1] + lengths[:-1] - 1)
+    return np.cumsum(steps, out=steps)
 
 
 def present_places(steps: Steps, column: pa.Array) -> Ints:

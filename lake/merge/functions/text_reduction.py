@@ -29,9 +29,8 @@ def joined_texts(steps: Steps, column: pa.Array, *, delimiter: str, white_space:
         white_space: The characters of which a blank text is made.
     """
     places, counts, open_segments = _texts(steps, column, white_space)
-    lone = pick_lone(steps, places, counts)
-    if lone.undecided is None:
-        return Reduced(values=lone.values, undecided=open_segments)
+    if counts.max() <= 1:
+        return Reduced(values=pick_lone(steps, places, counts).values, undecided=open_segments)
     rows = steps.segments.order[weakest_first(steps, places)]
     texts = pc.take(column, pa.array(rows), boundscheck=False)
     offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
