@@ -13,7 +13,7 @@ ARGS    ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test unit check format bench bench-merge soak conformance setup java jars peer clean distclean
+.PHONY: help demo test unit check format bench bench-merge soak conformance docs setup java jars peer clean distclean
 
 help: ## This index
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -46,6 +46,9 @@ bench: jars ## Numbers: make bench ARGS="--help"
 
 bench-merge: jars ## Merging beside Java: make bench-merge ARGS="--help"
 	@$(BIN)/python -m benchmarks.merging $(ARGS)
+
+docs: $(INSTALL) ## Write the reference pages that are made from the code
+	@$(BIN)/python -m docs.generate
 
 soak: jars ## Faults for many minutes
 	@$(BIN)/python -m pytest -m soak --timeout=0 $(ARGS)

@@ -91,7 +91,7 @@ def test_values_of_a_removed_row_come_back() -> Anomaly:
 def test_values_of_a_removed_row_do_not_come_back_after_a_compaction() -> Anomaly:
     """A full compaction drops the -D with its values, so the same records give another row when one ran in between.
 
-    Way round: as for values that come back.
+    Way round: write every column after a removal, or let a group's columns be nulled instead.
 
     Source: merge-semantics 2.3, consequence 1.
     """
@@ -196,7 +196,7 @@ def test_a_retract_that_comes_first_is_lost() -> Anomaly:
 def test_retracts_without_a_row_are_counted_from_their_own_value() -> Anomaly:
     """A key of retracts only is invisible; merged with a later record it is a retract again and cancels itself.
 
-    Way round: as for a retract that comes first.
+    Way round: keep a retract behind the record that it takes back, in one ordered stream.
 
     Source: merge-semantics 2.3, consequences 3 and 4.
     """
@@ -269,9 +269,9 @@ def test_a_compaction_forgets_how_new_a_delete_was() -> Anomaly:
 
 @pinned
 def test_a_delete_that_is_kept_holds_off_older_records() -> Anomaly:
-    """The same without the compaction: the older record changes nothing but that the row is visible.
+    """A -D that no compaction dropped holds off older records: they change nothing but that the row is visible, cleared.
 
-    Way round: as for the delete that a compaction forgets.
+    Way round: null a group with a +I instead of deleting, so that a compaction changes nothing.
 
     Source: merge-semantics 3.5.
     """
@@ -673,7 +673,7 @@ def test_a_refused_retract_fails_when_it_meets_a_row() -> Anomaly:
 
 @pinned
 def test_a_refused_delete_fails_when_it_meets_a_row() -> Anomaly:
-    """The same with a -D under partial-update without groups and without a rule for deletes.
+    """A -D under partial-update without groups and without a rule for deletes is stored when it is alone of its key, and then every read of the key fails.
 
     Way round: `ignore-delete`, or a rule that removes rows, when the table is created.
 

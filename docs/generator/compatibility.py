@@ -1,0 +1,17 @@
+"""The table of how something stands to the reference."""
+
+from collections.abc import Iterable
+
+from docs.generator.markdown import table
+from lake.merge.compatibility import Compatibility
+
+LEGEND = (
+    "*same*: the same rows. *stricter*: what is accepted gives the same rows, and less is accepted. "
+    "*other*: an answer where the reference fails or leaves the answer open."
+)
+
+
+def compatibility_table(entries: Iterable[Compatibility]) -> str | None:
+    """Return one line for each."""
+    rows = ((entry.subject, entry.verdict, entry.why) for entry in entries)
+    return table(("what", "verdict", "why"), rows)

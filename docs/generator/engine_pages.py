@@ -1,0 +1,112 @@
+"""The reference page of each merge engine, and their index."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from docs.generator.compatibility import LEGEND, compatibility_table
+from docs.generator.engine_examples import ENGINE_EXAMPLES
+from docs.generator.markdown import block, bullets, code, page, section, table
+from docs.generator.traps import Trap
+from docs.generator.worked_examples import WorkedExample, answers
+from lake.merge.engine_declarations import EngineDeclaration
+
+FOLDER = "docs/reference/merge-engines"
+
+
+def engine_page(declaration: EngineDeclaration, traps: Sequence[Trap]) -> str:
+    """Return the page of an engine.
+
+    Args:
+        declaration: The engine.
+        traps: Those of all engines and functions.
+    """
+    name = declaration.engine.value
+    own = [trap for trap in traps if trap.engine == name]
+    return page(
+        name,
+        declaration.summary,
+        block(f"merge-engine = {name}"),
+        section(
+            "What records do", table(("records", "when", "what happens"), _effects(declaration))
+        ),
+        f"Kind of the merged record: {declaration.result_kind}. Records of kind -U and -D are not "
+        "visible.",
+        f"**Streams.** {declaration.many_writers}",
+        section("Options", table(("option", "value", "default", "meaning"), _options(declaration))),
+        section(
+            "What excludes what",
+            table(("refused", "beside", "because"), _conflicts(declaration)),
+        ),
+        section("Example", *_examples(ENGINE_EXAMPLES[declaration.engine])),
+        section("Traps", bullets([*declaration.anomalies, *_trap_lines(own)])),
+        section("Beside Apache Paimon 2.0", compatibility_table(declaration.compatibility), LEGEND),
+    )
+
+
+def engine_index(declarations: Iterable[EngineDeclaration]) -> str:
+    """Return the page that lists them."""
+    rows = [
+        (f"[{found.engine.value}]({found.engine.value}.md)", found.summary, found.many_writers)
+        for found in declarations
+    ]
+    return page(
+        "Merge engines",
+        "The merge engine of a table says what several records of one key become. It is chosen when "
+        "the table is made, by the option `merge-engine`; without it a table is `deduplicate`.",
+        table(("engine", "what it does", "streams"), rows),
+        "A newcomer starts with the guide [Which row wins](../../guides/which-row-wins.md). "
+        "[Aggregate functions](../aggregate-functions/README.md) combine values of one column; "
+        "[traps](../traps.md) lists every answer that surprises.",
+    )
+
+
+def _effects(declaration: EngineDeclaration) -> Iterator[tuple[str, ...]]:
+    for effect in declaration.effects:
+        yield effect.kinds, effect.when or "always", effect.effect
+
+
+def _options(declaration: EngineDeclaration) -> Iterator[tuple[str, ...]]:
+    for option in declaration.options:
+        default = "" if option.default is None else code(option.default)
+        yield code(option.key), option.type, default, option.meaning
+
+
+def _conflicts(declaration: EngineDeclaration) -> Iterator[tuple[str, ...]]:
+    for conflict in declaration.conflicts:
+        yield _option_text(conflict.option), _option_text(conflict.excludes), conflict.because
+
+
+def _option_text(text: str) -> str:
+    return text if " " in text and "=" not in text else code(text)
+
+
+def _examples(examples: Sequence[WorkedExample]) -> Iterator[str | None]:
+    compacted = " and a compaction" if any(e.is_compacted for e in examples) else ""
+    yield (
+        f"Each record is a commit of its own{compacted}; `id` is the key. The rows are what the "
+        "code gives."
+    )
+    for example in examples:
+        options = ", ".join(code(f"{key} = {text}") for key, text in example.options.items())
+        yield (f"**{example.title}**: " if example.title else "") + options + "."
+        head = ("record", *example.shown, *(f"row: {name}" for name in example.shown))
+        yield table(head, _rows(example))
+
+
+def _rows(example: WorkedExample) -> Iterator[tuple[str, ...]]:
+    for answer in answers(example):
+        if isinstance(answer.row, str):
+            row = (answer.row, *[""] * (len(example.shown) - 1))
+        else:
+            row = tuple(map(code, answer.row))
+        yield (*map(code, answer.record), *row)
+
+
+def _trap_lines(traps: Sequence[Trap]) -> Iterator[str]:
+    """Tell traps of the engine itself in full, those of a function by their names."""
+    for trap in traps:
+        if not trap.functions:
+            link = f"[Worked out](../traps.md#{trap.anchor})."
+            yield f"{trap.says} Way round: {trap.way_round} {link}"
+    links = [f"[{trap.title}](../traps.md#{trap.anchor})" for trap in traps if trap.functions]
+    if links:
+        yield f"With aggregate functions: {'; '.join(links)}."

@@ -1,0 +1,163 @@
+"""The reference page of each aggregate function, and their index."""
+
+from collections.abc import Iterator, Sequence
+
+from docs.generator.batch_support import batch_support
+from docs.generator.compatibility import LEGEND, compatibility_table
+from docs.generator.function_examples import EXAMPLES, FunctionExample
+from docs.generator.markdown import block, bullets, code, page, section, table
+from docs.generator.traps import Trap
+from docs.generator.worked_examples import Answer, answers
+from lake import FunctionDeclaration
+from lake.merge.compatibility import Compatibility
+
+FOLDER = "docs/reference/aggregate-functions"
+
+_RESULT = Compatibility(
+    subject="merged values, lone records, traps included",
+    verdict="same",
+    why="Every engine of the format shall see one answer in one table.",
+)
+_TYPES = Compatibility(
+    subject="columns of other types",
+    verdict="stricter",
+    why="Refused when the table is made; the reference accepts the table and fails at its first "
+    "merge.",
+)
+_OPTIONS = Compatibility(
+    subject="options that cannot be read",
+    verdict="stricter",
+    why="Refused when the table is made; the reference accepts the table and fails at its first "
+    "merge, or takes the default.",
+)
+
+
+def function_page(declaration: FunctionDeclaration, traps: Sequence[Trap]) -> str:
+    """Return the page of a function.
+
+    Args:
+        declaration: The function.
+        traps: Those of all engines and functions.
+    """
+    own = [trap for trap in traps if declaration.name in trap.functions]
+    return page(
+        declaration.name,
+        declaration.summary,
+        block(f"fields.<column>.aggregate-function = {declaration.name}"),
+        table(("", ""), _facts(declaration)),
+        section("Options", table(("option", "value", "default", "meaning"), _options(declaration))),
+        _examples(declaration),
+        section("Traps", bullets([*declaration.anomalies, *map(_trap_line, own)])),
+        section(
+            "Beside Apache Paimon 2.0", compatibility_table(_compatibility(declaration)), LEGEND
+        ),
+    )
+
+
+def function_index(declarations: Sequence[FunctionDeclaration]) -> str:
+    """Return the page that lists them."""
+    head = ("function", "the value becomes", "columns", "takes values back", "order of arrival")
+    rows = [
+        (
+            f"[{declaration.name}]({declaration.name}.md)",
+            declaration.summary,
+            declaration.accepted,
+            "no" if declaration.retract_rule is None else "yes",
+            "free" if declaration.order_free else "matters",
+        )
+        for declaration in declarations
+    ]
+    return page(
+        "Aggregate functions",
+        "An aggregate function says how the values of one column combine: every column of an "
+        "[aggregation](../merge-engines/aggregation.md) table has one, and columns of a sequence "
+        "group of a [partial-update](../merge-engines/partial-update.md) table may have one.",
+        table(head, rows),
+        bullets(
+            (
+                "*Takes values back*: a record of kind -U or -D subtracts its value. Where it says "
+                "no, such a record makes merging fail, unless `fields.<column>.ignore-retract` is "
+                "`true`.",
+                "*Order of arrival*: free means that any order gives the same value, so late "
+                "records and several streams can do no harm. Sums and products of FLOAT and DOUBLE, "
+                "and products of DECIMAL with digits after the point, are rounded at each record, "
+                "so their last digits depend on it all the same.",
+                "A record that is alone of its key is kept as it is: the function is not asked.",
+            )
+        ),
+        "A function of your own: [guide](../../guides/own-aggregate-function.md).",
+    )
+
+
+def _facts(declaration: FunctionDeclaration) -> Iterator[tuple[str, str]]:
+    if declaration.aliases:
+        yield "Also called", ", ".join(map(code, declaration.aliases))
+    yield "Columns", declaration.accepted
+    yield "Null", declaration.null_rule
+    yield "Older value (late)", declaration.late_rule
+    yield "Value taken back (-U, -D)", declaration.retract_rule or "Refused: merging fails."
+    yield "Order of arrival", _order(declaration)
+    yield "Whole batches", batch_support(declaration, EXAMPLES[declaration.name])
+
+
+def _order(declaration: FunctionDeclaration) -> str:
+    if declaration.order_free:
+        return "Free: any order gives the same value, so several streams may feed the table."
+    if declaration.name == "last_value":
+        return "Matters, so one stream, unless a sequence group says which value is newer."
+    return "Matters, so one stream that is in order; a sequence group alone does not help."
+
+
+def _options(declaration: FunctionDeclaration) -> Iterator[tuple[str, ...]]:
+    for option in declaration.options:
+        default = "must be given" if option.default is None else _default(option.default)
+        yield _key(option.key), option.type, default, option.meaning
+    meaning = "Records of kind -U and -D leave the column as it is."
+    yield _key("ignore-retract"), "boolean", code("false"), meaning
+
+
+def _default(text: str) -> str:
+    return text if " " in text else code(text)
+
+
+def _key(key: str) -> str:
+    return code(f"fields.<column>.{key}")
+
+
+def _examples(declaration: FunctionDeclaration) -> str | None:
+    parts: list[str | None] = []
+    for example in EXAMPLES[declaration.name]:
+        parts += _example(declaration, example)
+    return section(
+        "Example",
+        "A partial-update table in which `version` orders `v` (a sequence group); each record is a "
+        "commit of its own. The rows are what the code gives.",
+        *parts,
+    )
+
+
+def _example(declaration: FunctionDeclaration, example: FunctionExample) -> list[str | None]:
+    options = ", ".join(code(f"{key} = {text}") for key, text in example.options.items())
+    title = f"**{example.title}**: " if example.title else ""
+    given = f"{title}`v {example.type}`" + (f", {options}" if options else "") + "."
+    head = ("record", "version", "v", "row: version", "row: v")
+    rows = [_cells(answer) for answer in answers(example.worked(declaration.name))]
+    return [given, table(head, rows)]
+
+
+def _cells(answer: Answer) -> tuple[str, ...]:
+    row = (answer.row, "") if isinstance(answer.row, str) else tuple(map(code, answer.row))
+    return (*map(code, answer.record), *row)
+
+
+def _trap_line(trap: Trap) -> str:
+    return f"{trap.says} Way round: {trap.way_round} [Worked out](../traps.md#{trap.anchor})."
+
+
+def _compatibility(declaration: FunctionDeclaration) -> Iterator[Compatibility]:
+    yield _RESULT
+    if declaration.accepted != "every type":
+        yield _TYPES
+    if declaration.options:
+        yield _OPTIONS
+    yield from declaration.differences

@@ -1,0 +1,48 @@
+"""Pieces of Markdown."""
+
+from collections.abc import Iterable, Sequence
+
+MADE = "<!-- Made from the code by `make docs`: change the code, not this page. -->"
+
+
+def page(title: str, *parts: str | None) -> str:
+    """Return a page of its parts, one blank line between them; None and empty parts are left out."""
+    return "\n\n".join([f"# {title}", MADE, *(part for part in parts if part)]) + "\n"
+
+
+def section(title: str, *parts: str | None) -> str | None:
+    """Return a section of its parts; None when there are none."""
+    kept = [part for part in parts if part]
+    return "\n\n".join([f"## {title}", *kept]) if kept else None
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str | None:
+    """Return a table; None when it has no rows."""
+    lines = [_row(row) for row in rows]
+    if not lines:
+        return None
+    return "\n".join([_row(head), "|" + "---|" * len(head), *lines])
+
+
+def bullets(items: Iterable[str]) -> str | None:
+    """Return a list; None when it is empty."""
+    return "\n".join(f"- {item}" for item in items) or None
+
+
+def capital(text: str) -> str:
+    """Return the sentence with a capital letter in front."""
+    return text[0].upper() + text[1:]
+
+
+def code(text: str) -> str:
+    """Return the text in the letters of code."""
+    return f"`{text}`"
+
+
+def block(text: str, language: str = "text") -> str:
+    """Return lines in the letters of code."""
+    return f"```{language}\n{text}\n```"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -1,0 +1,38 @@
+"""All generated pages by their place."""
+
+from pathlib import Path
+
+from docs.generator import engine_pages, function_pages, trap_pages
+from docs.generator.traps import PAGE as TRAPS_PAGE, traps
+from lake.merge.engine_declarations import ENGINES
+from lake.merge.functions.registry import FUNCTIONS
+
+GUIDE = "docs/guides/which-row-wins.md"
+_BEGIN, _END = "<!-- traps: begin, made by `make docs` -->", "<!-- traps: end -->"
+
+
+def generated_pages(root: Path) -> dict[str, str]:
+    """Return the text of every generated page, by its path below the root.
+
+    Args:
+        root: Of the repository; a guide is there of which a part is generated.
+    """
+    found = traps()
+    engines, functions = engine_pages.FOLDER, function_pages.FOLDER
+    pages = {
+        f"{engines}/README.md": engine_pages.engine_index(ENGINES.values()),
+        f"{functions}/README.md": function_pages.function_index(list(FUNCTIONS.values())),
+        TRAPS_PAGE: trap_pages.trap_page(found),
+        GUIDE: _with_traps((root / GUIDE).read_text(encoding="utf-8"), trap_pages.trap_list(found)),
+    }
+    for engine, declaration in ENGINES.items():
+        pages[f"{engines}/{engine.value}.md"] = engine_pages.engine_page(declaration, found)
+    for name, function in FUNCTIONS.items():
+        pages[f"{functions}/{name}.md"] = function_pages.function_page(function, found)
+    return pages
+
+
+def _with_traps(guide: str, listed: str) -> str:
+    before, _, rest = guide.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    return f"{before}{_BEGIN}\n\n{listed}\n\n{_END}{after}"

@@ -1,0 +1,33 @@
+"""Values of columns as a reader of the docs sees them."""
+
+import json
+
+import pyarrow as pa
+
+
+def value_text(value: object, kind: pa.DataType) -> str:
+    """Return a value, as `to_pylist` gives it, in a few characters.
+
+    Args:
+        value: None is `null`; bytes have no text and are shown by whoever knows what they hold.
+        kind: Of its column.
+    """
+    if value is None:
+        return "null"
+    if pa.types.is_map(kind):
+        assert isinstance(value, list)
+        pairs = (
+            f"{value_text(key, kind.key_type)}: {value_text(item, kind.item_type)}"
+            for key, item in value
+        )
+        return "{" + ", ".join(pairs) + "}"
+    if pa.types.is_list(kind):
+        assert isinstance(value, list)
+        return "[" + ", ".join(value_text(item, kind.value_type) for item in value) + "]"
+    if pa.types.is_struct(kind):
+        assert isinstance(value, dict)
+        fields = (value_text(value[field.name], field.type) for field in kind)
+        return "(" + ", ".join(fields) + ")"
+    if isinstance(value, str | bool):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)

@@ -1,0 +1,63 @@
+"""Reference pages are what the code says, for every engine, function and trap."""
+
+from pathlib import Path
+
+import pytest
+
+from docs.generate import ROOT
+from docs.generator.function_examples import EXAMPLES
+from docs.generator.pages import generated_pages
+from docs.generator.traps import traps
+from lake.merge.engine_declarations import ENGINES
+from lake.merge.functions.registry import FUNCTIONS
+from tests.unit.lake.merge.given_anomaly import ANOMALIES
+
+REFERENCE = ROOT / "docs" / "reference"
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    return generated_pages(ROOT)
+
+
+def test_every_committed_page_is_what_the_generator_gives(pages: dict[str, str]) -> None:
+    stale = [
+        place
+        for place, text in pages.items()
+        if not (ROOT / place).exists() or (ROOT / place).read_text(encoding="utf-8") != text
+    ]
+
+    assert stale == [], "`make docs` writes them"
+
+
+@pytest.mark.parametrize("folder", ["merge-engines", "aggregate-functions"])
+def test_there_is_no_page_of_what_is_gone(folder: str, pages: dict[str, str]) -> None:
+    committed = {str(path.relative_to(ROOT)) for path in (REFERENCE / folder).iterdir()}
+
+    assert committed <= set(pages)
+
+
+def test_every_engine_and_every_function_has_a_page(pages: dict[str, str]) -> None:
+    stems = {Path(place).stem for place in pages}
+
+    assert {engine.value for engine in ENGINES} | set(FUNCTIONS) <= stems
+    assert set(EXAMPLES) == set(FUNCTIONS)
+
+
+def test_every_trap_is_worked_out_and_told_where_it_belongs(pages: dict[str, str]) -> None:
+    assert len(traps()) == len(ANOMALIES) > 30
+    for trap in traps():
+        places = [f"aggregate-functions/{name}.md" for name in trap.functions] or [
+            f"merge-engines/{trap.engine}.md"
+        ]
+        assert f"\n## {trap.title}\n" in pages["docs/reference/traps.md"]
+        for place in [f"reference/{place}" for place in places]:
+            assert f"traps.md#{trap.anchor})" in pages[f"docs/{place}"], trap.title
+        assert f"traps.md#{trap.anchor})" in pages["docs/guides/which-row-wins.md"], trap.title
+
+
+def test_every_function_says_what_it_does_beside_the_reference(pages: dict[str, str]) -> None:
+    for name in FUNCTIONS:
+        page = pages[f"docs/reference/aggregate-functions/{name}.md"]
+        assert "## Beside Apache Paimon 2.0" in page
+        assert page.count("| record |") == len(EXAMPLES[name])
