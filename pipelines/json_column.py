@@ -12,14 +12,15 @@
 | DATE | text | ISO 8601 as `2026-01-02`, years 0001 to 9999 |
 | TIMESTAMP, up to 6 digits | text | ISO 8601, years 0001 to 9999 |
 | TIMESTAMP, 7 to 9 digits | text | nanoseconds since the epoch, as BIGINT: Spark has no finer type |
-| ARRAY, MAP, ROW of BOOLEAN, INT, DATE, ... | itself | nothing: Spark has read the inner values |
+| ARRAY, MAP, ROW of BOOLEAN, INT, DATE, ... | itself | lengths, years and NOT NULL of what is inside |
 
 Dates and times are read as text because Spark takes numbers for days and seconds, half a date for
 a whole one, and years that no other reader of the table can show.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Final
 
 from pyspark.sql import (
@@ -32,6 +33,7 @@ from lake import DataType, Problem, TypeRoot, UnsupportedFeature
 from pipelines.dead_letter import DeadLetterReason
 from registry.json_types import HINT, unreadable_in_json
 
+_UNBOUNDED: Final = 2**31 - 1
 _SPARK_PRECISION_MAX: Final = 6
 _NANOSECOND_SECONDS_MAX: Final = 9_223_372_036
 _TIME_PATTERN: Final = r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?$"
@@ -146,8 +148,89 @@ def read_column(raw: Column, text: Column, data_type: DataType, *, column: str) 
             return _nanoseconds(kind, raw, has_zone=data_type.root is TypeRoot.TIMESTAMP_LTZ)
         case TypeRoot.DATE | TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
             return _date_or_time(kind, raw, data_type.root)
+        case TypeRoot.ARRAY | TypeRoot.MAP | TypeRoot.ROW:
+            inside = _inner_fault(raw, data_type)
+            # What Python cannot hold must not get there.
+            value = raw if inside is None else F.when(inside.isNull(), raw)
+            return JsonColumn(json_type=kind, value=value, fault=inside)
         case _:
             return JsonColumn(json_type=kind, value=raw)
+
+
+def _inner_fault(raw: Column, data_type: DataType) -> Column | None:
+    """Return what may be wrong inside a nested value; None when nothing can be."""
+    reasons = (
+        (_is_missing, DeadLetterReason.NOT_NULL),
+        (_is_beyond_limit, DeadLetterReason.OUT_OF_RANGE),
+    )
+    faults = [
+        F.when(wrong, F.lit(reason.value))
+        for is_wrong, reason in reasons
+        if (wrong := _any_inside(raw, data_type, is_wrong)) is not None
+    ]
+    return F.coalesce(*faults) if faults else None
+
+
+_IsWrong = Callable[[Column, DataType], Column | None]
+"""Whether a value is wrong, null counting as no; None when no value of the type can be."""
+
+
+def _any_inside(value: Column, data_type: DataType, is_wrong: _IsWrong) -> Column | None:
+    """Return whether some value inside a nested one is wrong; None when none can be."""
+
+    def found(inner: Column, inner_type: DataType) -> Column | None:
+        tests = (is_wrong(inner, inner_type), _any_inside(inner, inner_type, is_wrong))
+        return _any_of(tests)
+
+    def among(values: Column, inner_type: DataType | None) -> Column | None:
+        assert inner_type is not None
+        if found(F.lit(None), inner_type) is None:
+            return None
+
+        def test(inner: Column) -> Column:
+            answer = found(inner, inner_type)
+            assert answer is not None, "it depends on the type alone"
+            return answer
+
+        return F.exists(values, test)
+
+    match data_type.root:
+        case TypeRoot.ARRAY:
+            return among(value, data_type.element)
+        case TypeRoot.MAP:
+            keys = among(F.map_keys(value), data_type.key)
+            return _any_of((keys, among(F.map_values(value), data_type.value)))
+        case TypeRoot.ROW:
+            fields = [found(value[field.name], field.type) for field in data_type.fields]
+            # A field of a ROW that is null itself is not missing.
+            any_field = _any_of(fields)
+            return None if any_field is None else value.isNotNull() & any_field
+        case _:
+            return None
+
+
+def _any_of(tests: Iterable[Column | None]) -> Column | None:
+    no = F.expr("false")
+    given = [F.coalesce(test, no) for test in tests if test is not None]
+    return reduce(lambda left, right: left | right, given) if given else None
+
+
+def _is_missing(value: Column, data_type: DataType) -> Column | None:
+    return None if data_type.nullable else value.isNull()
+
+
+def _is_beyond_limit(value: Column, data_type: DataType) -> Column | None:
+    match data_type.root:
+        case TypeRoot.VARCHAR | TypeRoot.VARBINARY if data_type.length != _UNBOUNDED:
+            assert data_type.length is not None
+            measure = F.char_length if data_type.root is TypeRoot.VARCHAR else F.length
+            return measure(value) > data_type.length
+        case TypeRoot.DATE | TypeRoot.TIMESTAMP:
+            return ~F.year(value).between(1, 9999)
+        case TypeRoot.TIMESTAMP_LTZ:
+            return ~F.unix_seconds(value).between(_SECONDS_MIN, _SECONDS_MAX)
+        case _:
+            return None
 
 
 def _is_nanosecond(data_type: DataType) -> bool:
@@ -158,8 +241,7 @@ def _is_nanosecond(data_type: DataType) -> bool:
 def _bounded(
     kind: spark_types.DataType, raw: Column, length: int | None, measure: Callable[[Column], Column]
 ) -> JsonColumn:
-    unbounded = 2**31 - 1
-    if length is None or length == unbounded:
+    if length is None or length == _UNBOUNDED:
         return JsonColumn(json_type=kind, value=raw)
     fault = F.when(measure(raw) > length, F.lit(DeadLetterReason.OUT_OF_RANGE.value))
     return JsonColumn(json_type=kind, value=raw, fault=fault)
