@@ -19,7 +19,6 @@ from lake.merge.functions.lone_values import LONE_VALUES
 HLL_SKETCH = "hll_sketch"
 THETA_SKETCH = "theta_sketch"
 
-_UNION_LG_K_MIN = 7
 # What Java writes into the header of a theta sketch and C++ leaves out; nothing has to read it: the
 # sampling rate, a float, where there are several entries, and a flag where there is one.
 _PREAMBLE_MASK = 0x3F
@@ -40,7 +39,7 @@ def united_hll(accumulated: bytes, value: bytes) -> bytes:
         ValueError: One is malformed.
     """
     old, new = _read_hll(accumulated), _read_hll(value)
-    union = datasketches.hll_union(max(new.lg_config_k, _UNION_LG_K_MIN))
+    union = datasketches.hll_union(new.lg_config_k)
     # In the reference's order, in which small sketches list their entries.
     union.update(new)
     union.update(old)

@@ -3,6 +3,7 @@
 import base64
 from pathlib import Path
 
+import datasketches
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -105,6 +106,22 @@ def test_a_tree_of_any_shape_is_read_back(data: st.DataObject) -> None:
 
     assert Bitmap64(union).serialize() == union
     assert united_64(union, union) == union
+
+
+@pytest.mark.parametrize("lg_k", [4, 12, 21])
+def test_a_sketch_keeps_its_precision(lg_k: int) -> None:
+    sketches = [datasketches.hll_sketch(lg_k) for _ in range(2)]
+    for number, sketch in enumerate(sketches):
+        sketch.update(number)
+
+    union = added(
+        given_function("hll_sketch", pa.binary()),
+        *(sketch.serialize_compact() for sketch in sketches),
+    )
+
+    found = datasketches.hll_sketch.deserialize(union)
+    assert found.lg_config_k == lg_k
+    assert round(found.get_estimate()) == 2
 
 
 @settings(max_examples=40, deadline=None)
