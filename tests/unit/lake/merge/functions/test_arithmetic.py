@@ -160,6 +160,14 @@ def test_a_short_decimal_sum_keeps_more_digits_than_its_type() -> None:
     assert reduced("sum", column, adds([0, 1])) == [Decimal(1000)]
 
 
+def test_a_sum_taken_back_from_nothing_has_its_digits_counted() -> None:
+    column = plain_array([Decimal(1000), Decimal(1)], pa.decimal128(3, 0))
+    history = [(Step.RETRACT, 0), (Step.ADD, 1)]
+
+    assert reduced("sum", column, [history, history[1:]]) == [UNDECIDED, Decimal(1)]
+    assert folded(definition("sum", column.type), [Decimal(1000), Decimal(1)], history) == 1
+
+
 def test_a_decimal_sum_beyond_128_bits_is_left_to_the_definition() -> None:
     kind = pa.decimal128(38, 0)
     largest = Decimal("9" * 38)

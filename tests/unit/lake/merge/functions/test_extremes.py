@@ -60,6 +60,14 @@ def test_the_order_is_that_of_the_type(kind: pa.DataType, smaller: object, large
         assert is_same(definition("min", kind).aggregate_late(one, other), smaller)
 
 
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()], ids=str)
+def test_nan_is_largest_whatever_its_sign(kind: pa.DataType) -> None:
+    column = pa.array([-math.nan, math.inf, math.nan], kind)
+
+    assert is_same(reduced("max", column, adds([0, 1]))[0], math.nan)
+    assert reduced("min", column, adds([0, 1, 2])) == [math.inf]
+
+
 @pytest.mark.parametrize("name", ["max", "min"])
 def test_null_counts_as_nothing_even_beside_the_ends_of_the_type(name: str) -> None:
     ends = [-(2**63), 2**63 - 1]
