@@ -17,7 +17,7 @@ from lake.files.paths import TablePaths
 from lake.format.schema import TableSchema
 from lake.lsm.merge_runs import merge_runs
 from lake.lsm.sorted_run import Section
-from lake.merge.fold import Machine, drop_retracts
+from lake.merge.fold import FoldCounters, Machine, drop_retracts
 from lake.merge.spec import MergeSpec, columns_needed, merge_spec
 from lake.read.predicate import BoundCondition, Condition, bind_conditions, matching_rows
 from lake.read.pruning import may_match
@@ -39,6 +39,7 @@ def read_split(
     batch_rows: int = BATCH_ROWS,
     machine: Machine = Machine.COLUMN,
     counters: ReadCounters | None = None,
+    merge_counters: FoldCounters | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the live rows of a split, ascending by key.
 
@@ -55,6 +56,7 @@ def read_split(
         batch_rows: Upper bound of the rows of a batch.
         machine: Which execution merges.
         counters: Added to when given.
+        merge_counters: Added to when given.
 
     Yields:
         Batches of at least one row, with `columns` in their order.
@@ -72,6 +74,7 @@ def read_split(
         batch_rows=batch_rows,
         machine=machine,
         counters=counters if counters is not None else ReadCounters(),
+        merge_counters=merge_counters,
     )
     conditions = bind_conditions(where, schema)
     for section in split.sections:
@@ -94,9 +97,11 @@ class _SplitReader:
         batch_rows: int,
         machine: Machine,
         counters: ReadCounters,
+        merge_counters: FoldCounters | None,
     ) -> None:
         self._batch_rows = batch_rows
         self._machine = machine
+        self._merge_counters = merge_counters
         self._runs = RunReader(
             file_io=file_io,
             paths=paths,
@@ -125,7 +130,13 @@ class _SplitReader:
             _matching(self._runs.batches(run, needed, row_filter=row_filter), on_key)
             for run in section.runs
         ]
-        merged = merge_runs(runs, self._spec, batch_rows=self._batch_rows, machine=self._machine)
+        merged = merge_runs(
+            runs,
+            self._spec,
+            batch_rows=self._batch_rows,
+            machine=self._machine,
+            counters=self._merge_counters,
+        )
         for table in merged:
             yield drop_retracts(table)
 

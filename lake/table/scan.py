@@ -1,7 +1,7 @@
 """A scan of a table at one snapshot."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.lsm.sorted_run import Section
-from lake.merge.fold import Machine
+from lake.merge.fold import FoldCounters, Machine
 from lake.read.predicate import Condition
 from lake.read.reader import read_split
 from lake.read.scan import ScanPlan, Split, is_single_run, plan_scan
@@ -37,6 +37,8 @@ class Scan:
         batch_rows: Upper bound of the rows of a batch.
         machine: Which execution merges.
         counters: What reading has cost so far.
+        merge_counters: What merging has done so far; sections of one run are not merged and not
+            counted.
     """
 
     file_io: FileIO
@@ -49,6 +51,7 @@ class Scan:
     batch_rows: int
     machine: Machine
     counters: ReadCounters
+    merge_counters: FoldCounters = field(default_factory=FoldCounters)
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:
@@ -114,4 +117,5 @@ class Scan:
             batch_rows=self.batch_rows,
             machine=self.machine,
             counters=self.counters,
+            merge_counters=self.merge_counters,
         )

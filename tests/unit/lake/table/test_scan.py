@@ -77,3 +77,19 @@ def test_batches_are_bounded(table: Table) -> None:
     sizes = [batch.num_rows for batch in table.scan(batch_rows=4).to_batches()]
 
     assert sizes == [4, 4, 2]
+
+
+def test_a_scan_says_what_merging_it_took(table: Table) -> None:
+    table.write_and_commit(given(range(5, 15)))
+    scan = table.scan()
+    scan.to_arrow()
+
+    assert (scan.merge_counters.rows_in, scan.merge_counters.rows_out) == (20, 15)
+    assert scan.merge_counters.row_machine_segments == 0
+
+
+def test_a_scan_of_one_run_merges_nothing(table: Table) -> None:
+    scan = table.scan()
+    scan.to_arrow()
+
+    assert scan.merge_counters.rows_in == 0

@@ -1,0 +1,36 @@
+"""The examples of every page run and print what the page says."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.support.doc_examples import ROOT, doc_examples, pages_with, run_python
+
+OWN_FUNCTION = ROOT / "docs" / "guides" / "own-aggregate-function.md"
+"""Its examples need the package that the page shows: see `test_own_function_guide`."""
+
+PAGES = [page for page in pages_with("python") if page != OWN_FUNCTION]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_examples_print_what_the_page_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    run_python(page)
+
+
+def test_the_pages_that_promise_examples_have_them() -> None:
+    names = {page.name for page in PAGES}
+
+    assert {"README.md", "compaction.md", "which-row-wins.md"} <= names
+
+
+def test_every_example_of_the_guide_says_what_it_prints() -> None:
+    page = ROOT / "docs" / "guides" / "which-row-wins.md"
+
+    set_up, *examples = doc_examples(page, "python")
+    assert "print(" in set_up.text
+    assert [example.text for example in examples if example.printed is None] == []
