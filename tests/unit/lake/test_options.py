@@ -119,6 +119,8 @@ def test_names_of_a_removal_group_keep_their_spaces() -> None:
         ("sequence.field.sort-order", "up", "ascending or descending"),
         ("manifest.compression", "snappy", "zstandard, deflate, null"),
         ("full-compaction.delta-commits", "x", "a whole number"),
+        ("compaction.small-file-ratio", "-1", "a number from 0"),
+        ("compaction.small-file-ratio", "half", "a number from 0"),
     ],
 )
 def test_a_bad_value_is_refused_with_what_is_valid(key: str, value: str, expected: str) -> None:

@@ -1,0 +1,20 @@
+"""The guide's example does what the guide says."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+GUIDE = Path(__file__).parents[4] / "docs" / "guides" / "compaction.md"
+
+
+def test_the_example_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    text = GUIDE.read_text(encoding="utf-8")
+    example = re.search(
+        r"<!-- example: python -->\n```python\n(.*?)```\n\nprints `(.*?)`", text, re.DOTALL
+    )
+    assert example is not None
+
+    exec(compile(example.group(1), str(GUIDE), "exec"), {})  # our own documentation
+
+    assert capsys.readouterr().out.strip() == example.group(2)
