@@ -85,7 +85,8 @@ def key_case(name: str, column_type: str, *, is_partition: bool = False) -> dict
     """Return a deduplicate table whose primary key, or partition, has the type."""
     columns = [("t", f"{column_type} NOT NULL"), ("n", "INT NOT NULL"), ("v", "INT")]
     partition = ["t"] if is_partition else []
-    return _case(name, columns, ["t", "n"], {}, partition=partition, ordering=["t"])
+    options = {"bucket": "4"}
+    return _case(name, columns, ["t", "n"], options, partition=partition, ordering=["t"])
 
 
 def sequence_field_case(name: str, column_type: TypeJson) -> dict[str, Any]:
