@@ -5,9 +5,10 @@ import pyarrow as pa
 
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
 from lake.merge.key_order import key_codes
-from lake.merge.order_words import Uints, one_array
+from lake.merge.order_words import one_array
 from lake.merge.segments import Bools, Ints, Segments
 from lake.merge.spec import MergeSpec
+from lake.merge.words import Uints
 
 # Shorter runs than this on average are no runs to speak of.
 _RUN_ROWS_MIN = 32
