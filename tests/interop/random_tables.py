@@ -20,7 +20,7 @@ KIND_COLUMN = "rk"
 def cases_of_every_kind(*, seed: int = 0) -> Iterator[dict[str, Any]]:
     """Yield a table of each engine for several seeds, and two for each aggregate function."""
     chance = random.Random(seed)
-    for engine, count in (("deduplicate", 6), ("first-row", 5), ("partial-update", 6)):
+    for engine, count in (("deduplicate", 4), ("first-row", 3), ("partial-update", 4)):
         for number in range(count):
             name = f"{engine.replace('-', '_')}_{number}"
             yield random_case(name, chance.randrange(2**31), engine=engine)
@@ -41,12 +41,15 @@ def random_case(
     """Return a table of the engine and commits to it, some of them followed by a full compaction."""
     chance = random.Random(seed)
     table = draw_declaration(chance, engines=[engine], functions=functions or released_functions())
-    while functions and not table.functions:
+    while functions and not table.functions and engine in ("partial-update", "aggregation"):
         table = draw_declaration(chance, engines=[engine], functions=functions)
     table = released(table)
     if engine == "deduplicate" and chance.random() < 0.3:
         _take_kinds_from_a_column(table)
-    share = 0.0 if table.refuses_retracts else chance.choice([0.0, 0.15, 0.4])
+    # Histories that end with an error early say little; the rest of them is about rows.
+    is_brave = chance.random() < 0.2
+    refuses = table.refuses_retracts or (not is_brave and refuses_some_retracts(table))
+    share = 0.0 if refuses else chance.choice([0.0, 0.15, 0.4])
     shape = Shape(
         row_count=chance.randint(10, 40),
         key_values=3,
@@ -60,8 +63,16 @@ def random_case(
     return table.case(case_id, _steps(json_rows(history.rows, kinds), chance, engine))
 
 
+def refuses_some_retracts(table: Declaration) -> bool:
+    """Return whether a function of the table cannot take a value back."""
+    return any(
+        not function.retracts and table.options.get(f"fields.{name}.ignore-retract") != "true"
+        for name, function in table.functions.items()
+    )
+
+
 def _steps(rows: list[Any], chance: random.Random, engine: str) -> list[dict[str, Any]]:
-    inner = sorted(chance.sample(range(1, len(rows)), 3))
+    inner = sorted(chance.sample(range(1, len(rows)), 2))
     steps: list[dict[str, Any]] = []
     for start, stop in pairwise([0, *inner, len(rows)]):
         steps.append({"write": rows[start:stop]})

@@ -20,7 +20,8 @@ from tests.interop.test_we_read_java import lines
 from tests.interop.version_differences import DIFFERENCES
 from tests.property.function_columns import FUNCTION_COLUMNS
 
-pytestmark = pytest.mark.interop
+# Java does a few hundred commits in one go, which on a busy machine takes minutes.
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(900)]
 
 Answers = tuple[Path, list[Case]]
 
