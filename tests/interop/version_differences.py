@@ -34,8 +34,8 @@ DIFFERENCES: tuple[VersionDifference, ...] = (
         judged_by=("F14-a-INT", "F14-c-BIGINT", "F15-r-TINYINT", "F15-0"),
     ),
     VersionDifference(
-        what="listagg takes blank texts; it passes them over",
-        left_out="texts of blanks under listagg",
+        what="listagg takes blank texts, and an empty one as the first; it passes them over",
+        left_out="empty texts and texts of blanks under listagg",
         judged_by=("F25", "F31-a", "F31-b", "F32"),
     ),
     VersionDifference(
@@ -128,7 +128,7 @@ def _released(function: FunctionColumn) -> FunctionColumn:
             return replace(function, domains=[*function.exact, *_not_integers(function)])
         case "listagg":
             kind, words = function.domains[0]
-            return replace(function, domains=[(kind, [w for w in words if w == "" or w.strip()])])
+            return replace(function, domains=[(kind, [word for word in words if word.strip()])])
         case "nested_update" | "nested_partial_update":
             keyed = ({"nested-key": "id"}, {"nested-key": "id, part"})
             options = keyed if function.name == "nested_partial_update" else ({}, *keyed)
