@@ -11,9 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake.format.data_types import DataType
+from lake.format.data_types import DataType, TypeRoot
 from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
 from lake.merge.column_function import ColumnFunction
+from lake.merge.compatibility import Compatibility
 from lake.merge.function_errors import refused_retract
 from lake.merge.functions.order_reductions import largest_reduction, smallest_reduction
 
@@ -78,13 +79,23 @@ def _make_min(function: ColumnFunction, kind: pa.DataType) -> AggregateFunction:
 
 
 def _is_comparable(data_type: DataType) -> bool:
-    return not data_type.is_nested
+    # Release 2.0 of the reference cannot compare them; later ones can.
+    return not data_type.is_nested and data_type.root is not TypeRoot.BOOLEAN
 
 
-_ACCEPTED = "every type but ARRAY, MAP, MULTISET and ROW"
+_ACCEPTED = "every type but BOOLEAN (bool_or, bool_and), ARRAY, MAP, MULTISET and ROW"
 _NULL_RULE = "Null counts as nothing."
 _LATE_RULE = "An older value is compared like any other."
 _ANOMALIES = ("FLOAT and DOUBLE compare as in Java: -0.0 is less than 0.0, and NaN is largest.",)
+
+_DIFFERENCES = (
+    Compatibility(
+        subject="BOOLEAN",
+        verdict="same",
+        why="Release 2.0 fails at the second value of a key, so such a column is refused when it is "
+        "declared; later versions of the reference compare them.",
+    ),
+)
 
 DECLARATIONS: tuple[FunctionDeclaration, ...] = (
     FunctionDeclaration(
@@ -99,6 +110,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         reduction=lambda _function, _kind: largest_reduction(),
         order_free=True,
         anomalies=_ANOMALIES,
+        differences=_DIFFERENCES,
     ),
     FunctionDeclaration(
         name="min",
@@ -112,5 +124,6 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         reduction=lambda _function, _kind: smallest_reduction(),
         order_free=True,
         anomalies=_ANOMALIES,
+        differences=_DIFFERENCES,
     ),
 )
