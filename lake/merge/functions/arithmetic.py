@@ -13,6 +13,7 @@ from lake.errors import SchemaMismatch
 from lake.format.data_types import DataType, TypeRoot
 from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
 from lake.merge.column_function import ColumnFunction
+from lake.merge.compatibility import Compatibility
 from lake.merge.function_errors import value_error
 from lake.merge.functions.exact_numbers import Arithmetic, NumberT, arithmetic_of
 from lake.merge.functions.product_reduction import product_reduction
@@ -121,6 +122,18 @@ def _is_numeric(data_type: DataType) -> bool:
     return data_type.root in _NUMERIC
 
 
+_OVERFLOW = Compatibility(
+    subject="integers that do not fit their type",
+    verdict="same",
+    why="An error, as in release 2.0; 1.4 wraps around without a word.",
+)
+_STORAGE = Compatibility(
+    subject="DECIMAL of at most 9 digits, beyond 32 bits",
+    verdict="stricter",
+    why="An error that names the column when the row is written; the reference stores other digits "
+    "without a word.",
+)
+
 DECLARATIONS: tuple[FunctionDeclaration, ...] = (
     FunctionDeclaration(
         name="sum",
@@ -140,6 +153,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "next value starts anew.",
             "Sums of FLOAT and DOUBLE depend on the order of the values in their last digits.",
         ),
+        differences=(_OVERFLOW, _STORAGE),
     ),
     FunctionDeclaration(
         name="product",
@@ -158,5 +172,6 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "A DECIMAL is rounded half up to its scale after every value, and becomes null beyond "
             "its digits; a retract whose quotient has no last digit is an error.",
         ),
+        differences=(_OVERFLOW,),
     ),
 )

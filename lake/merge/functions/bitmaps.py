@@ -10,6 +10,7 @@ import pyarrow as pa
 from lake.format.data_types import DataType, TypeRoot
 from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration, Reduction
 from lake.merge.column_function import ColumnFunction
+from lake.merge.compatibility import Compatibility
 from lake.merge.functions.bitmap32 import united_32
 from lake.merge.functions.bitmap64 import united_64
 from lake.merge.functions.bytes_union import BytesUnion, Unite
@@ -50,6 +51,19 @@ def _declaration(name: str, unite: Unite, width: int, java_class: str) -> Functi
         anomalies=(
             "A lone value, or one beside nulls only, is kept as it is, well formed or not.",
             f"The bytes are those of Java's `{java_class}`; equal sets may have different bytes.",
+        ),
+        differences=(
+            Compatibility(
+                subject="bytes of the union",
+                verdict="same",
+                why="Byte for byte what the reference writes.",
+            ),
+            Compatibility(
+                subject="malformed bytes",
+                verdict="stricter",
+                why="An error that names the column and shows the bytes, as soon as they meet "
+                "another value; the reference fails too, where it notices.",
+            ),
         ),
         make=_maker(unite, f"the bytes of a `{java_class}`"),
         reduction=_reduction,

@@ -18,6 +18,7 @@ from lake.merge.aggregate_function import (
     Reduction,
 )
 from lake.merge.column_function import ColumnFunction
+from lake.merge.compatibility import Compatibility
 from lake.merge.functions.elements import is_codable
 from lake.merge.functions.list_reduction import all_elements, distinct_elements
 from lake.merge.functions.lone_values import NULLS_ONLY
@@ -159,6 +160,25 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "With `distinct`, a retract removes an element however many records brought it.",
             "A retract that is merged before the value it takes back, in one write buffer for "
             "example, is lost.",
+        ),
+        differences=(
+            Compatibility(
+                subject="ARRAY, MAP and ROW elements taken back",
+                verdict="other",
+                why="They are, wherever they were read from; the reference fails when they come "
+                "from files.",
+            ),
+            Compatibility(
+                subject="bytes elements, with `distinct` or taken back",
+                verdict="other",
+                why="They are equal by value, as in later versions of the reference; release 2.0 "
+                "compares where they lie in memory.",
+            ),
+            Compatibility(
+                subject="order of elements with `distinct`",
+                verdict="other",
+                why="That of first arrival; the reference leaves it to a hash set.",
+            ),
         ),
         make=_make,
         reduction=_reduction,

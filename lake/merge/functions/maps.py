@@ -18,6 +18,7 @@ from lake.merge.aggregate_function import (
     Reduction,
 )
 from lake.merge.column_function import ColumnFunction
+from lake.merge.compatibility import Compatibility
 from lake.merge.function_errors import refused_retract, value_error
 from lake.merge.functions.elements import is_codable
 from lake.merge.functions.lone_values import LONE_VALUES
@@ -191,6 +192,18 @@ def _keytime_problems(field: DataField, function: ColumnFunction) -> Iterator[Pr
         )
 
 
+_BYTES_KEYS = Compatibility(
+    subject="bytes as keys of the map",
+    verdict="other",
+    why="They are equal by value, as in later versions of the reference; release 2.0 compares where "
+    "they lie in memory.",
+)
+_ENTRY_ORDER = Compatibility(
+    subject="order of entries",
+    verdict="other",
+    why="That of first arrival; the reference leaves it to a hash map.",
+)
+
 DECLARATIONS: tuple[FunctionDeclaration, ...] = (
     FunctionDeclaration(
         name=MERGE_MAP,
@@ -201,6 +214,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         late_rule="Keys that are there already win over those of an older map.",
         retract_rule="Keys of the retract are removed, whatever their values are.",
         anomalies=("A retract removes a key even when a newer record has given it another value.",),
+        differences=(_BYTES_KEYS, _ENTRY_ORDER),
         make=_make_merge_map,
         reduction=_merge_map_reduction,
     ),
@@ -225,6 +239,16 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "The first map is kept as it is, with null rows and rows without a time.",
             "A removed key is forgotten, so a record with an older time brings it back.",
             "Times are compared as text: `9` is later than `10`.",
+        ),
+        differences=(
+            Compatibility(
+                subject="time fields of other types than text",
+                verdict="stricter",
+                why="Refused when the table is made; the reference reads whatever bytes they have "
+                "as text.",
+            ),
+            _BYTES_KEYS,
+            _ENTRY_ORDER,
         ),
         make=_make_with_keytime,
         reduction=_lone_reduction,

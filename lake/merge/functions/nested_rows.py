@@ -20,6 +20,7 @@ from lake.merge.aggregate_function import (
     Reduction,
 )
 from lake.merge.column_function import ColumnFunction
+from lake.merge.compatibility import Compatibility
 from lake.merge.function_errors import refused_retract, value_error
 from lake.merge.functions.lone_values import NULLS_ONLY
 from lake.merge.functions.option_values import (
@@ -278,6 +279,24 @@ _NULL_STRATEGY_OPTION = FunctionOption(
     "out, or the merge fails.",
 )
 
+_DIFFERENCES = (
+    Compatibility(
+        subject="a field named twice in an option",
+        verdict="stricter",
+        why="The second mention changes nothing, so it is a mistake.",
+    ),
+    Compatibility(
+        subject="order of rows",
+        verdict="other",
+        why="That of first arrival; the reference leaves it to a hash map.",
+    ),
+    Compatibility(
+        subject="the first array of a merge",
+        verdict="same",
+        why="Its rows are folded like any other's, as in release 2.0; 1.4 takes it as it is.",
+    ),
+)
+
 DECLARATIONS: tuple[FunctionDeclaration, ...] = (
     FunctionDeclaration(
         name=NESTED_UPDATE,
@@ -317,6 +336,14 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "whose key holds a null.",
             "A retract removes a row even when its sequence is smaller than that of the row.",
         ),
+        differences=(
+            *_DIFFERENCES,
+            Compatibility(
+                subject="`nested-sequence-field`, `nested-key-null-strategy`",
+                verdict="same",
+                why="As in release 2.0; 1.4 does not know them.",
+            ),
+        ),
         make=_make_update,
         reduction=_reduction,
         problems=_update_problems,
@@ -344,6 +371,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "A lone array keeps its null elements and repeated keys until the next record of the "
             "key.",
         ),
+        differences=_DIFFERENCES,
         make=_make_partial,
         reduction=_reduction,
         problems=_partial_problems,

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration, Reduction
 from lake.merge.column_function import ColumnFunction
+from lake.merge.compatibility import Compatibility
 from lake.merge.functions.bitmaps import accepts_bytes
 from lake.merge.functions.bytes_union import BytesUnion, Unite
 from lake.merge.functions.lone_values import LONE_VALUES
@@ -103,6 +104,14 @@ def _declaration(name: str, unite: Unite, kind: str) -> FunctionDeclaration:
         anomalies=(
             "A lone value, or one beside nulls only, is kept as it is, well formed or not.",
             "Equal estimates may have different bytes.",
+        ),
+        differences=(
+            Compatibility(
+                subject="malformed bytes",
+                verdict="stricter",
+                why="An error that names the column and shows the bytes, as soon as they meet "
+                "another value; the reference fails too, where it notices.",
+            ),
         ),
         make=_maker(unite, f"the bytes of a DataSketches {kind} sketch"),
         reduction=_reduction,

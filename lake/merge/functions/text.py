@@ -20,6 +20,7 @@ from lake.merge.aggregate_function import (
     Reduction,
 )
 from lake.merge.column_function import ColumnFunction
+from lake.merge.compatibility import Compatibility
 from lake.merge.function_errors import refused_retract
 from lake.merge.functions.option_values import flag, flag_problems
 from lake.merge.functions.text_reduction import joined_texts, lone_texts
@@ -157,6 +158,14 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "With `distinct` and an empty delimiter, tokens are divided at blanks and joined "
             "without one.",
             "A lone blank text is kept; it disappears with the next text.",
+        ),
+        differences=(
+            Compatibility(
+                subject="blank texts, `distinct`",
+                verdict="same",
+                why="As in release 2.0; 1.4 passes over empty texts only, and 1.3 neither, and has "
+                "no `distinct`.",
+            ),
         ),
         make=_make,
         reduction=_reduction,
