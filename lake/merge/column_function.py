@@ -1,4 +1,7 @@
-"""The aggregate function that one column of a table declares."""
+"""The aggregate function that one column of a table declares.
+
+Source: merge-semantics 4, 5.
+"""
 
 from dataclasses import dataclass
 

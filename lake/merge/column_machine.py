@@ -9,6 +9,8 @@
 4. `Selection.copy_from` copies the picked values, column by column.
 
 A key with one record keeps it untouched: the engine is not asked (merge-semantics 1.6).
+
+Source: merge-semantics 1.5, 1.6, 2.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

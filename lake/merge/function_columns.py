@@ -2,6 +2,8 @@
 
 Segments go through the function's reduction where it has one that takes their steps, and through its
 definition, value by value, otherwise.
+
+Source: merge-semantics 4.
 """
 
 from dataclasses import dataclass

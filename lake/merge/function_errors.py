@@ -1,4 +1,7 @@
-"""Errors of aggregate functions, in one wording."""
+"""Errors of aggregate functions, in one wording.
+
+Source: merge-semantics 4.
+"""
 
 from lake.errors import Problem, SchemaMismatch
 

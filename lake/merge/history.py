@@ -1,4 +1,7 @@
-"""What happened to some keys, record by record: the common ground of all columns' reductions."""
+"""What happened to some keys, record by record: the common ground of all columns' reductions.
+
+Source: merge-semantics 2.3, 2.4, 3.4, 3.5.
+"""
 
 from dataclasses import dataclass
 

@@ -3,6 +3,8 @@
 Keys of a few columns become one unsigned 64-bit code: their words (`order_words`) side by side.
 Where 64 bits do not hold them, codes are ranks: rows are sorted by their first word, and only rows
 that tie there and differ further on are sorted again.
+
+Source: merge-semantics 1.5; table-format 13.1.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""What the row machine asks of a merge engine."""
+"""What the row machine asks of a merge engine.
+
+Source: merge-semantics 2.
+"""
 
 from dataclasses import dataclass
 from typing import Protocol

@@ -8,6 +8,8 @@ null before everything. A ROW has the words of its fields. An ARRAY has one word
 
 Two things make words narrow, and narrow words fit together into one 64-bit code: each starts at
 the column's own minimum, and zero bits that all values end with are shifted out.
+
+Source: merge-semantics 3.1; table-format 13.1.
 """
 
 from typing import Any

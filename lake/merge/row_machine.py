@@ -4,6 +4,8 @@
    then place.
 2. A key with one record keeps it untouched: the engine is not asked (merge-semantics 1.6).
 3. Of any other key the engine sees every record in order and says what row they make.
+
+Source: merge-semantics 1.5, 1.6, 2.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,7 @@
-"""Rows of one key, found by arithmetic: a sorted order and where each key begins in it."""
+"""Rows of one key, found by arithmetic: a sorted order and where each key begins in it.
+
+Source: merge-semantics 1.5.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -43,7 +43,11 @@ class Sum(Generic[NumberT]):
         """Begin the next key; there is nothing to forget."""
 
     def aggregate(self, accumulated: object, value: object) -> object:
-        """Return the sum."""
+        """Return the sum.
+
+        Raises:
+            SchemaMismatch: An integer does not fit its type.
+        """
         if accumulated is None or value is None:
             return value if accumulated is None else accumulated
         try:
@@ -52,11 +56,19 @@ class Sum(Generic[NumberT]):
             raise _cannot_combine(self.function, error) from error
 
     def aggregate_late(self, accumulated: object, value: object) -> object:
-        """Return the sum; order does not matter."""
+        """Return the sum; order does not matter.
+
+        Raises:
+            SchemaMismatch: An integer does not fit its type.
+        """
         return self.aggregate(value, accumulated)
 
     def retract(self, accumulated: object, value: object) -> object:
-        """Return the difference; taken from nothing, the negative."""
+        """Return the difference; taken from nothing, the negative.
+
+        Raises:
+            SchemaMismatch: An integer does not fit its type.
+        """
         if value is None:
             return accumulated
         try:
@@ -78,7 +90,11 @@ class Product(Generic[NumberT]):
         """Begin the next key; there is nothing to forget."""
 
     def aggregate(self, accumulated: object, value: object) -> object:
-        """Return the product."""
+        """Return the product.
+
+        Raises:
+            SchemaMismatch: An integer does not fit its type.
+        """
         if accumulated is None or value is None:
             return value if accumulated is None else accumulated
         try:
@@ -87,11 +103,20 @@ class Product(Generic[NumberT]):
             raise _cannot_combine(self.function, error) from error
 
     def aggregate_late(self, accumulated: object, value: object) -> object:
-        """Return the product; order does not matter."""
+        """Return the product; order does not matter.
+
+        Raises:
+            SchemaMismatch: An integer does not fit its type.
+        """
         return self.aggregate(value, accumulated)
 
     def retract(self, accumulated: object, value: object) -> object:
-        """Return the quotient; nothing stays nothing."""
+        """Return the quotient; nothing stays nothing.
+
+        Raises:
+            SchemaMismatch: A division by zero, a quotient that does not fit, or of DECIMAL without
+                a last digit.
+        """
         if accumulated is None or value is None:
             return accumulated
         try:

@@ -48,7 +48,11 @@ class BytesUnion:
             raise self._unreadable(accumulated, value, error) from error
 
     def aggregate_late(self, accumulated: object, value: object) -> object:
-        """Return the union, made the other way round."""
+        """Return the union, made the other way round.
+
+        Raises:
+            SchemaMismatch: The bytes of either are malformed.
+        """
         return self.aggregate(value, accumulated)
 
     def retract(self, _accumulated: object, _value: object) -> object:

@@ -95,6 +95,9 @@ class MergeMapWithKeyTime:
 
         A null row removes its key, a row without a time is left out, and any other replaces a row
         without a time or with a smaller one, as text.
+
+        Raises:
+            SchemaMismatch: A time is no text, in a table of another engine.
         """
         if accumulated is None or value is None:
             return value if accumulated is None else accumulated
@@ -108,7 +111,11 @@ class MergeMapWithKeyTime:
         return list(found.values())
 
     def aggregate_late(self, accumulated: object, value: object) -> object:
-        """Return the older map after the entries of the accumulated one."""
+        """Return the older map after the entries of the accumulated one.
+
+        Raises:
+            SchemaMismatch: As `aggregate`.
+        """
         return self.aggregate(value, accumulated)
 
     def retract(self, _accumulated: object, _value: object) -> object:

@@ -79,7 +79,11 @@ class Reader:
         self._place = 0
 
     def take(self, size: int) -> bytes:
-        """Return the next bytes."""
+        """Return the next bytes.
+
+        Raises:
+            ValueError: There are fewer.
+        """
         end = self._place + size
         if size < 0 or end > len(self._data):
             text = f"it ends at byte {len(self._data)}, within a value"
@@ -89,7 +93,11 @@ class Reader:
         return taken
 
     def integer(self, size: int) -> int:
-        """Return the next number; one byte is unsigned, more are signed."""
+        """Return the next number; one byte is unsigned, more are signed.
+
+        Raises:
+            ValueError: There are fewer bytes.
+        """
         return int.from_bytes(self.take(size), "little", signed=size > 1)
 
 
