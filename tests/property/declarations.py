@@ -180,8 +180,10 @@ def draw_order_free_declaration(
             for index in range(chance.randint(1, 3)):
                 group = _new_group(table, chance, index, domains=DISTINCT_ORDER)
                 table.distinct.add(group.ordering[0])
+                # A group says which value is the last, so there `last_value` has an order of its own.
+                choices = (*functions, BY_NAME["last_value"])
                 for name in chance.sample(group.protected, chance.randint(0, len(group.protected))):
-                    _give_function(table, chance, name, chance.choice(functions))
+                    _give_function(table, chance, name, chance.choice(choices))
             _declare_groups(table)
         case "aggregation":
             for index in range(chance.randint(1, 4)):

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from lake import Catalog, Machine, ManualClock, MemoryFileIO, Table
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
 from lake.merge.fold import fold
-from tests.property.function_columns import IDEMPOTENT
+from lake.merge.functions.registry import FUNCTIONS
+from tests.property.function_columns import BY_NAME, IDEMPOTENT, ORDER_FREE
 from tests.property.same_values import comparable
 from tests.property.strategies import History, order_free_histories
 
@@ -23,6 +24,14 @@ SETTINGS = settings(
 )
 FEW = settings(SETTINGS, max_examples=60)
 MACHINES = st.sampled_from(Machine)
+
+
+def test_the_functions_drawn_are_those_declared_to_mind_no_order() -> None:
+    declared = {function.name for function in FUNCTIONS.values() if function.order_free}
+
+    assert {function.name for function in ORDER_FREE} == declared
+    names = {name for function in FUNCTIONS.values() for name in (function.name, *function.aliases)}
+    assert set(BY_NAME) == names
 
 
 @SETTINGS
