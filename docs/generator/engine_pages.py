@@ -61,7 +61,12 @@ def engine_index(declarations: Iterable[EngineDeclaration]) -> str:
 
 def _effects(declaration: EngineDeclaration) -> Iterator[tuple[str, ...]]:
     for effect in declaration.effects:
-        yield effect.kinds, effect.when or "always", effect.effect
+        kinds = set(effect.kinds.split())
+        has_others = any(
+            other.when and kinds & set(other.kinds.split()) for other in declaration.effects
+        )
+        plain = "otherwise" if has_others else "always"
+        yield effect.kinds, effect.when or plain, effect.effect
 
 
 def _options(declaration: EngineDeclaration) -> Iterator[tuple[str, ...]]:

@@ -144,7 +144,7 @@ _FUNCTION_OPTIONS = (
 )
 _LONE_RECORD = (
     "A record that is alone of its key is kept as it is: values are not normalised, a lone -D or "
-    "-U stays one and is not visible."
+    "-U stays one and is not visible. Write values as they shall be seen."
 )
 _TYPES_EARLIER = Compatibility(
     subject="functions on columns of other types, options of functions that cannot be read",
@@ -301,9 +301,11 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
             "A leading retract gives the row its own values first: with sum in a group, -U 5 and "
             "then +I 7 make 7, not 2. Let adds arrive first, or declare ignore-retract.",
             "A key that has only retracts becomes a -D, which is a delete again when the row it "
-            "was meant for is merged later.",
-            "A retract at the same ordering value as the add it follows takes effect.",
-            "A group whose ordering columns are partly null is compared with null as the smallest.",
+            "was meant for is merged later. Keep retracts behind the records that they take back.",
+            "A retract at the same ordering value as the add it follows takes effect. Where it "
+            "should not, let ordering values not repeat.",
+            "A group whose ordering columns are partly null is compared with null as the smallest. "
+            "Fill all of them or none.",
         ),
         compatibility=(
             _MERGING,
@@ -378,12 +380,15 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
         anomalies=(
             _LONE_RECORD,
             "Two or more retracts of a key without an add make a visible row of negated sums and "
-            "nulls.",
+            "nulls. Keep retracts behind the records that they take back.",
             "After a -D that removes the row, a later +I aggregates onto the deleted values in the "
-            "same merge: sum of a deleted 5 and a new 2 is 7.",
-            "A sequence field becomes null by a retract, for its function is last_value.",
+            "same merge: sum of a deleted 5 and a new 2 is 7. Write -D with null in the columns "
+            "that are aggregated.",
+            "A sequence field becomes null by a retract, for its function is last_value. Do "
+            "without one of the two.",
             "The merged record has the place of the last one in merge order, which is not always "
-            "the one with the largest sequence number.",
+            "the one with the largest sequence number. Only tables with a sequence field are "
+            "concerned.",
         ),
         compatibility=(_MERGING, _TYPES_EARLIER, _NO_EFFECT),
         many_writers="Several streams where every column's function gives one answer in any order; "
@@ -422,8 +427,9 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
             ),
         ),
         anomalies=(
-            "Rows are visible once their files are compacted: readers leave level 0 out.",
-            "A +U that comes first is kept as it is.",
+            "Rows are visible once their files are compacted: readers leave level 0 out. Compact "
+            "after writing.",
+            "A +U that comes first is kept as it is; only readers of changes can tell.",
         ),
         compatibility=(_MERGING, _NO_EFFECT),
         many_writers="One stream only: which record is the first would depend on which job commits "

@@ -172,11 +172,12 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         reduction=sum_reduction,
         order_free=True,
         anomalies=(
-            "An integer sum that does not fit its type is an error.",
+            "An integer sum that does not fit its type is an error. Choose a wider type.",
             "A DECIMAL of at most 18 digits may grow beyond its digits; it becomes null only "
             "beyond 64 bits. With more than 18 digits it becomes null beyond its digits, and the "
-            "next value starts anew.",
-            "Sums of FLOAT and DOUBLE depend on the order of the values in their last digits.",
+            "next value starts anew. Leave room in the type.",
+            "Sums of FLOAT and DOUBLE depend on the order of the values in their last digits. Use "
+            "DECIMAL, or integers of the smallest unit.",
         ),
         differences=(_OVERFLOW, _STORAGE),
     ),
@@ -193,9 +194,11 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         order_free=True,
         anomalies=(
             "An integer product that does not fit its type is an error, and so is a division by "
-            "zero; the quotient of a retract loses its fraction.",
+            "zero; the quotient of a retract loses its fraction. Choose a wider type, and take back only what "
+            "was multiplied.",
             "A DECIMAL is rounded half up to its scale after every value, and becomes null beyond "
-            "its digits; a retract whose quotient has no last digit is an error.",
+            "its digits; a retract whose quotient has no last digit is an error. Use DOUBLE "
+            "where rounding is expected.",
         ),
         differences=(_OVERFLOW,),
     ),

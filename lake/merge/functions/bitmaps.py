@@ -49,8 +49,10 @@ def _declaration(name: str, unite: Unite, width: int, java_class: str) -> Functi
         retract_rule=None,
         order_free=True,
         anomalies=(
-            "A lone value, or one beside nulls only, is kept as it is, well formed or not.",
-            f"The bytes are those of Java's `{java_class}`; equal sets may have different bytes.",
+            "A lone value, or one beside nulls only, is kept as it is, well formed or not. Check "
+            "bytes where they are made.",
+            f"The bytes are those of Java's `{java_class}`; equal sets may have different bytes. Compare "
+            "sets, not bytes.",
         ),
         differences=(
             Compatibility(

@@ -86,7 +86,10 @@ def _is_comparable(data_type: DataType) -> bool:
 _ACCEPTED = "every type but BOOLEAN (bool_or, bool_and), ARRAY, MAP, MULTISET and ROW"
 _NULL_RULE = "Null counts as nothing."
 _LATE_RULE = "An older value is compared like any other."
-_ANOMALIES = ("FLOAT and DOUBLE compare as in Java: -0.0 is less than 0.0, and NaN is largest.",)
+_ANOMALIES = (
+    "FLOAT and DOUBLE compare as in Java: -0.0 is less than 0.0, and NaN is largest. Write null "
+    "instead of NaN.",
+)
 
 _DIFFERENCES = (
     Compatibility(

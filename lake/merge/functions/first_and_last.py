@@ -176,7 +176,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         reduction=lambda _function, _kind: first_value_reduction(),
         anomalies=(
             "Which record is the oldest is not remembered: of several late ones the last to come "
-            "stays.",
+            "stays. Let records arrive in order, or keep the oldest with `min`.",
         ),
     ),
     FunctionDeclaration(
@@ -190,6 +190,6 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         retract_rule=None,
         make=_make_first_non_null_value,
         reduction=lambda _function, _kind: first_non_null_value_reduction(),
-        anomalies=("A late null replaces the value too.",),
+        anomalies=("A late null replaces the value too. Write no nulls in late records.",),
     ),
 )

@@ -331,10 +331,11 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         ),
         anomalies=(
             "A lone array keeps its null elements, its repeated keys and all its rows; the next "
-            "record of the key drops what is too much.",
+            "record of the key drops what is too much. Write arrays as they shall be seen.",
             "With a null strategy of ignore, a retract or an update also drops accumulated rows "
-            "whose key holds a null.",
-            "A retract removes a row even when its sequence is smaller than that of the row.",
+            "whose key holds a null. Fill the fields of the key.",
+            "A retract removes a row even when its sequence is smaller than that of the row. Write "
+            "-U only before a +U that brings the row back.",
         ),
         differences=(
             *_DIFFERENCES,
@@ -369,7 +370,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         ),
         anomalies=(
             "A lone array keeps its null elements and repeated keys until the next record of the "
-            "key.",
+            "key. Write arrays as they shall be seen.",
         ),
         differences=_DIFFERENCES,
         make=_make_partial,

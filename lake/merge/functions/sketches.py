@@ -102,8 +102,9 @@ def _declaration(name: str, unite: Unite, kind: str) -> FunctionDeclaration:
         retract_rule=None,
         order_free=True,
         anomalies=(
-            "A lone value, or one beside nulls only, is kept as it is, well formed or not.",
-            "Equal estimates may have different bytes.",
+            "A lone value, or one beside nulls only, is kept as it is, well formed or not. Check "
+            "bytes where they are made.",
+            "Equal estimates may have different bytes. Compare estimates.",
         ),
         differences=(
             Compatibility(

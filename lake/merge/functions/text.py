@@ -152,12 +152,13 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             ),
         ),
         anomalies=(
-            "With `distinct`, the first text is kept as it is: its own repeated tokens stay.",
+            "With `distinct`, the first text is kept as it is: its own repeated tokens stay. "
+            "Write one token a record.",
             "With `distinct` and an older text, the older text is kept as it is, and tokens of the "
-            "newer ones that it holds are dropped.",
+            "newer ones that it holds are dropped. Write one token a record.",
             "With `distinct` and an empty delimiter, tokens are divided at blanks and joined "
-            "without one.",
-            "A lone blank text is kept; it disappears with the next text.",
+            "without one. Name a delimiter.",
+            "A lone blank text is kept; it disappears with the next text. Write null instead.",
         ),
         differences=(
             Compatibility(

@@ -287,7 +287,7 @@ def test_a_delete_that_is_kept_holds_off_older_records() -> Anomaly:
 
 @pinned
 def test_a_sequence_field_forgets_how_new_a_delete_was() -> Anomaly:
-    """Under deduplicate, too: after a compaction a record older than the -D brings the row back.
+    """Once a compaction dropped a -D, a record with an older sequence field brings the row back.
 
     Way round: mark rows as deleted in a column of their own.
 
