@@ -6,7 +6,7 @@ from docs.generator.markdown import table
 from lake.merge.compatibility import Compatibility
 
 LEGEND = (
-    "*same*: the same rows. *stricter*: what is accepted gives the same rows, and less is accepted. "
+    "The reference is Apache Paimon. *same*: the same rows. *stricter*: what is accepted gives the same rows, and less is accepted. "
     "*other*: an answer where the reference fails or leaves the answer open."
 )
 

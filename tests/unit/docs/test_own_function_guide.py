@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, InvalidRequest, ManualClock, MemoryFileIO
+from lake import Catalog, InvalidRequest, ManualClock, MemoryFileIO, UnsupportedFeature
 from lake.merge.functions.extension import GROUP, own_function
 from registry.documents import RegistryStore
 from registry.errors import DefinitionRefused
@@ -85,6 +85,23 @@ def test_a_registered_table_merges_with_it(registrar: Registrar, catalog: Catalo
     row = table.get({"id": 7})
     assert row is not None
     assert row["lines"] == 0b0101
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_table_that_has_it_is_not_read_without_the_package(
+    registrar: Registrar, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registrar.put_table("shop", "orders", declaration())
+    table = catalog.table("shop.orders")
+    for value in (0b0110, 0b0011):
+        table.write_and_commit(pa.table({"id": [7], "lines": [value]}))
+
+    monkeypatch.setattr(sys, "path", sys.path[1:])
+    own_function.cache_clear()
+
+    with pytest.raises(UnsupportedFeature, match="merges in a way that is not known") as refused:
+        catalog.table("shop.orders").scan().to_arrow()
+    assert refused.value.problems[0].value == "acme.xor"
 
 
 def test_without_the_package_it_is_refused(registrar: Registrar, catalog: Catalog) -> None:
