@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,9 @@ class ReadCounters:
     rows: int = 0
     columns: list[tuple[str, str]] = field(default_factory=list)
 
+
+BATCH_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of a batch at most, about."""
 
 RowGroupFilter = Callable[[Mapping[str, ColumnBounds], int], npt.NDArray[np.bool_]]
 """From bounds per column (those that have any) and the number of row groups to one boolean per
@@ -75,6 +79,7 @@ class DataFileReader:
         columns: Sequence[str],
         *,
         batch_rows: int = 65_536,
+        batch_bytes: int = BATCH_BYTES,
         row_filter: RowGroupFilter | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Yield key-value batches with the named columns, in file order.
@@ -86,6 +91,8 @@ class DataFileReader:
         Args:
             columns: Table columns wanted.
             batch_rows: Upper bound of the rows of a batch.
+            batch_bytes: Upper bound of its bytes, about: as large as the values are in the file
+                before compression, where repeated ones may take next to nothing.
             row_filter: Leaves out row groups that cannot hold what is looked for.
 
         Yields:
@@ -106,6 +113,7 @@ class DataFileReader:
             if not groups:
                 return
             self._counters.columns += [(self._meta.file_name, name) for name in stored]
+            batch_rows = min(batch_rows, _rows_within(batch_bytes, file, groups, stored))
             decoded = file.iter_batches(batch_rows, row_groups=groups, columns=stored)
             int96 = [name for name in stored if _is_stored_as_int96(file, name)]
             if int96:
@@ -182,6 +190,23 @@ class DataFileReader:
                 raise CorruptData(message)
         only_nulls = null_columns(self._meta, self._schema)
         return [name for name in target.names if name in present and name not in only_nulls]
+
+
+def _rows_within(
+    size: int, file: pq.ParquetFile, groups: Sequence[int], columns: Sequence[str]
+) -> int:
+    """Return how many rows of the average size take so many bytes; at least 1."""
+    wanted = set(columns)
+    rows = used = 0
+    for number in groups:
+        group = file.metadata.row_group(number)
+        rows += group.num_rows
+        for index in range(group.num_columns):
+            chunk = group.column(index)
+            # Nested columns are stored as several, `column.list.element` for example.
+            if chunk.path_in_schema.partition(".")[0] in wanted:
+                used += chunk.total_uncompressed_size
+    return max(1, size * rows // max(1, used))
 
 
 def key_value_schema(schema: TableSchema, columns: Sequence[str]) -> pa.Schema:

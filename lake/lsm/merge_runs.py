@@ -2,7 +2,10 @@
 
 Each round:
 
-1. Every run that has more is read on until about `batch_rows` of its rows are at hand.
+1. Every run that has more is read on until about `batch_rows` of its rows are at hand. What the runs
+   together do not use of that goes to those that the last round took most of: a large run beside
+   many small ones would otherwise take a round for each of its batches, and each round looks at all
+   rows at hand.
 2. The *bound* is the smallest of the last keys at hand of runs that have more: up to it, no run can
    still bring a row.
 3. The rows up to the bound are folded and given out; the others stay, as slices.
@@ -13,6 +16,7 @@ to be merged too, then they are folded batch by batch.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -23,12 +27,33 @@ from lake.merge.key_order import key_codes
 from lake.merge.spec import MergeSpec
 from lake.merge.words import Uints
 
+ROWS_AT_HAND: Final = 1_048_576
+"""Rows of all runs of a section held at a time, about."""
+
+BYTES_AT_HAND: Final = 256 * 1024 * 1024
+"""Bytes of them, about: far from the 2 GiB that a column of text can hold in one piece."""
+
+_ROWS_PER_RUN: Final = (1_024, 65_536)
+_BYTES_PER_RUN_MIN: Final = 1024 * 1024
+
+
+def rows_per_run(runs: int) -> int:
+    """Return how many rows of each of so many runs to hold."""
+    low, high = _ROWS_PER_RUN
+    return min(high, max(low, ROWS_AT_HAND // runs))
+
+
+def bytes_per_run(runs: int) -> int:
+    """Return how many bytes of each of so many runs to hold."""
+    return max(_BYTES_PER_RUN_MIN, BYTES_AT_HAND // runs)
+
 
 def merge_runs(
     runs: Sequence[Iterator[pa.RecordBatch]],
     spec: MergeSpec,
     *,
     batch_rows: int = 65_536,
+    batch_bytes: int = BYTES_AT_HAND,
     machine: Machine = Machine.COLUMN,
     counters: FoldCounters | None = None,
     single_untouched: bool = True,
@@ -39,7 +64,9 @@ def merge_runs(
         runs: Oldest first. Each yields key-value batches of one schema, ascending by key, a key
             at most once per run. Consumed lazily.
         spec: How the table's records merge.
-        batch_rows: About how many rows of each run are held at a time; at least 1.
+        batch_rows: About how many rows of each run are held at a time, at least 1; of all runs,
+            twice that on average at most.
+        batch_bytes: The same in bytes; whichever is reached first counts.
         machine: Which execution folds.
         counters: Added to when given.
         single_untouched: A key with one record keeps it as it is (see `fold`).
@@ -51,12 +78,12 @@ def merge_runs(
         CorruptData: A run is out of order or repeats a key, seen while it overlaps another.
     """
     assert batch_rows > 0, batch_rows
+    assert batch_bytes > 0, batch_bytes
     counted = FoldCounters() if counters is None else counters
-    live = [_Run(batches, batch_rows) for batches in runs]
+    live = [_Run(batches, batch_rows, batch_bytes) for batches in runs]
     bound: pa.Table | None = None
     while True:
-        for run in live:
-            run.fill()
+        _fill(live, rows=batch_rows * len(runs), size=batch_bytes * len(runs))
         live = [run for run in live if run.rows.num_rows]
         if len(live) <= 1:
             break
@@ -86,29 +113,67 @@ def merge_runs(
 class _Run:
     """One sorted run: the rows at hand and the batches to come."""
 
-    def __init__(self, batches: Iterator[pa.RecordBatch], batch_rows: int) -> None:
+    def __init__(
+        self, batches: Iterator[pa.RecordBatch], batch_rows: int, batch_bytes: int
+    ) -> None:
         self._batches = batches
         self._batch_rows = batch_rows
+        self._batch_bytes = batch_bytes
+        self._read_on = pa.table({})  # the rest of a batch that is too large to be held at once
+        self._rows_read = 0
+        self._bytes_read = 0
         self.has_more = True
         self.rows = pa.table({})
+        self.taken = 0
 
-    def fill(self) -> None:
-        """Read on until enough rows are at hand or the run ends."""
+    @property
+    def size(self) -> int:
+        """Return the bytes of the rows at hand, about."""
+        rows: int = self.rows.num_rows
+        return rows * self._bytes_read // max(1, self._rows_read)
+
+    def fill(self, *, more_rows: int = 0, more_bytes: int = 0) -> None:
+        """Read on until enough rows are at hand or the run ends.
+
+        Args:
+            more_rows: That may be held besides those at hand, however many those are.
+            more_bytes: The same in bytes.
+        """
+        rows = max(self._batch_rows, self.rows.num_rows + more_rows)
+        size = max(self._batch_bytes, self.size + more_bytes)
         parts = [self.rows] if self.rows.num_rows else []
-        count = self.rows.num_rows
-        while self.has_more and count < self._batch_rows:
-            batch = next(self._batches, None)
-            if batch is None:
+        count, held = self.rows.num_rows, self.size
+        while self.has_more and count < rows and held < size:
+            part = self._next()
+            if part is None:
                 self.has_more = False
-            elif batch.num_rows:
-                parts.append(pa.Table.from_batches([batch]))
-                count += batch.num_rows
+            elif part.num_rows:
+                parts.append(part)
+                count += part.num_rows
+                held += part.nbytes
         if parts:
             self.rows = pa.concat_tables(parts)
+
+    def _next(self) -> pa.Table | None:
+        """Return the next rows, of one batch and no more bytes than are held at once."""
+        part = self._read_on
+        if not part.num_rows:
+            batch = next(self._batches, None)
+            if batch is None:
+                return None
+            part = pa.Table.from_batches([batch])
+            self._rows_read += part.num_rows
+            self._bytes_read += part.nbytes
+        count = part.num_rows
+        if part.nbytes > self._batch_bytes:
+            count = max(1, count * self._batch_bytes // part.nbytes)
+        self._read_on = part.slice(count)
+        return part.slice(0, count)
 
     def take(self, count: int) -> pa.Table:
         """Return the first rows at hand, which are no longer at hand."""
         taken, self.rows = self.rows.slice(0, count), self.rows.slice(count)
+        self.taken = count
         return taken
 
     def rest(self) -> Iterator[pa.Table]:
@@ -119,6 +184,22 @@ class _Run:
             self.fill()
             if self.rows.num_rows:
                 yield self.take(self.rows.num_rows)
+
+
+def _fill(runs: Sequence[_Run], *, rows: int, size: int) -> None:
+    """Read on in every run; those that the last round took most of may hold what others do not use.
+
+    Args:
+        runs: With something at hand or to come.
+        rows: To be held of all of them.
+        size: The same in bytes.
+    """
+    free_rows = max(0, rows - sum(run.rows.num_rows for run in runs))
+    free_bytes = max(0, size - sum(run.size for run in runs))
+    taken = sum(run.taken for run in runs)
+    for run in runs:
+        part = run.taken / taken if taken else 0.0
+        run.fill(more_rows=int(free_rows * part), more_bytes=int(free_bytes * part))
 
 
 def _take_round(

@@ -6,7 +6,6 @@ batch by batch, and files are written one at a time.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Final
 from uuid import UUID
 
 import pyarrow as pa
@@ -19,18 +18,13 @@ from lake.format.data_file import DataFileMeta
 from lake.format.manifest import FileIdentity
 from lake.format.schema import TableSchema
 from lake.lsm.full_compaction import FullCompactionPlan, Rewrite
-from lake.lsm.merge_runs import merge_runs
+from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
 from lake.maintenance.rolling_files import RollingFiles
 from lake.merge.fold import Machine, drop_retracts
 from lake.merge.spec import merge_spec
 from lake.options import MergeEngine
 from lake.read.run_reader import RunReader
 from lake.write.level_file import DataFileSink
-
-ROWS_AT_HAND: Final = 1_048_576
-"""Rows of all runs of a section held at a time, about."""
-
-_ROWS_PER_RUN: Final = (1_024, 65_536)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,19 +146,18 @@ class BucketCompactor:
             schema=self._schema,
             partition=work.partition,
             bucket=work.bucket,
-            batch_rows=_ROWS_PER_RUN[1],
         )
         for section in rewrite.sections:
-            low, high = _ROWS_PER_RUN
-            batch_rows = min(high, max(low, ROWS_AT_HAND // len(section.runs)))
+            rows, size = rows_per_run(len(section.runs)), bytes_per_run(len(section.runs))
             runs = [
-                reader.batches(run, self._schema.field_names, batch_rows=batch_rows)
+                reader.batches(run, self._schema.field_names, batch_rows=rows, batch_bytes=size)
                 for run in section.runs
             ]
             yield from merge_runs(
                 runs,
                 self._spec,
-                batch_rows=batch_rows,
+                batch_rows=rows,
+                batch_bytes=size,
                 machine=self._machine,
                 single_untouched=not self._merges_lone_records(rewrite),
             )

@@ -15,7 +15,7 @@ from lake.files.parquet import ReadCounters, RowGroupFilter
 from lake.files.parquet_bounds import ColumnBounds
 from lake.files.paths import TablePaths
 from lake.format.schema import TableSchema
-from lake.lsm.merge_runs import merge_runs
+from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
 from lake.lsm.sorted_run import Section
 from lake.merge.fold import FoldCounters, Machine, drop_retracts
 from lake.merge.spec import MergeSpec, columns_needed, merge_spec
@@ -25,7 +25,7 @@ from lake.read.run_reader import RunReader
 from lake.read.scan import Split, is_single_run
 
 BATCH_ROWS = 65_536
-"""Rows of a batch; a merge holds about this many per run."""
+"""Rows of a batch; a merge holds at most about this many per run."""
 
 
 def read_split(
@@ -43,8 +43,8 @@ def read_split(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the live rows of a split, ascending by key.
 
-    Memory: about `batch_rows` rows of each run of a section, and one row group's compressed bytes
-    for each.
+    Memory: about a million rows or 256 MiB of all runs of a section (`lake.lsm.merge_runs`), and one
+    row group's compressed bytes of each.
 
     Args:
         file_io: Storage.
@@ -108,7 +108,6 @@ class _SplitReader:
             schema=schema,
             partition=split.partition,
             bucket=split.bucket,
-            batch_rows=batch_rows,
             counters=counters,
         )
         self._spec: MergeSpec = merge_spec(schema)
@@ -118,22 +117,41 @@ class _SplitReader:
     ) -> Iterator[pa.Table]:
         """Yield the rows of a section after merging, without retracts, before filtering."""
         wanted = tuple(dict.fromkeys([*columns, *(item.column for item in conditions)]))
+        batch_rows = min(self._batch_rows, rows_per_run(len(section.runs)))
+        batch_bytes = bytes_per_run(len(section.runs))
         if is_single_run(section):
             row_filter = _row_group_filter(conditions)
-            for batch in self._runs.batches(section.runs[0], wanted, row_filter=row_filter):
+            batches = self._runs.batches(
+                section.runs[0],
+                wanted,
+                batch_rows=batch_rows,
+                batch_bytes=batch_bytes,
+                row_filter=row_filter,
+            )
+            for batch in batches:
                 yield drop_retracts(pa.Table.from_batches([batch]))
             return
         needed = columns_needed(self._spec, wanted)
         on_key = [item for item in conditions if item.column in self._spec.key_columns]
         row_filter = _row_group_filter(on_key)
         runs = [
-            _matching(self._runs.batches(run, needed, row_filter=row_filter), on_key)
+            _matching(
+                self._runs.batches(
+                    run,
+                    needed,
+                    batch_rows=batch_rows,
+                    batch_bytes=batch_bytes,
+                    row_filter=row_filter,
+                ),
+                on_key,
+            )
             for run in section.runs
         ]
         merged = merge_runs(
             runs,
             self._spec,
-            batch_rows=self._batch_rows,
+            batch_rows=batch_rows,
+            batch_bytes=batch_bytes,
             machine=self._machine,
             counters=self._merge_counters,
         )

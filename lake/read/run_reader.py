@@ -23,7 +23,6 @@ class RunReader:
         schema: Under which the files were written.
         partition: Serialised partition row.
         bucket: Bucket number.
-        batch_rows: Upper bound of the rows of a batch.
         counters: Added to.
     """
 
@@ -32,7 +31,6 @@ class RunReader:
     schema: TableSchema
     partition: bytes
     bucket: int
-    batch_rows: int
     counters: ReadCounters = field(default_factory=ReadCounters)
 
     def batches(
@@ -40,8 +38,9 @@ class RunReader:
         run: SortedRun,
         columns: Sequence[str],
         *,
+        batch_rows: int,
+        batch_bytes: int,
         row_filter: RowGroupFilter | None = None,
-        batch_rows: int | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Yield key-value batches, ascending by key.
 
@@ -49,7 +48,8 @@ class RunReader:
             run: Live files of the bucket.
             columns: Table columns wanted.
             row_filter: Leaves out row groups that cannot hold what is looked for.
-            batch_rows: In the place of the reader's own when given.
+            batch_rows: Upper bound of the rows of a batch.
+            batch_bytes: Upper bound of its bytes, about.
 
         Raises:
             CorruptData: A file is absent or not what its metadata says.
@@ -60,5 +60,5 @@ class RunReader:
                 self.file_io, path, file_meta=file, schema=self.schema, counters=self.counters
             )
             yield from reader.batches(
-                columns, batch_rows=batch_rows or self.batch_rows, row_filter=row_filter
+                columns, batch_rows=batch_rows, batch_bytes=batch_bytes, row_filter=row_filter
             )

@@ -73,7 +73,7 @@ class Scan:
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows in batches of at least one row; ascending by key within a bucket.
 
-        Memory is bounded by `batch_rows` times the runs of a section.
+        Memory is bounded, however many files a key's versions are in: see `read_split`.
 
         Raises:
             UnsupportedFeature: As `plan`.

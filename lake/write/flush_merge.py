@@ -15,13 +15,11 @@ import pyarrow as pa
 from lake.files.data_file_path import live_file_path
 from lake.files.parquet import DataFileReader
 from lake.format.data_file import DataFileMeta, FileSource
-from lake.lsm.merge_runs import merge_runs
+from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
 from lake.lsm.sorted_run import Section, SortedRun, plan_sections
 from lake.merge.fold import FoldCounters, Machine
 from lake.merge.spec import MergeSpec
 from lake.write.level_file import DataFileSink, write_level_file
-
-_BATCH_ROWS = 65_536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +42,8 @@ def merge_flushes(
 ) -> MergedFlushes:
     """Return files of level 0 with the rows of these, each key once.
 
-    Memory: a batch of each overlapping flush, and about the target size of a file.
+    Memory: what merging holds of the overlapping flushes (`lake.lsm.merge_runs`), and about the
+    target size of a file.
 
     Args:
         sink: Of the bucket that the files are in.
@@ -82,13 +81,25 @@ def _write_merged(
 ) -> Iterator[DataFileMeta]:
     target_bytes = sink.schema.table_options.target_file_size_bytes
     parts: list[pa.Table] = []
-    runs = [_batches(sink, run) for run in section.runs]
-    merged = merge_runs(runs, spec, batch_rows=_BATCH_ROWS, machine=machine, counters=counters)
+    size = 0
+    rows_held, bytes_held = rows_per_run(len(section.runs)), bytes_per_run(len(section.runs))
+    runs = [
+        _batches(sink, run, batch_rows=rows_held, batch_bytes=bytes_held) for run in section.runs
+    ]
+    merged = merge_runs(
+        runs,
+        spec,
+        batch_rows=rows_held,
+        batch_bytes=bytes_held,
+        machine=machine,
+        counters=counters,
+    )
     for table in merged:
         parts.append(table)
-        if sum(part.nbytes for part in parts) >= target_bytes:
+        size += table.nbytes
+        if size >= target_bytes:
             yield _write(sink, parts)
-            parts = []
+            parts, size = [], 0
     if parts:
         yield _write(sink, parts)
 
@@ -98,10 +109,14 @@ def _write(sink: DataFileSink, parts: Sequence[pa.Table]) -> DataFileMeta:
     return write_level_file(sink, rows, level=0, file_source=FileSource.APPEND)
 
 
-def _batches(sink: DataFileSink, run: SortedRun) -> Iterator[pa.RecordBatch]:
+def _batches(
+    sink: DataFileSink, run: SortedRun, *, batch_rows: int, batch_bytes: int
+) -> Iterator[pa.RecordBatch]:
     for file in run.files:
         path = live_file_path(sink.paths, sink.schema, sink.partition, sink.bucket, file)
         # Its smallest number stands for all of a file's rows here (see `DataFileReader.batches`),
         # which is enough: no other flush has numbers in between.
         reader = DataFileReader(sink.file_io, path, file_meta=file, schema=sink.schema)
-        yield from reader.batches(sink.schema.field_names, batch_rows=_BATCH_ROWS)
+        yield from reader.batches(
+            sink.schema.field_names, batch_rows=batch_rows, batch_bytes=batch_bytes
+        )

@@ -386,6 +386,23 @@ def test_batches_are_bounded_in_rows(file_io: MemoryFileIO) -> None:
     assert [batch.num_rows for batch in reader.batches(["k"], batch_rows=4)] == [4, 4, 2]
 
 
+def test_batches_are_bounded_in_bytes(file_io: MemoryFileIO) -> None:
+    schema = given_schema({"k": "INT", "t": "STRING", "l": "ARRAY<STRING>"}, key=["k"])
+    table = key_value(schema, [[k, f"{k:08}" * 1_000, [f"{k:09}" * 1_000]] for k in range(100)])
+    write_data_file(file_io, PATH, table, schema)
+    reader = DataFileReader(file_io, PATH, file_meta=describe(schema, table), schema=schema)
+
+    def rows(columns: list[str], size: int) -> int:
+        batches = list(reader.batches(columns, batch_bytes=size))
+        assert sum(batch.num_rows for batch in batches) == 100
+        return batches[0].num_rows
+
+    assert 8 <= rows(["k", "t", "l"], 170_000) <= 10
+    assert 8 <= rows(["l"], 90_000) <= 10
+    assert rows(["k"], 170_000) == 100
+    assert rows(["k", "t"], 1) == 1
+
+
 def test_a_missing_file_is_corrupt_data(file_io: MemoryFileIO) -> None:
     schema = given_schema({"k": "INT"}, key=["k"])
     meta = describe(schema, key_value(schema, [[1]]))

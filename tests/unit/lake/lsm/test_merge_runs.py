@@ -6,7 +6,13 @@ import pytest
 
 from lake.errors import CorruptData
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
-from lake.lsm.merge_runs import merge_runs
+from lake.lsm.merge_runs import (
+    BYTES_AT_HAND,
+    ROWS_AT_HAND,
+    bytes_per_run,
+    merge_runs,
+    rows_per_run,
+)
 from lake.merge.fold import FoldCounters, Machine, fold
 from lake.merge.spec import MergeSpec
 from lake.options import MergeEngine
@@ -84,6 +90,67 @@ def test_rows_at_hand_are_bounded_however_the_runs_interleave() -> None:
 
     assert max(table.num_rows for table in tables) <= 3 * 75
     assert sum(table.num_rows for table in tables) == len({*range(0, 3000, 3), *range(2500, 4000)})
+
+
+def test_a_large_run_beside_many_small_ones_takes_few_rounds() -> None:
+    small = [run(list(range(number, 10_000, 1_000)), number=number) for number in range(1, 20)]
+
+    tables = merged([run(list(range(10_000)), number=0), *small], batch_rows=100)
+
+    # One round for each batch of the large run would make a hundred.
+    assert len(tables) < 15
+    assert [key for table in tables for key in table.column("k").to_pylist()] == [*range(10_000)]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_rows_at_hand_are_bounded_wherever_the_runs_are_dense(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    at_hand, most = 0, 0
+
+    def counted(keys: list[int], number: int) -> Iterator[pa.RecordBatch]:
+        nonlocal at_hand, most
+        for batch in run(keys, number=number).to_batches(max_chunksize=10):
+            at_hand += batch.num_rows
+            most = max(most, at_hand)
+            yield batch
+
+    # Each run is dense somewhere else.
+    keys = [sorted({*(rng.normal(i * 2_000, 600, 4_000).astype(int))}) for i in range(6)]
+    runs = [counted([int(key) for key in own], number) for number, own in enumerate(keys)]
+    counters = FoldCounters()
+    taken = 0
+    for _ in merge_runs(runs, SPEC, batch_rows=100, counters=counters):
+        at_hand -= counters.rows_in - taken
+        taken = counters.rows_in
+
+    assert taken == sum(map(len, keys))
+    assert most <= 2 * 6 * 100 + 6 * 10
+
+
+def test_rows_at_hand_are_bounded_in_bytes_too() -> None:
+    text = "x" * 1_000
+    runs = [run(list(range(500)), number=i).append_column("t", [[text] * 500]) for i in range(4)]
+
+    tables = merge_runs([iter(r.to_batches()) for r in runs], SPEC, batch_bytes=10_000)
+
+    sizes = [table.num_rows for table in tables]
+    assert sum(sizes) == 500
+    assert max(sizes) <= 20
+
+
+def test_a_row_larger_than_the_bytes_at_hand_is_merged() -> None:
+    runs = [run([1, 2, 3], number=i).append_column("t", [["x" * 1_000] * 3]) for i in range(2)]
+
+    tables = merge_runs([iter(r.to_batches()) for r in runs], SPEC, batch_bytes=10)
+
+    assert [table.column("k").to_pylist() for table in tables] == [[1], [2], [3]]
+
+
+@pytest.mark.parametrize("runs", [1, 4, 200, 5_000])
+def test_runs_share_what_is_held(runs: int) -> None:
+    assert rows_per_run(runs) * runs <= max(ROWS_AT_HAND, 1_024 * runs)
+    assert bytes_per_run(runs) * runs <= max(BYTES_AT_HAND, 1_048_576 * runs)
+    assert rows_per_run(1) == 65_536
 
 
 def test_counters_count_merged_and_handed_on_rows() -> None:
