@@ -4,7 +4,7 @@
 
 On each line of the input prints one line, as `Scanning.java` does:
 
-- `read` reads all rows and counts them: rows, wall_ms, cpu_ms;
+- `read` reads all rows and counts them, values and all: rows, wall_ms, cpu_ms;
 - `checksum` looks at every value as well: rows, checksum;
 - `fold` merges all records, which are loaded by the first call, in memory: rows, wall_ms, cpu_ms;
 - `peak` says how much memory the process has held: bytes.
