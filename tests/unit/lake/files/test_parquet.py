@@ -395,7 +395,8 @@ def test_batches_are_bounded_in_bytes(file_io: MemoryFileIO) -> None:
     def rows(columns: list[str], size: int) -> int:
         batches = list(reader.batches(columns, batch_bytes=size))
         assert sum(batch.num_rows for batch in batches) == 100
-        return batches[0].num_rows
+        first: int = batches[0].num_rows
+        return first
 
     assert 8 <= rows(["k", "t", "l"], 170_000) <= 10
     assert 8 <= rows(["l"], 90_000) <= 10
