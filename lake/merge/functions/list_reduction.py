@@ -1,6 +1,6 @@
-"""Many arrays put together at once: the reductions of collect.
+"""Many arrays put together at once: the reductions of collect, and of nested_update without a key.
 
-Source: merge-semantics 4.2.
+Source: merge-semantics 4.2, 4.4.
 """
 
 import numpy as np
@@ -14,6 +14,7 @@ from lake.merge.functions.elements import (
     first_and_last,
     gather_elements,
 )
+from lake.merge.order_words import validity
 from lake.merge.segments import Ints
 from lake.merge.steps import Steps
 
@@ -39,6 +40,14 @@ def distinct_elements(steps: Steps, column: pa.Array, *, in_order: bool) -> Redu
     kept[firsts] = True
     offsets = elements.offsets_of(kept)
     return Reduced(values=_lists(column, elements.indices[firsts], offsets, elements))
+
+
+def present_elements(steps: Steps, column: pa.Array) -> Reduced:
+    """Return the elements that are not null of all arrays of each segment, as they came."""
+    elements = gather_elements(steps, column, in_order=True)
+    kept = validity(column.values)[elements.indices]
+    offsets = elements.offsets_of(kept)
+    return Reduced(values=_lists(column, elements.indices[kept], offsets, elements))
 
 
 def _lists(column: pa.Array, indices: Ints, offsets: pa.Array, elements: Elements) -> pa.Array:

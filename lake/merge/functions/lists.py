@@ -70,13 +70,18 @@ class Collect:
         if accumulated is None or not taken:
             return accumulated
         remaining = Counter(map(self._identity, taken))
+        missing = len(taken)
         kept = []
-        for element in _elements(accumulated):
+        elements = _elements(accumulated)
+        for place, element in enumerate(elements):
             key = self._identity(element)
-            if remaining[key]:
-                remaining[key] -= 1
-            else:
+            if not remaining[key]:
                 kept.append(element)
+                continue
+            remaining[key] -= 1
+            missing -= 1
+            if not missing:
+                return kept + elements[place + 1 :]
         return kept
 
     def _union(self, accumulated: list[object], value: list[object]) -> list[object]:

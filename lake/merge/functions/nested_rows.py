@@ -22,6 +22,7 @@ from lake.merge.aggregate_function import (
 from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
 from lake.merge.function_errors import refused_retract, value_error
+from lake.merge.functions.list_reduction import present_elements
 from lake.merge.functions.lone_values import NULLS_ONLY
 from lake.merge.functions.option_values import (
     INT_MAX,
@@ -267,7 +268,13 @@ _make_update: _Make = NestedUpdate
 _make_partial: _Make = NestedPartialUpdate
 
 
-def _reduction(_function: ColumnFunction, _data_type: pa.DataType) -> Reduction:
+def _update_reduction(function: ColumnFunction, _data_type: pa.DataType) -> Reduction:
+    if has_option(function, NESTED_KEY) or has_option(function, COUNT_LIMIT):
+        return NULLS_ONLY
+    return Reduction(reduce=present_elements, keeps_single=False)
+
+
+def _partial_reduction(_function: ColumnFunction, _data_type: pa.DataType) -> Reduction:
     return NULLS_ONLY
 
 
@@ -346,7 +353,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             ),
         ),
         make=_make_update,
-        reduction=_reduction,
+        reduction=_update_reduction,
         problems=_update_problems,
     ),
     FunctionDeclaration(
@@ -374,7 +381,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         ),
         differences=_DIFFERENCES,
         make=_make_partial,
-        reduction=_reduction,
+        reduction=_partial_reduction,
         problems=_partial_problems,
     ),
 )

@@ -54,7 +54,8 @@ def in_order(ufunc: np.ufunc, values: Numbers, segments: Segments) -> Numbers:
         folded = values[segments.starts]
         longer, at = following(segments, 1)
         step = 1
-        while len(longer) >= _SEGMENTS_AT_ONCE_MIN:
+        # Few segments that are very long would take a round for every place.
+        while len(longer) >= max(_SEGMENTS_AT_ONCE_MIN, step):
             folded[longer] = ufunc(folded[longer], values[at])
             step += 1
             longer, at = following(segments, step, among=longer)

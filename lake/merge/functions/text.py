@@ -62,9 +62,14 @@ class ListAgg:
         self._column = function.column
         self._delimiter = function.option(DELIMITER, DELIMITER_DEFAULT)
         self._distinct = flag(function, DISTINCT)
+        # The text that was made last, and its tokens: taking it apart for every record of a key
+        # would be quadratic.
+        self._made: str | None = None
+        self._made_of: set[str] = set()
 
     def reset(self) -> None:
-        """Do nothing: there is no state."""
+        """Begin the next key."""
+        self._made, self._made_of = None, set()
 
     def aggregate(self, accumulated: object, value: object) -> object:
         """Return the text with the value behind it; with `distinct`, its tokens that are new."""
@@ -74,8 +79,9 @@ class ListAgg:
             return value
         assert isinstance(accumulated, str)
         assert isinstance(value, str)
-        tokens = self._new_tokens(accumulated, value) if self._distinct else [value]
-        return self._delimiter.join([accumulated, *tokens])
+        if not self._distinct:
+            return self._delimiter.join([accumulated, value])
+        return self._with_new_tokens(accumulated, value)
 
     def aggregate_late(self, accumulated: object, value: object) -> object:
         """Return the text with the value before it."""
@@ -85,11 +91,19 @@ class ListAgg:
         """Refuse."""
         raise refused_retract(self._column, LISTAGG)
 
-    def _new_tokens(self, accumulated: str, value: str) -> list[str]:
-        seen = set(self._tokens(accumulated))
+    def _with_new_tokens(self, accumulated: str, value: str) -> str:
+        seen = self._made_of
+        if accumulated is not self._made:
+            seen = set(self._tokens(accumulated))
         # A dictionary keeps the first of equal tokens.
         tokens = dict.fromkeys(self._tokens(value))
-        return [token for token in tokens if token not in seen and not _is_blank(token)]
+        new = [token for token in tokens if token not in seen and not _is_blank(token)]
+        made = self._delimiter.join([accumulated, *new])
+        if len(self._delimiter) == 1:
+            # Any other may be found across the places where tokens were joined.
+            seen.update(new)
+            self._made, self._made_of = made, seen
+        return made
 
     def _tokens(self, text: str) -> list[str]:
         return text.split(self._delimiter or " ")

@@ -89,6 +89,12 @@ CASES: dict[str, tuple[str, dict[str, str], pa.DataType, st.SearchStrategy[objec
         as_type("ARRAY<ARRAY<DOUBLE>>"),
         lists(lists(FLOATS)),
     ),
+    "nested_update": (
+        "nested_update",
+        {},
+        pa.list_(pa.struct([("a", pa.int32()), ("b", pa.string())])),
+        lists(st.tuples(st.none() | INTS, st.none() | TEXTS)),
+    ),
     "merge_map-int": ("merge_map", {}, as_type("MAP<INT, INT>"), maps(INTS)),
     "merge_map-text": ("merge_map", {}, as_type("MAP<STRING, INT>"), maps(TEXTS)),
     "merge_map-double": ("merge_map", {}, as_type("MAP<DOUBLE, INT>"), maps(FLOATS)),
@@ -143,6 +149,21 @@ def test_a_lone_value_is_unchanged_where_the_reduction_says_so(
 
 
 DECIDED = [case for case in CASES if case.startswith(("collect", "distinct", "merge_map"))]
+
+
+def test_rows_that_are_only_ever_appended_are_decided() -> None:
+    name, options, kind, _ = CASES["nested_update"]
+    reduction = given_reduction(name, kind, **options)
+    assert reduction is not None
+    segments: list[Happenings] = [
+        [(Step.ADD, [(1, "a"), None]), (Step.ADD, [(1, "a")])],
+        [(Step.ADD, None)],
+    ]
+
+    assert reduced(reduction, kind, segments) == ([[(1, "a"), (1, "a")], None], [])
+    limited = given_reduction(name, kind, **options, count_limit="2")
+    assert limited is not None
+    assert reduced(limited, kind, segments)[1] == [0]
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,10 @@ def test_the_way_to_a_sum_has_bounds() -> None:
     assert largest.tolist() == [100, 3]
 
 
-# With 40 segments of two lengths the long ones are few and are finished one by one.
-@pytest.mark.parametrize("lengths", [[1], [3, 1, 2], [100, 1, 90], [2, 50] * 40, [40] * 33])
+# Few segments, and those that are longer than they are many, are finished one by one.
+@pytest.mark.parametrize(
+    "lengths", [[1], [3, 1, 2], [100, 1, 90], [2, 50] * 40, [40] * 33, [90, 2, 34, 33] * 9]
+)
 @pytest.mark.parametrize("ufunc", [np.add, np.multiply])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_floats_are_folded_from_the_first_to_the_last(

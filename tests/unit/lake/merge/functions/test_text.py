@@ -71,6 +71,33 @@ def test_tokens_are_distinct(delimiter: str, values: list[object], expected: str
     assert added(function, *values) == expected
 
 
+@pytest.mark.parametrize("delimiter", [",", "aa", "", "a"])
+def test_tokens_of_what_was_joined_are_those_of_the_text(delimiter: str) -> None:
+    values = ["xa", "b", "a", "xaaab", "b,x", "x b", "ab", "b", "a,a"]
+    function = given_function("listagg", pa.string(), distinct="true", list_agg_delimiter=delimiter)
+    accumulated: object = None
+
+    for value in values:
+        afresh = given_function(
+            "listagg", pa.string(), distinct="true", list_agg_delimiter=delimiter
+        )
+        expected = afresh.aggregate(accumulated, value)
+        accumulated = function.aggregate(accumulated, value)
+        assert accumulated == expected
+
+
+def test_the_tokens_of_one_key_are_not_those_of_the_next() -> None:
+    function = given_function("listagg", pa.string(), distinct="true")
+    # One object: only that it was made here tells whose tokens are remembered.
+    text = "a"
+    made = function.aggregate(text, "b")
+
+    assert function.aggregate(made, "b") == "a,b"
+    assert function.aggregate(text, "b") == "a,b"
+    function.reset()
+    assert function.aggregate("c", "b") == "c,b"
+
+
 def test_nothing_blank_is_appended_to_an_accumulated_blank() -> None:
     function = given_function("listagg", pa.string(), list_agg_delimiter=";", distinct="true")
 
