@@ -120,7 +120,7 @@ def test_a_projection_that_shows_removed_rows_is_held_against_the_full_rows_and_
 
     outcome = run_case(parse_case(raw))
 
-    assert outcome.verdict is Verdict.SKIPPED
+    assert outcome.verdict is Verdict.DIFFERENT
     assert "agrees with the full read" in outcome.reason
 
 
@@ -138,9 +138,36 @@ def test_the_report_ends_with_the_counts(
     lines = capsys.readouterr().out.splitlines()
     assert code == 1
     assert lines[0].startswith("FAILED bad: ")
-    assert lines[-2:] == ["skipped    1: step stand", "1 passed, 1 failed, 1 skipped"]
+    assert lines[-2:] == [
+        "skipped    1: step stand",
+        "1 passed, 0 different on purpose, 1 failed, 1 skipped",
+    ]
 
 
 def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no \*\.jsonl"):
         main([str(tmp_path)])
+
+
+def test_nested_values_that_java_cannot_take_back_are_different_on_purpose() -> None:
+    nested = {"type": "ARRAY", "element": {"type": "ROW", "fields": [{"name": "a", "type": "INT"}]}}
+    message = "ColumnarRowData do not support equals, please compare fields one by one!"
+    raw = case_object(
+        schema={
+            "columns": [{"name": "k", "type": "INT"}, {"name": "v", "type": nested}],
+            "primary_key": ["k"],
+        },
+        options={
+            "bucket": "1",
+            "merge-engine": "aggregation",
+            "fields.v.aggregate-function": "collect",
+        },
+        steps=[{"write": [["+I", 1, [[1]]]]}, {"write": [["-U", 1, [[1]]]]}],
+        expect={
+            "steps": [{"rows": [[1, [[1]]]]}, {"error": {"phase": "read", "message": message}}]
+        },
+    )
+
+    outcome = run_case(parse_case(raw))
+
+    assert outcome.verdict is Verdict.DIFFERENT
