@@ -47,8 +47,11 @@ class PartitionBuckets:
         self._first_free = 0
         self._hashes = np.zeros(0, dtype=np.int32)  # ascending
         self._buckets = np.zeros(0, dtype=np.int16)  # of each of them
-        for bucket, hashes in hashes_by_bucket.items():
-            self._insert(hashes, np.full(len(hashes), bucket, dtype=np.int16))
+        if hashes_by_bucket:
+            # At once: there may be thousands of buckets, and each insertion copies all hashes.
+            numbers = np.array(list(hashes_by_bucket), dtype=np.int16)
+            hashes = np.concatenate(list(hashes_by_bucket.values()))
+            self._insert(hashes, np.repeat(numbers, list(self._counts.values())))
         if bool((self._hashes[1:] == self._hashes[:-1]).any()):
             message = "the hash index of a partition has one hash in two buckets"
             raise CorruptData(message)
@@ -76,9 +79,16 @@ class PartitionBuckets:
 
     def take_grown(self) -> dict[int, Int32Array]:
         """Return all hashes of each bucket that got any since the last call, by bucket."""
-        grown = {bucket: self._hashes[self._buckets == bucket] for bucket in sorted(self._grown)}
+        grown = np.array(sorted(self._grown), dtype=np.int16)
         self._grown = set()
-        return grown
+        if not len(grown):
+            return {}
+        places = np.flatnonzero(np.isin(self._buckets, grown))
+        # Numpy sorts 16 bits by counting: one pass, however many buckets have grown.
+        places = places[np.argsort(self._buckets[places], kind="stable")]
+        ends = np.cumsum([self._counts[bucket] for bucket in grown.tolist()])
+        parts = np.split(self._hashes[places], ends[:-1])
+        return dict(zip(grown.tolist(), parts, strict=True))
 
     def _are_known(self, hashes: Int32Array) -> npt.NDArray[np.bool_]:
         if not len(self._hashes):

@@ -98,8 +98,8 @@ def _dynamic_buckets(
     keys = [table.column(name) for name in schema.trimmed_primary_keys]
     hashes = bucket_hashes(keys, schema.key_fields)
     buckets = np.empty(table.num_rows, dtype=np.int32)
-    for number, partition in enumerate(partition_rows):
-        rows = np.flatnonzero(partitions == number)
+    for rows in _members(partitions):
+        partition = partition_rows[int(partitions[rows[0]])]
         buckets[rows] = dynamic.assign(partition, hashes[rows])
     return buckets
 
