@@ -99,7 +99,8 @@ class DynamicBuckets:
         entries = self._entries.setdefault(partition, {})
         base = tuple(sorted(entry.file_name for entry in entries.values()))
         new: dict[int, IndexManifestEntry] = {}
-        for bucket, hashes in self._partitions[partition].take_grown().items():
+        buckets = self._partitions[partition]
+        for bucket, hashes in buckets.grown().items():
             name = new_name()
             path = self._paths.index(name)
             data = encode_hash_index(hashes)
@@ -113,6 +114,8 @@ class DynamicBuckets:
                 file_size=len(data),
                 row_count=len(hashes),
             )
+        # Only now: after a failure the next call has to write all of them.
+        buckets.settle()
         entries.update(new)
         return RoutingIndex(base=base, new=new)
 

@@ -77,10 +77,9 @@ class PartitionBuckets:
         buckets[order] = self._buckets[np.searchsorted(self._hashes, ascending)]
         return buckets
 
-    def take_grown(self) -> dict[int, Int32Array]:
-        """Return all hashes of each bucket that got any since the last call, by bucket."""
+    def grown(self) -> dict[int, Int32Array]:
+        """Return all hashes of each bucket that got any since `settle`, by bucket."""
         grown = np.array(sorted(self._grown), dtype=np.int16)
-        self._grown = set()
         if not len(grown):
             return {}
         places = np.flatnonzero(np.isin(self._buckets, grown))
@@ -89,6 +88,10 @@ class PartitionBuckets:
         ends = np.cumsum([self._counts[bucket] for bucket in grown.tolist()])
         parts = np.split(self._hashes[places], ends[:-1])
         return dict(zip(grown.tolist(), parts, strict=True))
+
+    def settle(self) -> None:
+        """Forget which buckets have grown: their indexes are written."""
+        self._grown = set()
 
     def _are_known(self, hashes: Int32Array) -> npt.NDArray[np.bool_]:
         if not len(self._hashes):

@@ -338,3 +338,32 @@ def test_storage_fails_at_any_call_of_a_write(*, is_done: bool) -> None:
         assert sum(buckets_of(table).values()) == 6
         number += 1
     assert outcomes == {"untouched", "committed", "failed"}
+
+
+@pytest.mark.parametrize("is_aborted", [False, True])
+def test_an_index_that_could_not_be_written_is_written_with_the_next_commit(
+    is_aborted: bool,
+) -> None:
+    inner = MemoryFileIO()
+    given_table(file_io=inner)
+    faulty = FaultyFileIO(inner)
+    table = Table.open("/wh/db.db/t", file_io=faulty, clock=ManualClock())
+    writer = table.writer()
+    writer.write(batch([1, 2, 3, 4]))
+
+    def refuse_indexes(_number: int, method: str, path: str) -> None:
+        if method == "write_new" and "/index/" in path:
+            raise StorageUnavailable(path)
+
+    faulty.before = refuse_indexes
+    with pytest.raises(StorageUnavailable):
+        writer.prepare_commit()
+    faulty.before = lambda *_: None
+    if is_aborted:
+        writer.abort()
+        writer.write(batch([1, 2, 3, 4]))
+    table.committer().commit(writer.prepare_commit().messages, commit_user="u")
+
+    assert buckets_of(table) == {0: 3, 1: 1}
+    table.write_and_commit(batch([4, 3, 2, 1], v=1))
+    assert values_of(table) == dict.fromkeys([1, 2, 3, 4], 1)

@@ -25,7 +25,9 @@ def given_buckets(
 
 
 def grown(buckets: PartitionBuckets) -> dict[int, list[int]]:
-    return {bucket: sorted(values.tolist()) for bucket, values in buckets.take_grown().items()}
+    found = {bucket: sorted(values.tolist()) for bucket, values in buckets.grown().items()}
+    buckets.settle()
+    return found
 
 
 def test_new_keys_fill_one_bucket_after_another_in_the_order_they_come() -> None:
@@ -55,6 +57,17 @@ def test_only_buckets_that_grew_are_told_and_only_once() -> None:
     buckets.assign(hashes(1, 4))
 
     assert grown(buckets) == {1: [3, 4]}
+    assert grown(buckets) == {}
+
+
+def test_buckets_that_grew_are_told_until_they_are_settled() -> None:
+    buckets = given_buckets({0: [5, 1]})
+    buckets.assign(hashes(9, 3))
+
+    first = {bucket: values.tolist() for bucket, values in buckets.grown().items()}
+
+    assert first == {1: [3, 9]}
+    assert grown(buckets) == first
     assert grown(buckets) == {}
 
 
