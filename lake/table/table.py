@@ -2,6 +2,7 @@
 
 import random as random_module
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TypeAlias
 from uuid import UUID, uuid4
@@ -15,6 +16,7 @@ from lake.errors import (
     CorruptData,
     InvalidRequest,
     Problem,
+    StorageUnavailable,
     TableNotFound,
     UnsupportedFeature,
 )
@@ -348,6 +350,8 @@ class Table:
         Raises:
             SchemaMismatch: Rows that do not fit; nothing was written.
             CommitConflict: Nothing was committed, and no file stays behind.
+            StorageUnavailable: Nothing was committed, and nothing stays behind that could be
+                deleted.
             CommitUnknown: The commit may have happened.
         """
         check_rows(rows, kinds)
@@ -365,8 +369,10 @@ class Table:
                 commit_identifier=BATCH_COMMIT_IDENTIFIER,
                 next_sequence_number=_next(result.max_sequence_number),
             )
-        except CommitConflict:
-            self.delete_uncommitted(result.messages)
+        except (CommitConflict, InvalidRequest, StorageUnavailable):
+            # Nothing was committed; what cannot be deleted is left to orphan cleaning.
+            with suppress(StorageUnavailable):
+                self.delete_uncommitted(result.messages)
             raise
 
     def compact(

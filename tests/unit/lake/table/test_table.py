@@ -19,6 +19,7 @@ from lake import (
     MemoryFileIO,
     Outcome,
     SchemaMismatch,
+    StorageUnavailable,
     Table,
     TableNotFound,
     UnsupportedFeature,
@@ -32,6 +33,7 @@ from lake.format.index_manifest import (
 )
 from lake.format.schema import serialize_schema
 from lake.format.snapshot import serialize_snapshot
+from tests.support.faulty_file_io import FaultyFileIO
 
 
 def given_table(
@@ -193,6 +195,23 @@ def test_a_conflicting_commit_leaves_no_file() -> None:
 
     assert [status.path for status in file_io.list(f"{table.path}/bucket-0")] == before
     assert file_io.list(f"{table.path}/bucket-7") == []
+
+
+def test_a_commit_that_storage_refuses_leaves_no_data_file() -> None:
+    inner = MemoryFileIO()
+    given_table(inner)
+    faulty = FaultyFileIO(inner)
+    table = Table.open("/wh/db.db/t", file_io=faulty, clock=ManualClock())
+
+    def refuse_manifests(_number: int, method: str, path: str) -> None:
+        if "/manifest/" in path and method != "list":
+            raise StorageUnavailable(path)
+
+    faulty.before = refuse_manifests
+    with pytest.raises(StorageUnavailable):
+        table.write_and_commit(rows(k=[1, 2, 3, 4]))
+
+    assert [inner.list(f"{table.path}/bucket-{bucket}") for bucket in (0, 1)] == [[], []]
 
 
 def test_files_of_a_batch_that_is_not_committed_can_be_deleted() -> None:
