@@ -27,7 +27,7 @@ from lake.merge.key_order import key_codes
 from lake.merge.spec import MergeSpec
 from lake.merge.words import Uints
 
-ROWS_AT_HAND: Final = 1_048_576
+ROWS_AT_HAND: Final = 524_288
 """Rows of all runs of a section held at a time, about."""
 
 BYTES_AT_HAND: Final = 256 * 1024 * 1024

@@ -43,8 +43,8 @@ def read_split(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the live rows of a split, ascending by key.
 
-    Memory: about a million rows or 256 MiB of all runs of a section (`lake.lsm.merge_runs`), and one
-    row group's compressed bytes of each.
+    Memory: about half a million rows or 256 MiB of all runs of a section (`lake.lsm.merge_runs`),
+    and one row group's compressed bytes of each.
 
     Args:
         file_io: Storage.
