@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -24,6 +24,10 @@ class Column:
     def arrow_field(self) -> pa.Field:
         """Name and Arrow type; nullable whatever was declared, for values are checked by the engine."""
         return pa.field(self.name, arrow_type(self.type_json))
+
+
+_ONLY_LATER = "Incomparable type: BOOLEAN"
+"""Max and min of a BOOLEAN: 2.0.0 takes the first value and fails at the second, later versions compare."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +70,12 @@ class Case:
 
 
 def parse_case(raw: Mapping[str, Any]) -> Case:
-    """Return the case of one JSON object. `expect` is followed, `variants` are not looked at.
+    """Return the case of one JSON object. `expect` is followed; a variant where the engine follows it.
 
     Raises:
         KeyError: The object lacks a part that every case has.
     """
-    expect = raw["expect"]
+    expect = _followed(raw)
     expected: list[Mapping[str, Any] | None] = list(expect.get("steps", []))
     steps = raw.get("steps", [])
     expected += [None] * (len(steps) - len(expected))
@@ -92,6 +96,15 @@ def parse_case(raw: Mapping[str, Any]) -> Case:
         create_error=expect.get("create_error"),
         raw=raw,
     )
+
+
+def _followed(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the outcome of the version that the engine follows: 2.0.0, but what only later ones can do."""
+    expect: Mapping[str, Any] = raw["expect"]
+    errors = [step["error"]["message"] or "" for step in expect.get("steps", ()) if "error" in step]
+    if any(_ONLY_LATER in message for message in errors):
+        return cast(Mapping[str, Any], raw.get("variants", {}).get("master", expect))
+    return expect
 
 
 def read_cases(path: Path) -> Iterator[Case]:

@@ -27,7 +27,7 @@ def test_the_selected_cases_all_pass() -> None:
 
     assert found[Verdict.FAILED] == []
     assert {outcome.reason for outcome in found[Verdict.SKIPPED]} <= NOT_YET
-    assert len(found[Verdict.PASSED]) >= 170
+    assert len(found[Verdict.PASSED]) >= 600
 
 
 @pytest.mark.slow
@@ -38,4 +38,4 @@ def test_no_case_of_the_whole_collection_fails() -> None:
     found = outcomes(ALL_CASES)
 
     assert found[Verdict.FAILED] == []
-    assert len(found[Verdict.PASSED]) >= 175
+    assert len(found[Verdict.PASSED]) >= 860

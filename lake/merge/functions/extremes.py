@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake.format.data_types import DataType, TypeRoot
+from lake.format.data_types import DataType
 from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
 from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
@@ -79,11 +79,10 @@ def _make_min(function: ColumnFunction, kind: pa.DataType) -> AggregateFunction:
 
 
 def _is_comparable(data_type: DataType) -> bool:
-    # Release 2.0 of the reference cannot compare them; later ones can.
-    return not data_type.is_nested and data_type.root is not TypeRoot.BOOLEAN
+    return not data_type.is_nested
 
 
-_ACCEPTED = "every type but BOOLEAN (bool_or, bool_and), ARRAY, MAP, MULTISET and ROW"
+_ACCEPTED = "every type but ARRAY, MAP, MULTISET and ROW"
 _NULL_RULE = "Null counts as nothing."
 _LATE_RULE = "An older value is compared like any other."
 _ANOMALIES = (
@@ -94,9 +93,9 @@ _ANOMALIES = (
 _DIFFERENCES = (
     Compatibility(
         subject="BOOLEAN",
-        verdict="same",
-        why="Release 2.0 fails at the second value of a key, so such a column is refused when it is "
-        "declared; later versions of the reference compare them.",
+        verdict="other",
+        why="Release 2.0 takes the first value of a key and fails at the second; here, as in later "
+        "versions, false is less than true. `bool_or` and `bool_and` are read by every release.",
     ),
 )
 
