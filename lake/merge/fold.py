@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lake.errors import SchemaMismatch
 from lake.format.system_columns import VALUE_KIND
 from lake.merge.column_machine import select_by_columns
+from lake.merge.failing_key import error_of_key, records_of_failing_key
 from lake.merge.key_order import key_codes
 from lake.merge.merge_order import find_segments
 from lake.merge.order_words import one_array
@@ -76,13 +78,17 @@ def fold(
 
     Raises:
         SchemaMismatch: Null for a NOT NULL column, a retract that the table does not allow, or a
-            value that an aggregate function cannot take.
+            value that an aggregate function cannot take. The message names the smallest key
+            concerned.
     """
     counted = FoldCounters() if counters is None else counters
     counted.rows_in += table.num_rows
     folded = table
     if table.num_rows:
-        folded = _fold_rows(table, spec, machine, counted, codes, single_untouched)
+        try:
+            folded = _fold_rows(table, spec, machine, counted, codes, single_untouched)
+        except SchemaMismatch as error:
+            raise _with_key(error, table, spec, machine, single_untouched) from error
     counted.rows_out += folded.num_rows
     return folded
 
@@ -93,6 +99,28 @@ def drop_retracts(table: pa.Table) -> pa.Table:
     # The lowest bit tells: +I is 0, -U 1, +U 2, -D 3.
     is_add = (kinds & 1) == 0
     return table if is_add.all() else table.filter(pa.array(is_add))
+
+
+def _with_key(
+    error: SchemaMismatch,
+    table: pa.Table,
+    spec: MergeSpec,
+    machine: Machine,
+    single_untouched: bool,
+) -> SchemaMismatch:
+    """Return the error that the smallest failing key's records give, one after another."""
+    codes = key_codes([table.column(name) for name in spec.key_columns])
+
+    def merge(records: pa.Table, chosen: Machine = machine) -> None:
+        if records.num_rows:
+            _fold_rows(records, spec, chosen, FoldCounters(), None, single_untouched)
+
+    records = records_of_failing_key(table, codes, merge)
+    try:
+        merge(records, Machine.ROW)
+    except SchemaMismatch as exact:
+        error = exact
+    return error_of_key(error, records, spec.key_columns)
 
 
 def _fold_rows(

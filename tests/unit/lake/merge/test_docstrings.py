@@ -18,6 +18,7 @@ MECHANICS = frozenset(
     {
         "__init__.py",
         "functions/__init__.py",
+        "failing_key.py",
         "functions/elements.py",
         "functions/extension.py",
         "functions/number_columns.py",

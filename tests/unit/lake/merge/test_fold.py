@@ -279,3 +279,38 @@ def test_later_records_aggregate_onto_what_the_last_removal_left(machine: Machin
     )
 
     assert written(fold(records, spec, machine=machine)) == ["+I 1 7", "-D 2 4", "+I 3 -3"]
+
+
+@both_machines
+def test_an_error_names_the_smallest_key_that_cannot_be_merged(machine: Machine) -> None:
+    spec = MergeSpec(
+        engine=MergeEngine.AGGREGATION,
+        key_columns=("k", "d"),
+        functions=(
+            ColumnFunction(column="a", name="max"),
+            ColumnFunction(column="b", name="min"),
+        ),
+    )
+    calm = [f"+I {key} 0 1 1" for key in range(50)] * 2
+    records = given_records("k d a b", *calm, "-U 41 0 1 1", "-U 17 0 1 1", "-U 17 3 1 1")
+
+    with pytest.raises(SchemaMismatch, match="key k = 17, d = 0 cannot be merged") as error:
+        fold(records, spec, machine=machine)
+
+    assert [problem.field for problem in error.value.problems] == ["a"]
+
+
+def test_an_error_of_single_records_names_the_key_too() -> None:
+    spec = MergeSpec(engine=MergeEngine.FIRST_ROW, key_columns=("k",))
+
+    with pytest.raises(SchemaMismatch, match="key k = 2 cannot"):
+        fold(given_records("k", "+I 1", "-D 2", "+I 3"), spec, single_untouched=False)
+
+
+def test_a_key_of_nanoseconds_is_named_as_a_time() -> None:
+    spec = MergeSpec(engine=MergeEngine.FIRST_ROW, key_columns=("k",))
+    records = given_records("k", "-D 7", types={"k": pa.int64()})
+    times = records.set_column(2, "k", records.column("k").cast(pa.timestamp("ns")))
+
+    with pytest.raises(SchemaMismatch, match="key k = 1970-01-01 00:00:00.000000007 cannot"):
+        fold(times, spec, single_untouched=False)

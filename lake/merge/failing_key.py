@@ -1,0 +1,64 @@
+"""Which key's records cannot be merged, found when it is needed: after a merge has failed.
+
+Merging knows columns, not rows, so an error names the column. The key is found by halves: merge the
+lower keys; if that fails the key is among them, else among the upper ones. That costs about as much
+as two merges, and only of what has failed already.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from lake.errors import SchemaMismatch
+from lake.merge.words import Uints
+
+
+def records_of_failing_key(
+    table: pa.Table, codes: Uints, merge: Callable[[pa.Table], object]
+) -> pa.Table:
+    """Return the records of the smallest key that cannot be merged, in their order.
+
+    Args:
+        table: Key-value table whose merge fails.
+        codes: One per row; order rows by key.
+        merge: Merges records; raises SchemaMismatch where it fails.
+    """
+    while True:
+        low, high = codes.min(), codes.max()
+        if low == high:
+            return table
+        keys = np.unique(codes)
+        is_lower = codes < keys[len(keys) // 2]
+        lower = table.filter(pa.array(is_lower))
+        half = is_lower if _fails(lower, merge) else ~is_lower
+        table, codes = table.filter(pa.array(half)), codes[half]
+
+
+def error_of_key(
+    error: SchemaMismatch, key: pa.Table, key_columns: Sequence[str]
+) -> SchemaMismatch:
+    """Return the error with the key in its message.
+
+    Args:
+        error: Raised by merging the records of one key.
+        key: At least one row with the key columns.
+        key_columns: Their names.
+    """
+    text = ", ".join(f"{name} = {_shown(key.column(name)[0])}" for name in key_columns)
+    message = f"the records of key {text} cannot be merged"
+    return SchemaMismatch(message, problems=error.problems)
+
+
+def _shown(value: pa.Scalar) -> str:
+    if pa.types.is_temporal(value.type):
+        return str(value.cast(pa.string()))  # Python's times have no nanoseconds
+    return repr(value.as_py())
+
+
+def _fails(table: pa.Table, merge: Callable[[pa.Table], object]) -> bool:
+    try:
+        merge(table)
+    except SchemaMismatch:
+        return True
+    return False
