@@ -149,7 +149,18 @@ class CommitRun:
             time_ms=time_ms,
             max_sequence_number=self.reader.max_sequence_number(state.latest),
         )
-        return self._settle(snapshot, state.latest, lists)
+        try:
+            return self._settle(snapshot, state.latest, lists)
+        except CommitUnknown:
+            raise
+        except (LakeError, OSError) as error:
+            # From here on the snapshot may be in the table, whatever went wrong: cleaning up would
+            # take the manifests from under it.
+            message = (
+                f"snapshot {snapshot.id} of `{self.intent.user}` may or may not be published: "
+                f"{error}"
+            )
+            raise CommitUnknown(message) from error
 
     def _settle(
         self, snapshot: Snapshot, previous: Snapshot | None, lists: SnapshotFiles

@@ -21,7 +21,13 @@ from enum import StrEnum
 from typing import TypeVar
 
 from lake.commit.steps import OnStep, announced
-from lake.errors import CommitUnknown, CorruptData, StorageUnavailable, UnsupportedFeature
+from lake.errors import (
+    CommitUnknown,
+    CorruptData,
+    LakeError,
+    StorageUnavailable,
+    UnsupportedFeature,
+)
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
 from lake.format.snapshot import Snapshot, serialize_snapshot
@@ -76,8 +82,9 @@ class SnapshotPublisher:
             previous: What it was planned on, None before the first.
 
         Raises:
-            CommitUnknown: Storage answers neither the creation nor the look; the snapshot may
-                appear, even later.
+            CommitUnknown: Storage answers neither the creation nor the look, and the snapshot may
+                appear, even later; or it was created, and the one that it was planned on cannot be
+                read any more.
         """
         data = serialize_snapshot(snapshot)
         is_ambiguous = False
@@ -149,9 +156,18 @@ class SnapshotPublisher:
         return Published.YES if is_certain else Published.IN_DOUBT
 
     def _follows(self, snapshot: Snapshot, previous: Snapshot | None) -> bool:
-        if previous is not None and self._snapshots.find(previous.id) == previous:
+        damage: LakeError | None = None
+        try:
+            if previous is not None and self._snapshots.find(previous.id) == previous:
+                return True
+        except (CorruptData, UnsupportedFeature) as error:
+            damage = error
+        if max(self._snapshots.list_ids(), default=0) <= snapshot.id:
             return True
-        return max(self._snapshots.list_ids(), default=0) <= snapshot.id
+        if damage is not None:
+            # Neither a link of the chain nor a hole can be told from a file that says nothing.
+            raise _unknown(snapshot, "the one before it cannot be read") from damage
+        return False
 
     def _certainly(self, snapshot: Snapshot, look: Callable[[], T]) -> T:
         """Repeat a look until storage answers.

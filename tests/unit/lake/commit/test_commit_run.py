@@ -12,7 +12,13 @@ from lake.commit.commit_result import CommitResult, Outcome
 from lake.commit.committer import TableCommitter
 from lake.commit.retry_policy import RetryPolicy
 from lake.commit.stream_position import StreamPosition
-from lake.errors import CommitConflict, CommitUnknown, StorageUnavailable, StreamFenced
+from lake.errors import (
+    CommitConflict,
+    CommitUnknown,
+    CorruptData,
+    StorageUnavailable,
+    StreamFenced,
+)
 from lake.files.clock import ManualClock
 from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
@@ -350,6 +356,50 @@ def test_a_lost_answer_is_found_out_from_live_files_after_expiry(bed: Bed) -> No
     result = commit_losing(bed, commit_and_expire)()
 
     assert (result.snapshot_id, result.outcome) == (4, Outcome.COMMITTED)
+    bed.assert_every_commit_is_there_once()
+
+
+def damage(bed: Bed, snapshot_id: int) -> None:
+    bed.file_io.overwrite(bed.paths.snapshot(snapshot_id), b"{")
+
+
+def test_a_snapshot_above_a_damaged_one_keeps_its_manifests(bed: Bed) -> None:
+    """It is the newest, so it is published; what it was planned on does not matter any more."""
+    committer = bed.pausing_at("before verify-snapshot", lambda: damage(bed, 3))
+
+    result = bed.commit(committer)
+
+    assert (result.snapshot_id, result.outcome) == (4, Outcome.COMMITTED)
+    bed.assert_every_commit_is_there_once()
+
+
+def test_a_snapshot_between_a_damaged_one_and_newer_ones_is_unknown(bed: Bed) -> None:
+    def damage_below_others() -> None:
+        bed.commit_others(1)
+        damage(bed, 3)
+
+    committer = bed.pausing_at("before verify-snapshot", damage_below_others)
+
+    with pytest.raises(CommitUnknown, match="snapshot 4 of `me` may or may not be published"):
+        bed.commit(committer)
+
+    bed.expected.append("mine")
+    bed.assert_every_commit_is_there_once()
+
+
+@pytest.mark.parametrize("error", [CorruptData("damaged"), OSError("no answer")])
+def test_whatever_fails_after_a_snapshot_was_created_nothing_is_cleaned(
+    bed: Bed, error: Exception
+) -> None:
+    def fail() -> None:
+        raise error
+
+    committer = bed.pausing_at("after verify-snapshot", fail)
+
+    with pytest.raises(CommitUnknown, match=f"may or may not be published: {error}"):
+        bed.commit(committer)
+
+    bed.expected.append("mine")
     bed.assert_every_commit_is_there_once()
 
 
