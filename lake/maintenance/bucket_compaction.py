@@ -14,17 +14,17 @@ from lake.files.clock import Clock
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
 from lake.format.commit_message import CommitMessage
-from lake.format.data_file import DataFileMeta
+from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.manifest import FileIdentity
 from lake.format.schema import TableSchema
 from lake.lsm.full_compaction import FullCompactionPlan, Rewrite
 from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
-from lake.maintenance.rolling_files import RollingFiles
 from lake.merge.fold import Machine, drop_retracts
 from lake.merge.spec import merge_spec
 from lake.options import MergeEngine
 from lake.read.run_reader import RunReader
 from lake.write.level_file import DataFileSink
+from lake.write.rolling_files import RollingFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +133,7 @@ class BucketCompactor:
             drop_null_columns=True,
             on_new_file=work.paths_written.append,
         )
-        files = RollingFiles(sink, level=work.plan.output_level)
+        files = RollingFiles(sink, level=work.plan.output_level, file_source=FileSource.COMPACT)
         for table in self._merged(work, rewrite):
             # Nothing older lies below the highest level, so what deletes has done its work.
             files.add(drop_retracts(table))

@@ -19,7 +19,8 @@ from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
 from lake.lsm.sorted_run import Section, SortedRun, plan_sections
 from lake.merge.fold import FoldCounters, Machine
 from lake.merge.spec import MergeSpec
-from lake.write.level_file import DataFileSink, write_level_file
+from lake.write.level_file import DataFileSink
+from lake.write.rolling_files import RollingFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +43,8 @@ def merge_flushes(
 ) -> MergedFlushes:
     """Return files of level 0 with the rows of these, each key once.
 
-    Memory: what merging holds of the overlapping flushes (`lake.lsm.merge_runs`), and about the
-    target size of a file.
+    Memory: what merging holds of the overlapping flushes (`lake.lsm.merge_runs`), and the rows of
+    one file (`lake.write.rolling_files`).
 
     Args:
         sink: Of the bucket that the files are in.
@@ -78,10 +79,8 @@ def _write_merged(
     spec: MergeSpec,
     machine: Machine,
     counters: FoldCounters,
-) -> Iterator[DataFileMeta]:
-    target_bytes = sink.schema.table_options.target_file_size_bytes
-    parts: list[pa.Table] = []
-    size = 0
+) -> tuple[DataFileMeta, ...]:
+    rolling = RollingFiles(sink, level=0, file_source=FileSource.APPEND)
     rows_held, bytes_held = rows_per_run(len(section.runs)), bytes_per_run(len(section.runs))
     runs = [
         _batches(sink, run, batch_rows=rows_held, batch_bytes=bytes_held) for run in section.runs
@@ -95,18 +94,8 @@ def _write_merged(
         counters=counters,
     )
     for table in merged:
-        parts.append(table)
-        size += table.nbytes
-        if size >= target_bytes:
-            yield _write(sink, parts)
-            parts, size = [], 0
-    if parts:
-        yield _write(sink, parts)
-
-
-def _write(sink: DataFileSink, parts: Sequence[pa.Table]) -> DataFileMeta:
-    rows = pa.concat_tables(parts).combine_chunks()
-    return write_level_file(sink, rows, level=0, file_source=FileSource.APPEND)
+        rolling.add(table)
+    return rolling.finish()
 
 
 def _batches(

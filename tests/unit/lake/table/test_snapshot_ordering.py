@@ -232,3 +232,18 @@ def test_flushes_of_one_commit_are_merged_in_the_order_they_were_written(machine
     assert sum(file.row_count for file in files_of(table)) == 26
     names = {status.name for status in table.file_io.list(f"{table.path}/bucket-0")}
     assert names == {file.file_name for file in files_of(table)}
+
+
+def test_merged_flushes_fill_files_of_the_target_size() -> None:
+    """Rows that shrink on disk are not cut by what they are in memory."""
+    table = given_table({"target-file-size": "100 kb"})
+    writer = table.writer()
+    for value in range(2):
+        keys = list(range(value, 200_000, 2 - value))
+        writer.write(pa.table({"k": pa.array(keys, pa.int32()), "a": [value] * len(keys)}))
+        writer.flush()
+    commit(table, writer.prepare_commit())
+
+    counts = [file.row_count for file in files_of(table)]
+    assert sum(counts) == 200_000
+    assert len(counts) <= 5, "cut by the size in memory there would be dozens"

@@ -21,16 +21,25 @@ class RollingFiles:
     could be compressed. Memory: `memory_bytes`, and as much again while a file is written.
     """
 
-    def __init__(self, sink: DataFileSink, *, level: int, memory_bytes: int = MEMORY_BYTES) -> None:
+    def __init__(
+        self,
+        sink: DataFileSink,
+        *,
+        level: int,
+        file_source: FileSource,
+        memory_bytes: int = MEMORY_BYTES,
+    ) -> None:
         """Take over where to write.
 
         Args:
             sink: Where to.
             level: That the files are for.
+            file_source: Which act writes them.
             memory_bytes: Upper bound of the rows of a file, in memory.
         """
         self._sink = sink
         self._level = level
+        self._file_source = file_source
         self._memory_bytes = memory_bytes
         self._target_bytes = max(1, sink.schema.table_options.target_file_size_bytes)
         self._limit_bytes = min(self._target_bytes, memory_bytes)
@@ -61,9 +70,7 @@ class RollingFiles:
         taken, rest = rows.slice(0, count).combine_chunks(), rows.slice(count)
         self._parts = [rest] if rest.num_rows else []
         self._part_bytes = rest.nbytes if rest.num_rows else 0
-        file = write_level_file(
-            self._sink, taken, level=self._level, file_source=FileSource.COMPACT
-        )
+        file = write_level_file(self._sink, taken, level=self._level, file_source=self._file_source)
         self._files.append(file)
         self._learn(taken.nbytes, file.file_size)
 

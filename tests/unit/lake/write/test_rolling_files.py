@@ -12,8 +12,8 @@ from lake.files.parquet import DataFileReader
 from lake.format.binary_row import EMPTY_ROW, decode_row
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
-from lake.maintenance.rolling_files import RollingFiles
 from lake.write.level_file import DataFileSink
+from lake.write.rolling_files import RollingFiles
 from tests.given_tables import ROOT, given_schema
 
 
@@ -58,7 +58,7 @@ def keys_of(sink: DataFileSink, file: DataFileMeta) -> list[int]:
 
 def test_all_rows_come_out_once_in_order() -> None:
     sink = given_sink("10 kb")
-    rolling = RollingFiles(sink, level=5)
+    rolling = RollingFiles(sink, level=5, file_source=FileSource.COMPACT)
     for start in range(0, 3_000, 100):
         rolling.add(given_rows(start, 100))
 
@@ -71,7 +71,7 @@ def test_all_rows_come_out_once_in_order() -> None:
 
 def test_the_bounds_of_the_files_do_not_overlap() -> None:
     sink = given_sink("10 kb")
-    rolling = RollingFiles(sink, level=5)
+    rolling = RollingFiles(sink, level=5, file_source=FileSource.COMPACT)
     rolling.add(given_rows(0, 2_000))
     rolling.add(given_rows(2_000, 1))
 
@@ -85,7 +85,7 @@ def test_the_bounds_of_the_files_do_not_overlap() -> None:
 
 
 def test_nothing_in_nothing_out() -> None:
-    rolling = RollingFiles(given_sink("10 kb"), level=5)
+    rolling = RollingFiles(given_sink("10 kb"), level=5, file_source=FileSource.COMPACT)
     rolling.add(given_rows(0, 0))
 
     assert rolling.finish() == ()
@@ -93,7 +93,7 @@ def test_nothing_in_nothing_out() -> None:
 
 def test_rows_that_shrink_on_disk_fill_files_of_the_target_size() -> None:
     """The first file is cut as if nothing shrank; from each the next is cut better."""
-    rolling = RollingFiles(given_sink("200 kb"), level=5)
+    rolling = RollingFiles(given_sink("200 kb"), level=5, file_source=FileSource.COMPACT)
     for start in range(0, 400_000, 10_000):
         rolling.add(given_rows(start, 10_000, compressible=True))
 
@@ -105,14 +105,16 @@ def test_rows_that_shrink_on_disk_fill_files_of_the_target_size() -> None:
 
 
 def test_memory_bounds_the_rows_of_a_file() -> None:
-    rolling = RollingFiles(given_sink("128 mb"), level=5, memory_bytes=33 * 1_000)
+    rolling = RollingFiles(
+        given_sink("128 mb"), level=5, file_source=FileSource.COMPACT, memory_bytes=33 * 1_000
+    )
     rolling.add(given_rows(0, 10_000, compressible=True))
 
     assert max(file.row_count for file in rolling.finish()) <= 1_320
 
 
 def test_a_target_below_a_row_gives_a_row_per_file() -> None:
-    rolling = RollingFiles(given_sink("1 b"), level=5)
+    rolling = RollingFiles(given_sink("1 b"), level=5, file_source=FileSource.COMPACT)
     rolling.add(given_rows(0, 3))
 
     assert [file.row_count for file in rolling.finish()] == [1, 1, 1]
