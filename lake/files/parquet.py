@@ -97,7 +97,7 @@ def write_data_file(
     """
     dropped = _null_columns(table, schema) if drop_null_columns else frozenset()
     logical = _physical_table(table, data_file_schema(schema, without=dropped))
-    int96 = [column.name for column in logical.schema if holds_int96(column.type)]
+    int96 = {column.name for column in logical.schema if holds_int96(column.type)}
     physical = _with_int96_storage(logical, int96)
     rows = _row_group_rows(physical, row_group_rows)
     with _write_errors(path), file_io.open_output(path) as sink:
@@ -126,10 +126,11 @@ def _null_columns(table: pa.Table, schema: TableSchema) -> frozenset[str]:
 
 def _physical_table(table: pa.Table, target: pa.Schema) -> pa.Table:
     """Return the columns of the file in its order and under its types; copies nothing but casts."""
+    present = set(table.column_names)
     arrays = []
     for column in target:
         name = column.name
-        if name not in table.column_names:
+        if name not in present:
             name = name.removeprefix(KEY_PREFIX)
         arrays.append(table.column(name))
     physical = pa.Table.from_arrays(arrays, names=target.names)
@@ -140,11 +141,15 @@ def _physical_table(table: pa.Table, target: pa.Schema) -> pa.Table:
 
 
 def _with_int96_storage(table: pa.Table, int96: Collection[str]) -> pa.Table:
-    for name in int96:
-        index = table.column_names.index(name)
-        storage = to_int96_storage(table.column(index))
-        table = table.set_column(index, table.schema.field(index).with_type(storage.type), storage)
-    return table
+    if not int96:
+        return table
+    columns: list[pa.ChunkedArray | pa.Array] = table.columns
+    fields = list(table.schema)
+    for index, field in enumerate(fields):
+        if field.name in int96:
+            columns[index] = to_int96_storage(columns[index])
+            fields[index] = field.with_type(columns[index].type)
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields, table.schema.metadata))
 
 
 def _row_group_rows(table: pa.Table, row_group_rows: int) -> int:

@@ -115,7 +115,7 @@ class DataFileReader:
             self._counters.columns += [(self._meta.file_name, name) for name in stored]
             batch_rows = min(batch_rows, _rows_within(batch_bytes, file, groups, stored))
             decoded = file.iter_batches(batch_rows, row_groups=groups, columns=stored)
-            int96 = [name for name in stored if _is_stored_as_int96(file, name)]
+            int96 = _int96_columns(file, stored)
             if int96:
                 decoded = self._check_int96(decoded, int96, batch_rows, groups)
             for batch in decoded:
@@ -229,12 +229,21 @@ def null_columns(file_meta: DataFileMeta, schema: TableSchema) -> frozenset[str]
     )
 
 
-def _is_stored_as_int96(file: pq.ParquetFile, name: str) -> bool:
-    """Return whether the column is INT96, or holds such leaves."""
-    return holds_int96(file.schema_arrow.field(name).type) and any(
-        f"{column.path}.".startswith(f"{name}.") and column.physical_type == "INT96"
-        for column in file.schema
-    )
+def _int96_columns(file: pq.ParquetFile, stored: Sequence[str]) -> list[str]:
+    """Return the columns that are INT96, or hold such leaves."""
+    types = {column.name: column.type for column in file.schema_arrow}
+    candidates = [name for name in stored if holds_int96(types[name])]
+    if not candidates:
+        return []
+    # A column may have a dot in its name, and then looks like a nested one; taken for INT96 in
+    # vain it costs a second look at its bytes.
+    paths = {column.path for column in file.schema if column.physical_type == "INT96"}
+    holding = {path[:end] for path in paths for end in _ends_of_names(path)}
+    return [name for name in candidates if name in holding]
+
+
+def _ends_of_names(path: str) -> list[int]:
+    return [*(place for place, letter in enumerate(path) if letter == "."), len(path)]
 
 
 def _to_target(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:

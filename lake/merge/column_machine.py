@@ -258,7 +258,7 @@ def _of_source(column: Merged, rows: Ints) -> Merged:
 
 
 def _group_orders(table: pa.Table, spec: MergeSpec) -> Orders:
-    names = table.schema.names
+    names = set(table.column_names)
     return {
         group: group_order([table.column(name) for name in group.ordering])
         for group in spec.groups

@@ -6,11 +6,12 @@ without a function share one.
 Source: merge-semantics 2.3, 3.4, 3.5.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
+from lake.merge.column_function import ColumnFunction
 from lake.merge.declared_options import SequenceGroup
 from lake.merge.function_columns import FunctionColumn, function_column, tells_late
 from lake.merge.group_reduction import GroupOrder, late_places, takes_part, winning_rows
@@ -39,11 +40,14 @@ def partial_update_columns(
     Raises:
         SchemaMismatch: A function cannot take a value, or cannot take it back.
     """
+    present = set(table.column_names)
+    all_functions = {function.column: function for function in spec.functions}
     grouped: set[str] = set()
     for group, order in orders.items():
-        names = [n for n in group.ordering + group.protected if n in table.schema.names]
+        names = [name for name in group.ordering + group.protected if name in present]
         grouped.update(names)
-        yield from _group_columns(table, spec, history, group, order, names)
+        functions = {name: all_functions[name] for name in names if name in all_functions}
+        yield from _group_columns(table, history, group, order, names, functions)
     plain = _PlainColumns(history)
     for name in table.column_names:
         if name in spec.key_columns:
@@ -90,13 +94,12 @@ class _PlainColumns:
 
 def _group_columns(
     table: pa.Table,
-    spec: MergeSpec,
     history: History,
     group: SequenceGroup,
     order: GroupOrder,
-    names: list[str],
+    names: Sequence[str],
+    functions: Mapping[str, ColumnFunction],
 ) -> Iterator[tuple[str, FunctionColumn]]:
-    functions = {f.column: f for f in spec.functions if f.column in names}
     segments = history.segments
     calm = history.is_retract is None and history.seeded is None
     in_group = takes_part(segments, order) if functions or not calm else None

@@ -4,6 +4,8 @@ The order is the format's: a null for a NOT NULL column is refused even where a 
 replace it (merge-semantics 1.3).
 """
 
+from collections import Counter
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -30,11 +32,14 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
             its declared limit, text that is not UTF-8, a null where NOT NULL is declared. `problems` names columns and rows (counted from 0).
     """
     table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
-    problems = _unknown_columns(table, schema)
+    given = Counter(table.column_names)
+    problems = _misnamed_columns(given, schema)
     columns: list[pa.ChunkedArray] = []
-    for field in schema.fields:
-        arrow_type = schema.arrow_schema.field(field.name).type
-        column, problem = _conform_column(table, field, arrow_type)
+    for field, arrow_field in zip(schema.fields, schema.arrow_schema, strict=True):
+        if given[field.name] > 1:
+            continue  # told already, and which of them is meant nobody knows
+        column = table.column(field.name) if given[field.name] else None
+        column, problem = _conform_column(column, field, arrow_field.type, table.num_rows)
         columns.append(column)
         if problem is not None:
             problems.append(problem)
@@ -47,29 +52,28 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema.arrow_schema)
 
 
-def _unknown_columns(table: pa.Table, schema: TableSchema) -> list[Problem]:
+def _misnamed_columns(given: Counter[str], schema: TableSchema) -> list[Problem]:
     known = set(schema.field_names)
     hint = f"columns: {', '.join(schema.field_names)}"
-    names = table.column_names
     unknown = [
         Problem(field=name, value=None, message="the table has no such column", hint=hint)
-        for name in names
+        for name in given
         if name not in known
     ]
     repeated = [
         Problem(field=name, value=None, message="the column is given more than once")
-        for name in sorted({name for name in names if names.count(name) > 1})
+        for name in sorted(name for name, count in given.items() if count > 1)
     ]
     return unknown + repeated
 
 
 def _conform_column(
-    table: pa.Table, field: DataField, arrow_type: pa.DataType
+    column: pa.ChunkedArray | None, field: DataField, arrow_type: pa.DataType, row_count: int
 ) -> tuple[pa.ChunkedArray, Problem | None]:
-    if table.column_names.count(field.name) != 1:
-        column = pa.chunked_array([pa.nulls(table.num_rows, arrow_type)])
+    if column is None:
+        column = pa.chunked_array([pa.nulls(row_count, arrow_type)])
     else:
-        column, problem = _convert(table.column(field.name), field, arrow_type)
+        column, problem = _convert(column, field, arrow_type)
         if problem is not None:
             return column, problem
     if column.null_count and not field.type.nullable:

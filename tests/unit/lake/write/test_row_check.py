@@ -156,8 +156,11 @@ def test_all_problems_are_told_at_once() -> None:
 def test_a_repeated_column_is_refused() -> None:
     table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["k", "k"])
 
-    with pytest.raises(SchemaMismatch, match="k: the column is given more than once"):
+    with pytest.raises(SchemaMismatch, match="k: the column is given more than once") as caught:
         conform(table, SCHEMA)
+
+    # Not that k is null as well.
+    assert [problem.field for problem in caught.value.problems] == ["k", "n"]
 
 
 def with_default(type_text: str, default: str) -> TableSchema:

@@ -1,0 +1,82 @@
+"""Tables of thousands of columns: what a column costs does not depend on how many there are.
+
+Where it did, a commit of three rows took half a minute of processor time. Columns
+of INT96 are fewer here: each has its share of a footer that is made in Python.
+"""
+
+import random
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import pyarrow as pa
+import pytest
+
+from lake import Catalog, ManualClock, MemoryFileIO
+
+SECONDS_MAX = 8.0
+GROUPS = 1_000
+
+
+@contextmanager
+def in_time(what: str) -> Iterator[None]:
+    """Fail when it takes too much of the processor."""
+    started = time.process_time()
+    yield
+    taken = time.process_time() - started
+    assert taken < SECONDS_MAX, f"{what} took {taken:.1f} s"
+
+
+def grouped() -> dict[str, str]:
+    """Return the options of a table whose columns are in groups of two."""
+    groups = {
+        f"fields.c{number}.sequence-group": f"c{number + 1}" for number in range(0, 2 * GROUPS, 2)
+    }
+    return {"merge-engine": "partial-update", **groups}
+
+
+@pytest.mark.parametrize(
+    ("count", "value_type", "options", "merged"),
+    [
+        pytest.param(
+            3_000,
+            "INT",
+            {"merge-engine": "aggregation", "fields.default-aggregate-function": "sum"},
+            [12, None, 5, 7],
+            id="sums",
+        ),
+        pytest.param(2 * GROUPS, "INT", grouped(), [7, None, 5, 7], id="groups"),
+        pytest.param(500, "TIMESTAMP(9)", {}, [7, None, 5, 7], id="int96"),
+    ],
+)
+def test_thousands_of_columns(
+    count: int, value_type: str, options: Mapping[str, str], merged: list[int | None]
+) -> None:
+    catalog = Catalog("/wh", file_io=MemoryFileIO(), clock=ManualClock(), random=random.Random(1))
+    names = [f"c{number}" for number in range(count)]
+    with in_time("create_table"):
+        table = catalog.create_table(
+            "db.t",
+            columns=[("k", "INT"), *((name, value_type) for name in names)],
+            primary_key=["k"],
+            options={"bucket": "1", **options},
+        )
+    kind = table.schema.arrow_schema.field("c0").type
+    for value in (5, 7):
+        values = pa.array([value, None, value], kind)
+        keys = pa.array([1, 2, value], pa.int32())
+        with in_time("write_and_commit"):
+            table.write_and_commit(pa.table({"k": keys, **dict.fromkeys(names, values)}))
+
+    with in_time("scan"):
+        scanned = table.scan().to_arrow()
+    with in_time("get"):
+        assert table.get({"k": 3}) is None
+    with in_time("compact"):
+        table.compact()
+
+    expected = pa.array(merged, pa.int64()).cast(kind)
+    for found in (scanned, table.scan().to_arrow()):
+        rows = found.sort_by("k")
+        assert rows.column("k").to_pylist() == [1, 2, 5, 7]
+        assert all(column.combine_chunks().equals(expected) for column in rows.columns[1:])
