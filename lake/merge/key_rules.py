@@ -31,6 +31,7 @@ def key_problems(schema: TableSchema) -> Iterator[Problem]:
             hint="add a column to the primary key, or partition by fewer columns",
         )
     yield from _bucket_key_problems(schema)
+    yield from _partition_problems(schema)
     for place, names in (
         ("primary_key", schema.primary_keys),
         ("partition", schema.partition_keys),
@@ -75,12 +76,37 @@ def column_problems(schema: TableSchema) -> Iterator[Problem]:
             )
 
 
+def _partition_problems(schema: TableSchema) -> Iterator[Problem]:
+    """Yield a problem when one key could be in several partitions, where nobody merges it.
+
+    The reference accepts such tables, and gives one row of the key per partition.
+    """
+    outside = [
+        name
+        for name in schema.partition_keys
+        if name not in schema.primary_keys and find_field(schema, name) is not None
+    ]
+    # With dynamic buckets rows would move between partitions: right, but not in this version.
+    if outside and schema.primary_keys and not _is_dynamic(schema):
+        yield Problem(
+            field="partition",
+            value=", ".join(outside),
+            message="not in the primary key, so one key could have a row in each of many partitions",
+            hint=f"primary key: {', '.join([*schema.primary_keys, *outside])}; or partition by "
+            "columns of the primary key only",
+        )
+
+
+def _is_dynamic(schema: TableSchema) -> bool:
+    return schema.options.get("bucket", str(DYNAMIC_BUCKET)).strip() == str(DYNAMIC_BUCKET)
+
+
 def _bucket_key_problems(schema: TableSchema) -> Iterator[Problem]:
     place = "bucket-key"
     declared = schema.options.get(place)
     if declared is None:
         return
-    if schema.options.get("bucket", str(DYNAMIC_BUCKET)).strip() == str(DYNAMIC_BUCKET):
+    if _is_dynamic(schema):
         yield Problem(
             field=place,
             value=declared,

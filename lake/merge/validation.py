@@ -11,6 +11,7 @@ reference; `dormant_options` tells of those.
 | columns, primary key, partition, bucket key | `key_rules` |
 | `sequence.field`, `rowkind.field`, columns of `fields.*` options | `sequence_rules` |
 | `sequence.snapshot-ordering` | `snapshot_ordering_rules` |
+| a declaration repeated as options, sizes | `option_rules` |
 | options that exclude an engine or each other | `engine_rules` |
 | sequence groups and deletes of partial-update | `partial_update_rules` |
 | names, types and options of aggregate functions | `function_rules` |
@@ -25,6 +26,7 @@ from lake.format.schema import TableSchema
 from lake.merge.engine_rules import engine_problems
 from lake.merge.function_rules import function_problems
 from lake.merge.key_rules import column_problems, key_problems
+from lake.merge.option_rules import option_problems
 from lake.merge.partial_update_rules import partial_update_problems
 from lake.merge.sequence_rules import (
     fields_option_problems,
@@ -45,7 +47,11 @@ def validate_schema(schema: TableSchema) -> None:
         InvalidRequest: A rule is broken; `problems` holds every one of them.
         UnsupportedFeature: An aggregate function is a user's own, and its package is broken.
     """
-    problems = [*key_problems(schema), *column_problems(schema)]
+    problems = [
+        *key_problems(schema),
+        *column_problems(schema),
+        *option_problems(schema.options),
+    ]
     try:
         options = schema.table_options
     except InvalidRequest as error:

@@ -4,7 +4,13 @@ import random as random_module
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from lake.errors import InvalidRequest, Problem, TableExists, TableNotFound
+from lake.errors import (
+    InvalidRequest,
+    Problem,
+    TableExists,
+    TableNotFound,
+    UnsupportedFeature,
+)
 from lake.files.clock import Clock, SystemClock
 from lake.files.file_io import FileIO
 from lake.files.open import file_io_for, path_for
@@ -191,7 +197,7 @@ class Catalog:
         options: Mapping[str, str],
         comment: str | None,
     ) -> TableSchema:
-        fields = [_with_key_not_null(_field(column), primary_key) for column in columns]
+        fields = [_with_key_not_null(field, primary_key) for field in _fields(columns)]
         _check_key_columns(fields, [*primary_key, *partition_keys])
         numbered_fields = assign_field_ids(fields)
         return TableSchema(
@@ -238,6 +244,31 @@ def _check_name(what: str, name: object) -> None:
         )
         message = f"the name of a {what} cannot be used"
         raise InvalidRequest(message, problems=[problem])
+
+
+def _fields(columns: Sequence[DataField | tuple[str, str | DataType]]) -> list[DataField]:
+    """Return the columns with their types parsed.
+
+    Raises:
+        UnsupportedFeature: Types are of the format, but not in this version, and nothing is worse.
+        InvalidRequest: Types cannot be read. Either error names every column of such a type.
+    """
+    fields: list[DataField] = []
+    problems: list[Problem] = []
+    errors: list[InvalidRequest] = []
+    for column in columns:
+        name = column.name if isinstance(column, DataField) else column[0]
+        try:
+            fields.append(_field(column))
+        except InvalidRequest as error:
+            problems += [replace(problem, field=f"columns.{name}") for problem in error.problems]
+            errors.append(error)
+    if errors:
+        message = "the columns cannot have the types that are declared"
+        if all(isinstance(error, UnsupportedFeature) for error in errors):
+            raise UnsupportedFeature(message, problems=problems) from errors[0]
+        raise InvalidRequest(message, problems=problems) from errors[0]
+    return fields
 
 
 def _field(column: DataField | tuple[str, str | DataType]) -> DataField:

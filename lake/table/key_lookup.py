@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 
-from lake.errors import CorruptData, UnsupportedFeature
+from lake.errors import CorruptData, LakeError, UnsupportedFeature
 from lake.format.data_types import TypeRoot
 from lake.format.schema import TableSchema
+from lake.options import DYNAMIC_BUCKET
 from lake.read.condition_value import is_nan, is_same_float
 from lake.read.predicate import Condition
 from lake.table.scan import Scan
@@ -23,6 +24,7 @@ class KeyLookup:
 
     def __init__(self, schema: TableSchema, key: Mapping[str, object]) -> None:
         """Take a value for each column of the primary key."""
+        self._schema = schema
         self._key = key
         self._floating = tuple(name for name in key if schema.field(name).type.root in _FLOATING)
 
@@ -39,7 +41,8 @@ class KeyLookup:
 
         Raises:
             CorruptData: The table has the key more than once.
-            UnsupportedFeature: A date or time outside the years 1 to 9999.
+            UnsupportedFeature: The key is in several partitions, as tables of other engines may
+                have it; or a date or time outside the years 1 to 9999.
         """
         where = [self._condition(name) for name in self._key]
         wanted = columns
@@ -50,11 +53,22 @@ class KeyLookup:
         for batch in scan(wanted, where).to_batches():
             found += [row for row in python_rows(batch) if self._is_it(row)]
         if len(found) > 1:
-            message = f"the table has {len(found)} rows of the key {dict(self._key)}"
-            raise CorruptData(message)
+            raise self._several(len(found))
         if not found:
             return None
         return found[0] if columns is None else {name: found[0][name] for name in columns}
+
+    def _several(self, count: int) -> LakeError:
+        message = f"the table has {count} rows of the key {dict(self._key)}"
+        keys = self._schema.primary_keys
+        outside = [name for name in self._schema.partition_keys if name not in keys]
+        if outside and self._schema.table_options.bucket != DYNAMIC_BUCKET:
+            message += (
+                f", because it is partitioned by columns outside of the key: {', '.join(outside)}\n"
+                "hint: `scan` gives the rows; conditions on these columns tell them apart"
+            )
+            return UnsupportedFeature(message)
+        return CorruptData(message)
 
     def _condition(self, name: str) -> Condition:
         value = self._key[name]

@@ -259,6 +259,8 @@ class Table:
 
         Raises:
             InvalidRequest: The key does not name exactly the primary key, or a value does not fit.
+            UnsupportedFeature: Another engine made the table, with partition columns outside of the
+                primary key, and the key has rows in several partitions.
         """
         if not isinstance(key, Mapping):
             refuse_argument("key", key, "a mapping of column to value")

@@ -36,7 +36,7 @@ def check_writable(schema: TableSchema) -> None:
             options.bucket == DYNAMIC_BUCKET
             and not set(schema.partition_keys) <= set(schema.primary_keys),
             "with `bucket = -1` a row would have to move between partitions; add the partition "
-            "columns to the primary key, or set a bucket count from 1",
+            "columns to the primary key, or partition by columns of the primary key only",
         ),
         (
             "deletion-vectors.enabled",

@@ -26,9 +26,9 @@ from lake.merge.functions.list_reduction import present_elements
 from lake.merge.functions.lone_values import NULLS_ONLY
 from lake.merge.functions.option_values import (
     INT_MAX,
+    count_problems,
     has_option,
     integer,
-    integer_problems,
     name_problems,
     names,
     option_key,
@@ -238,7 +238,7 @@ def _key_problems(field: DataField, function: ColumnFunction) -> Iterator[Proble
 def _update_problems(field: DataField, function: ColumnFunction) -> Iterator[Problem]:
     yield from _key_problems(field, function)
     yield from name_problems(function, SEQUENCE_FIELD, _fields(field))
-    yield from integer_problems(function, COUNT_LIMIT)
+    yield from count_problems(function, COUNT_LIMIT)
     if has_option(function, NESTED_KEY):
         return
     for key in (NULL_STRATEGY, SEQUENCE_FIELD):
@@ -331,7 +331,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             ),
             FunctionOption(
                 key=COUNT_LIMIT,
-                type="integer",
+                type="whole number from 1",
                 default=str(INT_MAX),
                 meaning="No further row, or key, is taken in once there are as many.",
             ),

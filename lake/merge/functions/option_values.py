@@ -66,14 +66,15 @@ def word_problems(function: ColumnFunction, key: str, known: Sequence[str]) -> I
         )
 
 
-def integer_problems(function: ColumnFunction, key: str) -> Iterator[Problem]:
-    """Yield what is wrong with an integer option."""
-    text = function.option(key, "0")
-    if _parse_int(text) is None:
+def count_problems(function: ColumnFunction, key: str) -> Iterator[Problem]:
+    """Yield what is wrong with an option that is a number from 1."""
+    text = function.option(key, "1")
+    count = _parse_int(text)
+    if count is None or count < 1:
         yield Problem(
             field=option_key(function, key),
             value=text,
-            message="not an integer of 32 bits",
+            message=f"expected a whole number from 1 to {INT_MAX}",
             hint=f"for example 100; without it, {INT_MAX}",
         )
 

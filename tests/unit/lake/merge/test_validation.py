@@ -170,7 +170,8 @@ def test_a_default_function_concerns_every_column_outside_groups() -> None:
         ("k INT, v INT", "k k", "", [("primary_key", "k")]),
         ("k INT, v INT", "k", "zz", [("partition", "zz")]),
         ("k ARRAY<INT>, v INT", "k", "", [("primary_key", "k ARRAY<INT>")]),
-        ("k INT, v MAP<INT,INT>", "k", "v", [("partition", "v MAP<INT, INT>")]),
+        ("k INT, v MAP<INT,INT>", "k", "v", [("partition", "v"), ("partition", "v MAP<INT, INT>")]),
+        ("k INT, p INT, q INT, v INT", "k q", "p q", [("partition", "p")]),
         ("k INT, v INT, v STRING", "k", "", [("columns", "v")]),
         ("k INT, _KEY_v INT", "k", "", [("columns", "_KEY_v")]),
         ("k INT, rowkind INT", "k", "", [("columns", "rowkind")]),
@@ -184,7 +185,8 @@ def test_keys_and_columns_have_rules_of_their_own(
 
 
 def test_no_sequence_field_while_rows_can_change_partition() -> None:
-    schema = given_schema("k INT, p INT, s INT", partition="p", options={"sequence.field": "s"})
+    options = {"sequence.field": "s", "bucket": "-1"}
+    schema = given_schema("k INT, p INT, s INT", partition="p", options=options)
 
     assert refused(schema) == [("sequence.field", "s")]
 

@@ -254,3 +254,37 @@ def test_bytes_cannot_partition_a_table(catalog: Catalog) -> None:
             partition_keys=["p"],
             options={"bucket": "1"},
         )
+
+
+def test_a_partition_column_outside_of_the_key_is_refused(catalog: Catalog) -> None:
+    with pytest.raises(InvalidRequest, match=r"partition: .*\n.*primary key: k, p") as caught:
+        catalog.create_table(
+            "db.t",
+            columns=[("k", "INT"), ("p", "INT")],
+            primary_key=["k"],
+            partition_keys=["p"],
+            options={"bucket": "1"},
+        )
+
+    assert not isinstance(caught.value, UnsupportedFeature)
+    assert catalog.list_tables() == []
+
+
+def test_every_column_of_a_wrong_type_is_named(catalog: Catalog) -> None:
+    columns = [("k", "INT"), ("a", "FOO"), ("b", "DECIMAL(99, 2)"), ("c", "VARIANT")]
+
+    with pytest.raises(InvalidRequest) as caught:
+        catalog.create_table("db.t", columns=columns, primary_key=["k"])
+
+    assert not isinstance(caught.value, UnsupportedFeature)
+    fields = [problem.field for problem in caught.value.problems]
+    assert fields == ["columns.a", "columns.b", "columns.c"]
+
+
+def test_types_that_only_later_versions_have_are_unsupported_by_name(catalog: Catalog) -> None:
+    columns = [("k", "INT"), ("a", "VARIANT"), ("b", "BLOB")]
+
+    with pytest.raises(UnsupportedFeature) as caught:
+        catalog.create_table("db.t", columns=columns, primary_key=["k"])
+
+    assert [problem.field for problem in caught.value.problems] == ["columns.a", "columns.b"]

@@ -364,7 +364,7 @@ def test_only_arrays_of_rows_are_accepted(name: str) -> None:
         pytest.param(
             "nested_update",
             {"count_limit": "many"},
-            "fields.v.count-limit: not an integer of 32 bits",
+            "fields.v.count-limit: expected a whole number from 1 to 2147483647",
             id="limit",
         ),
         pytest.param(

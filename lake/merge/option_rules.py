@@ -1,0 +1,72 @@
+"""Options that no table should be made with: nonsense sizes, and a second word on the declaration.
+
+Only new tables are refused: one that another engine of the format has made can be read whatever
+these say.
+
+Source: merge-semantics 8.4, 9. `primary-key` and `partition` as options are the reference's other
+way to declare, which it refuses beside the first.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from lake.errors import Problem
+from lake.options import parse_size
+
+_LONG_MAX: Final = (1 << 63) - 1
+_INT_MAX: Final = (1 << 31) - 1
+_DECLARED_ELSEWHERE: Final = {
+    "primary-key": "name the columns in `primary_key`",
+    "partition": "name the columns in `partition_keys`",
+    "path": "leave it out: the warehouse and the table's name say where it lies",
+}
+_TABLE: Final = "table"
+
+
+def option_problems(options: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield what is wrong with options that concern neither keys nor merging."""
+    for key, hint in _DECLARED_ELSEWHERE.items():
+        if key in options:
+            yield Problem(
+                field=key,
+                value=options[key],
+                message="this is a part of the declaration, no option",
+                hint=hint,
+            )
+    if options.get("type", _TABLE).strip().lower() != _TABLE:
+        yield Problem(
+            field="type",
+            value=options["type"],
+            message="this engine makes no other kind of table than `table`",
+            hint="leave it out",
+        )
+    if options.get("auto-create", "false").strip().lower() not in ("true", "false"):
+        yield Problem(
+            field="auto-create", value=options["auto-create"], message="expected true or false"
+        )
+    yield from _size_problems("target-file-size", options)
+    yield from _count_problems("dynamic-bucket.initial-buckets", options)
+
+
+def _size_problems(key: str, options: Mapping[str, str]) -> Iterator[Problem]:
+    # What cannot be read at all is told by `TableOptions.parse`.
+    size = parse_size(options.get(key, "1"))
+    if size is not None and not 1 <= size <= _LONG_MAX:
+        yield Problem(
+            field=key,
+            value=options[key],
+            message=f"expected a size from 1 to {_LONG_MAX} bytes",
+            hint="for example `128 mb`, which it is when left out",
+        )
+
+
+def _count_problems(key: str, options: Mapping[str, str]) -> Iterator[Problem]:
+    text = options.get(key, "1").strip()
+    is_count = text.isascii() and text.removeprefix("+").isdigit()
+    if not is_count or not 1 <= int(text) <= _INT_MAX:
+        yield Problem(
+            field=key,
+            value=options[key],
+            message=f"expected a whole number from 1 to {_INT_MAX}",
+            hint="leave it out for buckets made as they are needed",
+        )
