@@ -65,9 +65,14 @@ def _decimal_problems(field: pa.Field, column: pa.ChunkedArray) -> Iterator[Prob
                 field=field.name,
                 value=str(value),
                 message=f"DECIMAL({precision}, {scale}) is too narrow for a merged value",
-                hint="declare more digits",
+                hint=f"scans still merge what is committed; write records that bring the value back "
+                f"into range, or copy the rows into a table with {_roomier(precision, scale)}",
             )
             return
+
+
+def _roomier(precision: int, scale: int) -> str:
+    return f"DECIMAL({18 if precision <= 9 else 38}, {scale})"
 
 
 def _unscaled_limit(precision: int) -> int:

@@ -176,6 +176,10 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "A DECIMAL of at most 18 digits may grow beyond its digits; it becomes null only "
             "beyond 64 bits. With more than 18 digits it becomes null beyond its digits, and the "
             "next value starts anew. Leave room in the type.",
+            "A DECIMAL of at most 9 digits is stored in 32 bits. A sum beyond them is given by scans, "
+            "but no file can hold it: a commit whose own records add up to it fails, and so does, "
+            "until records bring the sum back into range, every compaction of the table. Declare "
+            "DECIMAL(18, s).",
             "Sums of FLOAT and DOUBLE depend on the order of the values in their last digits. Use "
             "DECIMAL, or integers of the smallest unit.",
         ),

@@ -85,3 +85,33 @@ def test_a_sum_that_its_file_cannot_hold_is_not_written(machine: Machine) -> Non
 
     with pytest.raises(SchemaMismatch, match=r"v: DECIMAL\(9, 2\) is too narrow"):
         write(table, [(ADD, Decimal("9999999.99"))] * 4, machine)
+
+
+@BOTH
+def test_a_sum_that_no_file_can_hold_is_compacted_once_it_is_back_in_range(
+    machine: Machine,
+) -> None:
+    """What the guide to compaction promises."""
+    table = given_table("DECIMAL(9, 0)", "sum")
+    for _ in range(3):
+        write(table, [(ADD, Decimal(999_999_999))], machine)
+
+    with pytest.raises(SchemaMismatch, match=r"back into range.*DECIMAL\(18, 0\)"):
+        table.compact(machine=machine)
+    assert read(table, machine) == [Decimal(2_999_999_997)]
+    write(table, [(RETRACT, Decimal(999_999_999))], machine)
+    table.compact(machine=machine)
+    assert read(table, machine) == [Decimal(1_999_999_998)]
+
+
+@BOTH
+def test_a_null_that_no_file_can_hold_is_compacted_once_there_is_a_value(machine: Machine) -> None:
+    table = given_table("INT NOT NULL", "last_value")
+    write(table, [(ADD, 1)], machine)
+    write(table, [(RETRACT, 1)], machine)
+
+    with pytest.raises(SchemaMismatch, match="v: the column is NOT NULL, and merging left null"):
+        table.compact(machine=machine)
+    write(table, [(ADD, 2)], machine)
+    table.compact(machine=machine)
+    assert read(table, machine) == [2]
