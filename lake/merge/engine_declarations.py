@@ -306,6 +306,10 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
             "should not, let ordering values not repeat.",
             "A group whose ordering columns are partly null is compared with null as the smallest. "
             "Fill all of them or none.",
+            "Without sequence groups and without a rule for deletes a -U or -D that is alone in its "
+            "commit is stored, and from its key's next record on no read and no compaction gets "
+            "past it. Declare ignore-delete or partial-update.remove-record-on-delete with the "
+            "table: its options do not change later.",
         ),
         compatibility=(
             _MERGING,
@@ -379,6 +383,10 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
         ),
         anomalies=(
             _LONE_RECORD,
+            "A -U or -D that a column's function cannot take back is stored when it is alone in "
+            "its commit, and from its key's next record on no read and no compaction gets past it. "
+            "Declare ignore-retract of such columns, ignore-delete or "
+            "aggregation.remove-record-on-delete with the table: its options do not change later.",
             "Two or more retracts of a key without an add make a visible row of negated sums and "
             "nulls. Keep retracts behind the records that they take back.",
             "After a -D that removes the row, a later +I aggregates onto the deleted values in the "
@@ -404,7 +412,11 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
             KindEffect(
                 kinds="-U -D", when="ignore-delete", effect="The record is dropped when written."
             ),
-            KindEffect(kinds="-U -D", when="without ignore-delete", effect="Merging fails."),
+            KindEffect(
+                kinds="-U -D",
+                when="without ignore-delete",
+                effect="The record is refused when written.",
+            ),
         ),
         result_kind="the first record's",
         options=_WRITE_OPTIONS,
@@ -431,7 +443,16 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
             "after writing.",
             "A +U that comes first is kept as it is; only readers of changes can tell.",
         ),
-        compatibility=(_MERGING, _NO_EFFECT),
+        compatibility=(
+            _MERGING,
+            Compatibility(
+                subject="-U and -D without ignore-delete",
+                verdict="stricter",
+                why="The reference refuses them when it compacts; stored before, they would keep "
+                "every later row from being seen.",
+            ),
+            _NO_EFFECT,
+        ),
         many_writers="One stream only: which record is the first would depend on which job commits "
         "first.",
     ),

@@ -49,9 +49,9 @@ class FirstRow:
 def retract_of_first_row() -> SchemaMismatch:
     """Return the error for a retract under first-row."""
     problem = Problem(
-        field="_VALUE_KIND",
+        field="row kind",
         value="-U or -D",
         message="first-row keeps the first record of a key and takes no retract",
-        hint="set `ignore-delete`",
+        hint="make the table with `ignore-delete`",
     )
     return SchemaMismatch("records do not fit the table", problems=[problem])

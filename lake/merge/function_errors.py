@@ -30,6 +30,6 @@ def refused_retract(column: str, name: str) -> SchemaMismatch:
         column,
         name,
         "cannot take a value back, and a record is a retract",
-        f"set `fields.{column}.ignore-retract`, or ignore deletes on the table",
+        f"make the table with `fields.{column}.ignore-retract`, or with `ignore-delete`",
         value="-U or -D",
     )

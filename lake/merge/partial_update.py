@@ -202,10 +202,10 @@ def null_in_not_null_column(column: str) -> SchemaMismatch:
 def retract_not_allowed() -> SchemaMismatch:
     """Return the error for a retract under partial-update without an option that allows it."""
     problem = Problem(
-        field="_VALUE_KIND",
+        field="row kind",
         value="-U or -D",
         message="partial-update does not say what a retract does",
-        hint="set `ignore-delete` or `partial-update.remove-record-on-delete`, or put the columns "
-        "into sequence groups",
+        hint="make the table with `ignore-delete` or `partial-update.remove-record-on-delete`, or put "
+        "the columns into sequence groups",
     )
     return SchemaMismatch("records do not fit the table", problems=[problem])

@@ -345,7 +345,8 @@ class Table:
 
         Args:
             rows: Table columns by name; missing ones become null.
-            kinds: int8 row kinds, one per row; None means all +I.
+            kinds: int8 row kinds (0 +I, 1 -U, 2 +U, 3 -D), one per row; None means all +I. A table
+                with `rowkind.field` takes them from that column, and none may be given.
             commit_user: Named in the snapshot; a fresh random one when None.
             machine: Which execution folds.
 

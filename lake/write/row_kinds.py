@@ -4,14 +4,18 @@ Source: merge-semantics 1.3.
 """
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake.errors import Problem, SchemaMismatch
 from lake.format.schema import TableSchema
 from lake.format.system_columns import RowKind
+from lake.options import MergeEngine
 
 _TEXTS = {kind.symbol: kind for kind in RowKind}
+_KINDS = f"expected {', '.join(f'{int(kind)} ({kind.symbol})' for kind in RowKind)}"
+_NO_FIT = "the rows' kinds do not fit the table"
 
 
 def row_kinds(rows: pa.Table, kinds: pa.Array | None, schema: TableSchema) -> pa.Array:
@@ -19,16 +23,29 @@ def row_kinds(rows: pa.Table, kinds: pa.Array | None, schema: TableSchema) -> pa
 
     Args:
         rows: Under the table's Arrow schema.
-        kinds: Integer row kinds, one per row; None means all +I. With `rowkind.field` the column
-            says, and what is given here is checked but not used.
+        kinds: Integer row kinds, one per row; None means all +I, or what the column says that
+            `rowkind.field` names: beside that column none may be given.
         schema: Of the table.
 
     Raises:
-        SchemaMismatch: A kind is unknown or null, or their number is not that of the rows.
+        SchemaMismatch: A kind is unknown or null, or their number is not that of the rows; the
+            table has a column for them; or a retract that no merge of the table could ever take.
     """
-    given = _given_kinds(kinds, rows.num_rows)
     name = schema.table_options.rowkind_field
-    return given if name is None else _kinds_in_column(rows.column(name), name)
+    if name is None:
+        found = _given_kinds(kinds, rows.num_rows)
+    elif kinds is None:
+        found = _kinds_in_column(rows.column(name), name)
+    else:
+        problem = Problem(
+            field="kinds",
+            value=None,
+            message=f"the row kinds of this table are in its column `{name}` (`rowkind.field`)",
+            hint="leave `kinds` out",
+        )
+        raise SchemaMismatch(_NO_FIT, problems=[problem])
+    _refuse_what_never_merges(found, schema)
+    return found
 
 
 def _given_kinds(kinds: pa.Array | None, row_count: int) -> pa.Array:
@@ -38,19 +55,47 @@ def _given_kinds(kinds: pa.Array | None, row_count: int) -> pa.Array:
         kinds = kinds.combine_chunks()
     problem = None
     if not pa.types.is_integer(kinds.type):
-        problem = f"row kinds have the Arrow type {kinds.type}, expected int8"
+        problem = _kinds_problem(str(kinds.type), "row kinds are of another Arrow type than int8")
     elif len(kinds) != row_count:
-        problem = f"{len(kinds)} row kinds for {row_count} rows"
-    elif kinds.null_count or not _all_kinds(kinds):
-        problem = "a row kind is none of 0 (+I), 1 (-U), 2 (+U), 3 (-D)"
+        problem = _kinds_problem(str(len(kinds)), f"expected one for each of {row_count} rows")
+    elif not (known := _is_kind(kinds)).all():
+        row = int(np.argmin(known))
+        value = str(kinds[row].as_py()) if kinds[row].is_valid else "null"
+        problem = _kinds_problem(value, f"row {row}: this is no row kind")
     if problem is not None:
-        raise SchemaMismatch(problem)
+        raise SchemaMismatch(_NO_FIT, problems=[problem])
     return kinds.cast(pa.int8())
 
 
-def _all_kinds(kinds: pa.Array) -> bool:
+def _kinds_problem(value: str, message: str) -> Problem:
+    return Problem(field="kinds", value=value, message=message, hint=_KINDS)
+
+
+def _is_kind(kinds: pa.Array) -> npt.NDArray[np.bool_]:
+    values = kinds.fill_null(max(RowKind) + 1).to_numpy()
+    known: npt.NDArray[np.bool_] = (values >= min(RowKind)) & (values <= max(RowKind))
+    return known
+
+
+def _refuse_what_never_merges(kinds: pa.Array, schema: TableSchema) -> None:
+    """Raise for a retract under first-row: no read and no compaction could ever get past it."""
+    options = schema.table_options
+    if options.merge_engine is not MergeEngine.FIRST_ROW or options.ignore_delete:
+        return
     values = kinds.to_numpy()
-    return bool(np.all((values >= min(RowKind)) & (values <= max(RowKind))))
+    refused = (values & 1) == 1  # +I is 0, -U 1, +U 2, -D 3
+    if options.ignore_update_before:
+        refused &= values != RowKind.UPDATE_BEFORE
+    if refused.any():
+        row = int(np.argmax(refused))
+        problem = Problem(
+            field="kinds" if options.rowkind_field is None else options.rowkind_field,
+            value=RowKind(values[row]).symbol,
+            message=f"row {row}: first-row keeps the first record of a key and takes no retract",
+            hint="leave -U and -D rows out, or make the table with `ignore-delete`, which drops "
+            "them when they are written",
+        )
+        raise SchemaMismatch(_NO_FIT, problems=[problem])
 
 
 def _kinds_in_column(column: pa.ChunkedArray, name: str) -> pa.Array:

@@ -130,10 +130,11 @@ class TableWriter:
         Args:
             batch: Table columns by name, in any order; missing ones become null.
             kinds: int8 row kinds (0 +I, 1 -U, 2 +U, 3 -D), one per row; None means all +I. A table
-                with `rowkind.field` takes them from that column instead.
+                with `rowkind.field` takes them from that column, and none may be given.
 
         Raises:
-            SchemaMismatch: Rows that do not fit the table; none of the batch was taken.
+            SchemaMismatch: Rows or kinds that do not fit the table, among them a retract under
+                first-row without `ignore-delete`; none of the batch was taken.
             StorageUnavailable: A flush failed; `abort` and write everything anew.
         """
         rows = conform(batch, self._schema)

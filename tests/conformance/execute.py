@@ -133,7 +133,10 @@ def write_rows(
 ) -> int:
     """Commit rows of the form `[kind, values…]` in one snapshot and return its id."""
     columns = rows_table(rows, schema)
-    return table.write_and_commit(columns, kinds=kinds_array(rows), machine=machine).snapshot_id
+    # With `rowkind.field` the reference overwrites the kinds that are given, we refuse them.
+    in_column = table.schema.table_options.rowkind_field is not None
+    kinds = None if in_column else kinds_array(rows)
+    return table.write_and_commit(columns, kinds=kinds, machine=machine).snapshot_id
 
 
 def compacts_after_writes(options: TableOptions) -> bool:

@@ -655,9 +655,9 @@ def test_rows_of_one_commit_stand_together_under_a_sequence_field() -> Anomaly:
 
 @pinned
 def test_a_refused_retract_fails_when_it_meets_a_row() -> Anomaly:
-    """A retract that nothing allows is stored when it is alone in its commit, and then every read of the key fails.
+    """A retract that a function cannot take back is stored when it is alone in its commit; from then on no read and no compaction gets past its key, for good.
 
-    Way round: `ignore-delete`, or `ignore-retract` of the columns, when the table is created.
+    Way round: `ignore-delete`, `aggregation.remove-record-on-delete`, or `ignore-retract` of the columns, when the table is created: its options do not change later.
 
     Source: merge-semantics 1.6, 2.
     """
@@ -673,9 +673,9 @@ def test_a_refused_retract_fails_when_it_meets_a_row() -> Anomaly:
 
 @pinned
 def test_a_refused_delete_fails_when_it_meets_a_row() -> Anomaly:
-    """A -D under partial-update without groups and without a rule for deletes is stored when it is alone of its key, and then every read of the key fails.
+    """A -D under partial-update without groups and without a rule for deletes is stored when it is alone of its key; from then on no read and no compaction gets past its key, for good.
 
-    Way round: `ignore-delete`, or a rule that removes rows, when the table is created.
+    Way round: `ignore-delete`, or `partial-update.remove-record-on-delete`, when the table is created: its options do not change later.
 
     Source: merge-semantics 1.6, 2.3.
     """

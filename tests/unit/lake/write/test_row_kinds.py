@@ -19,13 +19,56 @@ def test_rows_are_inserts_unless_said_otherwise() -> None:
     assert row_kinds(rows, pa.array([3, 1]), PLAIN).equals(pa.array([3, 1], pa.int8()))
 
 
-def test_a_column_says_the_kind_whatever_is_given_beside() -> None:
+def test_a_column_says_the_kind() -> None:
     rows = given_rows(IN_COLUMN, [[1, "+I"], [2, "-U"], [3, "+U"], [4, "-D"]])
     expected = pa.array([0, 1, 2, 3], pa.int8())
 
     assert row_kinds(rows, None, IN_COLUMN).equals(expected)
-    assert row_kinds(rows, pa.array([3, 3, 3, 3]), IN_COLUMN).equals(expected)
     assert row_kinds(rows.slice(0, 0), None, IN_COLUMN).equals(pa.array([], pa.int8()))
+
+
+def test_kinds_beside_a_column_of_kinds_are_refused() -> None:
+    rows = given_rows(IN_COLUMN, [[1, "+I"]])
+
+    with pytest.raises(SchemaMismatch, match=r"kinds: the row kinds .* in its column `rk`"):
+        row_kinds(rows, pa.array([3]), IN_COLUMN)
+
+
+FIRST_ROW = {"merge-engine": "first-row"}
+
+
+@pytest.mark.parametrize(
+    ("options", "kinds", "refused"),
+    [
+        ({}, [0, 3], "row 1: first-row .* takes no retract .found `-D`"),
+        ({}, [1, 3], "row 0: first-row .* takes no retract .found `-U`"),
+        ({"ignore-update-before": "true"}, [1, 3], "row 1: .* .found `-D`"),
+        ({"ignore-update-before": "true"}, [1, 2], None),
+        ({"ignore-delete": "true"}, [1, 3], None),
+        ({"first-row.ignore-delete": "true"}, [1, 3], None),
+        ({}, [0, 2], None),
+    ],
+)
+def test_a_retract_that_first_row_could_never_merge_is_refused(
+    options: dict[str, str], kinds: list[int], refused: str | None
+) -> None:
+    schema = given_schema(COLUMNS, key=["k"], options=FIRST_ROW | options)
+    rows = given_rows(schema, [[1, "a"], [2, "b"]])
+
+    if refused is None:
+        assert row_kinds(rows, pa.array(kinds), schema).to_pylist() == kinds
+    else:
+        with pytest.raises(SchemaMismatch, match=refused) as caught:
+            row_kinds(rows, pa.array(kinds), schema)
+        assert "`ignore-delete`" in str(caught.value.problems[0].hint)
+
+
+def test_a_retract_out_of_a_column_is_refused_too() -> None:
+    schema = given_schema(COLUMNS, key=["k"], options=FIRST_ROW | {"rowkind.field": "rk"})
+    rows = given_rows(schema, [[1, "+I"], [2, "-D"]])
+
+    with pytest.raises(SchemaMismatch, match="rk: row 1: first-row"):
+        row_kinds(rows, None, schema)
 
 
 @pytest.mark.parametrize("text", ["xx", "", "+i", None])

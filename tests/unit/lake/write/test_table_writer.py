@@ -165,10 +165,12 @@ def test_rows_that_do_not_fit_leave_the_writer_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("kinds", "message"),
     [
-        (pa.array([0, 4], pa.int8()), "none of 0"),
-        (pa.array([0, None], pa.int8()), "none of 0"),
-        (pa.array([0], pa.int8()), "1 row kinds for 2 rows"),
-        (pa.array(["+I", "-D"]), "expected int8"),
+        (pa.array([0, 4], pa.int8()), r"row 1: this is no row kind \(found `4`\)"),
+        (pa.array([None, 0], pa.int8()), r"row 0: this is no row kind \(found `null`\)"),
+        (pa.array([-1, 0], pa.int64()), r"expected 0 \(\+I\), 1 \(-U\), 2 \(\+U\), 3 \(-D\)"),
+        (pa.array([255, 0], pa.uint8()), "row 0: this is no row kind"),
+        (pa.array([0], pa.int8()), r"expected one for each of 2 rows \(found `1`\)"),
+        (pa.array(["+I", "-D"]), r"another Arrow type than int8 \(found `string`\)"),
     ],
 )
 def test_row_kinds_are_checked(kinds: pa.Array, message: str) -> None:
