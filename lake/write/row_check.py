@@ -124,6 +124,7 @@ def _is_same_kind(source: pa.DataType, target: pa.DataType) -> bool:
     if types.is_nested(target):
         return _is_same_nested(source, target)
     kinds = (
+        types.is_boolean,
         types.is_integer,
         types.is_floating,
         types.is_decimal,

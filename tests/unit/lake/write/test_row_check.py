@@ -197,3 +197,14 @@ def test_no_rows_fit_any_table() -> None:
 
     assert found.num_rows == 0
     assert found.schema.equals(SCHEMA.arrow_schema)
+
+
+@pytest.mark.parametrize("kind", ["BOOLEAN", "INT", "DOUBLE", "DECIMAL(5, 2)", "STRING", "DATE"])
+def test_a_multiset_may_be_given_as_a_map_whose_counts_could_be_null(kind: str) -> None:
+    schema = given_schema({"k": "INT", "m": {"type": "MULTISET", "element": kind}}, key=["k"])
+    element = schema.arrow_schema.field("m").type.key_type
+    given = pa.array([[]], pa.map_(element, pa.int32()))
+
+    fitted = conform(pa.table({"k": pa.array([1], pa.int32()), "m": given}), schema)
+
+    assert fitted.schema == schema.arrow_schema
