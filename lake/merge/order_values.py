@@ -29,6 +29,26 @@ def order_values(column: pa.Array | pa.ChunkedArray) -> list[OrderValue]:
     return [value for chunk in chunks for value in _values(chunk)]
 
 
+def order_value(value: object) -> OrderValue:
+    """Return what `order_values` gives for one value that is not nested, without making an array.
+
+    Args:
+        value: Of `plain_values`, or of `pa.Array.to_pylist()`.
+    """
+    match value:
+        case None:
+            return ()
+        case float():
+            # Java's total order: -0.0 < 0.0, NaN largest and equal to itself.
+            if math.isnan(value):
+                return (1, 0.0, 0.0)
+            return (0, value, math.copysign(1.0, value))
+        case str():
+            return (value.encode(),)
+        case _:
+            return (value,)
+
+
 def _values(array: pa.Array) -> list[OrderValue]:
     kind = array.type
     if pa.types.is_struct(kind):
@@ -51,7 +71,7 @@ def _values(array: pa.Array) -> list[OrderValue]:
     if pa.types.is_timestamp(kind):
         # Python's datetime has no nanoseconds.
         array = array.cast(pa.int64())
-    return [_order_value(value) for value in array.to_pylist()]
+    return [order_value(value) for value in array.to_pylist()]
 
 
 def _inside(array: pa.Array) -> tuple[pa.Array, list[int]]:
@@ -65,18 +85,3 @@ def _where_valid(array: pa.Array, values: Sequence[OrderValue]) -> list[OrderVal
     # One more tuple around a value, for an empty list is larger than null.
     valid = array.is_valid().to_pylist()
     return [(value,) if ok else () for value, ok in zip(values, valid, strict=True)]
-
-
-def _order_value(value: object) -> OrderValue:
-    match value:
-        case None:
-            return ()
-        case float():
-            # Java's total order: -0.0 < 0.0, NaN largest and equal to itself.
-            if math.isnan(value):
-                return (1, 0.0, 0.0)
-            return (0, value, math.copysign(1.0, value))
-        case str():
-            return (value.encode(),)
-        case _:
-            return (value,)

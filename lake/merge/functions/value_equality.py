@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable
 
 import pyarrow as pa
 
-from lake.merge.order_values import order_values
+from lake.merge.order_values import order_value, order_values
 from lake.merge.plain_values import plain_array
 
 Identity = Callable[[object], Hashable]
@@ -49,22 +49,7 @@ def ordering(data_type: pa.DataType) -> OrderKey:
     """
     if pa.types.is_nested(data_type):
         return lambda value: order_values(plain_array([value], data_type))[0]
-    return _flat_order
-
-
-def _flat_order(value: object) -> tuple[object, ...]:
-    """Return what `order_values` gives for a value that is not nested, without making an array."""
-    match value:
-        case None:
-            return ()
-        case float():
-            if math.isnan(value):
-                return (1, 0.0, 0.0)
-            return (0, value, math.copysign(1.0, value))
-        case str():
-            return (value.encode(),)
-        case _:
-            return (value,)
+    return order_value
 
 
 def _same(value: object) -> Hashable:

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from lake.format.arrow_types import to_arrow_type
+from lake.merge.functions.value_equality import ordering
 from lake.merge.key_order import key_codes
 from lake.merge.order_values import order_values
-from lake.merge.plain_values import plain_array
+from lake.merge.plain_values import plain_array, plain_values
 from tests.support.typed_values import TYPES, values_of
 
 ROW = pa.struct([("a", pa.int32()), ("b", pa.string())])
@@ -109,3 +110,16 @@ def test_descending_turns_all_but_null_round(column: pa.ChunkedArray) -> None:
 @given(typed_columns(), st.integers(0, 8), st.integers(0, 8))
 def test_a_slice_has_the_order_of_its_rows(column: pa.ChunkedArray, start: int, stop: int) -> None:
     assert order_values(column[start:stop]) == order_values(column)[start:stop]
+
+
+@SETTINGS
+@given(typed_columns().filter(lambda column: not pa.types.is_nested(column.type)))
+def test_a_plain_value_alone_has_the_order_of_its_column(column: pa.ChunkedArray) -> None:
+    """The exact functions order values one by one, `order_values` orders whole columns."""
+    part = ordering(column.type)
+    values, ranks = plain_values(column), order_values(column)
+
+    for one, rank in zip(values, ranks, strict=True):
+        for other, other_rank in zip(values, ranks, strict=True):
+            assert (part(one) < part(other)) == (rank < other_rank)
+            assert (part(one) == part(other)) == (rank == other_rank)
