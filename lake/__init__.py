@@ -55,6 +55,7 @@ from lake.format.data_types import (
 )
 from lake.format.schema import TableSchema, check_supported
 from lake.format.snapshot import CommitKind, Snapshot
+from lake.maintenance.compactable import check_compactable
 from lake.maintenance.compaction_result import CompactionResult, DroppedCompaction
 from lake.merge.aggregate_function import (
     AggregateFunction,
@@ -145,6 +146,7 @@ __all__ = [
     "arrow_schema",
     "assign_buckets",
     "assign_field_ids",
+    "check_compactable",
     "check_supported",
     "check_writable",
     "decide",

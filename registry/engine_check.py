@@ -4,13 +4,14 @@ Pure: the table is put into the words of the table format and checked there; eac
 back to the field that it comes from.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from lake import (
     InvalidRequest,
     Problem,
     TableSchema,
+    check_compactable,
     check_supported,
     check_writable,
     dormant_options,
@@ -62,16 +63,22 @@ def check_with_engine(spec: TableSpec) -> Iterator[FieldProblem]:
     # The checks overlap: an option that cannot be read fails each of them, in the same words.
     problems: dict[Problem, None] = {}
     for check in (check_supported, check_writable, validate_schema):
-        try:
-            check(schema)
-        except InvalidRequest as error:
-            summary = Problem(field="", value=None, message=str(error))
-            problems.update(dict.fromkeys(error.problems or [summary]))
+        problems.update(dict.fromkeys(_problems_of(check, schema)))
+    # A table that cannot be compacted grows for good, and its options cannot be changed any more.
+    problems = problems or dict.fromkeys(_problems_of(check_compactable, schema))
     # The engine accepts options without effect; in a declaration of names and values they are
     # mistakes. They can be told only where the options can be read at all.
     for problem in problems or dormant_options(schema):
         place = _place_of(problem, spec)
         yield found_at(*place, value=problem.value, message=problem.message, hint=problem.hint)
+
+
+def _problems_of(check: Callable[[TableSchema], None], schema: TableSchema) -> Sequence[Problem]:
+    try:
+        check(schema)
+    except InvalidRequest as error:
+        return error.problems or [Problem(field="", value=None, message=str(error))]
+    return ()
 
 
 def _place_of(problem: Problem, spec: TableSpec) -> Place:

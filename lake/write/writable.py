@@ -4,7 +4,7 @@ from typing import Final
 
 from lake.errors import Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
-from lake.options import DYNAMIC_BUCKET, POSTPONE_BUCKET, ChangelogProducer
+from lake.options import DYNAMIC_BUCKET, POSTPONE_BUCKET, ChangelogProducer, MergeEngine
 
 COMPRESSIONS: Final = ("zstd", "lz4", "snappy", "gzip", "brotli", "none", "uncompressed")
 """Codecs of data files that can be written."""
@@ -49,6 +49,14 @@ def check_writable(schema: TableSchema) -> None:
             options.changelog_producer,
             options.changelog_producer is ChangelogProducer.INPUT,
             "streaming readers would miss the rows",
+        ),
+        (
+            "changelog-producer",
+            options.changelog_producer,
+            options.changelog_producer is ChangelogProducer.LOOKUP
+            and options.merge_engine is MergeEngine.FIRST_ROW,
+            "rows of first-row are visible once they are compacted, and this version cannot "
+            "compact a table that owes a changelog; leave the option out",
         ),
     ]
     problems = [

@@ -30,6 +30,21 @@ def test_option_is_refused_with_a_hint(option: str, value: str) -> None:
     assert problem.hint
 
 
+def test_first_row_that_no_compaction_could_ever_show_is_refused() -> None:
+    options = {"merge-engine": "first-row", "changelog-producer": "lookup"}
+    schema = given_schema({"k": "INT"}, key=["k"], options=options)
+
+    with pytest.raises(UnsupportedFeature, match="cannot compact") as caught:
+        check_writable(schema)
+
+    (problem,) = caught.value.problems
+    assert (problem.field, problem.value) == ("changelog-producer", "lookup")
+
+
+def test_a_changelog_that_only_a_compaction_would_owe_is_no_hindrance_to_writing() -> None:
+    check_writable(given_schema({"k": "INT"}, key=["k"], options={"changelog-producer": "lookup"}))
+
+
 def test_buckets_can_be_made_as_they_are_needed() -> None:
     check_writable(
         given_schema(
