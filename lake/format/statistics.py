@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,6 +26,7 @@ from lake.format.data_types import (
     DataType,
     TypeRoot,
 )
+from lake.format.float_order import total_order
 
 _CODE_POINT_MAX = 0x10FFFF
 _SURROGATE_FIRST = 0xD800
@@ -106,12 +106,8 @@ def _find_bounds(column: pa.ChunkedArray, data_type: DataType) -> Bounds:
 
 def _float_bounds(column: pa.ChunkedArray) -> Bounds:
     values = column.drop_null().to_numpy()
-    bits = values.view(f"i{values.dtype.itemsize}")
-    # Sign and magnitude become two's complement, which integers compare by; NaN of either sign
-    # and any payload is the greatest.
-    keys = np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
-    keys = np.where(np.isnan(values), np.iinfo(bits.dtype).max, keys)
-    return float(values[keys.argmin()]), float(values[keys.argmax()])
+    numbers = total_order(values)
+    return float(values[numbers.argmin()]), float(values[numbers.argmax()])
 
 
 def _truncated(bounds: Bounds, data_type: DataType, truncate: int | None) -> Bounds:

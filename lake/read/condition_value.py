@@ -43,19 +43,6 @@ def exact_array(values: list[object], data_type: DataType, arrow_type: pa.DataTy
         raise ValueError(text) from error
 
 
-def is_nan(value: object) -> bool:
-    """Return whether a value is a floating-point NaN."""
-    return isinstance(value, float | np.floating) and math.isnan(value)
-
-
-def is_same_float(one: object, other: object) -> bool:
-    """Return whether two numbers are one key: NaN equals NaN, -0.0 differs from 0.0."""
-    left, right = float(str(one)), float(str(other))
-    if math.isnan(left) or math.isnan(right):
-        return math.isnan(left) and math.isnan(right)
-    return left == right and math.copysign(1, left) == math.copysign(1, right)
-
-
 def _exact(value: object, data_type: DataType) -> object:
     root = data_type.root
     match root:

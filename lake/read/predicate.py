@@ -1,7 +1,7 @@
 """Conditions on rows: what a scan keeps.
 
-As in SQL a comparison with a null is not true, whatever the operator; NaN equals nothing and is
-neither less nor greater than anything.
+As in SQL a comparison with a null is not true, whatever the operator. FLOAT and DOUBLE compare as
+keys do, in Java's total order: -0.0 is less than 0.0; NaN equals NaN and is greater than all else.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake.errors import InvalidRequest, Problem
+from lake.format.float_order import total_order_column
 from lake.format.schema import TableSchema
 from lake.read.condition_value import exact_array
 
@@ -38,7 +39,7 @@ class Condition:
     Attributes:
         column: A column of the table.
         op: One of `Operator`'s values.
-        value: What to compare with, in the form that `pa.Array.to_pylist()` would give; several
+        value: What to compare with (NaN is a value, and -0.0 another than 0.0), in the form that `pa.Array.to_pylist()` would give; several
             for `in`; None for `is_null` and `not_null`. A value that the column's type cannot hold
             exactly is refused, never rounded.
 
@@ -165,9 +166,12 @@ def _matches(
         return column.is_valid()
     if condition.never_holds:
         return pa.repeat(pa.scalar(value=False), len(column))
+    values = condition.values
+    if pa.types.is_floating(values.type):
+        column, values = total_order_column(column), total_order_column(values)
     if operator is Operator.IN:
-        return _is_in(column, condition.values)
-    return _compare(column, operator, condition.values[0])
+        return pc.is_in(column, value_set=values)
+    return _compare(column, operator, values[0])
 
 
 def _compare(
@@ -191,10 +195,3 @@ def _compare(
             raise AssertionError(message)
         case _:
             assert_never(operator)
-
-
-def _is_in(column: pa.Array | pa.ChunkedArray, values: pa.Array) -> pa.Array | pa.ChunkedArray:
-    if pa.types.is_floating(column.type):
-        # Arrow's set lookup finds NaN in a set with NaN, a comparison never does.
-        values = values.filter(pc.invert(pc.is_nan(values)))
-    return pc.is_in(column, value_set=values)

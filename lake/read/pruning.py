@@ -1,6 +1,8 @@
 """What metadata proves about conditions: which partitions, buckets, files need no look.
 
-Every rule says *drop* only when no row can match, so an unknown bound (null) and NaN keep.
+Every rule says *drop* only when no row can match, so an unknown bound (null) and NaN keep. Bounds of
+FLOAT and DOUBLE that other writers made may pass over NaN, which is greater than all other values, and
+take -0.0 for 0.0: they are compared as IEEE 754 does, and an upper one proves nothing about `>`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -115,8 +117,8 @@ def wanted_bucket_hashes(
         if not fixing:
             return None
         fewest = min(fixing, key=len)
-        if pa.types.is_floating(fewest.type) and 0 in fewest.to_pylist():
-            # -0.0 equals 0.0 in a comparison but lies in another bucket.
+        if pa.types.is_floating(fewest.type) and pc.any(pc.is_nan(fewest)).as_py():
+            # NaN is one value of many forms; other writers may have hashed another.
             return None
         values.append(fewest)
     if np.prod([len(candidates) for candidates in values], dtype=np.int64) > _KEY_COMBINATIONS_MAX:
@@ -150,6 +152,7 @@ def _cannot_match(
 
 def _outside(bounds: Bounds | ColumnBounds, condition: BoundCondition) -> npt.NDArray[np.bool_]:
     low, high = condition.values[0], condition.values[0]
+    is_float = pa.types.is_floating(low.type)
     match condition.op:
         case Operator.IN:
             return _no_value_inside(bounds, condition.values)
@@ -157,10 +160,12 @@ def _outside(bounds: Bounds | ColumnBounds, condition: BoundCondition) -> npt.ND
             return _true(pc.greater(bounds.minima, high)) | _true(pc.less(bounds.maxima, low))
         case Operator.NOT_EQUAL:
             return _single_valued(bounds, low)
-        case Operator.LESS:
+        case Operator.LESS if not is_float:
             return _true(pc.greater_equal(bounds.minima, high))
-        case Operator.LESS_OR_EQUAL:
+        case Operator.LESS | Operator.LESS_OR_EQUAL:
             return _true(pc.greater(bounds.minima, high))
+        case Operator.GREATER | Operator.GREATER_OR_EQUAL if is_float:
+            return np.zeros(len(bounds.row_counts), dtype=bool)
         case Operator.GREATER:
             return _true(pc.less_equal(bounds.maxima, low))
         case Operator.GREATER_OR_EQUAL:

@@ -1,22 +1,14 @@
-"""One row by its primary key: conditions for a scan, then the writer's equality of keys.
-
-A comparison follows IEEE 754 (NaN equals nothing, -0.0 equals 0.0), a key Java's total order (NaN
-is one key, -0.0 and 0.0 are two). So a scan finds a superset of the key's row, and the key decides.
-"""
+"""One row by its primary key, and rows as Python values."""
 
 from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 
 from lake.errors import CorruptData, LakeError, UnsupportedFeature
-from lake.format.data_types import TypeRoot
 from lake.format.schema import TableSchema
 from lake.options import DYNAMIC_BUCKET
-from lake.read.condition_value import is_nan, is_same_float
 from lake.read.predicate import Condition
 from lake.table.scan import Scan
-
-_FLOATING = (TypeRoot.FLOAT, TypeRoot.DOUBLE)
 
 
 class KeyLookup:
@@ -26,7 +18,6 @@ class KeyLookup:
         """Take a value for each column of the primary key."""
         self._schema = schema
         self._key = key
-        self._floating = tuple(name for name in key if schema.field(name).type.root in _FLOATING)
 
     def find(
         self,
@@ -44,19 +35,13 @@ class KeyLookup:
             UnsupportedFeature: The key is in several partitions, as tables of other engines may
                 have it; or a date or time outside the years 1 to 9999.
         """
-        where = [self._condition(name) for name in self._key]
-        wanted = columns
-        if columns:
-            added = [name for name in self._floating if name not in columns]
-            wanted = [*columns, *added]
+        where = [Condition(column=name, op="=", value=value) for name, value in self._key.items()]
         found: list[dict[str, object]] = []
-        for batch in scan(wanted, where).to_batches():
-            found += [row for row in python_rows(batch) if self._is_it(row)]
+        for batch in scan(columns, where).to_batches():
+            found += python_rows(batch)
         if len(found) > 1:
             raise self._several(len(found))
-        if not found:
-            return None
-        return found[0] if columns is None else {name: found[0][name] for name in columns}
+        return found[0] if found else None
 
     def _several(self, count: int) -> LakeError:
         message = f"the table has {count} rows of the key {dict(self._key)}"
@@ -69,15 +54,6 @@ class KeyLookup:
             )
             return UnsupportedFeature(message)
         return CorruptData(message)
-
-    def _condition(self, name: str) -> Condition:
-        value = self._key[name]
-        if name in self._floating and is_nan(value):
-            return Condition(column=name, op="not_null")
-        return Condition(column=name, op="=", value=value)
-
-    def _is_it(self, row: Mapping[str, object]) -> bool:
-        return all(is_same_float(row[name], self._key[name]) for name in self._floating)
 
 
 def python_rows(batch: pa.RecordBatch) -> list[dict[str, object]]:

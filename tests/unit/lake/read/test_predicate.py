@@ -75,12 +75,44 @@ def test_operator(operator: str, value: object, expected: list[object]) -> None:
     assert kept("v", [1, None, 2, 3], ("v", operator, value)) == expected
 
 
-def test_nan_fulfils_no_comparison_but_unequal() -> None:
-    nan = float("nan")
+NAN = float("nan")
+FLOATS: list[object] = [NAN, -NAN, float("inf"), 1.0, 0.0, -0.0, -1.0, None]
 
-    assert kept("x", [1.0, nan], ("x", ">", 0.5)) == [1.0]
-    assert kept("x", [1.0, nan], ("x", "in", [nan, 1.0])) == [1.0]
-    assert len(kept("x", [1.0, nan], ("x", "!=", 1.0))) == 1
+
+@pytest.mark.parametrize(
+    ("operator", "value", "expected"),
+    [
+        ("=", NAN, [0, 1]),
+        ("=", -NAN, [0, 1]),
+        ("!=", NAN, [2, 3, 4, 5, 6]),
+        ("<", NAN, [2, 3, 4, 5, 6]),
+        ("<=", NAN, [0, 1, 2, 3, 4, 5, 6]),
+        (">", NAN, []),
+        (">=", NAN, [0, 1]),
+        ("in", [NAN, 1.0], [0, 1, 3]),
+        ("=", 0.0, [4]),
+        ("=", -0.0, [5]),
+        ("in", [-0.0], [5]),
+        ("<", 0.0, [5, 6]),
+        (">", -0.0, [0, 1, 2, 3, 4]),
+        (">=", 1.0, [0, 1, 2, 3]),
+        ("!=", 1.0, [0, 1, 2, 4, 5, 6]),
+        ("not_null", None, [0, 1, 2, 3, 4, 5, 6]),
+    ],
+)
+@pytest.mark.parametrize("column", ["x", "f"])
+def test_floats_compare_as_keys_do(
+    column: str, operator: str, value: object, expected: list[int]
+) -> None:
+    chunk = pa.array(FLOATS, TYPES.arrow_schema.field(column).type)
+    conditions = bind_conditions(given_conditions([(column, operator, value)]), TYPES)
+    # Chunks and a slice, for values are taken out of buffers.
+    values = pa.chunked_array([chunk.slice(0, 3), chunk.slice(3)])
+
+    mask = matching_rows({column: values}, conditions)
+
+    assert mask is not None
+    assert np.flatnonzero(mask).tolist() == expected
 
 
 def test_conditions_are_a_conjunction() -> None:

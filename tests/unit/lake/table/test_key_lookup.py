@@ -49,6 +49,14 @@ def test_nan_is_one_key_and_the_zeros_are_two(key_type: str) -> None:
     assert table.get({"k": -0.0}, columns=["v"]) == {"v": 3}
     assert table.get({"k": 1.5}) == {"k": 1.5, "v": 4}
     assert table.get({"k": 2.5}) is None
+    for key, value in ((NAN, 5), (0.0, 2), (-0.0, 3), (1.5, 4)):
+        for condition in (
+            Condition(column="k", op="=", value=key),
+            Condition(column="k", op="in", value=[key]),
+        ):
+            assert table.scan(columns=["v"], where=[condition]).to_arrow().to_pylist() == [
+                {"v": value}
+            ]
     row = table.get({"k": -0.0})
     assert row is not None
     assert math.copysign(1, float(str(row["k"]))) == -1

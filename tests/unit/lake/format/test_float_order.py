@@ -1,0 +1,30 @@
+"""Floats as integers of the same order."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lake.format.float_order import total_order, total_order_column
+
+ASCENDING = [-np.inf, -1.5, -0.0, 0.0, 1e-45, 1.5, np.inf, np.nan]
+
+
+@pytest.mark.parametrize("width", [4, 8])
+def test_the_order_is_javas(width: int) -> None:
+    numbers = total_order(np.array(ASCENDING, dtype=f"f{width}"))
+
+    assert numbers.dtype == f"i{width}"
+    assert (np.diff(numbers.astype(object)) > 0).all()
+
+
+@pytest.mark.parametrize("bits", [0x7FF8000000000001, 0xFFF8000000000000, 0x7FF0000000000001])
+def test_nan_is_one_value(bits: int) -> None:
+    other = np.array([bits], dtype=np.uint64).view(np.float64)
+
+    assert total_order(other).tolist() == total_order(np.array([np.nan])).tolist()
+
+
+def test_nulls_stay_and_slices_count() -> None:
+    column = pa.chunked_array([pa.array([9.0, None, 0.0]).slice(1), pa.array([None], pa.float64())])
+
+    assert total_order_column(column).to_pylist() == [None, 0, None]
