@@ -4,6 +4,8 @@ The reference ignores options of other engines, of functions that a column does 
 misspelt ones, and so does `validate_schema`. Nobody writes such an option on purpose: this tells of
 them, with what was probably meant.
 
+Keys that nobody knows are told where they look like a known one; others may be somebody else's.
+
 Source: merge-semantics 3.2, 3.3, 5, 9.
 """
 
@@ -24,10 +26,13 @@ from lake.merge.engine_declarations import ENGINES
 from lake.merge.functions.registry import FUNCTIONS, function_named
 from lake.merge.rule_problems import known_names
 from lake.merge.spec import effective_functions
+from lake.option_keys import meant_option
 from lake.options import MergeEngine
 
 _FUNCTION: Final = "aggregate-function"
 _IGNORE_RETRACT: Final = "ignore-retract"
+_SEQUENCE_FIELD: Final = "sequence.field"
+_SORT_ORDER: Final = "sequence.field.sort-order"
 _COMMON: Final = (_FUNCTION, _IGNORE_RETRACT, SEQUENCE_GROUP)
 # How maps are stored and keys are indexed: other engines of the format read these.
 _FOREIGN: Final = ("map.", "pk-")
@@ -35,6 +40,8 @@ _FOREIGN: Final = ("map.", "pk-")
 
 def dormant_options(schema: TableSchema) -> tuple[Problem, ...]:
     """Return one problem for every merge option of the table that nothing reads.
+
+    Keys of no engine at all are told as well where they look like a known key; others are not.
 
     Args:
         schema: One that `validate_schema` accepts.
@@ -47,7 +54,7 @@ def dormant_options(schema: TableSchema) -> tuple[Problem, ...]:
         for key in sorted(schema.options)
         for problem in (
             _field_option_problems(schema, key)
-            if key.startswith(FIELDS)
+            if key.startswith(f"{FIELDS}.")
             else _engine_option_problems(schema, key)
         )
     )
@@ -67,6 +74,20 @@ def _engine_option_problems(schema: TableSchema, key: str) -> Iterator[Problem]:
             f"merge-engine = {engine} does not read it",
             f"it belongs to {', '.join(reading)}",
         )
+    if key == _SORT_ORDER and not schema.table_options.sequence_field:
+        yield _dormant(schema, key, f"there is no `{_SEQUENCE_FIELD}`", "name the fields, too")
+    meant = _meant(schema, key)
+    if meant is not None:
+        yield _dormant(schema, key, "there is no such option", f"did you mean `{meant}`?")
+
+
+def _meant(schema: TableSchema, key: str) -> str | None:
+    """Return the key that a key of nobody was probably meant to be."""
+    family, _, column_option = key.partition(".")
+    column, _, suffix = column_option.rpartition(".")
+    if family.lower() in ("field", "fields") and suffix in _suffixes():
+        return f"{FIELDS}.{column}.{suffix}"
+    return meant_option(key)
 
 
 def _field_option_problems(schema: TableSchema, key: str) -> Iterator[Problem]:

@@ -200,6 +200,11 @@ def test_every_primitive_type_is_fine_in_a_column() -> None:
             id="rows-that-compaction-would-have-to-remove",
         ),
         pytest.param(
+            {"options": {"ignor-delete": "true", "sequence.fields": "x", "team": "sales"}},
+            [("/options/ignor-delete", "true"), ("/options/sequence.fields", "x")],
+            id="misspelt-options",
+        ),
+        pytest.param(
             {"options": {"target-file-size": "many"}},
             [("/options/target-file-size", "many")],
             id="option-with-an-unreadable-value",

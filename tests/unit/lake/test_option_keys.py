@@ -1,0 +1,80 @@
+"""Keys that look like a known one were meant to be it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from lake import options as lake_options
+from lake.merge.engine_declarations import ENGINES
+from lake.option_keys import OPTION_KEYS, meant_option
+from lake.options import TableOptions
+
+
+class _AskedFor(dict[str, str]):
+    """Options that remember which keys they are asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.keys_read: set[str] = set()
+
+    def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]
+        self.keys_read.add(key)
+        return default
+
+    def __contains__(self, key: object) -> bool:
+        self.keys_read.add(str(key))
+        return False
+
+
+def test_every_option_that_this_engine_reads_is_known() -> None:
+    options = _AskedFor()
+
+    TableOptions.parse(options)
+
+    assert options.keys_read - OPTION_KEYS == set()
+    assert "sequence.field" in options.keys_read
+
+
+def test_every_option_that_the_engines_declare_is_known() -> None:
+    declared = {option.key for engine in ENGINES.values() for option in engine.options}
+
+    assert {key for key in declared if "<" not in key} - OPTION_KEYS == set()
+
+
+def test_every_option_that_the_source_asks_for_by_name_is_known() -> None:
+    asked = re.compile(r"""options(?:\.get\(|\[)\s*"([a-z0-9.-]+)\"""")
+    rooms = Path(lake_options.__file__).parent
+    found = {key for path in rooms.rglob("*.py") for key in asked.findall(path.read_text())}
+
+    assert "record-level.expire-time" in found
+    assert found - OPTION_KEYS == set()
+
+
+def test_a_known_key_is_meant_as_it_is() -> None:
+    assert {meant_option(key) for key in OPTION_KEYS} == {None}
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("ignor-delete", "ignore-delete"),
+        ("ignoreDelete", "ignore-delete"),
+        ("sequence.fields", "sequence.field"),
+        ("sequence-field", "sequence.field"),
+        ("rowkind-field", "rowkind.field"),
+        ("changelog.producer", "changelog-producer"),
+        ("target.file.size", "target-file-size"),
+        ("buckets", "bucket"),
+    ],
+)
+def test_a_key_that_looks_like_a_known_one_was_meant_to_be_it(key: str, meant: str) -> None:
+    assert meant_option(key) == meant
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["owner", "team", "acme.retention", "delta.appendOnly", "parquet.page.size", "x", "", "."],
+)
+def test_a_foreign_key_is_left_alone(key: str) -> None:
+    assert meant_option(key) is None
