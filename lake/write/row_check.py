@@ -21,7 +21,9 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
     Args:
         batch: Columns by name, in any order; a missing one becomes null. Types that hold the same
             kind of value (narrower integers, large strings, dictionaries, coarser timestamps) are
-            converted as long as no value changes.
+            converted as long as no value changes: digits of a second that the column's files hold
+            (TIME milliseconds; TIMESTAMP milliseconds, from p = 4 microseconds, from p = 7
+            nanoseconds) are kept whatever p says, as the reference keeps them, finer ones refused.
         schema: Of the table.
 
     Returns:

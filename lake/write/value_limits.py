@@ -3,7 +3,7 @@
 Only columns whose declaration sets a limit are looked at, whole columns at a time, and inside nested
 ones all values of a part at a time; text is checked to be UTF-8, because readers in other languages
 fail on anything else. Digits of a second that the declaration does not have and Arrow's unit has are
-kept, as the reference keeps them.
+kept, as the reference keeps them: a TIME(0) has milliseconds as a TIMESTAMP(0) has.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -208,3 +208,33 @@ def test_a_multiset_may_be_given_as_a_map_whose_counts_could_be_null(kind: str) 
     fitted = conform(pa.table({"k": pa.array([1], pa.int32()), "m": given}), schema)
 
     assert fitted.schema == schema.arrow_schema
+
+
+DIGITS = {"ms": 1_000_000, "us": 1_000, "ns": 1}
+STORED_DIGITS = [
+    *((f"TIME({p})", "ms") for p in (0, 3, 6, 9)),
+    *((f"TIMESTAMP({p})", "ms") for p in (0, 1, 3)),
+    *((f"TIMESTAMP({p})", "us") for p in (4, 6)),
+    *((f"TIMESTAMP({p})", "ns") for p in (7, 9)),
+    ("TIMESTAMP_LTZ(0)", "ms"),
+]
+
+
+@pytest.mark.parametrize("last", DIGITS)
+@pytest.mark.parametrize(("declared", "stored"), STORED_DIGITS)
+def test_the_digits_of_a_second_that_are_stored_are_kept_and_finer_ones_refused(
+    declared: str, stored: str, last: str
+) -> None:
+    schema = given_schema({"k": "INT", "t": declared}, key=["k"])
+    kind = pa.time64("ns") if declared.startswith("TIME(") else pa.timestamp("ns")
+    if declared.startswith("TIMESTAMP_LTZ"):
+        kind = pa.timestamp("ns", "UTC")
+    rows = pa.table({"k": pa.array([1], pa.int32()), "t": pa.array([DIGITS[last]]).view(kind)})
+
+    if DIGITS[last] >= DIGITS[stored]:
+        assert conform(rows, schema).column("t").cast(kind).cast(pa.int64()).to_pylist() == [
+            DIGITS[last]
+        ]
+    else:
+        with pytest.raises(SchemaMismatch, match="t: row 0: the value does not fit TIME"):
+            conform(rows, schema)
