@@ -19,8 +19,14 @@ LakeError                      .retryable, and the values as attributes
 Text is for people and is no interface; classes and attributes are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
+ParamsT = ParamSpec("ParamsT")
+ResultT = TypeVar("ResultT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +53,22 @@ class Problem:
 
 
 class LakeError(Exception):
-    """The root of everything that the engine raises on purpose."""
+    """The root of everything that the engine raises on purpose.
+
+    Attributes:
+        retryable: Whether the same call may succeed later.
+        table: `db.table` that it is about, where that is known; None elsewhere.
+    """
 
     retryable: bool = False
+    table: str | None = None
+
+    def __str__(self) -> str:
+        """Return what is wrong, the table first unless the text has it already."""
+        text = super().__str__()
+        if self.table is None or f"table {self.table}" in text:
+            return text
+        return f"table {self.table}: {text}"
 
 
 class InvalidRequest(LakeError):
@@ -116,3 +135,40 @@ class CorruptData(LakeError):
 
 class LimitExceeded(LakeError):
     """More was asked for than a declared bound allows."""
+
+
+class OfTable(Protocol):
+    """Something that belongs to one table."""
+
+    @property
+    def identifier(self) -> str:
+        """`db.table`."""
+
+
+OfTableT = TypeVar("OfTableT", bound=OfTable)
+
+
+@contextmanager
+def naming_table(identifier: str) -> Iterator[None]:
+    """Have every error of the engine that leaves the block say which table it is about.
+
+    What is deep inside knows columns and files, and no names of tables.
+    """
+    try:
+        yield
+    except LakeError as error:
+        error.table = error.table or identifier
+        raise
+
+
+def names_table(
+    method: Callable[Concatenate[OfTableT, ParamsT], ResultT],
+) -> Callable[Concatenate[OfTableT, ParamsT], ResultT]:
+    """Return the method of something that belongs to a table with `naming_table` around it."""
+
+    @wraps(method)
+    def named(self: OfTableT, /, *args: ParamsT.args, **kwargs: ParamsT.kwargs) -> ResultT:
+        with naming_table(self.identifier):
+            return method(self, *args, **kwargs)
+
+    return named

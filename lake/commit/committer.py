@@ -17,7 +17,7 @@ from lake.commit.steps import OnStep, ignore_step
 from lake.commit.stream_authority import find_authority
 from lake.commit.stream_position import StreamBatch, StreamPosition
 from lake.commit.table_state import TableReader
-from lake.errors import CommitUnknown, InvalidRequest
+from lake.errors import CommitUnknown, InvalidRequest, names_table
 from lake.files.clock import Clock, SystemClock
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
@@ -92,6 +92,12 @@ class TableCommitter:
         self._identities = IdentityLog(self._reader.snapshots)
         self._unknown_users: set[str] = set()
 
+    @property
+    def identifier(self) -> str:
+        """`db.table`."""
+        return self._paths.identifier
+
+    @names_table
     def commit(
         self,
         messages: Sequence[CommitMessage],
@@ -153,6 +159,7 @@ class TableCommitter:
             self._unknown_users.add(commit_user)
             raise
 
+    @names_table
     def commit_stream_batch(
         self,
         messages: Sequence[CommitMessage],
@@ -188,6 +195,7 @@ class TableCommitter:
         )
         return self._run(intent).run()
 
+    @names_table
     def claim_stream(
         self,
         stream: str,
@@ -233,6 +241,7 @@ class TableCommitter:
         assert run.revision is not None, "a claim is never a replay"
         return run.revision.streams.positions[stream]
 
+    @names_table
     def stream_positions(self) -> dict[str, StreamPosition]:
         """Return where each stream of the table continues, by name.
 
@@ -244,6 +253,7 @@ class TableCommitter:
         latest = self._reader.snapshots.latest()
         return dict(find_authority(latest, self._reader.snapshots).positions)
 
+    @names_table
     def max_sequence_number(self) -> int:
         """Return the highest sequence number in the table, -1 when it is empty.
 

@@ -48,6 +48,12 @@ class TablePaths:
         object.__setattr__(self, "data_directory", self.data_directory.strip("/"))
 
     @property
+    def identifier(self) -> str:
+        """Return `db.table`, or the directory's name where it lies in no database's directory."""
+        *_, database, name = ["", *self.root.split("/")]
+        return f"{database.removesuffix('.db')}.{name}" if database.endswith(".db") else name
+
+    @property
     def schema_dir(self) -> str:
         """Return the directory of the schema files."""
         return f"{self.root}/schema"

@@ -10,6 +10,7 @@ from lake.errors import (
     TableExists,
     TableNotFound,
     UnsupportedFeature,
+    naming_table,
 )
 from lake.files.clock import Clock, SystemClock
 from lake.files.file_io import FileIO
@@ -100,22 +101,23 @@ class Catalog:
             TableExists: A table of that name is there.
         """
         path = self._table_path(identifier)
-        check_columns(columns)
-        check_names("primary_key", primary_key)
-        check_names("partition_keys", partition_keys)
-        check_options(options or {})
-        schema = self._declared_schema(
-            columns=columns,
-            primary_key=primary_key,
-            partition_keys=partition_keys,
-            options=options or {},
-            comment=comment,
-        )
-        # What no version could make right is said before what this one lacks.
-        validate_schema(schema)
-        check_supported(schema)
-        check_readable(schema)
-        check_writable(schema)
+        with naming_table(identifier):
+            check_columns(columns)
+            check_names("primary_key", primary_key)
+            check_names("partition_keys", partition_keys)
+            check_options(options or {})
+            schema = self._declared_schema(
+                columns=columns,
+                primary_key=primary_key,
+                partition_keys=partition_keys,
+                options=options or {},
+                comment=comment,
+            )
+            # What no version could make right is said before what this one lacks.
+            validate_schema(schema)
+            check_supported(schema)
+            check_readable(schema)
+            check_writable(schema)
         store = SchemaStore(self._file_io, TablePaths(path))
         if store.latest_id() is None:
             self._file_io.probe_exclusive_create(self._warehouse)

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
+from lake.errors import names_table, naming_table
 from lake.files.file_io import FileIO
 from lake.files.parquet import ReadCounters
 from lake.files.paths import TablePaths
@@ -53,6 +54,11 @@ class Scan:
     counters: ReadCounters
     merge_counters: FoldCounters = field(default_factory=FoldCounters)
 
+    @property
+    def identifier(self) -> str:
+        """`db.table`."""
+        return self.paths.identifier
+
     @cached_property
     def arrow_schema(self) -> pa.Schema:
         """The schema of the rows this scan gives."""
@@ -62,6 +68,7 @@ class Scan:
     def _plan(self) -> ScanPlan:
         return plan_scan(self.snapshot, self.schema, self.entries, where=self.where)
 
+    @names_table
     def plan(self) -> ScanPlan:
         """Return the files to read; planned once, no I/O.
 
@@ -80,13 +87,15 @@ class Scan:
             SchemaMismatch: Records that the table's merge refuses.
             CorruptData: A file is not what its metadata says, or has expired.
         """
-        for split in self._plan.splits:
-            yield from self._read(split, self.columns)
+        with naming_table(self.identifier):
+            for split in self._plan.splits:
+                yield from self._read(split, self.columns)
 
     def to_arrow(self) -> pa.Table:
         """Return all rows as one table; see `to_batches` for order and errors."""
         return pa.Table.from_batches(self.to_batches(), schema=self.arrow_schema)
 
+    @names_table
     def count(self) -> int:
         """Return the number of rows; opens no file whose metadata says it all."""
         rows = 0

@@ -19,6 +19,7 @@ from lake.errors import (
     StorageUnavailable,
     TableNotFound,
     UnsupportedFeature,
+    names_table,
 )
 from lake.files.clock import Clock, SystemClock
 from lake.files.data_file_path import live_file_path, table_paths
@@ -115,7 +116,7 @@ class Table:
         return cls(
             file_io=file_io,
             path=path,
-            identifier=identifier or _identifier_of(path),
+            identifier=identifier or TablePaths(path).identifier,
             schema=schema,
             clock=clock or SystemClock(),
             random=random,
@@ -151,6 +152,7 @@ class Table:
         """The storage the table lives on."""
         return self._file_io
 
+    @names_table
     def refresh(self) -> None:
         """Look for a newer schema.
 
@@ -165,10 +167,12 @@ class Table:
         check_supported(schema)
         self._schema = schema
 
+    @names_table
     def latest_snapshot(self) -> Snapshot | None:
         """Return the newest snapshot, read from storage; None before the first commit."""
         return self._snapshots.latest()
 
+    @names_table
     def snapshot(self, snapshot_id: int) -> Snapshot:
         """Return a snapshot.
 
@@ -177,6 +181,7 @@ class Table:
         """
         return self._snapshots.get(snapshot_id)
 
+    @names_table
     def live_files(self, snapshot: Snapshot) -> list[ManifestEntry]:
         """Return the entries of the data files that a snapshot consists of, in no order.
 
@@ -193,6 +198,7 @@ class Table:
             message = f"snapshot {snapshot.id} is there, but not all that it names: {error}"
             raise CorruptData(message) from error
 
+    @names_table
     def scan(
         self,
         *,
@@ -237,6 +243,7 @@ class Table:
             counters=counters if counters is not None else ReadCounters(),
         )
 
+    @names_table
     def get(
         self,
         key: Mapping[str, object],
@@ -278,6 +285,7 @@ class Table:
             columns,
         )
 
+    @names_table
     def writer(
         self,
         *,
@@ -331,6 +339,7 @@ class Table:
             live=self._live_files,
         )
 
+    @names_table
     def write_and_commit(
         self,
         rows: pa.Table | pa.RecordBatch,
@@ -378,6 +387,7 @@ class Table:
                 self.delete_uncommitted(result.messages)
             raise
 
+    @names_table
     def compact(
         self, *, commit_user: str | None = None, machine: Machine = Machine.COLUMN
     ) -> CompactionResult:
@@ -433,6 +443,7 @@ class Table:
         )
         return compaction.run(entries)
 
+    @names_table
     def delete_uncommitted(self, messages: Iterable[CommitMessage]) -> None:
         """Delete the new files of messages that will never be committed.
 
@@ -551,11 +562,6 @@ class Table:
         if self._random is None:
             return uuid4()
         return UUID(int=self._random.getrandbits(128), version=4)
-
-
-def _identifier_of(path: str) -> str:
-    *_, database, name = ["", *path.rstrip("/").split("/")]
-    return f"{database.removesuffix('.db')}.{name}" if database.endswith(".db") else name
 
 
 def _check_columns(columns: Sequence[str] | None, schema: TableSchema) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
+from lake.errors import names_table
 from lake.files.clock import Clock
 from lake.files.data_file_path import live_file_path
 from lake.files.file_io import FileIO
@@ -124,6 +125,12 @@ class TableWriter:
         self._uncommitted: list[str] = []
         self._reset_result()
 
+    @property
+    def identifier(self) -> str:
+        """`db.table`."""
+        return self._paths.identifier
+
+    @names_table
     def write(self, batch: pa.RecordBatch | pa.Table, *, kinds: pa.Array | None = None) -> None:
         """Take rows in arrival order.
 
@@ -147,6 +154,7 @@ class TableWriter:
             if self._buffered_bytes >= self._buffer_bytes:
                 self.flush()
 
+    @names_table
     def flush(self) -> None:
         """Write everything that is buffered to level-0 files.
 
@@ -165,6 +173,7 @@ class TableWriter:
                 self._new_files.setdefault((group.partition, group.bucket), [])
             self._write_bucket(group)
 
+    @names_table
     def prepare_commit(self) -> WriteResult:
         """Flush, and hand over what was written since the last call.
 
