@@ -16,6 +16,7 @@ from lake.merge.column_function import ColumnFunction
 from lake.merge.column_parts import ColumnParts
 from lake.merge.functions.registry import function_named
 from lake.merge.history import KeySteps
+from lake.merge.own_function_errors import checked_reduced, checked_reduction, own_errors
 from lake.merge.row_function import fold_steps, row_function
 from lake.merge.segments import Bools, Ints
 from lake.merge.selection import NO_ROW, Merged, Pick
@@ -82,23 +83,29 @@ def _fill(
         return 0
     definition = row_function(function, column.type)
     if reduction is None:
-        parts.add(fold_steps(definition, steps, column), keys)
+        parts.add(fold_steps(function, definition, steps, column), keys)
         return steps.segments.count
     beyond = _beyond(steps, reduction)
     looped = 0
     if beyond is not None:
         chosen = np.flatnonzero(beyond)
-        parts.add(fold_steps(definition, steps.subset(chosen), column), _some(keys, chosen))
+        parts.add(
+            fold_steps(function, definition, steps.subset(chosen), column), _some(keys, chosen)
+        )
         looped += len(chosen)
         others = np.flatnonzero(~beyond)
         steps, keys = steps.subset(others), _some(keys, others)
         if not len(others):
             return looped
-    reduced = reduction.reduce(steps, column)
+    with own_errors(function, "its reduction"):
+        reduced = reduction.reduce(steps, column)
+    reduced = checked_reduced(function, reduced, steps, column)
     parts.add(reduced.values, keys)
     if reduced.undecided is not None and len(reduced.undecided):
         doubtful = steps.subset(reduced.undecided)
-        parts.add(fold_steps(definition, doubtful, column), _some(keys, reduced.undecided))
+        parts.add(
+            fold_steps(function, definition, doubtful, column), _some(keys, reduced.undecided)
+        )
         looped += len(reduced.undecided)
     return looped
 
@@ -106,7 +113,8 @@ def _fill(
 def _reduction(function: ColumnFunction, data_type: pa.DataType) -> Reduction | None:
     declaration = function_named(function.name)
     assert declaration is not None, function.name
-    return declaration.reduction(function, data_type)
+    with own_errors(function, "`reduction`"):
+        return checked_reduction(function, declaration.reduction(function, data_type))
 
 
 def _beyond(steps: Steps, reduction: Reduction) -> Bools | None:

@@ -18,6 +18,7 @@ Source: merge-semantics 2.5, 3.3 (8, 9), 4, 5.
 from collections.abc import Iterator
 
 from lake.errors import Problem
+from lake.format.data_types import DataField
 from lake.format.schema import TableSchema
 from lake.merge.aggregate_function import FunctionDeclaration
 from lake.merge.column_function import ColumnFunction
@@ -26,8 +27,9 @@ from lake.merge.declared_options import (
     declared_functions,
     function_key,
 )
-from lake.merge.functions.extension import own_names
+from lake.merge.functions.extension import is_own_name, own_names
 from lake.merge.functions.registry import FUNCTIONS, function_named
+from lake.merge.own_function_errors import error_text
 from lake.merge.rule_problems import conflict, find_field, known_names
 from lake.merge.spec import effective_functions
 from lake.options import TableOptions
@@ -69,6 +71,36 @@ def _column_problems(
 ) -> Iterator[Problem]:
     field = find_field(schema, function.column)
     assert field is not None, function.column
+    if is_own_name(function.name):
+        yield from _own_problems(schema, function, declaration, field)
+        return
+    yield from _problems_of_column(schema, function, declaration, field)
+
+
+def _own_problems(
+    schema: TableSchema,
+    function: ColumnFunction,
+    declaration: FunctionDeclaration,
+    field: DataField,
+) -> Iterator[Problem]:
+    """Yield what a user's own function says, or that it fails to."""
+    try:
+        yield from _problems_of_column(schema, function, declaration, field)
+    except Exception as error:  # noqa: BLE001 - the code is not ours, and the error is told
+        yield Problem(
+            field=function_key(schema.options, function.column) or DEFAULT_FUNCTION,
+            value=function.name,
+            message=f"the function's own checks fail: {error_text(error)}",
+            hint="mend `accepts` or `problems` in the package that brings the function",
+        )
+
+
+def _problems_of_column(
+    schema: TableSchema,
+    function: ColumnFunction,
+    declaration: FunctionDeclaration,
+    field: DataField,
+) -> Iterator[Problem]:
     if not declaration.accepts(field.type):
         fitting = [name for name, other in sorted(FUNCTIONS.items()) if other.accepts(field.type)]
         yield Problem(

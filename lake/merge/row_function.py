@@ -1,13 +1,15 @@
 """The aggregate functions of a table as the machines call them, one value at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import pyarrow as pa
 
 from lake.merge.aggregate_function import AggregateFunction
 from lake.merge.column_function import ColumnFunction
+from lake.merge.functions.extension import is_own_name
 from lake.merge.functions.registry import function_named
+from lake.merge.own_function_errors import own_errors, telling
 from lake.merge.plain_values import plain_array, plain_values
 from lake.merge.steps import Step, Steps
 
@@ -18,22 +20,49 @@ def row_function(function: ColumnFunction, data_type: pa.DataType) -> AggregateF
     Args:
         function: Its name is known: `merge_spec` refuses all others.
         data_type: Of the column.
+
+    Raises:
+        SchemaMismatch: It is a user's own, and cannot be made.
     """
     declaration = function_named(function.name)
     assert declaration is not None, function.name
-    made = declaration.make(function, data_type)
+    with own_errors(function, "`make`"):
+        made = declaration.make(function, data_type)
+    if is_own_name(function.name):
+        made = telling(made, function)
     return _IgnoringRetracts(made) if function.ignore_retract else made
 
 
-def fold_steps(function: AggregateFunction, steps: Steps, column: pa.Array) -> pa.Array:
+def fold_steps(
+    function: ColumnFunction, definition: AggregateFunction, steps: Steps, column: pa.Array
+) -> pa.Array:
     """Return what the steps of each segment make, found one value at a time.
+
+    Args:
+        function: Of the column.
+        definition: Its `row_function`.
+        steps: Of the column.
+        column: All its values.
 
     Raises:
         SchemaMismatch: The function cannot take a value, or cannot take it back.
     """
     values = plain_values(column.take(pa.array(steps.segments.order)))
     actions = [Step.ADD] * len(values) if steps.steps is None else steps.steps.tolist()
-    return plain_array(list(_fold(function, steps, values, actions)), column.type)
+    folded = list(_fold(definition, steps, values, actions))
+    return folded_array(function, folded, column.type)
+
+
+def folded_array(
+    function: ColumnFunction, values: Sequence[object], data_type: pa.DataType
+) -> pa.Array:
+    """Return the values that a function gave as an array of the column's type.
+
+    Raises:
+        SchemaMismatch: The function is a user's own, and gave something else.
+    """
+    with own_errors(function, f"what it returns as {data_type}"):
+        return plain_array(values, data_type)
 
 
 def _fold(

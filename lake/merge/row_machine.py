@@ -21,8 +21,8 @@ from lake.merge.first_row import FirstRow
 from lake.merge.merge_function import MergedRow, MergeFunction
 from lake.merge.order_values import OrderValue
 from lake.merge.partial_update import PartialUpdate
-from lake.merge.plain_values import plain_array
 from lake.merge.records import Records, records_of
+from lake.merge.row_function import folded_array
 from lake.merge.selection import Merged, Selection, pick_of
 from lake.merge.spec import MergeSpec
 from lake.options import MergeEngine
@@ -90,12 +90,12 @@ def merge_function(records: Records, spec: MergeSpec) -> MergeFunction:
 
 def selection_of(rows: Sequence[MergedRow], records: Records, spec: MergeSpec) -> Selection:
     """Return merged rows, by the records that give their values where no function did."""
-    folded = {function.column for function in spec.functions}
+    functions = {function.column: function for function in spec.functions}
     columns: dict[str, Merged] = {}
     for index, name in enumerate(records.cells):
         cells = [row.cells[index] for row in rows]
-        if name in folded:
-            columns[name] = plain_array(cells, records.types[name])
+        if name in functions:
+            columns[name] = folded_array(functions[name], cells, records.types[name])
         else:
             columns[name] = pick_of(cells)
     return Selection(

@@ -8,13 +8,24 @@ Entry points are looked up when a table first needs them; the packages have to b
 the table is merged: writers, readers, compactions.
 """
 
-from functools import cache
+from collections.abc import Mapping
+from dataclasses import Field, fields
+from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
+from typing import Final
 
 from lake.errors import Problem, UnsupportedFeature
-from lake.merge.aggregate_function import FunctionDeclaration
+from lake.merge.aggregate_function import FunctionDeclaration, FunctionOption
+from lake.merge.compatibility import Compatibility
 
 GROUP = "braid.aggregates"
+_CALLED: Final = ("accepts", "make", "reduction", "problems")
+_LISTED: Final[Mapping[str, type]] = {
+    "options": FunctionOption,
+    "aliases": str,
+    "anomalies": str,
+    "differences": Compatibility,
+}
 
 
 def is_own_name(name: str) -> bool:
@@ -28,7 +39,7 @@ def own_function(name: str) -> FunctionDeclaration | None:
 
     Raises:
         UnsupportedFeature: A package brings it, but it cannot be loaded, is no declaration or is
-            named otherwise; or several packages bring it.
+            named otherwise, or declares what cannot be; or several packages bring it.
     """
     found = sorted(entry_points(group=GROUP, name=name), key=lambda point: point.value)
     match found:
@@ -58,7 +69,26 @@ def _declaration(point: EntryPoint) -> FunctionDeclaration:
     if loaded.name != point.name:
         text = f"`{point.value}` declares the name {loaded.name}"
         raise _refused(point.name, text, "give entry point and declaration the same name")
+    faults = [fault for fault in map(partial(_fault, loaded), fields(loaded)) if fault is not None]
+    if faults:
+        text = f"`{point.value}` declares {'; '.join(faults)}"
+        raise _refused(point.name, text, "leave out what is optional, or declare it as documented")
     return loaded
+
+
+def _fault(declaration: FunctionDeclaration, part: Field[object]) -> str | None:
+    """Return what is wrong with one attribute of a declaration; None when nothing is."""
+    value = getattr(declaration, part.name)
+    if part.name in _CALLED:
+        return None if callable(value) else f"`{part.name}` as {value!r}, not a function"
+    if part.name in _LISTED:
+        kind = _LISTED[part.name]
+        is_list = isinstance(value, tuple) and all(isinstance(each, kind) for each in value)
+        return None if is_list else f"`{part.name}` as {value!r}, not a tuple of {kind.__name__}"
+    if part.name == "order_free":
+        return None if isinstance(value, bool) else f"`order_free` as {value!r}, not True or False"
+    is_text = isinstance(value, str) or (part.name == "retract_rule" and value is None)
+    return None if is_text else f"`{part.name}` as {value!r}, not text"
 
 
 def _refused(name: str, message: str, hint: str) -> UnsupportedFeature:

@@ -19,6 +19,8 @@ PACKAGE = """
 from lake import FunctionDeclaration, FunctionOption, Problem
 
 def problems(field, function):
+    if function.option("cap", "1") == "unlucky":
+        raise KeyError("unlucky")
     if not function.option("cap", "1").isdigit():
         yield Problem(field=f"fields.{field.name}.cap", value=function.option("cap", ""),
                       message="expected a number")
@@ -26,7 +28,7 @@ def problems(field, function):
 capped = FunctionDeclaration(
     name="acme.capped", summary="A capped sum.", accepts=lambda kind: str(kind) == "INT",
     accepted="INT", null_rule="ignored", late_rule="as any other", retract_rule=None,
-    make=None, problems=problems,
+    make=lambda function, kind: None, problems=problems,
     options=(FunctionOption(key="cap", type="integer", default="1", meaning="The most."),),
 )
 """
@@ -91,3 +93,14 @@ def test_a_declaration_names_them_too() -> None:
     (problem,) = check_table("shop", "t", grouped(broken, unordered="allowed"))
     assert problem.pointer == "/columns/2/aggregate/function"
     assert "cannot be loaded" in problem.message
+
+
+def test_checks_of_the_function_that_fail_are_told_with_their_error() -> None:
+    schema = given_schema("k INT, v INT", options={**AGGREGATION, "fields.v.cap": "unlucky"})
+
+    with pytest.raises(InvalidRequest) as refused:
+        validate_schema(schema)
+
+    (problem,) = refused.value.problems
+    assert (problem.field, problem.value) == (FUNCTION, "acme.capped")
+    assert "KeyError: 'unlucky'" in problem.message

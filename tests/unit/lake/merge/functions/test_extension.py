@@ -99,3 +99,32 @@ def test_two_packages_of_one_name_are_told(install: Install) -> None:
 
     with pytest.raises(UnsupportedFeature, match="acme_one:longest, acme_two:longest"):
         function_named("acme.longest")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "told"),
+    [
+        ("reduction=None", "`reduction` as None, not a function"),
+        ("make=None", "`make` as None, not a function"),
+        ("problems=()", "`problems` as (), not a function"),
+        ("order_free='yes'", "`order_free` as 'yes', not True or False"),
+        ("summary=None", "`summary` as None, not text"),
+        ("retract_rule=False", "`retract_rule` as False, not text"),
+        ("options=['cap']", "`options` as ['cap'], not a tuple of FunctionOption"),
+        ("aliases='acme.old'", "`aliases` as 'acme.old', not a tuple of str"),
+    ],
+)
+def test_a_declaration_that_cannot_be_is_told_when_it_is_loaded(
+    install: Install, attribute: str, told: str
+) -> None:
+    source = f"""{DECLARATION}
+from dataclasses import replace
+longest = replace(longest, {attribute})
+"""
+    package = f"acme_odd_{attribute.partition('=')[0]}"
+    install(package, f"acme.longest = {package}:longest", source)
+
+    with pytest.raises(UnsupportedFeature, match="cannot be used") as refused:
+        function_named("acme.longest")
+
+    assert told in str(refused.value.problems[0])

@@ -1,0 +1,155 @@
+"""Errors inside a user's own aggregate function, told as what they are.
+
+A function of the format raises what it means to; anything else there is a mistake of ours and stays
+as it is. The code of a user's own function is not ours: whatever it raises or returns becomes an
+error that names function, column and the Python error, which is its cause.
+
+Source: merge-semantics 4.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pyarrow as pa
+
+from lake.errors import LakeError, SchemaMismatch
+from lake.merge.aggregate_function import AggregateFunction, Reduced, Reduction
+from lake.merge.column_function import ColumnFunction
+from lake.merge.function_errors import value_error
+from lake.merge.functions.extension import is_own_name
+from lake.merge.selection import NO_ROW, Pick
+from lake.merge.steps import Steps
+
+_TEXT_MAX = 200
+
+
+@contextmanager
+def own_errors(function: ColumnFunction, place: str) -> Iterator[None]:
+    """Turn what a user's own function raises within into a SchemaMismatch; no other function's.
+
+    Args:
+        function: Of the column.
+        place: What of it is at work, a few words.
+    """
+    try:
+        yield
+    except (LakeError, MemoryError):
+        raise
+    except Exception as error:
+        if not is_own_name(function.name):
+            raise
+        raise _failed(function, f"{place} raises {error_text(error)}") from error
+
+
+def error_text(error: Exception) -> str:
+    """Return a Python error as one short line."""
+    first = next(iter(str(error).splitlines()), "")[:_TEXT_MAX]
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
+def telling(definition: AggregateFunction, function: ColumnFunction) -> AggregateFunction:
+    """Return the definition of a user's own function so that what its methods raise is told."""
+    return _OwnFunction(definition, function)
+
+
+class _OwnFunction:
+    """A definition whose methods raise nothing but errors of the engine."""
+
+    def __init__(self, definition: AggregateFunction, function: ColumnFunction) -> None:
+        self._definition = definition
+        self._function = function
+
+    def reset(self) -> None:
+        """Begin the next key."""
+        self._ask("reset")
+
+    def aggregate(self, accumulated: object, value: object) -> object:
+        """Return the accumulated value after a value that is not older than it."""
+        return self._ask("aggregate", accumulated, value)
+
+    def aggregate_late(self, accumulated: object, value: object) -> object:
+        """Return the accumulated value after a value that is older than it."""
+        return self._ask("aggregate_late", accumulated, value)
+
+    def retract(self, accumulated: object, value: object) -> object:
+        """Return the accumulated value after a value is taken back, older or not."""
+        return self._ask("retract", accumulated, value)
+
+    def _ask(self, method: str, *values: object) -> object:
+        # `own_errors` written out: this is done for every value.
+        try:
+            return getattr(self._definition, method)(*values)
+        except (LakeError, MemoryError):
+            raise
+        except Exception as error:
+            what = f"`{method}` raises {error_text(error)}"
+            raise _failed(self._function, what) from error
+
+
+def checked_reduction(function: ColumnFunction, reduction: Reduction | None) -> Reduction | None:
+    """Return the reduction of a user's own function, or of any other.
+
+    Raises:
+        SchemaMismatch: It is none.
+    """
+    if is_own_name(function.name) and not isinstance(reduction, Reduction | None):
+        raise _failed(function, f"`reduction` returns {_kind(reduction)}, not a Reduction or None")
+    return reduction
+
+
+def checked_reduced(
+    function: ColumnFunction, reduced: Reduced, steps: Steps, column: pa.Array
+) -> Reduced:
+    """Return what the reduction of a user's own function, or of any other, has found.
+
+    Raises:
+        SchemaMismatch: It is not one value of the column's type per segment.
+    """
+    if is_own_name(function.name):
+        fault = _fault(reduced, steps.segments.count, column)
+        if fault is not None:
+            raise _failed(function, f"its reduction returns {fault}")
+    return reduced
+
+
+def _fault(reduced: object, count: int, column: pa.Array) -> str | None:
+    if not isinstance(reduced, Reduced):
+        return f"{_kind(reduced)}, not a Reduced"
+    values, undecided = reduced.values, reduced.undecided
+    if isinstance(values, Pick):
+        if not _are_places(values.rows, NO_ROW, len(column)):
+            return "picks that are no rows of the column"
+        found = len(values.rows)
+    elif isinstance(values, pa.Array):
+        if values.type != column.type:
+            return f"values of type {values.type} for a column of {column.type}"
+        found = len(values)
+    else:
+        return f"{_kind(values)} as `values`, not an array or a Pick"
+    if found != count:
+        return f"{found} values for {count} keys"
+    if undecided is not None and not (
+        _are_places(undecided, 0, count) and bool((undecided[1:] > undecided[:-1]).all())
+    ):
+        return "`undecided` that are no segments in ascending order"
+    return None
+
+
+def _are_places(places: object, low: int, high: int) -> bool:
+    if not (isinstance(places, np.ndarray) and places.dtype == np.int64 and places.ndim == 1):
+        return False
+    return bool(((places >= low) & (places < high)).all())
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"a {type(value).__name__}"
+
+
+def _failed(function: ColumnFunction, what: str) -> SchemaMismatch:
+    return value_error(
+        function.column,
+        function.name,
+        f"fails: {what}",
+        "mend the package that brings the function, or the values that it does not expect",
+    )

@@ -1,0 +1,207 @@
+"""What goes wrong inside a user's own function is told with function, column and the Python error."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from lake.errors import SchemaMismatch
+from lake.merge.fold import Machine
+from lake.merge.functions.extension import GROUP, own_function
+from lake.table.catalog import Catalog
+from lake.table.table import Table
+
+BOTH = pytest.mark.parametrize("machine", list(Machine))
+PACKAGE = """
+import numpy as np
+import pyarrow as pa
+from lake import FunctionDeclaration, Pick, Reduced, Reduction
+
+class Sum:
+    def reset(self): pass
+    def aggregate(self, accumulated, value):
+        return value if accumulated is None else accumulated + value
+    def aggregate_late(self, accumulated, value):
+        return self.aggregate(accumulated, value)
+    def retract(self, accumulated, value):
+        return accumulated - value
+
+class Raises(Sum):
+    def aggregate(self, accumulated, value):
+        if accumulated is not None:
+            raise KeyError("boom")
+        return value
+
+class Text(Sum):
+    def aggregate(self, accumulated, value):
+        return "text"
+
+class Huge(Sum):
+    def aggregate(self, accumulated, value):
+        return 1 << 70
+
+class NoRetract(Sum):
+    retract = None
+
+def declared(name, make=lambda function, kind: Sum(), reduce=None, **others):
+    if reduce is not None:
+        others["reduction"] = lambda function, kind: Reduction(reduce=reduce)
+    return FunctionDeclaration(
+        name=f"acme.{name}", summary="A sum.", accepts=lambda kind: True, accepted="any type",
+        null_rule="ignored", late_rule="as any other", retract_rule=None, make=make, **others)
+
+def boom(*arguments):
+    raise KeyError("boom")
+
+def one_value(steps, column):
+    return Reduced(values=pa.array([1], column.type))
+
+def other_type(steps, column):
+    return Reduced(values=pa.array(["a"] * steps.segments.count))
+
+def odd_picks(steps, column):
+    return Reduced(values=Pick(rows=np.full(steps.segments.count, 99)))
+
+def odd_undecided(steps, column):
+    return Reduced(values=Pick(rows=steps.segments.last_rows), undecided=[0])
+
+functions = {
+    "raises": declared("raises", lambda function, kind: Raises()),
+    "text": declared("text", lambda function, kind: Text()),
+    "huge": declared("huge", lambda function, kind: Huge()),
+    "unmade": declared("unmade", boom),
+    "nothing": declared("nothing", lambda function, kind: None),
+    "no_retract": declared("no_retract", lambda function, kind: NoRetract()),
+    "reduction_boom": declared("reduction_boom", reduction=boom),
+    "reduction_kind": declared("reduction_kind", reduction=lambda function, kind: "vector"),
+    "reduce_boom": declared("reduce_boom", reduce=boom),
+    "one_value": declared("one_value", reduce=one_value),
+    "other_type": declared("other_type", reduce=other_type),
+    "not_reduced": declared("not_reduced", reduce=lambda steps, column: column),
+    "odd_picks": declared("odd_picks", reduce=odd_picks),
+    "odd_undecided": declared("odd_undecided", reduce=odd_undecided),
+}
+globals().update(functions)
+"""
+NAMES = (
+    "raises text huge unmade nothing no_retract reduction_boom reduction_kind reduce_boom one_value "
+    "other_type not_reduced odd_picks odd_undecided"
+)
+
+
+@pytest.fixture(autouse=True)
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    metadata = tmp_path / "acme_errors-1.0.dist-info"
+    metadata.mkdir()
+    (tmp_path / "acme_errors.py").write_text(PACKAGE)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: acme_errors\nVersion: 1.0\n")
+    points = "\n".join(f"acme.{name} = acme_errors:{name}" for name in NAMES.split())
+    (metadata / "entry_points.txt").write_text(f"[{GROUP}]\n{points}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    own_function.cache_clear()
+    yield
+    own_function.cache_clear()
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    return tmp_path / "warehouse"
+
+
+def given_table(warehouse: Path, function: str) -> Table:
+    """A table of two keys with a record each in two commits; merging is left to the reader."""
+    options = {
+        "bucket": "1",
+        "merge-engine": "aggregation",
+        "fields.v.aggregate-function": f"acme.{function}",
+    }
+    columns = [("k", "INT"), ("v", "BIGINT")]
+    table = Catalog(str(warehouse)).create_table(
+        "shop.orders", columns=columns, primary_key=["k"], options=options
+    )
+    for value in (1, 2):
+        table.write_and_commit(pa.table({"k": [1, 2], "v": [value, value]}))
+    return table
+
+
+def refused(table: Table, machine: Machine) -> SchemaMismatch:
+    with pytest.raises(SchemaMismatch) as caught:
+        table.scan(machine=machine).to_arrow()
+    return caught.value
+
+
+def causes(error: BaseException) -> list[BaseException]:
+    found = [error]
+    while found[-1].__cause__ is not None:
+        found.append(found[-1].__cause__)
+    return found
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("function", "told", "cause"),
+    [
+        ("raises", "`aggregate` raises KeyError: 'boom'", KeyError),
+        ("text", "raises ArrowInvalid", pa.ArrowInvalid),
+        ("huge", "raises OverflowError", OverflowError),
+        ("unmade", "`make` raises KeyError: 'boom'", KeyError),
+        ("nothing", "raises AttributeError: 'NoneType'", AttributeError),
+    ],
+)
+def test_errors_of_the_definition_are_told(
+    warehouse: Path, machine: Machine, function: str, told: str, cause: type[Exception]
+) -> None:
+    error = refused(given_table(warehouse, function), machine)
+
+    (problem,) = error.problems
+    assert problem.field == "v"
+    assert f"`acme.{function}`" in problem.message
+    assert told in problem.message
+    assert isinstance(causes(error)[-1], cause)
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        ("reduction_boom", "`reduction` raises KeyError: 'boom'"),
+        ("reduction_kind", "`reduction` returns a str, not a Reduction or None"),
+        ("reduce_boom", "its reduction raises KeyError: 'boom'"),
+        ("one_value", "its reduction returns 1 values for 2 keys"),
+        ("other_type", "values of type string for a column of int64"),
+        ("not_reduced", "Array, not a Reduced"),
+        ("odd_picks", "picks that are no rows of the column"),
+        ("odd_undecided", "`undecided` that are no segments in ascending order"),
+    ],
+)
+def test_errors_of_the_reduction_are_told_and_the_definition_still_answers(
+    warehouse: Path, function: str, told: str
+) -> None:
+    table = given_table(warehouse, function)
+
+    (problem,) = refused(table, Machine.COLUMN).problems
+
+    assert problem.field == "v"
+    assert f"`acme.{function}`" in problem.message
+    assert told in problem.message
+    assert table.scan(machine=Machine.ROW).to_arrow()["v"].to_pylist() == [3, 3]
+
+
+@BOTH
+def test_a_method_that_is_none_is_told(warehouse: Path, machine: Machine) -> None:
+    table = given_table(warehouse, "no_retract")
+    table.write_and_commit(pa.table({"k": [1], "v": [1]}), kinds=pa.array([3], pa.int8()))
+
+    (problem,) = refused(table, machine).problems
+
+    assert "`retract` raises TypeError" in problem.message
+
+
+def test_a_compaction_tells_the_same_and_commits_nothing(warehouse: Path) -> None:
+    table = given_table(warehouse, "raises")
+    newest = table.latest_snapshot()
+
+    with pytest.raises(SchemaMismatch, match=r"acme\.raises"):
+        table.compact()
+
+    assert table.latest_snapshot() == newest
