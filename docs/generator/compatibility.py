@@ -6,8 +6,9 @@ from docs.generator.markdown import table
 from lake.merge.compatibility import Compatibility
 
 LEGEND = (
-    "The reference is Apache Paimon. *same*: the same rows. *stricter*: what is accepted gives the same rows, and less is accepted. "
-    "*other*: an answer where the reference fails or leaves the answer open."
+    "The reference is Apache Paimon. *same*: the same rows. *stricter*: less is accepted, and what "
+    "is accepted gives the same rows. *other*: an answer where the reference fails, or leaves open "
+    "what the answer is."
 )
 
 

@@ -59,14 +59,20 @@ def engine_index(declarations: Iterable[EngineDeclaration]) -> str:
     )
 
 
-def _effects(declaration: EngineDeclaration) -> Iterator[tuple[str, ...]]:
+def _effects(declaration: EngineDeclaration) -> list[tuple[str, ...]]:
+    """Return the rows of the table: what happens otherwise stands below all exceptions."""
+    always: list[tuple[str, ...]] = []
+    otherwise: list[tuple[str, ...]] = []
     for effect in declaration.effects:
         kinds = set(effect.kinds.split())
         has_others = any(
             other.when and kinds & set(other.kinds.split()) for other in declaration.effects
         )
-        plain = "otherwise" if has_others else "always"
-        yield effect.kinds, effect.when or plain, effect.effect
+        if effect.when or not has_others:
+            always.append((effect.kinds, effect.when or "always", effect.effect))
+        else:
+            otherwise.append((effect.kinds, "otherwise", effect.effect))
+    return always + otherwise
 
 
 def _options(declaration: EngineDeclaration) -> Iterator[tuple[str, ...]]:
@@ -107,11 +113,14 @@ def _rows(example: WorkedExample) -> Iterator[tuple[str, ...]]:
 
 
 def _trap_lines(traps: Sequence[Trap]) -> Iterator[str]:
-    """Tell traps of the engine itself in full, those of a function by their names."""
+    """Tell traps of the engine itself in full, and where those of functions are told."""
     for trap in traps:
         if not trap.functions:
             link = f"[Worked out](../traps.md#{trap.anchor})."
             yield f"{trap.says} Way round: {trap.way_round} {link}"
-    links = [f"[{trap.title}](../traps.md#{trap.anchor})" for trap in traps if trap.functions]
-    if links:
-        yield f"With aggregate functions: {'; '.join(links)}."
+    if any(trap.functions for trap in traps):
+        yield (
+            "Aggregate functions have traps of their own: each [function's page]"
+            "(../aggregate-functions/README.md) tells them, and [traps](../traps.md) has all by "
+            "their causes."
+        )

@@ -12,6 +12,8 @@ from lake import FunctionDeclaration
 from lake.merge.compatibility import Compatibility
 
 FOLDER = "docs/reference/aggregate-functions"
+_FAILS = "../../guides/which-row-wins.md#when-merging-fails"
+_REFUSED = f"Cannot be: [merging fails]({_FAILS}), unless the column has `ignore-retract`."
 
 _RESULT = Compatibility(
     subject="merged values, lone records, traps included",
@@ -76,8 +78,8 @@ def function_index(declarations: Sequence[FunctionDeclaration]) -> str:
         bullets(
             (
                 "*Takes values back*: a record of kind -U or -D subtracts its value. Where it says "
-                "no, such a record makes merging fail, unless `fields.<column>.ignore-retract` is "
-                "`true`.",
+                f"no, such a record makes [merging fail]({_FAILS}), unless "
+                "`fields.<column>.ignore-retract` is `true`.",
                 "*Order of arrival*: free means that any order gives the same value, so late "
                 "records and several streams can do no harm. Sums and products of FLOAT and DOUBLE, "
                 "and products of DECIMAL with digits after the point, are rounded at each record, "
@@ -95,9 +97,9 @@ def _facts(declaration: FunctionDeclaration) -> Iterator[tuple[str, str]]:
     yield "Columns", declaration.accepted
     yield "Null", declaration.null_rule
     yield "Older value (late)", declaration.late_rule
-    yield "Value taken back (-U, -D)", declaration.retract_rule or "Refused: merging fails."
+    yield "Value taken back (-U, -D)", declaration.retract_rule or _REFUSED
     yield "Order of arrival", _order(declaration)
-    yield "Whole batches", batch_support(declaration, EXAMPLES[declaration.name])
+    yield "Speed: merged in whole batches", batch_support(declaration, EXAMPLES[declaration.name])
 
 
 def _order(declaration: FunctionDeclaration) -> str:

@@ -16,6 +16,12 @@ def section(title: str, *parts: str | None) -> str | None:
     return "\n\n".join([f"## {title}", *kept]) if kept else None
 
 
+def subsection(title: str, *parts: str | None) -> str | None:
+    """Return a section below a section; None when it has no parts."""
+    text = section(title, *parts)
+    return None if text is None else f"#{text}"
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str | None:
     """Return a table; None when it has no rows."""
     lines = [_row(row) for row in rows]

@@ -1,23 +1,30 @@
-"""The page of all traps, and the list of them in the guide."""
+"""The page of all traps, and the short list of their causes in the guide."""
 
 import json
 from collections.abc import Iterator, Sequence
 
-from docs.generator.markdown import capital, code, page, section, table
+from docs.generator.markdown import bullets, capital, code, page, section, subsection, table
+from docs.generator.trap_causes import TrapCause, by_cause
 from docs.generator.traps import Trap, columns_text, steps_table
 from tests.unit.lake.merge.test_anomalies import REMOVED_ROW
 
 
 def trap_page(traps: Sequence[Trap]) -> str:
-    """Return the page with every trap: table, records, rows, way round."""
+    """Return the page with every trap below its cause: table, records, rows, way round."""
+    grouped = by_cause(traps)
     return page(
         "Traps",
         "Where merging gives an answer that surprises. Apache Paimon gives the same answer to each "
-        "of these (its own Java reader is asked by a test), and so does Braid: every engine shall "
-        "see one row in one table. None of them can happen where each column is in a sequence group "
-        "whose ordering values do not repeat, or has a function that minds no order, and rows are "
-        "never removed.",
-        *(part for trap in traps for part in _trap_parts(trap)),
+        "of these (a test asks its own Java reader), and so does Braid: every engine shall see one "
+        "row in one table. None of them can happen where only +I and +U are written and each "
+        "column either has a function that minds no order and results that its type holds exactly, "
+        "or no function and a sequence group whose ordering values are never null and never "
+        "repeat.",
+        bullets(f"[{cause.title}](#{cause.anchor}): {len(own)}" for cause, own in grouped.items()),
+        "How to read the tables: each line is one commit, with the kind of each record in front of "
+        "its values; beside it stand the rows that a reader sees afterwards. `k` is the primary "
+        "key.",
+        *(part for cause, own in grouped.items() for part in _cause_parts(cause, own)),
         section(
             "One answer that is not followed",
             "A record that removes a row through its sequence group removes it from every read. "
@@ -30,34 +37,38 @@ def trap_page(traps: Sequence[Trap]) -> str:
 
 
 def trap_list(traps: Sequence[Trap]) -> str:
-    """Return one line for every trap, as the guide has them."""
+    """Return one line for every cause, as the guide has them."""
     rows = [
         (
-            f"[{trap.title}](../reference/traps.md#{trap.anchor})",
-            _where(trap),
-            capital(trap.way_round),
+            f"[{cause.title}](../reference/traps.md#{cause.anchor})",
+            _from_guide(cause.says),
+            _from_guide(cause.way_round),
         )
-        for trap in traps
+        for cause in by_cause(traps)
     ]
-    text = table(("what surprises", "where", "way round"), rows)
+    text = table(("cause", "what happens", "way round"), rows)
     assert text is not None
     return text
 
 
-def _trap_parts(trap: Trap) -> Iterator[str | None]:
-    yield section(
-        trap.title,
-        trap.says,
-        f"**Way round.** {capital(trap.way_round)}",
-        f"Columns `{columns_text(trap.anomaly)}`; {_options(trap.options)}.",
-        steps_table(trap.anomaly),
-    )
+def _from_guide(text: str) -> str:
+    """Return text of the page of traps with its links as they are from a guide."""
+    links = text.replace("](../guides/which-row-wins.md#", "](#").replace("](../guides/", "](")
+    return links.replace("](aggregate-functions/", "](../reference/aggregate-functions/")
+
+
+def _cause_parts(cause: TrapCause, traps: Sequence[Trap]) -> Iterator[str | None]:
+    yield section(cause.title, cause.says, f"**Way round.** {cause.way_round}")
+    for trap in traps:
+        yield subsection(
+            trap.title,
+            trap.says,
+            f"**Way round.** {capital(trap.way_round)}",
+            f"Columns `{columns_text(trap.anomaly)}`; {_options(trap.options)}.",
+            steps_table(trap.anomaly),
+        )
 
 
 def _options(options: object) -> str:
     assert isinstance(options, dict)
     return ", ".join(code(f"{key} = {json.dumps(text)[1:-1]}") for key, text in options.items())
-
-
-def _where(trap: Trap) -> str:
-    return ", ".join(map(code, trap.functions or (trap.engine,)))

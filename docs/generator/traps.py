@@ -21,6 +21,7 @@ class Trap:
     """A surprising answer.
 
     Attributes:
+        name: Of its test, without `test_`.
         title: A sentence without its point.
         says: What happens.
         way_round: What to do instead; begins in small letters.
@@ -28,6 +29,7 @@ class Trap:
         anomaly: Table, records, rows.
     """
 
+    name: str
     title: str
     says: str
     way_round: str
@@ -66,6 +68,7 @@ def _trap(name: str, describe: Callable[[], Anomaly]) -> Trap:
     paragraphs = [" ".join(part.split()) for part in str(describe.__doc__).split("\n\n")]
     words = name.replace("_", " ")
     return Trap(
+        name=name,
         title=words[0].upper() + words[1:],
         says=" ".join(p for p in paragraphs if not p.startswith((_WAY_ROUND, _SOURCE))),
         way_round=_found(paragraphs, _WAY_ROUND),
@@ -109,7 +112,7 @@ def _record(record: list[Any]) -> str:
 
 def _rows(expected: Any, anomaly: Anomaly) -> str:
     if expected is READ_FAILS:
-        return "every read of the key fails"
+        return "every read of the key, every full scan and every compaction fails"
     if anomaly.is_merge_level:
         return _record(expected)
     rows = [code(json.dumps(row, ensure_ascii=False)[1:-1]) for row in expected]

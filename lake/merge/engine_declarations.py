@@ -92,21 +92,22 @@ _IGNORE_DELETE = EngineOption(
     key="ignore-delete",
     type="true or false",
     default="false",
-    meaning="Records of kind -D and -U are dropped when they are written. The older keys "
-    "first-row.ignore-delete, deduplicate.ignore-delete and partial-update.ignore-delete say the "
-    "same.",
+    meaning="Records of kind -D, and those of kind -U too, are dropped when they are written. The "
+    "older keys first-row.ignore-delete, deduplicate.ignore-delete and "
+    "partial-update.ignore-delete say the same.",
 )
 _IGNORE_UPDATE_BEFORE = EngineOption(
     key="ignore-update-before",
     type="true or false",
     default="false",
-    meaning="Records of kind -U are dropped when they are written.",
+    meaning="Records of kind -U are dropped when they are written, those of kind -D are not.",
 )
 _ROW_KIND_FIELD = EngineOption(
     key="rowkind.field",
     type="a text column",
     default=None,
-    meaning="The column says what each row does: +I, -U, +U or -D.",
+    meaning="The column says what each row does: +I, -U, +U or -D. Kinds are then not given beside "
+    "the rows.",
 )
 _SEQUENCE_FIELD = EngineOption(
     key="sequence.field",
@@ -119,7 +120,22 @@ _SORT_ORDER = EngineOption(
     key="sequence.field.sort-order",
     type="ascending or descending",
     default="ascending",
-    meaning="Whether the largest or the smallest value of sequence.field merges last.",
+    meaning="Whether the largest or the smallest value of sequence.field merges last; null merges "
+    "first either way.",
+)
+_SNAPSHOT_ORDERING = EngineOption(
+    key="sequence.snapshot-ordering",
+    type="true or false",
+    default="false",
+    meaning="Records of a later snapshot are newer, whatever their sequence numbers. Needs "
+    "write-only. Between the files of one snapshot only one thing is certain: +I and +U merge "
+    "after -U and -D.",
+)
+_ORDER_OPTIONS = (_SEQUENCE_FIELD, _SORT_ORDER, _SNAPSHOT_ORDERING)
+_TWO_ORDERS = EngineConflict(
+    option="sequence.snapshot-ordering",
+    excludes="sequence.field",
+    because="records have one order: that of snapshots or that of the column",
 )
 _WRITE_OPTIONS = (_IGNORE_DELETE, _IGNORE_UPDATE_BEFORE, _ROW_KIND_FIELD)
 _FUNCTION_OPTIONS = (
@@ -142,6 +158,7 @@ _FUNCTION_OPTIONS = (
         meaning="Records of kind -D and -U leave the column as it is.",
     ),
 )
+_MERGING_FAILS = "[merging fails](../../guides/which-row-wins.md#when-merging-fails)"
 _LONE_RECORD = (
     "A record that is alone of its key is kept as it is: values are not normalised, a lone -D or "
     "-U stays one and is not visible. Write values as they shall be seen."
@@ -156,6 +173,17 @@ _MERGING = Compatibility(
     subject="merged rows, lone records, traps included",
     verdict="same",
     why="Every engine of the format shall see one answer in one table.",
+)
+_MAP_ORDER = Compatibility(
+    subject="ordering by a MAP whose values are of another type than its keys",
+    verdict="other",
+    why="Maps compare by size, keys, then values. Release 1.4.2 accepts the table and fails at the "
+    "second record of a key, so do not order by such a column where 1.4 reads.",
+)
+_ORDER_BY_SNAPSHOT = Compatibility(
+    subject="sequence.snapshot-ordering",
+    verdict="same",
+    why="As in release 2.0; 1.4 does not know it and merges in order of arrival.",
 )
 _NO_EFFECT = Compatibility(
     subject="options without effect: of another engine, of another function, misspelt",
@@ -175,13 +203,13 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
             ),
         ),
         result_kind="the last record's",
-        options=(*_WRITE_OPTIONS, _SEQUENCE_FIELD, _SORT_ORDER),
-        conflicts=(),
+        options=(*_WRITE_OPTIONS, *_ORDER_OPTIONS),
+        conflicts=(_TWO_ORDERS,),
         anomalies=(
-            "A -U removes the row as a -D does, unless ignore-update-before drops it or a +U "
-            "follows.",
+            "A -U removes the row as a -D does until a +U of the key follows: nobody waits for the "
+            "other half of an update. Set ignore-update-before where the source sends both.",
         ),
-        compatibility=(_MERGING, _NO_EFFECT),
+        compatibility=(_MERGING, _MAP_ORDER, _ORDER_BY_SNAPSHOT, _NO_EFFECT),
         many_writers="One stream only: rows replace each other whole, so one stream's row would "
         "erase what another wrote.",
     ),
@@ -237,13 +265,16 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
             KindEffect(
                 kinds="-U -D", when="ignore-delete", effect="The record is dropped when written."
             ),
-            KindEffect(kinds="-U -D", when="none of these options", effect="Merging fails."),
+            KindEffect(
+                kinds="-U -D",
+                when="neither groups nor one of these options",
+                effect=f"The record is stored, and {_MERGING_FAILS} when it meets another.",
+            ),
         ),
         result_kind="+I, or -D where the row was removed or no +I or +U was seen",
         options=(
             *_WRITE_OPTIONS,
-            _SEQUENCE_FIELD,
-            _SORT_ORDER,
+            *_ORDER_OPTIONS,
             EngineOption(
                 key="fields.<ordering columns>.sequence-group",
                 type="columns, joined by commas without blanks",
@@ -287,6 +318,7 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
                 excludes="a column that no sequence group protects",
                 because="without a group nothing tells an older value from a newer one",
             ),
+            _TWO_ORDERS,
             EngineConflict(
                 option="fields.<column>.ignore-retract",
                 excludes="aggregation.remove-record-on-delete",
@@ -295,21 +327,23 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
         ),
         anomalies=(
             _LONE_RECORD,
-            "After a -D that removes the row, the deleted values stay underneath: a later +I in "
-            "the same merge fills its nulls from them. A full compaction between the two forgets "
-            "them. Send whole rows after a delete, or clear columns by a group instead.",
-            "A leading retract gives the row its own values first: with sum in a group, -U 5 and "
-            "then +I 7 make 7, not 2. Let adds arrive first, or declare ignore-retract.",
+            "After a -D that removes the row, the deleted values stay underneath: a later +I fills "
+            "its nulls from them, unless a full compaction came between. Send whole rows after a delete, or clear columns by a group instead.",
+            "A retract that is the first record of its key gives the row its own values before it "
+            "takes them back: with sum in a group, -U 5 and then +I 7 make 7, not 2. Let adds arrive first, or declare ignore-retract.",
             "A key that has only retracts becomes a -D, which is a delete again when the row it "
             "was meant for is merged later. Keep retracts behind the records that they take back.",
             "A retract at the same ordering value as the add it follows takes effect. Where it "
             "should not, let ordering values not repeat.",
             "A group whose ordering columns are partly null is compared with null as the smallest. "
             "Fill all of them or none.",
+            "A -D that clears a group makes its NOT NULL columns null, too: scans show it, but [no "
+            "compaction succeeds](../../guides/compaction.md#when-it-fails) until a value follows. "
+            "Declare columns of groups without NOT NULL.",
             "Without sequence groups and without a rule for deletes a -U or -D that is alone in its "
-            "commit is stored, and from its key's next record on no read and no compaction gets "
-            "past it. Declare ignore-delete or partial-update.remove-record-on-delete with the "
-            "table: its options do not change later.",
+            "commit is stored, and from its key's next merge on every full scan and every compaction "
+            "of the table fails. Declare ignore-delete or partial-update.remove-record-on-delete "
+            "with the table: its options do not change later.",
         ),
         compatibility=(
             _MERGING,
@@ -329,6 +363,8 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
                 why="Ordering columns that can remove a row are always read, so a projection "
                 "agrees with the full read.",
             ),
+            _MAP_ORDER,
+            _ORDER_BY_SNAPSHOT,
             _TYPES_EARLIER,
             _NO_EFFECT,
         ),
@@ -343,8 +379,8 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
             KindEffect(
                 kinds="-U -D",
                 when="",
-                effect="Every column takes the value back; functions that cannot fail, unless the "
-                "column has ignore-retract.",
+                effect="Every column takes its value back. Where its function cannot and the column "
+                f"has no ignore-retract, {_MERGING_FAILS}.",
             ),
             KindEffect(
                 kinds="-D",
@@ -359,8 +395,7 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
         "was a -D",
         options=(
             *_WRITE_OPTIONS,
-            _SEQUENCE_FIELD,
-            _SORT_ORDER,
+            *_ORDER_OPTIONS,
             EngineOption(
                 key="aggregation.remove-record-on-delete",
                 type="true or false",
@@ -380,25 +415,29 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
                 excludes="sequence.field naming the column",
                 because="a sequence field always holds its last value",
             ),
+            _TWO_ORDERS,
         ),
         anomalies=(
             _LONE_RECORD,
             "A -U or -D that a column's function cannot take back is stored when it is alone in "
-            "its commit, and from its key's next record on no read and no compaction gets past it. "
-            "Declare ignore-retract of such columns, ignore-delete or "
-            "aggregation.remove-record-on-delete with the table: its options do not change later.",
+            "its commit, and from its key's next merge on every full scan and every compaction of "
+            "the table fails. Declare ignore-retract of such columns or ignore-delete with the "
+            "table, or, where only -D comes, aggregation.remove-record-on-delete: its options do "
+            "not change later.",
+            "A retract that makes a NOT NULL column null is shown by scans, but [no compaction "
+            "succeeds](../../guides/compaction.md#when-it-fails) until a value follows. Declare "
+            "the column without NOT NULL, or ignore-retract.",
             "Two or more retracts of a key without an add make a visible row of negated sums and "
             "nulls. Keep retracts behind the records that they take back.",
-            "After a -D that removes the row, a later +I aggregates onto the deleted values in the "
-            "same merge: sum of a deleted 5 and a new 2 is 7. Write -D with null in the columns "
-            "that are aggregated.",
+            "After a -D that removes the row, the next +I is aggregated onto the deleted values if "
+            "no compaction came between: the sum of a deleted 5 and a new 2 is 7. Write -D with "
+            "null in the columns that are aggregated.",
             "A sequence field becomes null by a retract, for its function is last_value. Do "
             "without one of the two.",
-            "The merged record has the place of the last one in merge order, which is not always "
-            "the one with the largest sequence number. Only tables with a sequence field are "
-            "concerned.",
+            "The merged record stands in the order where the last record of the merge stood, which "
+            "with a sequence field is not always the one that was written last.",
         ),
-        compatibility=(_MERGING, _TYPES_EARLIER, _NO_EFFECT),
+        compatibility=(_MERGING, _MAP_ORDER, _ORDER_BY_SNAPSHOT, _TYPES_EARLIER, _NO_EFFECT),
         many_writers="Several streams where every column's function gives one answer in any order; "
         "otherwise one.",
     ),

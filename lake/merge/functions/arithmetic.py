@@ -155,8 +155,8 @@ _OVERFLOW = Compatibility(
 _STORAGE = Compatibility(
     subject="DECIMAL of at most 9 digits, beyond 32 bits",
     verdict="stricter",
-    why="An error that names the column when the row is written; the reference stores other digits "
-    "without a word.",
+    why="An error that names the column when the merged row is written to a file, by a commit or a "
+    "compaction; the reference stores other digits without a word.",
 )
 
 DECLARATIONS: tuple[FunctionDeclaration, ...] = (
@@ -172,14 +172,16 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         reduction=sum_reduction,
         order_free=True,
         anomalies=(
-            "An integer sum that does not fit its type is an error. Choose a wider type.",
+            "An integer sum that does not fit its type makes [merging "
+            "fail](../../guides/which-row-wins.md#when-merging-fails), and a later value does not "
+            "help. Choose a wider type.",
             "A DECIMAL of at most 18 digits may grow beyond its digits; it becomes null only "
             "beyond 64 bits. With more than 18 digits it becomes null beyond its digits, and the "
             "next value starts anew. Leave room in the type.",
             "A DECIMAL of at most 9 digits is stored in 32 bits. A sum beyond them is given by scans, "
             "but no file can hold it: a commit whose own records add up to it fails, and so does, "
-            "until records bring the sum back into range, every compaction of the table. Declare "
-            "DECIMAL(18, s).",
+            "until records bring the sum back into range, [every compaction of the "
+            "table](../../guides/compaction.md#when-it-fails). Declare DECIMAL(18, s).",
             "Sums of FLOAT and DOUBLE depend on the order of the values in their last digits. Use "
             "DECIMAL, or integers of the smallest unit.",
         ),
@@ -197,12 +199,13 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         reduction=product_reduction,
         order_free=True,
         anomalies=(
-            "An integer product that does not fit its type is an error, and so is a division by "
+            "An integer product that does not fit its type makes [merging "
+            "fail](../../guides/which-row-wins.md#when-merging-fails), and so does a division by "
             "zero; the quotient of a retract loses its fraction. Choose a wider type, and take back only what "
             "was multiplied.",
             "A DECIMAL is rounded half up to its scale after every value, and becomes null beyond "
-            "its digits; a retract whose quotient has no last digit is an error. Use DOUBLE "
-            "where rounding is expected.",
+            "its digits; a retract whose quotient never ends, such as 10 / 3, makes merging "
+            "fail. Use DOUBLE where rounding is expected.",
         ),
         differences=(_OVERFLOW,),
     ),

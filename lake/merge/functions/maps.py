@@ -235,7 +235,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         accepted="MAP to a ROW of at least two fields, one of them the time, a text",
         null_rule="A null map adds nothing; a null row removes its key; a row without a time adds "
         "nothing.",
-        late_rule="The older map, then the entries that are there already, by the same rule.",
+        late_rule="The entries that are there already are put over the older map, by the same rule.",
         retract_rule=None,
         options=(
             FunctionOption(

@@ -1,5 +1,6 @@
 """Reference pages are what the code says, for every engine, function and trap."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from docs.generate import ROOT
 from docs.generator.function_examples import EXAMPLES
 from docs.generator.pages import generated_pages
+from docs.generator.trap_causes import CAUSES, by_cause
 from docs.generator.traps import traps
 from lake.merge.engine_declarations import ENGINES
 from lake.merge.functions.registry import FUNCTIONS
@@ -50,10 +52,25 @@ def test_every_trap_is_worked_out_and_told_where_it_belongs(pages: dict[str, str
         places = [f"aggregate-functions/{name}.md" for name in trap.functions] or [
             f"merge-engines/{trap.engine}.md"
         ]
-        assert f"\n## {trap.title}\n" in pages["docs/reference/traps.md"]
+        assert f"\n### {trap.title}\n" in pages["docs/reference/traps.md"]
         for place in [f"reference/{place}" for place in places]:
             assert f"traps.md#{trap.anchor})" in pages[f"docs/{place}"], trap.title
-        assert f"traps.md#{trap.anchor})" in pages["docs/guides/which-row-wins.md"], trap.title
+
+
+def test_every_trap_has_one_cause_and_the_guide_tells_of_every_cause(pages: dict[str, str]) -> None:
+    named = [name for cause in CAUSES for name in cause.names]
+
+    assert sorted(named) == sorted(ANOMALIES)
+    for cause in CAUSES:
+        assert f"\n## {cause.title}\n" in pages["docs/reference/traps.md"]
+        assert f"traps.md#{cause.anchor})" in pages["docs/guides/which-row-wins.md"], cause.title
+
+
+def test_a_trap_without_a_cause_is_not_passed_over() -> None:
+    stray = dataclasses.replace(traps()[0], name="stray")
+
+    with pytest.raises(KeyError, match="stray"):
+        by_cause([*traps(), stray])
 
 
 def test_every_function_says_what_it_does_beside_the_reference(pages: dict[str, str]) -> None:

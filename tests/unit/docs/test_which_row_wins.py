@@ -1,11 +1,14 @@
 """The picture of the guide is what the engine gives."""
 
+import json
 import re
+from collections.abc import Mapping
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, MemoryFileIO
+from lake import Catalog, MemoryFileIO, SchemaMismatch, Table
 from tests.support.doc_examples import ROOT
 
 GUIDE = (ROOT / "docs" / "guides" / "which-row-wins.md").read_text(encoding="utf-8")
@@ -68,3 +71,45 @@ def test_the_row_is_the_one_that_wins(label: str) -> None:
 
     (row,) = table.scan().to_arrow().to_pylist()
     assert tuple(row.values()) == (7, *rows()[label])
+
+
+REPAIRS = [
+    (
+        {"merge-engine": "aggregation", "fields.best.aggregate-function": "max"},
+        {"fields.best.ignore-retract": "true"},
+    ),
+    ({"merge-engine": "partial-update"}, {"ignore-delete": "true"}),
+]
+
+
+@pytest.mark.parametrize(("options", "repair"), REPAIRS, ids=["ignore-retract", "ignore-delete"])
+def test_options_that_another_engine_changes_mend_a_table_whose_merging_fails(
+    options: Mapping[str, str], repair: Mapping[str, str], tmp_path: Path
+) -> None:
+    catalog = Catalog(str(tmp_path))
+    broken = catalog.create_table(
+        "t.t",
+        columns=[("id", "INT"), ("best", "INT")],
+        primary_key=["id"],
+        options={"bucket": "1", **options},
+    )
+    add(broken, 7, 40, kind=0)
+    add(broken, 7, 40, kind=3)
+    with pytest.raises(SchemaMismatch):
+        broken.scan().to_arrow()
+    with pytest.raises(SchemaMismatch):
+        broken.compact()
+
+    schemas = tmp_path / "t.db" / "t" / "schema"
+    changed = json.loads((schemas / "schema-0").read_text(encoding="utf-8"))
+    changed |= {"id": 1, "options": {**changed["options"], **repair}}
+    (schemas / "schema-1").write_text(json.dumps(changed), encoding="utf-8")
+    mended = catalog.table("t.t")
+
+    assert mended.scan().to_arrow().to_pylist() == [{"id": 7, "best": 40}]
+    assert mended.compact().rows_out == 1
+
+
+def add(table: Table, key: int, best: int, *, kind: int) -> None:
+    rows = pa.table({"id": [key], "best": [best]}, schema=table.schema.arrow_schema)
+    table.write_and_commit(rows, kinds=pa.array([kind], pa.int8()))

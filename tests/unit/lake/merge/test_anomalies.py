@@ -655,9 +655,9 @@ def test_rows_of_one_commit_stand_together_under_a_sequence_field() -> Anomaly:
 
 @pinned
 def test_a_refused_retract_fails_when_it_meets_a_row() -> Anomaly:
-    """A retract that a function cannot take back is stored when it is alone in its commit; from then on no read and no compaction gets past its key, for good.
+    """A retract that a function cannot take back is stored when it is alone in its commit; when it meets a row, every full scan and every compaction of the table fails, for good.
 
-    Way round: `ignore-delete`, `aggregation.remove-record-on-delete`, or `ignore-retract` of the columns, when the table is created: its options do not change later.
+    Way round: `ignore-delete`, or `ignore-retract` of the columns (against -D alone also `aggregation.remove-record-on-delete`), when the table is created: its options do not change later.
 
     Source: merge-semantics 1.6, 2.
     """
@@ -673,7 +673,7 @@ def test_a_refused_retract_fails_when_it_meets_a_row() -> Anomaly:
 
 @pinned
 def test_a_refused_delete_fails_when_it_meets_a_row() -> Anomaly:
-    """A -D under partial-update without groups and without a rule for deletes is stored when it is alone of its key; from then on no read and no compaction gets past its key, for good.
+    """A -D under partial-update without groups and without a rule for deletes is stored when it is alone of its key; when it meets a row, every full scan and every compaction of the table fails, for good.
 
     Way round: `ignore-delete`, or `partial-update.remove-record-on-delete`, when the table is created: its options do not change later.
 

@@ -48,6 +48,14 @@ EXAMPLES = {
         "sequence.field": "v",
         "fields.v.aggregate-function": "max",
     },
+    **{
+        (engine, "sequence.snapshot-ordering", "sequence.field"): {
+            "sequence.snapshot-ordering": "true",
+            "write-only": "true",
+            "sequence.field": "g",
+        }
+        for engine in ("deduplicate", "partial-update", "aggregation")
+    },
     ("first-row", "sequence.field", "merge-engine = first-row"): {"sequence.field": "g"},
     ("first-row", "changelog-producer", "merge-engine = first-row"): {
         "changelog-producer": "input"

@@ -1,0 +1,156 @@
+"""Why answers surprise: traps that have one cause are told together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from docs.generator.traps import Trap
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrapCause:
+    """What several traps have in common.
+
+    Attributes:
+        title: A sentence without its point; a heading of the page of traps.
+        says: What happens, and why.
+        way_round: What keeps clear of all of them, as far as one thing does.
+        names: Of the traps, as their tests are called.
+    """
+
+    title: str
+    says: str
+    way_round: str
+    names: tuple[str, ...]
+
+    @property
+    def anchor(self) -> str:
+        """Where on the page of traps it is."""
+        return self.title.lower().replace(" ", "-").replace(",", "")
+
+
+CAUSES: Final = (
+    TrapCause(
+        title="A record alone of its key is not merged",
+        says="One record is no merge: it is kept as it was written until a second one comes, and "
+        "only then do the engine and its functions look at it.",
+        way_round="Write values as they shall be seen.",
+        names=(
+            "a_lone_record_is_kept_as_it_was_written",
+            "a_lone_list_keeps_its_duplicates",
+            "listagg_keeps_the_duplicates_of_the_first_text",
+        ),
+    ),
+    TrapCause(
+        title="Retracts come before what they take back",
+        says="A -U or -D that finds no row cannot wait for it: merged first, it starts the row with "
+        "its own values or is lost.",
+        way_round="One ordered stream, in which a retract follows its record; or `ignore-retract`.",
+        names=(
+            "a_retract_that_comes_first_is_lost",
+            "retracts_without_a_row_are_counted_from_their_own_value",
+            "two_retracts_of_an_aggregation_are_a_visible_row",
+            "a_lone_retract_disappears_in_a_compaction",
+        ),
+    ),
+    TrapCause(
+        title="A removed row leaves its values behind",
+        says="Removing hides a row. Its values stay underneath, and the key's next record is merged "
+        "onto them, until a compaction drops them.",
+        way_round="Clear a group's columns instead of removing the row, or write every column "
+        "after a removal.",
+        names=(
+            "values_of_a_removed_row_come_back",
+            "values_of_a_removed_row_do_not_come_back_after_a_compaction",
+            "a_row_that_a_group_removed_comes_back_with_another_group",
+            "sums_continue_from_a_removed_row",
+            "an_ignored_delete_lends_its_values",
+        ),
+    ),
+    TrapCause(
+        title="A compaction drops deletes",
+        says="Compacted files hold no -D, so its place in the order is forgotten: a record older "
+        "than the delete is then a new row.",
+        way_round="Where records come late, do not remove rows: null the columns with a +I, or "
+        "mark the row in a column of its own.",
+        names=(
+            "a_compaction_forgets_how_new_a_delete_was",
+            "a_delete_that_is_kept_holds_off_older_records",
+            "a_sequence_field_forgets_how_new_a_delete_was",
+        ),
+    ),
+    TrapCause(
+        title="Order of arrival still counts",
+        says="An ordering column orders what it can tell apart. Equal values, what functions do "
+        "with late records, and records that one commit merges early go by arrival.",
+        way_round="Ordering values that do not repeat, and functions whose order of arrival is "
+        "[free](aggregate-functions/README.md).",
+        names=(
+            "an_equal_ordering_value_is_the_newer_one",
+            "first_non_null_value_turns_null",
+            "first_value_takes_the_late_record_that_arrives_last",
+            "listagg_puts_late_texts_in_order_of_arrival",
+            "collect_appends_late_lists",
+            "times_of_map_entries_are_compared_as_texts",
+            "a_count_limit_keeps_what_arrives_first",
+            "rows_of_one_commit_stand_together_under_a_sequence_field",
+        ),
+    ),
+    TrapCause(
+        title="Numbers are rounded and outgrow their types",
+        says="Sums and products are computed record by record in the column's own type.",
+        way_round="Leave room: BIGINT for counts, DECIMAL(18, s) or DECIMAL(38, s) for amounts; "
+        "DOUBLE only where the last digit does not matter.",
+        names=(
+            "a_sum_of_doubles_depends_on_the_order",
+            "a_wide_decimal_that_overflows_starts_again",
+            "a_short_decimal_outgrows_its_type",
+            "a_product_of_decimals_depends_on_the_order",
+            "a_retracted_product_is_divided_without_the_rest",
+        ),
+    ),
+    TrapCause(
+        title="Functions do not know what they took in",
+        says="A column keeps its combined value, not the records it was made of. What is taken back "
+        "is worked out from that value alone.",
+        way_round="`fields.<column>.ignore-retract`, or a -U only where a +U follows.",
+        names=(
+            "last_value_turns_null_whatever_is_taken_back",
+            "a_retract_of_a_map_looks_at_keys_only",
+            "a_retracted_row_takes_all_equal_rows_with_it",
+            "a_retract_takes_the_sequence_field_with_it",
+        ),
+    ),
+    TrapCause(
+        title="Retracts that nothing allows are stored",
+        says="A -U or -D that is alone of its key in its commit is not merged, so nobody refuses it. "
+        "From the key's next merge on every full scan and every compaction of the table fails: "
+        "[when merging fails](../guides/which-row-wins.md#when-merging-fails).",
+        way_round="Say what deletes do when the table is made.",
+        names=(
+            "a_refused_retract_fails_when_it_meets_a_row",
+            "a_refused_delete_fails_when_it_meets_a_row",
+        ),
+    ),
+    TrapCause(
+        title="First rows wait for a compaction",
+        says="Which record is the first is found out when files are compacted.",
+        way_round="[Compact](../guides/compaction.md) after writing.",
+        names=("first_rows_are_invisible_until_they_are_compacted",),
+    ),
+)
+"""In the order in which they are told of; every trap is in one of them."""
+
+
+def by_cause(traps: Sequence[Trap]) -> Mapping[TrapCause, list[Trap]]:
+    """Return the traps of each cause, both in the order of `CAUSES`.
+
+    Raises:
+        KeyError: A cause names a trap that is not among them, or a trap has no cause.
+    """
+    by_name = {trap.name: trap for trap in traps}
+    grouped = {cause: [by_name.pop(name) for name in cause.names] for cause in CAUSES}
+    if by_name:
+        message = f"traps without a cause: {', '.join(by_name)}"
+        raise KeyError(message)
+    return grouped
