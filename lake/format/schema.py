@@ -98,7 +98,7 @@ class TableSchema:
         Raises:
             InvalidRequest: There is none; the message lists those there are.
         """
-        found = self._fields_by_name.get(name)
+        found = self.fields_by_name.get(name)
         if found is None:
             problem = Problem(
                 field=name,
@@ -111,7 +111,8 @@ class TableSchema:
         return found
 
     @cached_property
-    def _fields_by_name(self) -> Mapping[str, DataField]:
+    def fields_by_name(self) -> Mapping[str, DataField]:
+        """Return the columns by name."""
         return {column.name: column for column in self.fields}
 
 

@@ -93,17 +93,22 @@ def ignores_retract(options: Mapping[str, str], column: str) -> bool:
     return options.get(f"fields.{column}.ignore-retract", "false").strip().lower() == "true"
 
 
-def function_options(options: Mapping[str, str], column: str) -> tuple[tuple[str, str], ...]:
-    """Return the options `fields.<column>.<key>` as (key, value), in the order of the keys.
+def options_by_column(options: Mapping[str, str]) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Return the options `fields.<column>.<key>` as (key, value) by column, in the order of the keys.
 
-    The options that every function has, its name and `ignore-retract`, are left out.
+    The options that every function has, its name and `ignore-retract`, are left out. Columns may have
+    dots in their names: an option is under every column that it can be of, whether there is one or not.
     """
-    prefix = f"fields.{column}."
-    return tuple(
-        (key[len(prefix) :], options[key])
-        for key in sorted(options)
-        if key.startswith(prefix) and key[len(prefix) :] not in _OF_EVERY_FUNCTION
-    )
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name in sorted(options):
+        _, *parts = name.split(".")
+        if not name.startswith(_GROUP_PREFIX):
+            continue
+        for end in range(1, len(parts)):
+            key = ".".join(parts[end:])
+            if key not in _OF_EVERY_FUNCTION:
+                found.setdefault(".".join(parts[:end]), []).append((key, options[name]))
+    return {column: tuple(sorted(pairs)) for column, pairs in found.items()}
 
 
 def removing_columns(options: Mapping[str, str]) -> tuple[str, ...]:

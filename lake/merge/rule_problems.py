@@ -11,7 +11,7 @@ from lake.format.schema import TableSchema
 
 def find_field(schema: TableSchema, name: str) -> DataField | None:
     """Return the column of that name, or None."""
-    return next((field for field in schema.fields if field.name == name), None)
+    return schema.fields_by_name.get(name)
 
 
 def repeated(place: str, names: Sequence[str]) -> Iterator[Problem]:

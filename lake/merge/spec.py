@@ -15,8 +15,8 @@ from lake.merge.declared_options import (
     SequenceGroup,
     declared_groups,
     function_key,
-    function_options,
     ignores_retract,
+    options_by_column,
     removing_columns,
 )
 from lake.merge.functions.registry import FUNCTIONS, function_named
@@ -108,6 +108,7 @@ def _functions_of(schema: TableSchema, *, aggregation: bool) -> Iterator[ColumnF
     groups = {} if aggregation else declared_groups(schema.options)
     exempt = {name for group in groups.values() for name in group.ordering}
     exempt.update(schema.primary_keys)
+    options_of = options_by_column(schema.options)
     for name in schema.field_names:
         if name in exempt:
             continue
@@ -124,7 +125,7 @@ def _functions_of(schema: TableSchema, *, aggregation: bool) -> Iterator[ColumnF
             column=name,
             name=function,
             ignore_retract=ignores_retract(schema.options, name),
-            options=function_options(schema.options, name),
+            options=options_of.get(name, ()),
         )
 
 

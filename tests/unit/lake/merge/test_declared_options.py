@@ -8,6 +8,7 @@ from lake.merge.declared_options import (
     ignores_retract,
     is_group_key,
     is_well_formed_group_key,
+    options_by_column,
     removing_columns,
     split_names,
 )
@@ -72,3 +73,22 @@ def test_flags_and_lists_default_to_nothing() -> None:
     assert not ignores_retract({}, "a")
     assert removing_columns({}) == ()
     assert removing_columns({"partial-update.remove-record-on-sequence-group": "g,h"}) == ("g", "h")
+
+
+def test_options_are_found_by_column_whatever_dots_its_name_has() -> None:
+    found = options_by_column(
+        {
+            "fields.a.list-agg-delimiter": ";",
+            "fields.a.distinct": "true",
+            "fields.a.aggregate-function": "listagg",
+            "fields.a.ignore-retract": "true",
+            "fields.a.b.distinct": "false",
+            "fields.g.sequence-group": "a",
+            "bucket": "1",
+        }
+    )
+
+    assert found == {
+        "a": (("b.distinct", "false"), ("distinct", "true"), ("list-agg-delimiter", ";")),
+        "a.b": (("distinct", "false"),),
+    }

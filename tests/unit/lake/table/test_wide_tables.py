@@ -35,13 +35,19 @@ def grouped() -> dict[str, str]:
     return {"merge-engine": "partial-update", **groups}
 
 
+def summed(count: int) -> dict[str, str]:
+    """Return the options of a table that declares the function of each column."""
+    functions = {f"fields.c{number}.aggregate-function": "sum" for number in range(count)}
+    return {"merge-engine": "aggregation", **functions}
+
+
 @pytest.mark.parametrize(
     ("count", "value_type", "options", "merged"),
     [
         pytest.param(
             3_000,
             "INT",
-            {"merge-engine": "aggregation", "fields.default-aggregate-function": "sum"},
+            summed(3_000),
             [12, None, 5, 7],
             id="sums",
         ),
