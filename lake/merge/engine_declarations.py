@@ -327,8 +327,6 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
         ),
         anomalies=(
             _LONE_RECORD,
-            "After a -D that removes the row, the deleted values stay underneath: a later +I fills "
-            "its nulls from them, unless a full compaction came between. Send whole rows after a delete, or clear columns by a group instead.",
             "A retract that is the first record of its key gives the row its own values before it "
             "takes them back: with sum in a group, -U 5 and then +I 7 make 7, not 2. Let adds arrive first, or declare ignore-retract.",
             "A key that has only retracts becomes a -D, which is a delete again when the row it "
@@ -340,10 +338,6 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
             "A -D that clears a group makes its NOT NULL columns null, too: scans show it, but [no "
             "compaction succeeds](../../guides/compaction.md#when-it-fails) until a value follows. "
             "Declare columns of groups without NOT NULL.",
-            "Without sequence groups and without a rule for deletes a -U or -D that is alone in its "
-            "commit is stored, and from its key's next merge on every full scan and every compaction "
-            "of the table fails. Declare ignore-delete or partial-update.remove-record-on-delete "
-            "with the table: its options do not change later.",
         ),
         compatibility=(
             _MERGING,
@@ -458,7 +452,7 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
             ),
         ),
         result_kind="the first record's",
-        options=_WRITE_OPTIONS,
+        options=(*_WRITE_OPTIONS, _SNAPSHOT_ORDERING),
         conflicts=(
             EngineConflict(
                 option="sequence.field",
@@ -477,11 +471,7 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
                 because="no row is ever replaced, so there is nothing to mark as deleted",
             ),
         ),
-        anomalies=(
-            "Rows are visible once their files are compacted: readers leave level 0 out. Compact "
-            "after writing.",
-            "A +U that comes first is kept as it is; only readers of changes can tell.",
-        ),
+        anomalies=("A +U that comes first is kept as it is; only readers of changes can tell.",),
         compatibility=(
             _MERGING,
             Compatibility(
@@ -490,6 +480,13 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
                 why="The reference refuses them when it compacts; stored before, they would keep "
                 "every later row from being seen.",
             ),
+            Compatibility(
+                subject="`changelog-producer = lookup`",
+                verdict="stricter",
+                why="A compaction owes such a table a changelog, which this version does not make, "
+                "so no row would ever be seen; the table is read, but not written.",
+            ),
+            _ORDER_BY_SNAPSHOT,
             _NO_EFFECT,
         ),
         many_writers="One stream only: which record is the first would depend on which job commits "

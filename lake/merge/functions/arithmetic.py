@@ -182,8 +182,6 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "but no file can hold it: a commit whose own records add up to it fails, and so does, "
             "until records bring the sum back into range, [every compaction of the "
             "table](../../guides/compaction.md#when-it-fails). Declare DECIMAL(18, s).",
-            "Sums of FLOAT and DOUBLE depend on the order of the values in their last digits. Use "
-            "DECIMAL, or integers of the smallest unit.",
         ),
         differences=(_OVERFLOW, _STORAGE),
     ),

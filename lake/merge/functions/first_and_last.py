@@ -174,10 +174,6 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         retract_rule=None,
         make=_make_first_value,
         reduction=lambda _function, _kind: first_value_reduction(),
-        anomalies=(
-            "Which record is the oldest is not remembered: of several late ones the last to come "
-            "stays. Let records arrive in order, or keep the oldest with `min`.",
-        ),
     ),
     FunctionDeclaration(
         name="first_non_null_value",
@@ -190,6 +186,5 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         retract_rule=None,
         make=_make_first_non_null_value,
         reduction=lambda _function, _kind: first_non_null_value_reduction(),
-        anomalies=("A late null replaces the value too. Write no nulls in late records.",),
     ),
 )

@@ -159,8 +159,6 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "The order of elements is that of arrival, older or not; with `ignore-retract`, elements "
             "of an older value come first. Collect rows with their ordering value, and sort when "
             "reading.",
-            "With `distinct`, a lone array keeps its repeated elements until a second record of the "
-            "key is merged. Write arrays without repeats.",
             "With `distinct` and nested or bytes elements, repeats in an array that was stored that "
             "way stay for ever; other repeats disappear. Write arrays without repeats.",
             "With `distinct`, a retract removes an element however many records brought it. Do "

@@ -220,10 +220,6 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         null_rule="A null map adds nothing; a null value of a key is a value.",
         late_rule="Keys that are there already win over those of an older map.",
         retract_rule="Keys of the retract are removed, whatever their values are.",
-        anomalies=(
-            "A retract removes a key even when a newer record has given it another value. Write -U "
-            "only before a +U that brings the key back.",
-        ),
         differences=(_BYTES_KEYS, _ENTRY_ORDER),
         make=_make_merge_map,
         reduction=_merge_map_reduction,
@@ -250,8 +246,6 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "in every row.",
             "A removed key is forgotten, so a record with an older time brings it back. Mark the row "
             "as removed in a field of its own instead.",
-            "Times are compared as text: `9` is later than `10`. Write times of one length, such as "
-            "ISO 8601.",
         ),
         differences=(
             Compatibility(

@@ -166,8 +166,6 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             ),
         ),
         anomalies=(
-            "With `distinct`, the first text is kept as it is: its own repeated tokens stay. "
-            "Write one token a record.",
             "With `distinct` and an older text, the older text is kept as it is, and tokens of the "
             "newer ones that it holds are dropped. Write one token a record.",
             "With `distinct` and an empty delimiter, tokens are divided at blanks and joined "

@@ -7,7 +7,16 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, CorruptData, Machine, ManualClock, MemoryFileIO, Table, WriteResult
+from lake import (
+    Catalog,
+    CorruptData,
+    Machine,
+    ManualClock,
+    MemoryFileIO,
+    Table,
+    WriteResult,
+    dormant_options,
+)
 from lake.format.data_file import DataFileMeta
 from lake.format.snapshot import MAX_SEQUENCE_NUMBER_PROPERTY, CommitKind
 from tests.support.foreign_engine import commit_foreign
@@ -247,3 +256,20 @@ def test_merged_flushes_fill_files_of_the_target_size() -> None:
     counts = [file.row_count for file in files_of(table)]
     assert sum(counts) == 200_000
     assert len(counts) <= 5, "cut by the size in memory there would be dozens"
+
+
+@pytest.mark.parametrize("ordering", ["true", "false"])
+def test_the_first_row_is_that_of_the_first_snapshot(ordering: str) -> None:
+    options = {"merge-engine": "first-row", "sequence.snapshot-ordering": ordering}
+    table = given_table(options)
+    written_first = written(table, (1, 10, None))
+    # Key 1 has a larger sequence number here.
+    committed_first = written(table, (2, 0, None), (1, 20, None))
+    commit(table, committed_first)
+    commit(table, written_first)
+
+    table.compact()
+
+    first = 20 if ordering == "true" else 10
+    assert rows_of(table) == [(1, first, None), (2, 0, None)]
+    assert [problem.field for problem in dormant_options(table.schema)] == []
