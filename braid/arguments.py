@@ -13,11 +13,12 @@ from registry.names import is_identifier, is_runner_name
 from registry.stream_rules import are_servers
 
 EXIT_USAGE: Final = 2
+EXIT_TRY_AGAIN: Final = 75  # EX_TEMPFAIL
 
 # Exit status by what the caller will do; the first class that fits.
 _EXITS: Final[Sequence[tuple[type[Exception], int]]] = (
     (InvalidRequest, EXIT_USAGE),  # mends the command
-    (StorageUnavailable, 75),  # tries again later: EX_TEMPFAIL
+    (StorageUnavailable, EXIT_TRY_AGAIN),
     (LakeError, 1),
     (OSError, 1),
 )
@@ -57,6 +58,12 @@ def check_runner(*, name: str, kafka: str | None, streams: Sequence[str], memory
             _refuse("--stream", stream, "expected db.table or db.table/stream")
     if not _MEMORY.fullmatch(memory):
         _refuse("--memory", memory, "expected a number and one of k, m, g, t, such as 2g")
+
+
+def check_table(identifier: str) -> None:
+    """End the process with one line when this cannot name a table."""
+    if not is_identifier(identifier):
+        _refuse("TABLE", identifier, "expected database.table")
 
 
 @contextmanager

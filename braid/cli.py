@@ -1,6 +1,6 @@
-"""Reads the command line and hands over to the service or the runner.
+"""Reads the command line and hands over to the service, the runner or the engine.
 
-Each command imports its half when it runs: the service must not load Spark, and a runner must not
+Each command imports its part when it runs: the service must not load Spark, and a runner must not
 load the web framework.
 """
 
@@ -97,6 +97,24 @@ def runner(
     )
     with one_line_errors():
         status = run(settings)
+    sys.exit(status)
+
+
+@app.command()
+def compact(
+    table: Annotated[str, typer.Argument(help="database.table", metavar="TABLE")],
+    *,
+    warehouse: Warehouse,
+) -> None:
+    """Merge the files of a table into one sorted run per bucket, beside any writers."""
+    # Here, not above, as for the other commands.
+    from braid.arguments import check_table, one_line_errors, warehouse_path
+    from braid.compaction import compact_table
+
+    warehouse = warehouse_path(warehouse)
+    check_table(table)
+    with one_line_errors():
+        status = compact_table(warehouse, table)
     sys.exit(status)
 
 

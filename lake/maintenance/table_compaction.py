@@ -10,6 +10,7 @@ A compaction always yields: whatever else is committed meanwhile stays, and no w
 because of it. Whatever was written for nothing is deleted.
 """
 
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from lake.format.snapshot import CommitKind
 from lake.lsm.full_compaction import plan_full_compaction
 from lake.maintenance.bucket_compaction import BucketCompactor, BucketWork, CompactedBucket
 from lake.maintenance.compaction_result import CompactionResult, DroppedCompaction
+
+logger = logging.getLogger(__name__)
 
 _GONE: Final = "files to be replaced are not live any more"
 _LEVEL_TAKEN: Final = "somebody else has put files on the highest level"
@@ -63,7 +66,9 @@ class TableCompaction:
         dropped: list[DroppedCompaction] = []
         begun: list[BucketWork] = []
         try:
-            for work in self._plan(entries):
+            planned = list(self._plan(entries))
+            for number, work in enumerate(planned, start=1):
+                self._tell_begin(work, number, len(planned))
                 begun.append(work)
                 compacted = self._compact(work)
                 if compacted is None:
@@ -76,6 +81,18 @@ class TableCompaction:
                 self._delete_written(work)
             raise
         return self._commit(done, dropped)
+
+    def _tell_begin(self, work: BucketWork, number: int, count: int) -> None:
+        directory = partition_directory(work.partition, self.schema)
+        logger.info(
+            "compacting %sbucket %d (%d of %d), files: %d, rows: %d",
+            f"{directory}/" if directory else "",
+            work.bucket,
+            number,
+            count,
+            len(work.plan.files),
+            sum(file.row_count for file in work.plan.files),
+        )
 
     def _plan(self, entries: Sequence[ManifestEntry]) -> Iterator[BucketWork]:
         members: defaultdict[tuple[bytes, int], list[ManifestEntry]] = defaultdict(list)

@@ -1,0 +1,126 @@
+"""`braid compact`, run as the program that it is."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from lake import Catalog, Table
+
+COLUMNS = [("k", "INT"), ("v", "INT")]
+
+
+def braid(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "braid", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def compact(warehouse: Path, table: str = "shop.orders") -> subprocess.CompletedProcess[str]:
+    return braid("compact", table, "--warehouse", str(warehouse))
+
+
+def given_table(warehouse: Path, **options: str) -> Table:
+    return Catalog(str(warehouse)).create_table(
+        "shop.orders",
+        columns=COLUMNS,
+        primary_key=["k"],
+        options={"bucket": "1", **{key.replace("_", "-"): text for key, text in options.items()}},
+    )
+
+
+def write(table: Table, *rows: tuple[int, int]) -> None:
+    keys, values = zip(*rows, strict=True)
+    table.write_and_commit(pa.table({"k": list(keys), "v": list(values)}))
+
+
+def test_files_become_one_and_the_result_is_printed(tmp_path: Path) -> None:
+    table = given_table(tmp_path)
+    write(table, (1, 10), (2, 20))
+    write(table, (1, 11))
+
+    done = compact(tmp_path)
+
+    assert done.stdout == (
+        "shop.orders: snapshot 3, 1 bucket: 2 files with 3 rows in, 1 file with 2 rows out "
+        "(0 only moved)\n"
+    )
+    assert done.stderr == "compacting bucket 0 (1 of 1), files: 2, rows: 3\n"
+    assert done.returncode == 0
+    assert table.scan().to_arrow()["v"].to_pylist() == [11, 20]
+
+
+def test_rows_of_first_row_appear(tmp_path: Path) -> None:
+    table = given_table(tmp_path, merge_engine="first-row")
+    write(table, (1, 10))
+    write(table, (1, 11), (2, 20))
+    assert table.scan().to_arrow().num_rows == 0
+
+    assert compact(tmp_path).returncode == 0
+
+    assert table.scan().to_arrow()["v"].to_pylist() == [10, 20]
+
+
+def test_nothing_to_compact_is_no_error(tmp_path: Path) -> None:
+    given_table(tmp_path)
+
+    done = compact(tmp_path)
+
+    assert (done.stdout, done.stderr) == ("shop.orders: nothing to compact\n", "")
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["compact", "orders"], "TABLE 'orders': expected database.table"),
+        (["compact", "shop.absent"], "shop.db/absent: it has no schema"),
+    ],
+)
+def test_what_is_no_table_is_said_in_one_line(
+    tmp_path: Path, arguments: list[str], told: str
+) -> None:
+    done = braid(*arguments, "--warehouse", str(tmp_path))
+
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert told in line
+    assert done.returncode == 2
+
+
+def test_a_table_that_cannot_be_compacted_is_refused_by_the_option(tmp_path: Path) -> None:
+    write(given_table(tmp_path, changelog_producer="lookup"), (1, 10))
+
+    done = compact(tmp_path)
+
+    assert "changelog-producer: this version cannot compact such a table" in done.stderr
+    assert done.returncode == 2
+
+
+def test_records_that_cannot_be_merged_are_told_with_table_column_and_key(tmp_path: Path) -> None:
+    options = {"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}
+    table = given_table(tmp_path, **options)
+    write(table, (1, 2**31 - 1), (2, 1))
+    write(table, (1, 1))
+
+    done = compact(tmp_path)
+
+    line = done.stderr.splitlines()[-1]
+    assert re.match("error: .*shop.orders.*k = 1 .*v: ", line)
+    assert done.returncode == 2
+    assert table.latest_snapshot() is not None
+
+
+def test_a_damaged_table_is_no_mistake_of_the_caller(tmp_path: Path) -> None:
+    table = given_table(tmp_path)
+    write(table, (1, 10))
+    write(table, (1, 11))
+    for file in tmp_path.rglob("bucket-0/*.parquet"):
+        file.write_bytes(b"damaged")
+
+    done = compact(tmp_path)
+
+    assert done.stderr.splitlines()[-1].startswith("error: ")
+    assert done.returncode == 1
