@@ -180,3 +180,47 @@ def test_a_key_of_any_type_finds_its_row(client: HttpClient, catalog: Catalog, n
     assert (row.status_code, row.json().get("row", {}).get(name)) == (200, shown)
     assert status.json()["key"] == {name: shown}
     assert status.json()["exists"] is True
+
+
+def test_records_that_cannot_be_merged_are_told_with_table_key_and_column(
+    client: HttpClient, catalog: Catalog
+) -> None:
+    spec = {
+        "columns": [
+            {"name": "k", "type": "INT"},
+            {"name": "v", "type": "INT", "aggregate": {"function": "sum"}},
+        ],
+        "primary_key": ["k"],
+        "merge_engine": "aggregation",
+        "deletes": "clear_columns",
+    }
+    client.put("/v1/tables/shop/sums", json=spec).raise_for_status()
+    for value in (2**31 - 1, 1):
+        write(catalog, "shop.sums", k=1, v=value)
+
+    answer = client.get("/v1/tables/shop/sums/rows", params={"k": 1})
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "schema_mismatch")
+    assert "shop.sums" in answer.json()["detail"]
+    assert "k = 1" in answer.json()["detail"]
+    assert [error["field"] for error in answer.json()["errors"]] == ["v"]
+
+
+def test_a_first_row_is_found_once_the_table_is_compacted(
+    client: HttpClient, catalog: Catalog
+) -> None:
+    spec = {
+        "columns": [{"name": "k", "type": "INT"}, {"name": "v", "type": "INT"}],
+        "primary_key": ["k"],
+        "merge_engine": "first-row",
+        "deletes": "ignore",
+    }
+    client.put("/v1/tables/shop/firsts", json=spec).raise_for_status()
+    for value in (1, 2):
+        write(catalog, "shop.firsts", k=1, v=value)
+    assert client.get("/v1/tables/shop/firsts/rows", params={"k": 1}).status_code == 404
+
+    catalog.table("shop.firsts").compact()
+
+    row = client.get("/v1/tables/shop/firsts/rows", params={"k": 1})
+    assert row.json()["row"]["v"] == 1

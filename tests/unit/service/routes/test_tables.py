@@ -133,3 +133,21 @@ def test_a_second_stream_must_not_depend_on_order(client: HttpClient) -> None:
     assert answer.status_code == 422
     (problem,) = answer.json()["errors"]
     assert (problem["pointer"], problem["value"]) == ("/columns/1/column", "name")
+
+
+def test_options_that_would_lose_rows_are_refused_at_their_pointers(client: HttpClient) -> None:
+    spec = {
+        "columns": [{"name": "k", "type": "INT"}, {"name": "v", "type": "INT"}],
+        "primary_key": ["k"],
+        "merge_engine": "first-row",
+        "deletes": "ignore",
+    }
+
+    lookup = client.put(TABLE, json=spec | {"options": {"changelog-producer": "lookup"}})
+    misspelt = client.put(TABLE, json=spec | {"options": {"ignor-delete": "true"}})
+
+    for answer, option in ((lookup, "changelog-producer"), (misspelt, "ignor-delete")):
+        assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+        (error,) = answer.json()["errors"]
+        assert error["pointer"] == f"/options/{option}"
+    assert "did you mean `ignore-delete`?" in misspelt.json()["errors"][0]["hint"]
