@@ -481,12 +481,6 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
                 "every later row from being seen.",
             ),
             Compatibility(
-                subject="changelog-producer = lookup",
-                verdict="stricter",
-                why="Such a table is not written: its rows would be seen once they are compacted, "
-                "and this version compacts no table that owes its readers a changelog.",
-            ),
-            Compatibility(
                 subject="`changelog-producer = lookup`",
                 verdict="stricter",
                 why="A compaction owes such a table a changelog, which this version does not make, "
