@@ -480,12 +480,6 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
                 why="The reference refuses them when it compacts; stored before, they would keep "
                 "every later row from being seen.",
             ),
-            Compatibility(
-                subject="`changelog-producer = lookup`",
-                verdict="stricter",
-                why="A compaction owes such a table a changelog, which this version does not make, "
-                "so no row would ever be seen; the table is read, but not written.",
-            ),
             _ORDER_BY_SNAPSHOT,
             _NO_EFFECT,
         ),
