@@ -1,30 +1,17 @@
-"""Tables of thousands of columns: what a column costs does not depend on how many there are.
+"""Tables of thousands of columns give the rows that narrow ones do; `benchmarks/wide.py` times them.
 
-Where it did, a commit of three rows took half a minute of processor time. Columns
-of INT96 are fewer here: each has its share of a footer that is made in Python.
+Columns of INT96 are fewer here: each has its share of a footer that is made in Python.
 """
 
 import random
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 import pyarrow as pa
 import pytest
 
 from lake import Catalog, ManualClock, MemoryFileIO
 
-SECONDS_MAX = 8.0
 GROUPS = 1_000
-
-
-@contextmanager
-def in_time(what: str) -> Iterator[None]:
-    """Fail when it takes too much of the processor."""
-    started = time.process_time()
-    yield
-    taken = time.process_time() - started
-    assert taken < SECONDS_MAX, f"{what} took {taken:.1f} s"
 
 
 def grouped() -> dict[str, str]:
@@ -60,9 +47,8 @@ def test_thousands_of_columns(
 ) -> None:
     catalog = Catalog("/wh", file_io=MemoryFileIO(), clock=ManualClock(), random=random.Random(1))
     names = [f"c{number}" for number in range(count)]
-    with in_time("create_table"):
-        table = catalog.create_table(
-            "db.t",
+    table = catalog.create_table(
+        "db.t",
             columns=[("k", "INT"), *((name, value_type) for name in names)],
             primary_key=["k"],
             options={"bucket": "1", **options},
@@ -71,15 +57,11 @@ def test_thousands_of_columns(
     for value in (5, 7):
         values = pa.array([value, None, value], kind)
         keys = pa.array([1, 2, value], pa.int32())
-        with in_time("write_and_commit"):
             table.write_and_commit(pa.table({"k": keys, **dict.fromkeys(names, values)}))
 
-    with in_time("scan"):
-        scanned = table.scan().to_arrow()
-    with in_time("get"):
-        assert table.get({"k": 3}) is None
-    with in_time("compact"):
-        table.compact()
+    scanned = table.scan().to_arrow()
+    assert table.get({"k": 3}) is None
+    table.compact()
 
     expected = pa.array(merged, pa.int64()).cast(kind)
     for found in (scanned, table.scan().to_arrow()):
