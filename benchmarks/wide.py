@@ -1,6 +1,5 @@
 """Tables of thousands of columns: what one more column costs, in every act on the table."""
 
-import random
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from benchmarks.figure import best_s, figure
-from lake import Catalog, ManualClock, MemoryFileIO, Table
+from lake import Catalog, MemoryFileIO, Table
 
 COUNTS = (1_500, 3_000)
 REPEATS = 3
@@ -34,7 +33,7 @@ def run() -> list[dict[str, Any]]:
 
 
 def _acts(count: int) -> dict[str, float]:
-    catalog = Catalog("/wh", file_io=MemoryFileIO(), clock=ManualClock(), random=random.Random(1))
+    catalog = Catalog("/wh", file_io=MemoryFileIO())
     names = [f"c{number}" for number in range(count)]
     functions = {f"fields.{name}.aggregate-function": "sum" for name in names}
     table = catalog.create_table(

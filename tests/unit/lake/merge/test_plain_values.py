@@ -1,5 +1,4 @@
 import datetime as dt
-import time
 from decimal import Decimal
 
 import pyarrow as pa
@@ -133,12 +132,11 @@ def test_a_value_that_does_not_fit_the_type_is_refused() -> None:
         plain_array([128], pa.int8())
 
 
-def test_small_slices_of_a_large_column_cost_their_own_size() -> None:
+def test_small_slices_of_a_large_column_hold_their_own_rows() -> None:
+    # Looking at the whole column for each takes minutes, beyond the limit of a test.
     column = plain_array([[(n,)] for n in range(200_000)], DAYS_IN_ROWS)
 
-    started = time.perf_counter()
-    shown = [plain_values(column.slice(row, 1)) for row in range(0, 200_000, 200)]
+    shown = [plain_values(column.slice(row, 1)) for row in range(0, 200_000, 20)]
 
-    assert shown[7] == [[(1_400,)]]
-    # Looking at the whole column each time takes a minute and more.
-    assert time.perf_counter() - started < 5
+    assert shown[7] == [[(140,)]]
+    assert len(shown) == 10_000

@@ -49,15 +49,15 @@ def test_thousands_of_columns(
     names = [f"c{number}" for number in range(count)]
     table = catalog.create_table(
         "db.t",
-            columns=[("k", "INT"), *((name, value_type) for name in names)],
-            primary_key=["k"],
-            options={"bucket": "1", **options},
-        )
+        columns=[("k", "INT"), *((name, value_type) for name in names)],
+        primary_key=["k"],
+        options={"bucket": "1", **options},
+    )
     kind = table.schema.arrow_schema.field("c0").type
     for value in (5, 7):
         values = pa.array([value, None, value], kind)
         keys = pa.array([1, 2, value], pa.int32())
-            table.write_and_commit(pa.table({"k": keys, **dict.fromkeys(names, values)}))
+        table.write_and_commit(pa.table({"k": keys, **dict.fromkeys(names, values)}))
 
     scanned = table.scan().to_arrow()
     assert table.get({"k": 3}) is None
