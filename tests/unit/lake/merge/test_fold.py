@@ -312,5 +312,5 @@ def test_a_key_of_nanoseconds_is_named_as_a_time() -> None:
     records = given_records("k", "-D 7", types={"k": pa.int64()})
     times = records.set_column(2, "k", records.column("k").cast(pa.timestamp("ns")))
 
-    with pytest.raises(SchemaMismatch, match="key k = 1970-01-01 00:00:00.000000007 cannot"):
+    with pytest.raises(SchemaMismatch, match=r"key k = 1970-01-01 00:00:00.000000007 cannot"):
         fold(times, spec, single_untouched=False)
