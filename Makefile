@@ -22,8 +22,8 @@ help: ## This index
 demo: jars ## The flights demo: real Kafka, Spark, service, console
 	@$(BIN)/python -m demo.flights $(ARGS)
 
-test: jars peer ## Every test that guards a change (about 5 minutes)
-	@$(BIN)/python -m pytest $(ARGS)
+test: jars peer ## Every test that guards a change (about 10 minutes)
+	@$(BIN)/python -m tests.side_by_side $(ARGS)
 
 unit: $(INSTALL) ## The fast tests: no Kafka, no Spark, no Java
 	@$(BIN)/python -m pytest -m "not integration and not spark and not interop and not slow and not benchmark and not soak" $(ARGS)
