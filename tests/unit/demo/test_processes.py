@@ -26,6 +26,8 @@ PARENT = """\
 import os, signal, sys, time
 from pathlib import Path
 from demo.processes import Supervisor
+# A shell that runs the tests in the background has them ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 folder, how = Path(sys.argv[1]), sys.argv[2]
 supervisor = Supervisor(folder)
 def start():
