@@ -1,7 +1,7 @@
 """Runs all tests as two processes side by side: `python -m tests.side_by_side [pytest's arguments]`.
 
-Those that start servers wait most of their time, the others compute: together they take little longer
-than the longer half alone. Arguments go to both. With a choice of markers (`-m`), or on one core, there
+Those that start servers or Java wait much of their time, the others compute: together they take little
+longer than the longer half alone. Arguments go to both. With a choice of markers (`-m`), or on one core, there
 is one process.
 """
 
@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from typing import IO
 
 ALWAYS = "not benchmark and not soak"
-SERVERS = f"{ALWAYS} and (integration or spark)"
-OTHERS = f"{ALWAYS} and not (integration or spark)"
+WAITING = "(integration or spark or interop)"
+SERVERS = f"{ALWAYS} and {WAITING}"
+OTHERS = f"{ALWAYS} and not {WAITING}"
 NOTHING_CHOSEN = 5
 """Pytest's exit code when no test was chosen; one of the halves may be empty."""
 
@@ -26,10 +27,13 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         command = _pytest([*arguments, "-m", SERVERS, "-p", "no:cacheprovider"])
         servers = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-        print("the tests that start servers run beside these; their output comes last", flush=True)
+        print(
+            "the tests that start servers or Java run beside these; their output comes last",
+            flush=True,
+        )
         try:
             others = subprocess.run(_pytest([*arguments, "-m", OTHERS]), check=False).returncode
-            print("\nthe tests that start servers are being waited for", flush=True)
+            print("\nthe tests that start servers or Java are being waited for", flush=True)
             codes = (others, servers.wait())
         except BaseException:
             servers.terminate()
