@@ -3,9 +3,9 @@
 Source: merge-semantics 4.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Generic, cast
+from typing import Any
 
 import pyarrow as pa
 
@@ -15,7 +15,7 @@ from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
 from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
 from lake.merge.function_errors import value_error
-from lake.merge.functions.exact_numbers import Arithmetic, NumberT, arithmetic_of
+from lake.merge.functions.exact_numbers import arithmetic_of
 from lake.merge.functions.product_reduction import product_reduction
 from lake.merge.functions.sum_reduction import sum_reduction
 
@@ -33,30 +33,36 @@ _NUMERIC = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Sum(Generic[NumberT]):
-    """`sum`: null counts as nothing; a retracted value is subtracted."""
+class Combination:
+    """`sum` or `product`: null counts as nothing.
+
+    Attributes:
+        function: What the column declares.
+        combine: Two values into one.
+        take_back: From the accumulated value, which is the first, a retracted one.
+        from_nothing: What a retracted value leaves where nothing was accumulated.
+    """
 
     function: ColumnFunction
-    arithmetic: Arithmetic[NumberT]
+    combine: Callable[[Any, Any], Any]
+    take_back: Callable[[Any, Any], Any]
+    from_nothing: Callable[[Any], Any]
 
     def reset(self) -> None:
         """Begin the next key; there is nothing to forget."""
 
     def aggregate(self, accumulated: object, value: object) -> object:
-        """Return the sum.
+        """Return the two combined.
 
         Raises:
             SchemaMismatch: An integer does not fit its type.
         """
         if accumulated is None or value is None:
             return value if accumulated is None else accumulated
-        try:
-            return self.arithmetic.add(cast(NumberT, accumulated), cast(NumberT, value))
-        except ArithmeticError as error:
-            raise _cannot_combine(self.function, error) from error
+        return self._computed(self.combine, accumulated, value)
 
     def aggregate_late(self, accumulated: object, value: object) -> object:
-        """Return the sum; order does not matter.
+        """Return the two combined; order does not matter.
 
         Raises:
             SchemaMismatch: An integer does not fit its type.
@@ -64,63 +70,21 @@ class Sum(Generic[NumberT]):
         return self.aggregate(value, accumulated)
 
     def retract(self, accumulated: object, value: object) -> object:
-        """Return the difference; taken from nothing, the negative.
+        """Return the accumulated value without the other.
 
         Raises:
-            SchemaMismatch: An integer does not fit its type.
+            SchemaMismatch: An integer does not fit its type, a division by zero, or a quotient of
+                DECIMAL without a last digit.
         """
         if value is None:
             return accumulated
+        if accumulated is None:
+            return self._computed(self.from_nothing, value)
+        return self._computed(self.take_back, accumulated, value)
+
+    def _computed(self, operation: Callable[..., Any], *values: object) -> object:
         try:
-            if accumulated is None:
-                return self.arithmetic.negate(cast(NumberT, value))
-            return self.arithmetic.subtract(cast(NumberT, accumulated), cast(NumberT, value))
-        except ArithmeticError as error:
-            raise _cannot_combine(self.function, error) from error
-
-
-@dataclass(frozen=True, slots=True)
-class Product(Generic[NumberT]):
-    """`product`: null counts as nothing; by a retracted value is divided."""
-
-    function: ColumnFunction
-    arithmetic: Arithmetic[NumberT]
-
-    def reset(self) -> None:
-        """Begin the next key; there is nothing to forget."""
-
-    def aggregate(self, accumulated: object, value: object) -> object:
-        """Return the product.
-
-        Raises:
-            SchemaMismatch: An integer does not fit its type.
-        """
-        if accumulated is None or value is None:
-            return value if accumulated is None else accumulated
-        try:
-            return self.arithmetic.multiply(cast(NumberT, accumulated), cast(NumberT, value))
-        except ArithmeticError as error:
-            raise _cannot_combine(self.function, error) from error
-
-    def aggregate_late(self, accumulated: object, value: object) -> object:
-        """Return the product; order does not matter.
-
-        Raises:
-            SchemaMismatch: An integer does not fit its type.
-        """
-        return self.aggregate(value, accumulated)
-
-    def retract(self, accumulated: object, value: object) -> object:
-        """Return the quotient; nothing stays nothing.
-
-        Raises:
-            SchemaMismatch: A division by zero, a quotient that does not fit, or of DECIMAL without
-                a last digit.
-        """
-        if accumulated is None or value is None:
-            return accumulated
-        try:
-            return self.arithmetic.divide(cast(NumberT, accumulated), cast(NumberT, value))
+            return operation(*values)
         except ArithmeticError as error:
             raise _cannot_combine(self.function, error) from error
 
@@ -136,11 +100,17 @@ def _cannot_combine(function: ColumnFunction, error: ArithmeticError) -> SchemaM
 
 
 def _make_sum(function: ColumnFunction, kind: pa.DataType) -> AggregateFunction:
-    return Sum(function, cast(Arithmetic[Decimal], arithmetic_of(kind)))
+    numbers = arithmetic_of(kind)
+    return Combination(function, numbers.add, numbers.subtract, numbers.negate)
 
 
 def _make_product(function: ColumnFunction, kind: pa.DataType) -> AggregateFunction:
-    return Product(function, cast(Arithmetic[Decimal], arithmetic_of(kind)))
+    numbers = arithmetic_of(kind)
+    return Combination(function, numbers.multiply, numbers.divide, _nothing)
+
+
+def _nothing(_value: object) -> None:
+    return None
 
 
 def _is_numeric(data_type: DataType) -> bool:

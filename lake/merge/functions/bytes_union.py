@@ -5,14 +5,76 @@ Source: merge-semantics 4 (`rbm32`, `rbm64`, `hll_sketch`, `theta_sketch`).
 
 from collections.abc import Callable
 
+import pyarrow as pa
+
 from lake.errors import SchemaMismatch
+from lake.format.data_types import DataType, TypeRoot
+from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
 from lake.merge.column_function import ColumnFunction
+from lake.merge.compatibility import Compatibility
 from lake.merge.function_errors import refused_retract, value_error
+from lake.merge.functions.lone_values import LONE_VALUES
 
 Unite = Callable[[bytes, bytes], bytes]
 """Unites what is accumulated with a value; raises ValueError when one of them is malformed."""
 
 _SHOWN_BYTES = 16
+_MALFORMED = Compatibility(
+    subject="malformed bytes",
+    verdict="stricter",
+    why="An error that names the column and shows the bytes, as soon as they meet another value; the "
+    "reference fails too, where it notices.",
+)
+
+
+def bytes_union(
+    name: str,
+    *,
+    unite: Unite,
+    expected: str,
+    summary: str,
+    late_rule: str,
+    unequal: str,
+    differences: tuple[Compatibility, ...] = (),
+) -> FunctionDeclaration:
+    """Return the declaration of a function that unites serialised sets.
+
+    Args:
+        name: Of the function.
+        unite: What a union of two is.
+        expected: What the bytes have to be, for people.
+        summary: One sentence.
+        late_rule: One sentence.
+        unequal: What may differ between bytes of equal sets; one or two sentences.
+        differences: From the reference, besides malformed bytes.
+    """
+
+    def make(function: ColumnFunction, _kind: pa.DataType) -> AggregateFunction:
+        return BytesUnion(function, unite=unite, expected=expected)
+
+    return FunctionDeclaration(
+        name=name,
+        summary=summary,
+        accepts=_accepts,
+        accepted="VARBINARY, BYTES",
+        null_rule="Null adds nothing.",
+        late_rule=late_rule,
+        retract_rule=None,
+        order_free=True,
+        anomalies=(
+            "A lone value, or one beside nulls only, is kept as it is, well formed or not. Check "
+            "bytes where they are made.",
+            unequal,
+        ),
+        differences=(*differences, _MALFORMED),
+        make=make,
+        reduction=lambda _function, _kind: LONE_VALUES,
+    )
+
+
+def _accepts(data_type: DataType) -> bool:
+    """Return whether it is VARBINARY, of any length; BINARY is not."""
+    return data_type.root is TypeRoot.VARBINARY
 
 
 class BytesUnion:

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from lake.format.data_types import DataType
-from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
+from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration, Reduction
 from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
 from lake.merge.function_errors import refused_retract
@@ -82,50 +82,40 @@ def _is_comparable(data_type: DataType) -> bool:
     return not data_type.is_nested
 
 
-_ACCEPTED = "every type but ARRAY, MAP, MULTISET and ROW"
-_NULL_RULE = "Null counts as nothing."
-_LATE_RULE = "An older value is compared like any other."
-_ANOMALIES = (
-    "FLOAT and DOUBLE compare as in Java: -0.0 is less than 0.0, and NaN is largest. Write null "
-    "instead of NaN.",
-)
+def _declaration(
+    name: str,
+    summary: str,
+    make: Callable[[ColumnFunction, pa.DataType], AggregateFunction],
+    reduction: Reduction,
+) -> FunctionDeclaration:
+    return FunctionDeclaration(
+        name=name,
+        summary=summary,
+        accepts=_is_comparable,
+        accepted="every type but ARRAY, MAP, MULTISET and ROW",
+        null_rule="Null counts as nothing.",
+        late_rule="An older value is compared like any other.",
+        retract_rule=None,
+        make=make,
+        reduction=lambda _function, _kind: reduction,
+        order_free=True,
+        anomalies=(
+            "FLOAT and DOUBLE compare as in Java: -0.0 is less than 0.0, and NaN is largest. Write "
+            "null instead of NaN.",
+        ),
+        differences=(
+            Compatibility(
+                subject="BOOLEAN",
+                verdict="other",
+                why="Release 2.0 takes the first value of a key and fails at the second; here, as in "
+                "later versions, false is less than true. `bool_or` and `bool_and` are read by every "
+                "release.",
+            ),
+        ),
+    )
 
-_DIFFERENCES = (
-    Compatibility(
-        subject="BOOLEAN",
-        verdict="other",
-        why="Release 2.0 takes the first value of a key and fails at the second; here, as in later "
-        "versions, false is less than true. `bool_or` and `bool_and` are read by every release.",
-    ),
-)
 
 DECLARATIONS: tuple[FunctionDeclaration, ...] = (
-    FunctionDeclaration(
-        name="max",
-        summary="The largest value.",
-        accepts=_is_comparable,
-        accepted=_ACCEPTED,
-        null_rule=_NULL_RULE,
-        late_rule=_LATE_RULE,
-        retract_rule=None,
-        make=_make_max,
-        reduction=lambda _function, _kind: largest_reduction(),
-        order_free=True,
-        anomalies=_ANOMALIES,
-        differences=_DIFFERENCES,
-    ),
-    FunctionDeclaration(
-        name="min",
-        summary="The smallest value.",
-        accepts=_is_comparable,
-        accepted=_ACCEPTED,
-        null_rule=_NULL_RULE,
-        late_rule=_LATE_RULE,
-        retract_rule=None,
-        make=_make_min,
-        reduction=lambda _function, _kind: smallest_reduction(),
-        order_free=True,
-        anomalies=_ANOMALIES,
-        differences=_DIFFERENCES,
-    ),
+    _declaration("max", "The largest value.", _make_max, largest_reduction()),
+    _declaration("min", "The smallest value.", _make_min, smallest_reduction()),
 )

@@ -4,15 +4,30 @@ A DECIMAL is 128 bits of two's complement: an unsigned low half and a signed hig
 int64 because only their bits count.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lake.merge.aggregate_function import Reduced, Reduction
 from lake.merge.segments import Bools, Ints
+from lake.merge.steps import Step, Steps
 
 Numbers = npt.NDArray[Any]
+Reduce = Callable[[Steps, pa.Array], Reduced]
+
+
+def number_reduction(
+    kind: pa.DataType, *, integers: Reduce, floating: Reduce, decimals: Reduce
+) -> Reduction:
+    """Return a reduction of every step for a numeric Arrow type; lateness changes nothing."""
+    if pa.types.is_floating(kind):
+        reduce = floating
+    else:
+        reduce = decimals if pa.types.is_decimal(kind) else integers
+    return Reduction(reduce=reduce, handles=frozenset(Step), late_as_add=True)
 
 
 def numbers_of(column: pa.Array) -> Numbers:

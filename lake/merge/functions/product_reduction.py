@@ -19,6 +19,7 @@ from lake.merge.functions.number_columns import (
     decimal_column,
     halves_of,
     number_column,
+    number_reduction,
     numbers_of,
     sign_of,
 )
@@ -41,13 +42,7 @@ _PLACES_MAX = 64
 
 def product_reduction(_function: ColumnFunction, kind: pa.DataType) -> Reduction:
     """Return the reduction for a numeric Arrow type."""
-    if pa.types.is_floating(kind):
-        reduce = _floating
-    elif pa.types.is_decimal(kind):
-        reduce = _decimals
-    else:
-        reduce = _integers
-    return Reduction(reduce=reduce, handles=frozenset(Step), late_as_add=True)
+    return number_reduction(kind, integers=_integers, floating=_floating, decimals=_decimals)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

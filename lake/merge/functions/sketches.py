@@ -5,17 +5,10 @@ A sketch estimates how many distinct values it has been given. Bytes are those o
 Source: merge-semantics 4.
 """
 
-from collections.abc import Callable
-
 import datasketches
-import pyarrow as pa
 
-from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration, Reduction
-from lake.merge.column_function import ColumnFunction
-from lake.merge.compatibility import Compatibility
-from lake.merge.functions.bitmaps import accepts_bytes
-from lake.merge.functions.bytes_union import BytesUnion, Unite
-from lake.merge.functions.lone_values import LONE_VALUES
+from lake.merge.aggregate_function import FunctionDeclaration
+from lake.merge.functions.bytes_union import Unite, bytes_union
 
 HLL_SKETCH = "hll_sketch"
 THETA_SKETCH = "theta_sketch"
@@ -78,44 +71,14 @@ def _read_theta(data: bytes) -> datasketches.compact_theta_sketch:
         raise ValueError(str(error)) from error
 
 
-def _maker(
-    unite: Unite, expected: str
-) -> Callable[[ColumnFunction, pa.DataType], AggregateFunction]:
-    def make(function: ColumnFunction, _data_type: pa.DataType) -> AggregateFunction:
-        return BytesUnion(function, unite=unite, expected=expected)
-
-    return make
-
-
-def _reduction(_function: ColumnFunction, _data_type: pa.DataType) -> Reduction:
-    return LONE_VALUES
-
-
 def _declaration(name: str, unite: Unite, kind: str) -> FunctionDeclaration:
-    return FunctionDeclaration(
-        name=name,
+    return bytes_union(
+        name,
+        unite=unite,
+        expected=f"the bytes of a DataSketches {kind} sketch",
         summary=f"The union of {kind} sketches, which estimate how many distinct values there are.",
-        accepts=accepts_bytes,
-        accepted="VARBINARY, BYTES",
-        null_rule="Null adds nothing.",
         late_rule="The same as for a newer value, up to the order of entries in the bytes.",
-        retract_rule=None,
-        order_free=True,
-        anomalies=(
-            "A lone value, or one beside nulls only, is kept as it is, well formed or not. Check "
-            "bytes where they are made.",
-            "Equal estimates may have different bytes. Compare estimates.",
-        ),
-        differences=(
-            Compatibility(
-                subject="malformed bytes",
-                verdict="stricter",
-                why="An error that names the column and shows the bytes, as soon as they meet "
-                "another value; the reference fails too, where it notices.",
-            ),
-        ),
-        make=_maker(unite, f"the bytes of a DataSketches {kind} sketch"),
-        reduction=_reduction,
+        unequal="Equal estimates may have different bytes. Compare estimates.",
     )
 
 
