@@ -7,10 +7,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 from benchmarks.merging import worker
 from tests.interop import java_reader
@@ -23,21 +22,16 @@ class SideFailed(Exception):
 
 
 class Side:
-    """A running program; as a context it ends with the block."""
+    """A running program.
 
-    def __init__(self, command: Sequence[str], *, cores: int) -> None:
-        self._stack = ExitStack()
-        # A file, not a pipe: nobody reads it while the program runs.
-        self._errors = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
-        with _pinned(cores):
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                env=java_reader.environment(),
-                text=True,
-            )
+    Args:
+        process: The program, with pipes for requests and answers.
+        errors: Where it writes what it says besides.
+    """
+
+    def __init__(self, process: subprocess.Popen[str], errors: IO[bytes]) -> None:
+        self._process = process
+        self._errors = errors
 
     def ask(self, request: str) -> dict[str, Any]:
         """Return the answer to one request.
@@ -58,28 +52,6 @@ class Side:
         answer: dict[str, Any] = json.loads(line)
         return answer
 
-    def close(self) -> None:
-        """End the program."""
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        self._process.wait()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-        self._stack.close()
-
-    def __enter__(self) -> "Side":
-        """Return the running program."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End the program."""
-        self.close()
-
     def _last_words(self) -> str:
         self._process.wait()
         self._errors.seek(0)
@@ -88,15 +60,16 @@ class Side:
         return (told or [f"exit {self._process.returncode}"])[-1]
 
 
-def ours(table: Path | str, *, cores: int) -> Side:
-    """Return our program, with a process for each core."""
-    return Side([sys.executable, "-m", worker.__name__, str(table), str(cores)], cores=cores)
+def ours(table: Path | str, *, cores: int) -> AbstractContextManager[Side]:
+    """Run our program, with a process for each core, until the block ends."""
+    command = [sys.executable, "-m", worker.__name__, str(table), str(cores)]
+    return _running(command, cores=cores)
 
 
-def java(table: Path | str, *, cores: int) -> Side:
-    """Return the reference's program, with a thread for each core."""
+def java(table: Path | str, *, cores: int) -> AbstractContextManager[Side]:
+    """Run the reference's program, with a thread for each core, until the block ends."""
     command = java_reader.command("Scanning", str(table), str(cores), heap=JAVA_HEAP)
-    return Side(command, cores=cores)
+    return _running(command, cores=cores)
 
 
 def cold_s(start: Any, table: Path | str, *, cores: int) -> float:
@@ -109,6 +82,24 @@ def cold_s(start: Any, table: Path | str, *, cores: int) -> float:
     with start(table, cores=cores) as side:
         side.ask("read")
     return time.perf_counter() - before
+
+
+@contextmanager
+def _running(command: Sequence[str], *, cores: int) -> Iterator[Side]:
+    # A file for errors, not a pipe: nobody reads it while the program runs.
+    with tempfile.TemporaryFile() as errors:
+        with _pinned(cores):
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=java_reader.environment(),
+                text=True,
+            )
+        # Leaving this block closes its input, which ends the program.
+        with process:
+            yield Side(process, errors)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """The door to a table for everything that commits."""
 
-import random
+import random as random_module
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -56,7 +56,7 @@ class TableCommitter:
         paths: TablePaths,
         *,
         clock: Clock | None = None,
-        random: random.Random | None = None,
+        random: random_module.Random | None = None,
         new_uuid: Callable[[], str] = new_random_uuid,
         sleep_ms: Callable[[float], None] = sleep_ms,
         policy: RetryPolicy | None = None,
@@ -81,7 +81,7 @@ class TableCommitter:
         self._file_io = file_io
         self._paths = paths
         self._clock = clock or SystemClock()
-        self._random = random or _new_random()
+        self._random = random or random_module.SystemRandom()
         self._new_uuid = new_uuid
         self._sleep_ms = sleep_ms
         self._policy = policy or RetryPolicy()
@@ -290,7 +290,3 @@ class TableCommitter:
         duration_ms = self._policy.wait_ms(attempt, self._random)
         self._sleep_ms(duration_ms)
         return duration_ms
-
-
-def _new_random() -> random.Random:
-    return random.Random()  # noqa: S311 - jitter, not a secret

@@ -17,7 +17,7 @@ Source: table-format 8.
 
 import struct
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from typing import Final
@@ -55,8 +55,9 @@ __all__ = ["EMPTY_ROW", "decode_row", "decode_rows", "encode_row", "encode_rows"
 EMPTY_ROW: Final = bytes(ARITY_BYTES + WORD_BYTES)
 
 _BLOCK_ROWS = 65_536
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a local date-time has no zone
 _EPOCH_DATE = date(1970, 1, 1)
+EPOCH = datetime.combine(_EPOCH_DATE, time.min)
+"""Where date-times without a zone are counted from."""
 _NUMBER_FORMATS: Final = {
     TypeRoot.BOOLEAN: "<?",
     TypeRoot.TINYINT: "<b",
@@ -202,7 +203,7 @@ def _read_value(row: memoryview, slot: int, data_type: DataType, is_null: bool) 
             return _EPOCH_DATE + timedelta(days=struct.unpack_from("<i", row, slot)[0])
         case TypeRoot.TIME:
             (millis,) = struct.unpack_from("<i", row, slot)
-            return (_EPOCH + timedelta(milliseconds=millis)).time()
+            return (EPOCH + timedelta(milliseconds=millis)).time()
         case TypeRoot.DECIMAL:
             return _read_decimal(row, slot, data_type)
         case _:
@@ -245,5 +246,5 @@ def _read_timestamp(row: memoryview, slot: int, data_type: DataType) -> datetime
     assert data_type.precision is not None, data_type
     if data_type.precision > 6:
         return int(millis) * 1_000_000 + int(nanos)
-    value = _EPOCH + timedelta(milliseconds=millis, microseconds=nanos // 1_000)
+    value = EPOCH + timedelta(milliseconds=millis, microseconds=nanos // 1_000)
     return value.replace(tzinfo=UTC) if data_type.root is TypeRoot.TIMESTAMP_LTZ else value

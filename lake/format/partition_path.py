@@ -15,13 +15,12 @@ from typing import Final
 import numpy as np
 
 from lake.errors import UnsupportedFeature
-from lake.format.binary_row import decode_row
+from lake.format.binary_row import EPOCH, decode_row
 from lake.format.data_types import TIMESTAMP_ROOTS, DataField, TypeRoot
 from lake.format.schema import TableSchema
 from lake.options import POSTPONE_BUCKET
 
 _ESCAPED: Final = re.compile("[\\x00-\\x1f\"#%'*/:=?\\\\\\x7f{}\\[\\]^]")
-_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - a local date-time has no zone
 
 
 def partition_directory(partition: bytes, schema: TableSchema) -> str:
@@ -83,7 +82,7 @@ def _value_text(field: DataField, value: object, *, is_legacy: bool) -> str:
         case datetime():
             return _timestamp_text(field, _nanoseconds(value), is_legacy=is_legacy)
         case date():
-            return str((value - _EPOCH.date()).days) if is_legacy else value.isoformat()
+            return str((value - EPOCH.date()).days) if is_legacy else value.isoformat()
         case time():
             return _time_text(field, value, is_legacy=is_legacy)
         case int() if root in TIMESTAMP_ROOTS:
@@ -106,13 +105,13 @@ def _java_float_text(value: float | np.float32) -> str:
 
 
 def _nanoseconds(value: datetime) -> int:
-    return (value.replace(tzinfo=None) - _EPOCH) // timedelta(microseconds=1) * 1_000
+    return (value.replace(tzinfo=None) - EPOCH) // timedelta(microseconds=1) * 1_000
 
 
 def _timestamp_text(field: DataField, nanoseconds: int, *, is_legacy: bool) -> str:
     """Return the date-time; one with local time zone in UTC."""
     seconds, fraction = divmod(nanoseconds, 1_000_000_000)
-    moment = _EPOCH + timedelta(seconds=seconds)
+    moment = EPOCH + timedelta(seconds=seconds)
     digits = f"{fraction:09}"
     if not is_legacy:
         precision = field.type.precision or 0
@@ -128,7 +127,7 @@ def _timestamp_text(field: DataField, nanoseconds: int, *, is_legacy: bool) -> s
 
 def _time_text(field: DataField, value: time, *, is_legacy: bool) -> str:
     if is_legacy:
-        since_midnight = datetime.combine(_EPOCH, value) - _EPOCH
+        since_midnight = datetime.combine(EPOCH, value) - EPOCH
         return str(since_midnight // timedelta(milliseconds=1))
     precision = field.type.precision or 0
     if precision == 0:

@@ -17,7 +17,7 @@ Source: merge-semantics 2.5, 3.3 (8, 9), 4, 5.
 
 from collections.abc import Iterator
 
-from lake.errors import Problem
+from lake.errors import LakeError, Problem
 from lake.format.data_types import DataField
 from lake.format.schema import TableSchema
 from lake.merge.aggregate_function import FunctionDeclaration
@@ -29,7 +29,7 @@ from lake.merge.declared_options import (
 )
 from lake.merge.functions.extension import is_own_name, own_names
 from lake.merge.functions.registry import FUNCTIONS, function_named
-from lake.merge.own_function_errors import error_text
+from lake.merge.own_function_errors import error_text, own_errors
 from lake.merge.rule_problems import conflict, find_field, known_names
 from lake.merge.spec import effective_functions
 from lake.options import TableOptions
@@ -85,12 +85,14 @@ def _own_problems(
 ) -> Iterator[Problem]:
     """Yield what a user's own function says, or that it fails to."""
     try:
-        yield from _problems_of_column(schema, function, declaration, field)
-    except Exception as error:  # noqa: BLE001 - the code is not ours, and the error is told
+        with own_errors(function, "its check"):
+            yield from _problems_of_column(schema, function, declaration, field)
+    except LakeError as error:
+        cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
         yield Problem(
             field=function_key(schema.options, function.column) or DEFAULT_FUNCTION,
             value=function.name,
-            message=f"the function's own checks fail: {error_text(error)}",
+            message=f"the function's own checks fail: {error_text(cause)}",
             hint="mend `accepts` or `problems` in the package that brings the function",
         )
 

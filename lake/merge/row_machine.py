@@ -127,7 +127,8 @@ def _segments(records: Records, spec: MergeSpec) -> Iterator[list[int]]:
         values = records.order_values[name]
         if spec.sequence_descending:
             # Reversed, null is the smallest all the same.
-            order.sort(key=lambda r, v=values: (not v[r], v[r]), reverse=True)  # type: ignore[misc]
+            ranks = [(not value, value) for value in values]
+            order.sort(key=ranks.__getitem__, reverse=True)
         else:
             order.sort(key=values.__getitem__)
     order.sort(key=key)

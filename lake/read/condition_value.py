@@ -8,7 +8,7 @@ import math
 import operator
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import assert_never
+from typing import SupportsIndex, assert_never
 
 import numpy as np
 import pyarrow as pa
@@ -84,27 +84,33 @@ def _decimal() -> object:
 
 
 def _integer(value: object, bits: int) -> int:
-    message = f"expected a whole number of {bits} bits"
-    try:
-        is_boolean = isinstance(value, bool | np.bool_)
-        number = operator.index(math.nan if is_boolean else value)  # type: ignore[arg-type]
-    except TypeError:
-        is_number = isinstance(value, float | np.floating | Decimal) and math.isfinite(value)
-        if not is_number or value != int(value):  # type: ignore[call-overload]
-            raise ValueError(message) from None
-        number = int(value)  # type: ignore[call-overload]
-    if not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
+    number = _whole_number(value)
+    if number is None or not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
+        message = f"expected a whole number of {bits} bits"
         raise ValueError(message)
     return number
 
 
+def _whole_number(value: object) -> int | None:
+    """Return a value as the whole number that it is; None when it is none."""
+    if isinstance(value, bool | np.bool_):
+        return None
+    if isinstance(value, SupportsIndex):
+        return operator.index(value)
+    if isinstance(value, float | np.floating | Decimal) and math.isfinite(value):
+        number = int(value)
+        return number if number == value else None
+    return None
+
+
 def _float(value: object, *, is_single: bool) -> object:
     expected = "a number that 32 bits hold exactly" if is_single else "a number"
-    is_number = isinstance(value, int | float | np.integer | np.floating | Decimal)
-    if not is_number or isinstance(value, bool):
+    if not isinstance(value, int | float | np.integer | np.floating | Decimal):
+        return _refuse(expected)
+    if isinstance(value, bool):
         return _refuse(expected)
     try:
-        number = float(value)  # type: ignore[arg-type]
+        number = float(value)
     except OverflowError:
         return _refuse(expected)
     if math.isnan(number):

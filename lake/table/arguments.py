@@ -22,9 +22,7 @@ def refuse_argument(name: str, value: object, expected: str) -> NoReturn:
 
 def check_names(name: str, value: object) -> None:
     """Refuse what is no list of names, above all a single text."""
-    is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-    if not is_list or not all(isinstance(item, str) for item in value):  # type: ignore[attr-defined]
-        refuse_argument(name, value, "a list of column names")
+    _check_items(name, value, str, "a list of column names")
 
 
 def check_columns(columns: object) -> None:
@@ -52,9 +50,7 @@ def check_options(value: object) -> None:
 
 def check_scan(where: object, batch_rows: object, machine: object) -> None:
     """Refuse arguments that a scan could not read by."""
-    is_list = isinstance(where, Sequence) and not isinstance(where, str | bytes)
-    if not is_list or not all(isinstance(item, Condition) for item in where):  # type: ignore[attr-defined]
-        refuse_argument("where", where, "a list of `Condition`")
+    _check_items("where", where, Condition, "a list of `Condition`")
     if not isinstance(batch_rows, int) or isinstance(batch_rows, bool) or batch_rows < 1:
         refuse_argument("batch_rows", batch_rows, "a whole number from 1")
     check_machine(machine)
@@ -72,3 +68,11 @@ def check_rows(rows: object, kinds: object) -> None:
         refuse_argument("rows", rows, "a pyarrow Table or RecordBatch")
     if kinds is not None and not isinstance(kinds, pa.Array | pa.ChunkedArray):
         refuse_argument("kinds", kinds, "an int8 pyarrow Array, or None")
+
+
+def _check_items(name: str, value: object, kind: type, expected: str) -> None:
+    """Refuse what is no list of items of one kind; a text is no list of its letters."""
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        refuse_argument(name, value, expected)
+    if not all(isinstance(item, kind) for item in value):
+        refuse_argument(name, value, expected)
