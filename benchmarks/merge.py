@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
 from lake.lsm.merge_runs import merge_runs
+from lake.lsm.round_merge import PlainMerge
 from lake.merge.fold import fold
 from lake.merge.spec import MergeSpec, SequenceGroup
 from lake.options import MergeEngine
@@ -102,7 +103,7 @@ def _figures(
 
     def streamed() -> None:
         batches = [iter(table.to_batches(max_chunksize=BATCH_ROWS)) for table in runs]
-        for _ in merge_runs(batches, spec, batch_rows=BATCH_ROWS):
+        for _ in merge_runs(batches, PlainMerge(spec=spec), batch_rows=BATCH_ROWS):
             pass
 
     return [

@@ -41,6 +41,13 @@ class ChangelogProducer(StrEnum):
     LOOKUP = "lookup"
 
 
+class LookupCompaction(StrEnum):
+    """How soon a table that merges by lookup compacts its level 0."""
+
+    RADICAL = "radical"
+    GENTLE = "gentle"
+
+
 class BucketFunction(StrEnum):
     """How a bucket key becomes a bucket."""
 
@@ -122,6 +129,12 @@ class TableOptions:
     snapshot_num_retained_max: int = _INT_MAX
     snapshot_time_retained_ms: int = 3_600_000
     snapshot_expire_limit: int = 50
+    # Of changelogs that outlive their snapshots; those of snapshots unless set.
+    changelog_num_retained_min: int = 10
+    changelog_num_retained_max: int = _INT_MAX
+    changelog_time_retained_ms: int = 3_600_000
+    consumer_expiration_time_ms: int | None = None
+    tag_default_time_retained_ms: int | None = None
 
     num_sorted_run_compaction_trigger: int = 5
     num_sorted_run_stop_trigger: int = 8  # the trigger + 3 unless set
@@ -130,10 +143,48 @@ class TableOptions:
     compaction_size_ratio: int = 1
     compaction_small_file_ratio: float = 0.7
     compaction_force_rewrite_all_files: bool = False
+    compaction_force_up_level_0: bool = False
+    compaction_optimization_interval_ms: int | None = None
+    compaction_total_size_threshold_bytes: int | None = None
+    compaction_incremental_size_threshold_bytes: int | None = None
+    compaction_offpeak_start_hour: int = -1  # of local time; -1 for no such hours
+    compaction_offpeak_end_hour: int = -1
+    compaction_offpeak_ratio: int = 0
+    lookup_compact: LookupCompaction = LookupCompaction.RADICAL
+    lookup_compact_max_interval: int = 10  # twice the trigger unless set, at least the trigger
+    lookup_cache_max_disk_bytes: int = _LONG_MAX  # lookup.cache-max-disk-size
+    lookup_cache_max_memory_bytes: int = 256 << 20  # lookup.cache-max-memory-size
+    force_lookup: bool = False
     commit_force_compact: bool = False
     full_compaction_delta_commits: int | None = None
     changelog_producer: ChangelogProducer = ChangelogProducer.NONE
+    changelog_producer_row_deduplicate: bool = False
+    changelog_producer_row_deduplicate_ignore_fields: tuple[str, ...] = ()
+    changelog_file_format: str | None = None  # that of data files unless set
+    changelog_file_compression: str | None = None
     deletion_vectors_enabled: bool = False
+    deletion_vectors_merge_on_read: bool = False
+    deletion_vectors_bitmap64: bool = False
+
+    @property
+    def needs_lookup(self) -> bool:
+        """Return whether records are merged with the one that is compacted already.
+
+        Then each record of a level from 1 on is a whole merged row, so of those only the one on
+        the smallest level counts (merge-semantics 1.7, 6.3).
+        """
+        return (
+            self.changelog_producer is ChangelogProducer.LOOKUP
+            or self.deletion_vectors_enabled
+            or self.merge_engine is MergeEngine.FIRST_ROW
+            or self.force_lookup
+        )
+
+    @property
+    def hides_level_0(self) -> bool:
+        """Return whether batch readers pass files of level 0 over (table-format 13.5)."""
+        is_hidden = self.deletion_vectors_enabled and not self.deletion_vectors_merge_on_read
+        return is_hidden or self.merge_engine is MergeEngine.FIRST_ROW
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "TableOptions":
@@ -145,6 +196,9 @@ class TableOptions:
         """
         reader = _OptionReader(options)
         trigger = reader.integer("num-sorted-run.compaction-trigger", 5, low=1)
+        retained_min = reader.integer("snapshot.num-retained.min", 10, low=1)
+        retained_max = reader.integer("snapshot.num-retained.max", _INT_MAX, low=1)
+        retained_ms = reader.duration("snapshot.time-retained", 3_600_000)
         parsed = cls(
             bucket=reader.bucket(),
             bucket_key=reader.names("bucket-key"),
@@ -205,10 +259,19 @@ class TableOptions:
             commit_min_retry_wait_ms=reader.duration("commit.min-retry-wait", 10),
             commit_max_retry_wait_ms=reader.duration("commit.max-retry-wait", 10_000),
             commit_timeout_ms=reader.optional_duration("commit.timeout"),
-            snapshot_num_retained_min=reader.integer("snapshot.num-retained.min", 10, low=1),
-            snapshot_num_retained_max=reader.integer("snapshot.num-retained.max", _INT_MAX, low=1),
-            snapshot_time_retained_ms=reader.duration("snapshot.time-retained", 3_600_000),
+            snapshot_num_retained_min=retained_min,
+            snapshot_num_retained_max=retained_max,
+            snapshot_time_retained_ms=retained_ms,
             snapshot_expire_limit=reader.integer("snapshot.expire.limit", 50, low=1),
+            changelog_num_retained_min=reader.integer(
+                "changelog.num-retained.min", retained_min, low=1
+            ),
+            changelog_num_retained_max=reader.integer(
+                "changelog.num-retained.max", retained_max, low=1
+            ),
+            changelog_time_retained_ms=reader.duration("changelog.time-retained", retained_ms),
+            consumer_expiration_time_ms=reader.optional_duration("consumer.expiration-time"),
+            tag_default_time_retained_ms=reader.optional_duration("tag.default-time-retained"),
             num_sorted_run_compaction_trigger=trigger,
             num_sorted_run_stop_trigger=max(
                 trigger, reader.integer("num-sorted-run.stop-trigger", trigger + 3)
@@ -220,10 +283,42 @@ class TableOptions:
             compaction_size_ratio=reader.integer("compaction.size-ratio", 1, low=0),
             compaction_small_file_ratio=reader.ratio("compaction.small-file-ratio", 0.7),
             compaction_force_rewrite_all_files=reader.flag("compaction.force-rewrite-all-files"),
+            compaction_force_up_level_0=reader.flag("compaction.force-up-level-0"),
+            compaction_optimization_interval_ms=reader.optional_duration(
+                "compaction.optimization-interval"
+            ),
+            compaction_total_size_threshold_bytes=reader.optional_size(
+                "compaction.total-size-threshold"
+            ),
+            compaction_incremental_size_threshold_bytes=reader.optional_size(
+                "compaction.incremental-size-threshold"
+            ),
+            compaction_offpeak_start_hour=reader.integer(
+                "compaction.offpeak.start.hour", -1, low=-1, high=23
+            ),
+            compaction_offpeak_end_hour=reader.integer(
+                "compaction.offpeak.end.hour", -1, low=-1, high=23
+            ),
+            compaction_offpeak_ratio=reader.integer("compaction.offpeak-ratio", 0, low=0),
+            lookup_compact=reader.choice("lookup-compact", LookupCompaction.RADICAL),
+            lookup_compact_max_interval=max(
+                trigger, reader.integer("lookup-compact.max-interval", 2 * trigger)
+            ),
+            lookup_cache_max_disk_bytes=reader.size("lookup.cache-max-disk-size", _LONG_MAX),
+            lookup_cache_max_memory_bytes=reader.size("lookup.cache-max-memory-size", 256 << 20),
+            force_lookup=reader.flag("force-lookup"),
             commit_force_compact=reader.flag("commit.force-compact"),
             full_compaction_delta_commits=reader.optional_integer("full-compaction.delta-commits"),
             changelog_producer=reader.choice("changelog-producer", ChangelogProducer.NONE),
+            changelog_producer_row_deduplicate=reader.flag("changelog-producer.row-deduplicate"),
+            changelog_producer_row_deduplicate_ignore_fields=reader.names(
+                "changelog-producer.row-deduplicate-ignore-fields", strip=False
+            ),
+            changelog_file_format=reader.optional_text("changelog-file.format"),
+            changelog_file_compression=reader.optional_text("changelog-file.compression"),
             deletion_vectors_enabled=reader.flag("deletion-vectors.enabled"),
+            deletion_vectors_merge_on_read=reader.flag("deletion-vectors.merge-on-read"),
+            deletion_vectors_bitmap64=reader.flag("deletion-vectors.bitmap64"),
         )
         reader.raise_problems()
         return parsed
@@ -329,6 +424,9 @@ class _OptionReader:
 
     def size(self, key: str, default: int) -> int:
         return self._read(key, default, parse_size, "expected a size such as `128 mb`")
+
+    def optional_size(self, key: str) -> int | None:
+        return self._read(key, None, parse_size, "expected a size such as `128 mb`")
 
     def duration(self, key: str, default: int) -> int:
         return self._read(key, default, parse_duration, "expected a duration such as `10 s`")

@@ -8,10 +8,11 @@ the base list is written anew.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from lake.commit.changes import CommitChanges
 from lake.commit.steps import OnStep, announced
 from lake.errors import StorageUnavailable
 from lake.files.paths import TablePaths
-from lake.format.index_manifest import IndexManifestEntry, replace_indexes
+from lake.format.index_manifest import replace_indexes
 from lake.format.manifest import ManifestEntry
 from lake.format.manifest_list import ManifestFileMeta
 from lake.format.schema import TableSchema
@@ -92,14 +93,13 @@ class AttemptFiles:
         return self._write_list(merged, schema)
 
     def write_indexes(
-        self, previous: str | None, new: Sequence[IndexManifestEntry], schema: TableSchema
+        self, previous: str | None, changes: CommitChanges, schema: TableSchema
     ) -> str:
         """Write the index manifest that follows another one, once for the same previous one.
 
         Args:
             previous: Index manifest of the snapshot that is planned on, None without any.
-            new: Index files that take the places of those of the same bucket and type; the same
-                in every attempt.
+            changes: Of the commit, whose index files are the same in every attempt.
             schema: Of the table.
 
         Raises:
@@ -111,7 +111,7 @@ class AttemptFiles:
             with announced(self._on_step, "write-index-manifest"):
                 self._manifests.write_index_manifest(
                     name,
-                    replace_indexes(entries, new),
+                    replace_indexes(entries, changes.indexes, changes.removed_indexes),
                     compression=schema.table_options.manifest_compression,
                 )
             self._indexes[previous] = name

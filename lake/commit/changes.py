@@ -6,7 +6,12 @@ from dataclasses import dataclass, replace
 from lake.errors import InvalidRequest
 from lake.format.commit_message import CommitMessage
 from lake.format.data_file import DataFileMeta
-from lake.format.index_manifest import IndexManifestEntry, index_place
+from lake.format.index_manifest import (
+    DELETION_VECTORS_INDEX,
+    IndexManifestEntry,
+    IndexPlace,
+    index_place,
+)
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.snapshot import CommitKind
 
@@ -19,16 +24,23 @@ class CommitChanges:
         delta: Data files added and deleted, deletes of a message before its adds.
         changelog: Changelog files added.
         indexes: Index files added, each in the place of its bucket's one of the same type.
+        removed_indexes: Places of index files that go without another one coming.
     """
 
     delta: tuple[ManifestEntry, ...] = ()
     changelog: tuple[ManifestEntry, ...] = ()
     indexes: tuple[IndexManifestEntry, ...] = ()
+    removed_indexes: tuple[IndexPlace, ...] = ()
 
     @property
     def is_empty(self) -> bool:
         """Return whether nothing changes."""
-        return not self.delta and not self.changelog and not self.indexes
+        return not self.delta and not self.changelog and not self.changes_indexes
+
+    @property
+    def changes_indexes(self) -> bool:
+        """Return whether an index manifest has to be written."""
+        return bool(self.indexes or self.removed_indexes)
 
     @property
     def delta_record_count(self) -> int:
@@ -75,7 +87,7 @@ def changes_of(messages: Sequence[CommitMessage], kind: CommitKind) -> CommitCha
     if kind is CommitKind.ANALYZE:
         text = "commits of kind ANALYZE are not made by this version"
         raise InvalidRequest(text)
-    indexes = tuple(entry for message in messages for entry in message.new_index_files)
+    indexes = tuple(entry for message in messages for entry in _new_indexes(message))
     if len({index_place(entry) for entry in indexes}) < len(indexes):
         text = (
             "two writers indexed the keys of one bucket, and neither knows the other's\n"
@@ -90,7 +102,19 @@ def changes_of(messages: Sequence[CommitMessage], kind: CommitKind) -> CommitCha
             for file in message.changelog_files
         ),
         indexes=indexes,
+        removed_indexes=tuple(
+            (message.partition, message.bucket, DELETION_VECTORS_INDEX)
+            for message in messages
+            if message.vectors and message.vectors.base and message.vectors.new is None
+        ),
     )
+
+
+def _new_indexes(message: CommitMessage) -> Iterator[IndexManifestEntry]:
+    yield from message.new_index_files
+    vectors = message.vectors
+    if vectors is not None and vectors.new is not None and vectors.new.file_name != vectors.base:
+        yield vectors.new
 
 
 def _delta_of(message: CommitMessage) -> Iterator[ManifestEntry]:

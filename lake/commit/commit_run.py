@@ -206,9 +206,9 @@ class CommitRun:
             changelog = self._files.write_changes("changelog", changes.changelog, state.schema)
         base = self._files.write_base(self.reader.manifests_of(state.latest), state.schema)
         index_manifest = None
-        if changes.indexes:
+        if changes.changes_indexes:
             previous = None if state.latest is None else state.latest.index_manifest
-            index_manifest = self._files.write_indexes(previous, changes.indexes, state.schema)
+            index_manifest = self._files.write_indexes(previous, changes, state.schema)
         return SnapshotFiles(
             base=base, delta=delta, changelog=changelog, index_manifest=index_manifest
         )

@@ -6,6 +6,7 @@
 4. The bucket count of a partition changes through OVERWRITE only.
 5. In each (partition, bucket, level >= 1) the key ranges of what will be live are disjoint.
 6. Rows that an index routed to their buckets were routed by the newest snapshot's index.
+7. Files of a bucket with deletion vectors are replaced by who saw the newest vectors.
 
 Source:
     Table format, section 18.3.
@@ -21,7 +22,7 @@ from lake.errors import CommitConflict, InvalidRequest
 from lake.format.binary_row import decode_row
 from lake.format.commit_message import CommitMessage
 from lake.format.data_types import DataField
-from lake.format.index_manifest import HASH_INDEX, IndexManifestEntry
+from lake.format.index_manifest import DELETION_VECTORS_INDEX, HASH_INDEX, IndexManifestEntry
 from lake.format.manifest import FileIdentity, FileKind, ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import CommitKind
@@ -95,6 +96,31 @@ def check_routing(
                 "rows were routed by, so a key could be in two buckets"
             )
             raise InvalidRequest(text)
+
+
+def check_vectors(messages: Sequence[CommitMessage], indexes: Iterable[IndexManifestEntry]) -> None:
+    """Check that files are replaced by who knows which of their rows are marked as deleted now.
+
+    Args:
+        messages: That replace files.
+        indexes: All index files of the newest snapshot.
+
+    Raises:
+        CommitConflict: Another commit has changed the bucket's deletion vectors.
+    """
+    names = {
+        (entry.partition, entry.bucket): entry.file_name
+        for entry in indexes
+        if entry.index_type == DELETION_VECTORS_INDEX
+    }
+    for message in messages:
+        seen = None if message.vectors is None else message.vectors.base
+        if names.get((message.partition, message.bucket)) != seen:
+            text = (
+                f"files of bucket {message.bucket} were to be replaced without the deletion "
+                "vectors that the bucket has now"
+            )
+            raise CommitConflict(text)
 
 
 def check_delta(delta: Sequence[ManifestEntry]) -> None:

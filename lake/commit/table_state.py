@@ -9,14 +9,15 @@ from lake.commit.conflict import (
     check_levels,
     check_routing,
     check_total_buckets,
+    check_vectors,
     check_writers,
 )
 from lake.commit.intent import Intent
 from lake.commit.stream_authority import StreamAuthority, find_authority
-from lake.errors import CorruptData, TableNotFound, UnsupportedFeature
+from lake.errors import CorruptData, TableNotFound
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
-from lake.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
+from lake.format.index_manifest import IndexManifestEntry
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.manifest_list import ManifestFileMeta
 from lake.format.schema import TableSchema
@@ -109,7 +110,6 @@ class TableReader:
         Raises:
             CommitConflict: It does not.
             InvalidRequest: It contradicts itself.
-            UnsupportedFeature: It would break what this version does not handle.
             ManifestGone: The snapshot has expired meanwhile.
         """
         delta = intent.changes.delta
@@ -128,14 +128,12 @@ class TableReader:
     def _check_indexes(self, intent: Intent, state: TableState) -> None:
         is_routed = any(message.index_base is not None for message in intent.messages)
         is_routed |= state.schema.table_options.bucket == DYNAMIC_BUCKET
-        has_deletes = any(entry.kind is FileKind.DELETE for entry in intent.changes.delta)
-        if not is_routed and not has_deletes:
+        replaces = [message for message in intent.messages if message.compact_before]
+        if not is_routed and not replaces:
             return
         indexes = self._indexes_of(state.latest)
         check_routing(intent.messages, indexes, state.schema, kind=intent.kind)
-        if has_deletes and any(entry.index_type == DELETION_VECTORS_INDEX for entry in indexes):
-            message = "the table has deletion vectors; this version cannot replace files there"
-            raise UnsupportedFeature(message)
+        check_vectors(replaces, indexes)
 
     def _indexes_of(self, latest: Snapshot | None) -> tuple[IndexManifestEntry, ...]:
         """Return all index files of a snapshot; costs nothing when it has none."""

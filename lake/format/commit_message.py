@@ -21,8 +21,24 @@ from lake.format.index_manifest import (
 )
 
 # The last byte is the version of what follows.
-_MAGIC: Final = b"BRCM\x02"
+_MAGIC: Final = b"BRCM\x03"
 _FASTEST: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorsChange:
+    """The deletion vectors of one bucket after a compaction.
+
+    The commit is only right while the bucket's vectors are those that the compaction saw.
+
+    Attributes:
+        base: Name of the index file with the vectors that the compaction saw; None for no vectors.
+        new: The index file that takes its place, `base`'s own entry where nothing changed; None
+            when no row is marked any more.
+    """
+
+    base: str | None
+    new: IndexManifestEntry | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +53,12 @@ class CommitMessage:
         new_files: Fresh files of level 0.
         compact_before: Files that a compaction replaces.
         compact_after: Files that replace them.
-        changelog_files: Changelog of the new files.
+        changelog_files: Changelog of the new files, or of the compaction.
         new_index_files: Whole indexes of the bucket, each in the place of the one of its type.
         index_base: Names of the hash index files of the whole partition by which the rows were
             routed, sorted; None where no index routes rows. The commit is only right while they
             are still the partition's.
+        vectors: Of every compaction in a table with deletion vectors, None elsewhere.
     """
 
     partition: bytes
@@ -54,6 +71,7 @@ class CommitMessage:
     changelog_files: tuple[DataFileMeta, ...] = ()
     new_index_files: tuple[IndexManifestEntry, ...] = ()
     index_base: tuple[str, ...] | None = None
+    vectors: VectorsChange | None = None
 
 
 def serialize_messages(messages: Sequence[CommitMessage]) -> bytes:
@@ -109,6 +127,11 @@ def _encode_index(out: list[bytes], message: CommitMessage) -> None:
     out.append(encode_long(-1 if base is None else len(base)))
     for name in base or ():
         encode_bytes(out, name.encode())
+    vectors = message.vectors
+    out.append(encode_long(0 if vectors is None else 1))
+    if vectors is not None:
+        encode_bytes(out, (vectors.base or "").encode())
+        encode_bytes(out, encode_index_manifest([vectors.new], "null") if vectors.new else b"")
 
 
 def _decode_message(decoder: AvroDecoder) -> CommitMessage:
@@ -123,6 +146,7 @@ def _decode_message(decoder: AvroDecoder) -> CommitMessage:
         changelog_files=_decode_files(decoder),
         new_index_files=_decode_indexes(decoder),
         index_base=_decode_names(decoder),
+        vectors=_decode_vectors(decoder),
     )
 
 
@@ -134,6 +158,13 @@ def _decode_indexes(decoder: AvroDecoder) -> tuple[IndexManifestEntry, ...]:
 def _decode_names(decoder: AvroDecoder) -> tuple[str, ...] | None:
     count = decoder.long()
     return None if count < 0 else tuple(decoder.byte_string().decode() for _ in range(count))
+
+
+def _decode_vectors(decoder: AvroDecoder) -> VectorsChange | None:
+    if not decoder.long():
+        return None
+    base = decoder.byte_string().decode()
+    return VectorsChange(base=base or None, new=next(iter(_decode_indexes(decoder)), None))
 
 
 def _decode_files(decoder: AvroDecoder) -> tuple[DataFileMeta, ...]:

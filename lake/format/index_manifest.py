@@ -7,7 +7,7 @@ of types that this version does not build are carried forward unchanged.
 Source: table-format 5.3, 14 and 15.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -97,10 +97,18 @@ def index_place(entry: IndexManifestEntry) -> IndexPlace:
 
 
 def replace_indexes(
-    entries: Sequence[IndexManifestEntry], new: Sequence[IndexManifestEntry]
+    entries: Sequence[IndexManifestEntry],
+    new: Sequence[IndexManifestEntry],
+    removed: Collection[IndexPlace] = (),
 ) -> tuple[IndexManifestEntry, ...]:
-    """Return the entries after new ones took the places of those of the same bucket and type."""
-    replaced = {index_place(entry) for entry in new}
+    """Return the entries after new ones took the places of those of the same bucket and type.
+
+    Args:
+        entries: Before.
+        new: That come.
+        removed: Places that are empty afterwards.
+    """
+    replaced = {index_place(entry) for entry in new} | set(removed)
     return (*(entry for entry in entries if index_place(entry) not in replaced), *new)
 
 

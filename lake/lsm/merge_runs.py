@@ -8,11 +8,11 @@ Each round:
    rows at hand.
 2. The *bound* is the smallest of the last keys at hand of runs that have more: up to it, no run can
    still bring a row.
-3. The rows up to the bound are folded and given out; the others stay, as slices.
+3. The rows up to the bound are merged and given out; the others stay, as slices.
 
 The run that set the bound is used up by the round, so every round makes progress. When one run is
 left, its keys occur nowhere else and its batches are handed on as they are; unless lone records are
-to be merged too, then they are folded batch by batch.
+to be merged too, then that is done batch by batch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,9 +22,8 @@ import numpy as np
 import pyarrow as pa
 
 from lake.errors import CorruptData
-from lake.merge.fold import FoldCounters, Machine, fold
+from lake.lsm.round_merge import RoundMerge
 from lake.merge.key_order import key_codes
-from lake.merge.spec import MergeSpec
 from lake.merge.words import Uints
 
 ROWS_AT_HAND: Final = 524_288
@@ -50,36 +49,30 @@ def bytes_per_run(runs: int) -> int:
 
 def merge_runs(
     runs: Sequence[Iterator[pa.RecordBatch]],
-    spec: MergeSpec,
+    merge: RoundMerge,
     *,
     batch_rows: int = 65_536,
     batch_bytes: int = BYTES_AT_HAND,
-    machine: Machine = Machine.COLUMN,
-    counters: FoldCounters | None = None,
-    single_untouched: bool = True,
 ) -> Iterator[pa.Table]:
     """Yield the merge of the runs, key-disjoint tables in ascending key order.
 
     Args:
         runs: Oldest first. Each yields key-value batches of one schema, ascending by key, a key
             at most once per run. Consumed lazily.
-        spec: How the table's records merge.
+        merge: What becomes of the records of some keys.
         batch_rows: About how many rows of each run are held at a time, at least 1; of all runs,
             twice that on average at most.
         batch_bytes: The same in bytes; whichever is reached first counts.
-        machine: Which execution folds.
-        counters: Added to when given.
-        single_untouched: A key with one record keeps it as it is (see `fold`).
 
     Yields:
-        Tables of at least one row, retracts kept; together what `fold` gives for all runs at once.
+        Tables of at least one row, retracts kept; together what `merge` gives for all records at
+        once.
 
     Raises:
         CorruptData: A run is out of order or repeats a key, seen while it overlaps another.
     """
     assert batch_rows > 0, batch_rows
     assert batch_bytes > 0, batch_bytes
-    counted = FoldCounters() if counters is None else counters
     live = [_Run(batches, batch_rows, batch_bytes) for batches in runs]
     bound: pa.Table | None = None
     while True:
@@ -87,27 +80,15 @@ def merge_runs(
         live = [run for run in live if run.rows.num_rows]
         if len(live) <= 1:
             break
-        taken, codes, bound = _take_round(live, spec, bound)
-        folded = fold(
-            taken,
-            spec,
-            machine=machine,
-            counters=counted,
-            codes=codes,
-            single_untouched=single_untouched,
-        )
-        if folded.num_rows:
-            yield folded
+        taken, codes, bound = _take_round(live, merge.spec.key_columns, bound)
+        merged = merge.merge(taken, codes)
+        if merged.num_rows:
+            yield merged
     for run in live:
         for table in run.rest():
-            if single_untouched:
-                counted.rows_in += table.num_rows
-                counted.rows_out += table.num_rows
-                yield table
-                continue
-            folded = fold(table, spec, machine=machine, counters=counted, single_untouched=False)
-            if folded.num_rows:
-                yield folded
+            merged = merge.keep(table) if merge.keeps_lone else merge.merge(table, None)
+            if merged.num_rows:
+                yield merged
 
 
 class _Run:
@@ -203,16 +184,16 @@ def _fill(runs: Sequence[_Run], *, rows: int, size: int) -> None:
 
 
 def _take_round(
-    runs: Sequence[_Run], spec: MergeSpec, previous_bound: pa.Table | None
+    runs: Sequence[_Run], key_columns: Sequence[str], previous_bound: pa.Table | None
 ) -> tuple[pa.Table, Uints, pa.Table]:
     """Return all rows up to this round's bound, their codes, and the bound as a table of one row.
 
     Args:
         runs: Several, oldest first, each with rows at hand.
-        spec: How the table's records merge.
+        key_columns: The key, in order.
         previous_bound: The last round's, to check that no run falls behind it.
     """
-    keys = [run.rows.select(spec.key_columns) for run in runs]
+    keys = [run.rows.select(key_columns) for run in runs]
     every = keys if previous_bound is None else [previous_bound, *keys]
     codes = key_codes(pa.concat_tables(every).columns)
     begins = np.cumsum([len(part) for part in every])[:-1]

@@ -19,6 +19,7 @@ from lake.format.manifest import FileIdentity
 from lake.format.schema import TableSchema
 from lake.lsm.full_compaction import FullCompactionPlan, Rewrite
 from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
+from lake.lsm.round_merge import PlainMerge
 from lake.merge.fold import Machine, drop_retracts
 from lake.merge.spec import merge_spec
 from lake.options import MergeEngine
@@ -155,11 +156,13 @@ class BucketCompactor:
             ]
             yield from merge_runs(
                 runs,
-                self._spec,
+                PlainMerge(
+                    spec=self._spec,
+                    machine=self._machine,
+                    single_untouched=not self._merges_lone_records(rewrite),
+                ),
                 batch_rows=rows,
                 batch_bytes=size,
-                machine=self._machine,
-                single_untouched=not self._merges_lone_records(rewrite),
             )
 
     def _new_file_name(self) -> str:

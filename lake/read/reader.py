@@ -16,6 +16,7 @@ from lake.files.parquet_bounds import ColumnBounds
 from lake.files.paths import TablePaths
 from lake.format.schema import TableSchema
 from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
+from lake.lsm.round_merge import PlainMerge
 from lake.lsm.sorted_run import Section
 from lake.merge.fold import FoldCounters, Machine, drop_retracts
 from lake.merge.spec import MergeSpec, columns_needed, merge_spec
@@ -74,7 +75,7 @@ def read_split(
         batch_rows=batch_rows,
         machine=machine,
         counters=counters if counters is not None else ReadCounters(),
-        merge_counters=merge_counters,
+        merge_counters=merge_counters if merge_counters is not None else FoldCounters(),
     )
     conditions = bind_conditions(where, schema)
     for section in split.sections:
@@ -97,7 +98,7 @@ class _SplitReader:
         batch_rows: int,
         machine: Machine,
         counters: ReadCounters,
-        merge_counters: FoldCounters | None,
+        merge_counters: FoldCounters,
     ) -> None:
         self._batch_rows = batch_rows
         self._machine = machine
@@ -149,11 +150,9 @@ class _SplitReader:
         ]
         merged = merge_runs(
             runs,
-            self._spec,
+            PlainMerge(spec=self._spec, machine=self._machine, counters=self._merge_counters),
             batch_rows=batch_rows,
             batch_bytes=batch_bytes,
-            machine=self._machine,
-            counters=self._merge_counters,
         )
         for table in merged:
             yield drop_retracts(table)

@@ -16,6 +16,7 @@ from lake.files.data_file_path import live_file_path
 from lake.files.parquet import DataFileReader
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
+from lake.lsm.round_merge import PlainMerge
 from lake.lsm.sorted_run import Section, SortedRun, plan_sections
 from lake.merge.fold import FoldCounters, Machine
 from lake.merge.spec import MergeSpec
@@ -87,11 +88,9 @@ def _write_merged(
     ]
     merged = merge_runs(
         runs,
-        spec,
+        PlainMerge(spec=spec, machine=machine, counters=counters),
         batch_rows=rows_held,
         batch_bytes=bytes_held,
-        machine=machine,
-        counters=counters,
     )
     for table in merged:
         rolling.add(table)

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from lake.errors import InvalidRequest, LakeError
 from lake.lsm.merge_runs import merge_runs
+from lake.lsm.round_merge import PlainMerge
 from lake.merge.fold import FoldCounters, Machine, fold
 from lake.merge.spec import MergeSpec, columns_needed
 from lake.merge.validation import validate_schema
@@ -76,10 +77,8 @@ def test_merging_runs_in_batches_equals_folding_them_at_once(
     in_batches = list(
         merge_runs(
             [iter(run) for run in batches],
-            spec,
+            PlainMerge(spec=spec, machine=data.draw(st.sampled_from(Machine)), counters=counters),
             batch_rows=data.draw(st.integers(1, 8)),
-            machine=data.draw(st.sampled_from(Machine)),
-            counters=counters,
         )
     )
 

@@ -14,7 +14,6 @@ from lake.errors import (
     OffsetMismatch,
     StreamFenced,
     TableNotFound,
-    UnsupportedFeature,
 )
 from lake.files.clock import ManualClock
 from lake.files.memory import MemoryFileIO
@@ -357,7 +356,7 @@ def test_deletion_vectors_of_other_engines_are_not_left_dangling(
     )
     commit_foreign(file_io, paths, entries, index_manifest="index-manifest-1")
 
-    with pytest.raises(UnsupportedFeature, match="deletion vectors"):
+    with pytest.raises(CommitConflict, match="deletion vectors"):
         new_committer(file_io, paths).commit(
             [compacted((data_file("a"),), (data_file("b", level=5),))],
             commit_user="u",

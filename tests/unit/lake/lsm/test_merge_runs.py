@@ -13,11 +13,13 @@ from lake.lsm.merge_runs import (
     merge_runs,
     rows_per_run,
 )
+from lake.lsm.round_merge import PlainMerge
 from lake.merge.fold import FoldCounters, Machine, fold
 from lake.merge.spec import MergeSpec
 from lake.options import MergeEngine
 
 SPEC = MergeSpec(engine=MergeEngine.PARTIAL_UPDATE, key_columns=("k",))
+PLAIN = PlainMerge(spec=SPEC)
 
 
 def run(keys: list[int], *, number: int) -> pa.Table:
@@ -38,7 +40,7 @@ def run(keys: list[int], *, number: int) -> pa.Table:
 
 def merged(runs: list[pa.Table], *, batch_rows: int = 2, rows_at_a_time: int = 2) -> list[pa.Table]:
     batches = [iter(table.to_batches(max_chunksize=rows_at_a_time)) for table in runs]
-    return list(merge_runs(batches, SPEC, batch_rows=batch_rows))
+    return list(merge_runs(batches, PLAIN, batch_rows=batch_rows))
 
 
 def test_rows_come_out_once_in_order_with_every_runs_values() -> None:
@@ -70,7 +72,7 @@ def test_runs_are_read_no_further_than_needed() -> None:
             pulled[index] += 1
             yield from run(list(keys[start : start + 10]), number=index).to_batches()
 
-    tables = merge_runs([counted(0, range(100)), counted(1, range(100))], SPEC, batch_rows=10)
+    tables = merge_runs([counted(0, range(100)), counted(1, range(100))], PLAIN, batch_rows=10)
 
     assert pulled == [0, 0]
     assert next(tables).num_rows == 10
@@ -119,7 +121,7 @@ def test_rows_at_hand_are_bounded_wherever_the_runs_are_dense(seed: int) -> None
     runs = [counted([int(key) for key in own], number) for number, own in enumerate(keys)]
     counters = FoldCounters()
     taken = 0
-    for _ in merge_runs(runs, SPEC, batch_rows=100, counters=counters):
+    for _ in merge_runs(runs, PlainMerge(spec=SPEC, counters=counters), batch_rows=100):
         at_hand -= counters.rows_in - taken
         taken = counters.rows_in
 
@@ -131,7 +133,7 @@ def test_rows_at_hand_are_bounded_in_bytes_too() -> None:
     text = "x" * 1_000
     runs = [run(list(range(500)), number=i).append_column("t", [[text] * 500]) for i in range(4)]
 
-    tables = merge_runs([iter(r.to_batches()) for r in runs], SPEC, batch_bytes=10_000)
+    tables = merge_runs([iter(r.to_batches()) for r in runs], PLAIN, batch_bytes=10_000)
 
     sizes = [table.num_rows for table in tables]
     assert sum(sizes) == 500
@@ -141,7 +143,7 @@ def test_rows_at_hand_are_bounded_in_bytes_too() -> None:
 def test_a_row_larger_than_the_bytes_at_hand_is_merged() -> None:
     runs = [run([1, 2, 3], number=i).append_column("t", [["x" * 1_000] * 3]) for i in range(2)]
 
-    tables = merge_runs([iter(r.to_batches()) for r in runs], SPEC, batch_bytes=10)
+    tables = merge_runs([iter(r.to_batches()) for r in runs], PLAIN, batch_bytes=10)
 
     assert [table.column("k").to_pylist() for table in tables] == [[1], [2], [3]]
 
@@ -157,7 +159,7 @@ def test_counters_count_merged_and_handed_on_rows() -> None:
     counters = FoldCounters()
     runs = [iter(run(keys, number=i).to_batches()) for i, keys in enumerate([[1, 2], [2, 3, 4]])]
 
-    list(merge_runs(runs, SPEC, batch_rows=1, counters=counters))
+    list(merge_runs(runs, PlainMerge(spec=SPEC, counters=counters), batch_rows=1))
 
     assert (counters.rows_in, counters.rows_out) == (5, 4)
 
@@ -166,7 +168,7 @@ def test_counters_count_merged_and_handed_on_rows() -> None:
 def test_both_machines_merge(machine: Machine) -> None:
     runs = [iter(run([1, 2], number=i).to_batches()) for i in range(2)]
 
-    (table,) = merge_runs(runs, SPEC, machine=machine)
+    (table,) = merge_runs(runs, PlainMerge(spec=SPEC, machine=machine))
 
     assert table.column("v0").to_pylist() == table.column("v1").to_pylist() == [1, 2]
 
@@ -184,7 +186,7 @@ def test_lone_records_are_merged_where_the_wrapper_says_so() -> None:
 
     def keys(*, single_untouched: bool) -> list[int]:
         batches = [iter(table.to_batches()) for table in runs]
-        tables = list(merge_runs(batches, spec, single_untouched=single_untouched))
+        tables = list(merge_runs(batches, PlainMerge(spec=spec, single_untouched=single_untouched)))
         assert all(table.num_rows for table in tables)
         return [key for table in tables for key in table.column("k").to_pylist()]
 

@@ -1,0 +1,169 @@
+"""What becomes of the records of some keys at hand: the step of a merge that tables differ in.
+
+| table | merge |
+|---|---|
+| every other | `PlainMerge`: all records of a key; a lone one stays as it is |
+| one that needs lookup | `LookupMerge`: those of level 0, and of the others the one on the lowest level |
+
+A table needs lookup when its compactions merge each new record with the row that is compacted
+already. There a record of a level from 1 on is a whole merged row, and the deeper ones are what it
+was before.
+
+Source: merge-semantics 1.6, 1.7, 6.3.
+"""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from lake.format.system_columns import LEVEL
+from lake.merge.fold import FoldCounters, Machine, fold
+from lake.merge.key_order import key_codes
+from lake.merge.order_words import one_array
+from lake.merge.spec import MergeSpec
+from lake.merge.words import Uints
+
+
+class RoundMerge(Protocol):
+    """Merges the records of a range of keys.
+
+    Attributes:
+        spec: How the table's records merge.
+        keeps_lone: Records whose keys occur once stay as they are, so that they need not be
+            merged at all.
+    """
+
+    @property
+    def spec(self) -> MergeSpec:
+        """Return how the table's records merge."""
+        ...
+
+    @property
+    def keeps_lone(self) -> bool:
+        """Return whether a record that is alone stays as it is."""
+        ...
+
+    def keep(self, records: pa.Table) -> pa.Table:
+        """Return records that are alone as they are; called only where `keeps_lone`."""
+        ...
+
+    def merge(self, records: pa.Table, codes: Uints | None) -> pa.Table:
+        """Return one row per key, sorted by key, retracts kept.
+
+        Args:
+            records: Key-value table of at least one row: all records of its keys.
+            codes: The rows' `key_codes`, if known.
+
+        Raises:
+            SchemaMismatch: Records that the table's merge refuses.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainMerge:
+    """All records of a key, as they come.
+
+    Attributes:
+        spec: How the table's records merge.
+        machine: Which execution folds.
+        counters: Added to.
+        single_untouched: A key with one record keeps it as it is (see `fold`).
+    """
+
+    spec: MergeSpec
+    machine: Machine = Machine.COLUMN
+    counters: FoldCounters = field(default_factory=FoldCounters)
+    single_untouched: bool = True
+
+    @property
+    def keeps_lone(self) -> bool:
+        """Return whether a record that is alone stays as it is."""
+        return self.single_untouched
+
+    def keep(self, records: pa.Table) -> pa.Table:
+        """Return records that are alone as they are."""
+        self.counters.rows_in += records.num_rows
+        self.counters.rows_out += records.num_rows
+        return records
+
+    def merge(self, records: pa.Table, codes: Uints | None) -> pa.Table:
+        """Return one row per key; see `RoundMerge`."""
+        return fold(
+            records,
+            self.spec,
+            machine=self.machine,
+            counters=self.counters,
+            codes=codes,
+            single_untouched=self.single_untouched,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookupMerge:
+    """Records of level 0, and of the others that on the lowest level; lone ones are merged too.
+
+    Records carry `_LEVEL` int8, not null; what comes out does not.
+
+    Attributes:
+        spec: How the table's records merge.
+        machine: Which execution folds.
+        counters: Added to.
+    """
+
+    spec: MergeSpec
+    machine: Machine = Machine.COLUMN
+    counters: FoldCounters = field(default_factory=FoldCounters)
+
+    @property
+    def keeps_lone(self) -> bool:
+        """Return False: the engine is asked about a lone record, too."""
+        return False
+
+    def keep(self, records: pa.Table) -> pa.Table:
+        """Merge them all the same: none is alone for this merge."""
+        return self.merge(records, None)
+
+    def merge(self, records: pa.Table, codes: Uints | None) -> pa.Table:
+        """Return one row per key; see `RoundMerge`."""
+        if codes is None:
+            codes = key_codes([records.column(name) for name in self.spec.key_columns])
+        kept = lowest_levels(one_array(records.column(LEVEL)).to_numpy(), codes)
+        if kept is not None:
+            records, codes = records.filter(pa.array(kept)), codes[kept]
+        return fold(
+            records.drop_columns([LEVEL]),
+            self.spec,
+            machine=self.machine,
+            counters=self.counters,
+            codes=codes,
+            single_untouched=False,
+        )
+
+
+def lowest_levels(
+    levels: np.ndarray[tuple[int], np.dtype[np.int8]], codes: Uints
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
+    """Return which records count: of a key's records from level 1 on that of the lowest level.
+
+    Args:
+        levels: Of the files the records come from; a level from 1 on has a key at most once.
+        codes: The records' `key_codes`.
+
+    Returns:
+        One per record; None when all of them count.
+    """
+    compacted = np.flatnonzero(levels > 0)
+    if not len(compacted):
+        return None
+    order = np.lexsort((levels[compacted], codes[compacted]))
+    sorted_codes = codes[compacted][order]
+    is_deeper = np.zeros(len(order), dtype=bool)
+    is_deeper[1:] = sorted_codes[1:] == sorted_codes[:-1]
+    if not is_deeper.any():
+        return None
+    kept = np.ones(len(levels), dtype=bool)
+    kept[compacted[order[is_deeper]]] = False
+    return kept
