@@ -158,16 +158,20 @@ def columns_needed(spec: MergeSpec, projection: Sequence[str]) -> tuple[str, ...
 
     Returns:
         The projection in its order, then what merging needs besides: key columns, sequence fields,
-        ordering columns of the groups concerned and of groups that can remove a row.
+        ordering columns of the groups that any of these concern and of groups that can remove a
+        row. For these columns it returns the same set again.
 
     Source:
         merge-semantics 1.7, widened: the reference leaves out the ordering columns of groups that
         can remove a row, and so shows removed rows under some projections (2.3, consequence 5).
     """
-    wanted = set(projection)
-    needed = [*projection, *spec.key_columns, *spec.sequence_fields]
-    for group in spec.groups:
-        concerned = wanted.intersection(group.ordering + group.protected)
-        if concerned or spec.removing_columns.intersection(group.ordering):
-            needed.extend(group.ordering)
-    return tuple(dict.fromkeys(needed))
+    needed = dict.fromkeys([*projection, *spec.key_columns, *spec.sequence_fields])
+    count = 0
+    # A sequence field may be of a group itself, and one group may protect another's ordering.
+    while count < len(needed):
+        count = len(needed)
+        for group in spec.groups:
+            concerned = needed.keys() & {*group.ordering, *group.protected}
+            if concerned or spec.removing_columns.intersection(group.ordering):
+                needed.update(dict.fromkeys(group.ordering))
+    return tuple(needed)

@@ -238,6 +238,9 @@ def _make_partial_update(
     if chance.random() < 0.2:
         _add_sequence_fields(table, chance)
     groups = [_new_group(table, chance, index) for index in range(chance.choice([0, 1, 1, 2, 3]))]
+    if groups and not table.sequence_fields and chance.random() < 0.2:
+        group = chance.choice(groups)
+        table.options["sequence.field"] = chance.choice((*group.ordering, group.protected[0]))
     _declare_groups(table)
     if not groups:
         if chance.random() < 0.3:
@@ -248,7 +251,7 @@ def _make_partial_update(
         return
     for group in groups:
         for name in group.protected:
-            if chance.random() < 0.6:
+            if name not in table.sequence_fields and chance.random() < 0.6:
                 _give_function(table, chance, name, chance.choice(functions))
     if chance.random() < 0.3:
         _give_last_non_null_values(table, chance)

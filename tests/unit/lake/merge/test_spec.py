@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from lake.errors import UnsupportedFeature
@@ -120,6 +122,15 @@ def test_merging_needs_keys_sequence_fields_and_ordering_columns(
     projection: tuple[str, ...], needed: tuple[str, ...]
 ) -> None:
     assert columns_needed(GROUPED, projection) == needed
+
+
+def test_the_group_of_a_sequence_field_is_needed_whole() -> None:
+    spec = replace(GROUPED, sequence_fields=("g",))
+
+    needed = columns_needed(spec, ["c"])
+
+    assert needed == ("c", "k", "g", "h")
+    assert columns_needed(spec, needed) == ("c", "k", "g", "h")
 
 
 def test_groups_that_can_remove_a_row_are_always_needed() -> None:
