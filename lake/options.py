@@ -410,7 +410,7 @@ class _OptionReader:
 
     def integer(self, key: str, default: int, *, low: int = -_INT_MAX, high: int = _INT_MAX) -> int:
         def parse(text: str) -> int | None:
-            number = _parse_integer(text)
+            number = parse_integer(text)
             return number if number is not None and low <= number <= high else None
 
         limits = {-_INT_MAX: ""}.get(low, f" from {low}") + {_INT_MAX: ""}.get(high, f" to {high}")
@@ -420,7 +420,7 @@ class _OptionReader:
         return self._read(key, default, _parse_ratio, "expected a number from 0")
 
     def optional_integer(self, key: str) -> int | None:
-        return self._read(key, None, _parse_integer, "expected a whole number")
+        return self._read(key, None, parse_integer, "expected a whole number")
 
     def size(self, key: str, default: int) -> int:
         return self._read(key, default, parse_size, "expected a size such as `128 mb`")
@@ -441,7 +441,7 @@ class _OptionReader:
 
     def bucket(self) -> int:
         def parse(text: str) -> int | None:
-            number = _parse_integer(text)
+            number = parse_integer(text)
             valid = number is not None and POSTPONE_BUCKET <= number <= _INT_MAX and number != 0
             return number if valid else None
 
@@ -450,7 +450,7 @@ class _OptionReader:
 
     def bucket_bound(self, key: str) -> int:
         def parse(text: str) -> int | None:
-            number = _parse_integer(text)
+            number = parse_integer(text)
             valid = number is not None and (number == -1 or 0 < number <= _INT_MAX)
             return number if valid else None
 
@@ -508,5 +508,6 @@ def _parse_ratio(text: str) -> float | None:
     return float(text) if re.fullmatch(r"\s*\+?\d+(\.\d*)?\s*", text) else None
 
 
-def _parse_integer(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"\s*[+-]?\d+\s*", text) else None
+def parse_integer(text: str) -> int | None:
+    """Return the whole number of `12` or `-1`; None when it is none, as with a blank before it."""
+    return int(text) if re.fullmatch(r"[+-]?\d+", text) else None

@@ -27,7 +27,7 @@ from lake.merge.declared_options import (
     declared_functions,
     function_key,
 )
-from lake.merge.functions.extension import is_own_name, own_names
+from lake.merge.functions.extension import is_misnamed, is_own_name, own_names
 from lake.merge.functions.registry import FUNCTIONS, function_named
 from lake.merge.own_function_errors import error_text, own_errors
 from lake.merge.rule_problems import conflict, find_field, known_names
@@ -49,7 +49,7 @@ def function_problems(schema: TableSchema, options: TableOptions) -> Iterator[Pr
                 field=key,
                 value=name,
                 message="there is no such aggregate function",
-                hint=known_names("functions", name, known_functions()),
+                hint=_hint(name),
             )
     functions = effective_functions(schema)
     for function in functions:
@@ -59,6 +59,12 @@ def function_problems(schema: TableSchema, options: TableOptions) -> Iterator[Pr
     # Java makes an aggregator for key columns as well, and checks this option when it does.
     retracting = [*schema.primary_keys, *(function.column for function in functions)]
     yield from _ignore_retract_problems(schema, options, retracting)
+
+
+def _hint(name: str) -> str:
+    if is_misnamed(name):
+        return "the name of a function of your own needs a dot, <namespace>.<function>"
+    return known_names("functions", name, known_functions())
 
 
 def known_functions() -> list[str]:
@@ -88,7 +94,7 @@ def _own_problems(
         with own_errors(function, "its check"):
             yield from _problems_of_column(schema, function, declaration, field)
     except LakeError as error:
-        cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
+        cause = error.__cause__ or error
         yield Problem(
             field=function_key(schema.options, function.column) or DEFAULT_FUNCTION,
             value=function.name,

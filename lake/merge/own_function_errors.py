@@ -7,13 +7,17 @@ error that names function, column and the Python error, which is its cause.
 Source: merge-semantics 4.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
+from itertools import repeat
 
 import numpy as np
 import pyarrow as pa
 
 from lake.errors import LakeError, SchemaMismatch
+from lake.format.data_types import DataField
+from lake.format.value_limits import limit_problems
 from lake.merge.aggregate_function import AggregateFunction, Reduced, Reduction
 from lake.merge.column_function import ColumnFunction
 from lake.merge.function_errors import value_error
@@ -36,13 +40,13 @@ def own_errors(function: ColumnFunction, place: str) -> Iterator[None]:
         yield
     except (LakeError, MemoryError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if not is_own_name(function.name):
             raise
         raise _failed(function, f"{place} raises {error_text(error)}") from error
 
 
-def error_text(error: Exception) -> str:
+def error_text(error: BaseException) -> str:
     """Return a Python error as one short line."""
     first = next(iter(str(error).splitlines()), "")[:_TEXT_MAX]
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
@@ -82,9 +86,68 @@ class _OwnFunction:
             return getattr(self._definition, method)(*values)
         except (LakeError, MemoryError):
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             what = f"`{method}` raises {error_text(error)}"
             raise _failed(self._function, what) from error
+
+
+def check_own_numbers(
+    function: ColumnFunction, values: Sequence[object], kind: pa.DataType
+) -> None:
+    """Refuse a number with a fraction where a user's own function has to give a whole one.
+
+    Arrow would cut the fraction off.
+
+    Args:
+        function: Of the column; any but a user's own is left alone.
+        values: Plain values that it gave.
+        kind: Of the column.
+
+    Raises:
+        SchemaMismatch: Names the value.
+    """
+    if not is_own_name(function.name):
+        return
+    for value in values:
+        wrong = _not_whole(value, kind)
+        if wrong is not None:
+            raise _failed(function, f"it returns {wrong!r} where {kind} needs a whole number")
+
+
+def _not_whole(value: object, kind: pa.DataType) -> object | None:
+    """Return the first number inside of a plain value that should be whole and is not."""
+    if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
+        return value if isinstance(value, float | Decimal) else None
+    if pa.types.is_struct(kind) and isinstance(value, tuple):
+        parts = zip(value, (field.type for field in kind), strict=False)
+    elif pa.types.is_map(kind) and isinstance(value, list):
+        pair = pa.struct([kind.key_field, kind.item_field])
+        parts = zip(value, repeat(pair), strict=False)
+    elif pa.types.is_list(kind) and isinstance(value, list):
+        parts = zip(value, repeat(kind.value_type), strict=False)
+    else:
+        return None
+    found = (_not_whole(part, inner) for part, inner in parts)
+    return next((wrong for wrong in found if wrong is not None), None)
+
+
+def check_own_values(function: ColumnFunction, values: pa.Array) -> None:
+    """Refuse values of a user's own function that could not be written to the column.
+
+    Args:
+        function: Of the column; any but a user's own is left alone.
+        values: In the Arrow form of the column's type.
+
+    Raises:
+        SchemaMismatch: Names the first value that is too long, out of range, or null inside of a
+            nested value where null cannot be.
+    """
+    if not is_own_name(function.name) or function.type is None:
+        return
+    field = DataField(id=0, name=function.column, type=function.type)
+    for problem in limit_problems(pa.chunked_array([values]), field, is_partition=False):
+        what = problem.message.partition(": ")[2]
+        raise _failed(function, f"it returns {problem.value}: {what}")
 
 
 def checked_reduction(function: ColumnFunction, reduction: Reduction | None) -> Reduction | None:
@@ -110,6 +173,8 @@ def checked_reduced(
         fault = _fault(reduced, steps.segments.count, column)
         if fault is not None:
             raise _failed(function, f"its reduction returns {fault}")
+        if isinstance(reduced.values, pa.Array):
+            check_own_values(function, reduced.values)
     return reduced
 
 

@@ -9,7 +9,12 @@ from lake.merge.aggregate_function import AggregateFunction
 from lake.merge.column_function import ColumnFunction
 from lake.merge.functions.extension import is_own_name
 from lake.merge.functions.registry import function_named
-from lake.merge.own_function_errors import own_errors, telling
+from lake.merge.own_function_errors import (
+    check_own_numbers,
+    check_own_values,
+    own_errors,
+    telling,
+)
 from lake.merge.plain_values import plain_array, plain_values
 from lake.merge.steps import Step, Steps
 
@@ -61,8 +66,11 @@ def folded_array(
     Raises:
         SchemaMismatch: The function is a user's own, and gave something else.
     """
+    check_own_numbers(function, values, data_type)
     with own_errors(function, f"what it returns as {data_type}"):
-        return plain_array(values, data_type)
+        array = plain_array(values, data_type)
+    check_own_values(function, array)
+    return array
 
 
 def _fold(

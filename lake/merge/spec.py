@@ -126,6 +126,7 @@ def _functions_of(schema: TableSchema, *, aggregation: bool) -> Iterator[ColumnF
             name=function,
             ignore_retract=ignores_retract(schema.options, name),
             options=options_of.get(name, ()),
+            type=schema.field(name).type,
         )
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from lake.errors import Problem, SchemaMismatch
 from lake.format.data_types import DataField
 from lake.format.schema import TableSchema
-from lake.write.value_limits import limit_problems
+from lake.format.value_limits import limit_problems
 
 
 def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:

@@ -52,9 +52,18 @@ def own_function(name: str) -> FunctionDeclaration | None:
             raise _refused(name, f"several packages bring it: {places}", "uninstall all but one")
 
 
+def is_misnamed(name: str) -> bool:
+    """Return whether a package brings a function whose name lacks the dot, so that it cannot be used."""
+    return not is_own_name(name) and bool(entry_points(group=GROUP, name=name))
+
+
 def own_names() -> tuple[str, ...]:
-    """Return the names of all installed functions, ascending; none of them is loaded."""
-    return tuple(sorted({point.name for point in entry_points(group=GROUP)}))
+    """Return the names of all installed functions, ascending; none of them is loaded.
+
+    Without those that no table can name, because they lack the dot.
+    """
+    names = {point.name for point in entry_points(group=GROUP)}
+    return tuple(sorted(name for name in names if is_own_name(name)))
 
 
 def _declaration(point: EntryPoint) -> FunctionDeclaration:

@@ -10,6 +10,7 @@ from lake.errors import Problem
 from lake.format.data_types import DataField
 from lake.merge.column_function import ColumnFunction
 from lake.merge.declared_options import split_names
+from lake.options import parse_integer
 
 INT_MAX = 2**31 - 1
 _INT_MIN = -(2**31)
@@ -105,8 +106,5 @@ def _word(function: ColumnFunction, key: str, default: str) -> str:
 
 
 def _parse_int(text: str) -> int | None:
-    try:
-        found = int(text.strip())
-    except ValueError:
-        return None
-    return found if _INT_MIN <= found <= INT_MAX else None
+    found = parse_integer(text)
+    return found if found is not None and _INT_MIN <= found <= INT_MAX else None

@@ -109,6 +109,8 @@ def test_names_of_a_removal_group_keep_their_spaces() -> None:
         ("merge-engine", "upsert", "deduplicate, partial-update, aggregation, first-row"),
         ("bucket", "0", "a bucket count from 1"),
         ("bucket", "-3", "a bucket count from 1"),
+        ("bucket", " 3 ", "a bucket count from 1"),
+        ("num-levels", "3\n", "expected a whole number"),
         ("dynamic-bucket.target-row-num", "0", "a whole number from 1"),
         ("dynamic-bucket.max-buckets", "0", "a number of buckets from 1, or -1"),
         ("write-only", "yes", "true or false"),

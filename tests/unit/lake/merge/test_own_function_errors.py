@@ -1,7 +1,8 @@
 """What goes wrong inside a user's own function is told with function, column and the Python error."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -41,8 +42,22 @@ class Huge(Sum):
     def aggregate(self, accumulated, value):
         return 1 << 70
 
+class Fixed(Sum):
+    def __init__(self, value): self.value = value
+    def aggregate(self, accumulated, value):
+        return value if accumulated is None else self.value
+
+class Exits(Sum):
+    def aggregate(self, accumulated, value):
+        raise SystemExit("bye")
+
 class NoRetract(Sum):
     retract = None
+
+FIXED = {
+    "half": 1.5, "long": "abcdef", "wide": b"abcdef", "never": -1, "someday": 10**9,
+    "holes": [None], "uncounted": [("a", None)], "halves": [(1, 0.5)],
+}
 
 def declared(name, make=lambda function, kind: Sum(), reduce=None, **others):
     if reduce is not None:
@@ -72,6 +87,9 @@ functions = {
     "huge": declared("huge", lambda function, kind: Huge()),
     "unmade": declared("unmade", boom),
     "nothing": declared("nothing", lambda function, kind: None),
+    "exits": declared("exits", lambda function, kind: Exits()),
+    **{name: declared(name, lambda function, kind, value=value: Fixed(value))
+       for name, value in FIXED.items()},
     "no_retract": declared("no_retract", lambda function, kind: NoRetract()),
     "reduction_boom": declared("reduction_boom", reduction=boom),
     "reduction_kind": declared("reduction_kind", reduction=lambda function, kind: "vector"),
@@ -86,7 +104,8 @@ globals().update(functions)
 """
 NAMES = (
     "raises text huge unmade nothing no_retract reduction_boom reduction_kind reduce_boom one_value "
-    "other_type not_reduced odd_picks odd_undecided"
+    "other_type not_reduced odd_picks odd_undecided exits half long wide never someday holes "
+    "uncounted halves"
 )
 
 
@@ -109,19 +128,22 @@ def warehouse(tmp_path: Path) -> Path:
     return tmp_path / "warehouse"
 
 
-def given_table(warehouse: Path, function: str) -> Table:
+def given_table(
+    warehouse: Path, function: str, *, kind: str = "BIGINT", values: Sequence[Any] = (1, 2)
+) -> Table:
     """A table of two keys with a record each in two commits; merging is left to the reader."""
     options = {
         "bucket": "1",
         "merge-engine": "aggregation",
         "fields.v.aggregate-function": f"acme.{function}",
     }
-    columns = [("k", "INT"), ("v", "BIGINT")]
+    columns = [("k", "INT"), ("v", kind)]
     table = Catalog(str(warehouse)).create_table(
         "shop.orders", columns=columns, primary_key=["k"], options=options
     )
-    for value in (1, 2):
-        table.write_and_commit(pa.table({"k": [1, 2], "v": [value, value]}))
+    arrow_type = table.schema.arrow_schema.field("v").type
+    for value in values:
+        table.write_and_commit(pa.table({"k": [1, 2], "v": pa.array([value, value], arrow_type)}))
     return table
 
 
@@ -147,10 +169,11 @@ def causes(error: BaseException) -> list[BaseException]:
         ("huge", "raises OverflowError", OverflowError),
         ("unmade", "`make` raises KeyError: 'boom'", KeyError),
         ("nothing", "raises AttributeError: 'NoneType'", AttributeError),
+        ("exits", "`aggregate` raises SystemExit: bye", SystemExit),
     ],
 )
 def test_errors_of_the_definition_are_told(
-    warehouse: Path, machine: Machine, function: str, told: str, cause: type[Exception]
+    warehouse: Path, machine: Machine, function: str, told: str, cause: type[BaseException]
 ) -> None:
     error = refused(given_table(warehouse, function), machine)
 
@@ -159,6 +182,35 @@ def test_errors_of_the_definition_are_told(
     assert f"`acme.{function}`" in problem.message
     assert told in problem.message
     assert isinstance(causes(error)[-1], cause)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("function", "kind", "values", "told"),
+    [
+        ("half", "BIGINT", [1, 2], "it returns 1.5 where int64 needs a whole number"),
+        ("half", "DATE", [1, 2], "it returns 1.5 where date32[day] needs a whole number"),
+        ("long", "VARCHAR(2)", ["a", "b"], "it returns abcdef: the value does not fit"),
+        ("wide", "VARBINARY(2)", [b"a", b"b"], "the limit is 2 bytes"),
+        ("never", "TIME(3)", [1, 2], "it returns -1: the value does not fit"),
+        ("someday", "DATE", [1, 2], "expected a year from 1 to 9999"),
+        ("holes", "ARRAY<INT NOT NULL>", [[1], [2]], "it returns null: v.element is NOT NULL"),
+        ("uncounted", "MULTISET<STRING>", [[("a", 1)], [("b", 1)]], "v.value is NOT NULL"),
+        ("halves", "MAP<INT, INT>", [[(1, 1)], [(2, 2)]], "it returns 0.5 where"),
+    ],
+)
+def test_a_result_that_could_not_be_written_is_refused(
+    warehouse: Path, machine: Machine, function: str, kind: str, values: list[Any], told: str
+) -> None:
+    table = given_table(warehouse, function, kind=kind, values=values)
+
+    (problem,) = refused(table, machine).problems
+
+    assert problem.field == "v"
+    assert f"`acme.{function}`" in problem.message
+    assert told in problem.message
+    with pytest.raises(SchemaMismatch, match=f"acme.{function}"):
+        table.compact()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 from lake.errors import InvalidRequest, UnsupportedFeature
 from lake.merge.dormant_options import dormant_options
+from lake.merge.function_rules import known_functions
 from lake.merge.functions.extension import GROUP, own_function
 from lake.merge.validation import validate_schema
 from registry.table_rules import check_table
@@ -43,6 +44,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: acme_rules\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(
         f"[{GROUP}]\nacme.capped = acme_rules:capped\nacme.broken = acme_nowhere:broken\n"
+        "undotted = acme_rules:capped\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     own_function.cache_clear()
@@ -73,6 +75,17 @@ def test_its_own_rules_hold(columns: str, options: dict[str, str], field: str, v
     (problem,) = error.value.problems
     assert (problem.field, problem.value) == (field, value)
     assert value != "acme.capd" or "did you mean `acme.capped`?" in str(problem.hint)
+
+
+def test_a_name_without_a_dot_is_told() -> None:
+    schema = given_schema("k INT, v INT", options={**AGGREGATION, FUNCTION: "undotted"})
+
+    with pytest.raises(InvalidRequest) as error:
+        validate_schema(schema)
+
+    (problem,) = error.value.problems
+    assert "needs a dot" in str(problem.hint)
+    assert "undotted" not in known_functions()
 
 
 def test_a_broken_package_is_told_as_such() -> None:

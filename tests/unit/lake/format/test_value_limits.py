@@ -8,8 +8,8 @@ import pytest
 
 from lake.errors import SchemaMismatch
 from lake.format.data_types import DataField, parse_type
+from lake.format.value_limits import limit_problems
 from lake.write.row_check import conform
-from lake.write.value_limits import limit_problems
 from tests.given_tables import given_schema
 
 NOT_UTF8 = pa.Array.from_buffers(
