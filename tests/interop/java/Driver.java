@@ -1,0 +1,197 @@
+import org.apache.paimon.disk.IOManager;
+import org.apache.paimon.fs.Path;
+import org.apache.paimon.fs.local.LocalFileIO;
+import org.apache.paimon.manifest.BucketEntry;
+import org.apache.paimon.manifest.ManifestEntry;
+import org.apache.paimon.options.ExpireConfig;
+import org.apache.paimon.schema.SchemaManager;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.*;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.node.*;
+import org.apache.paimon.table.*;
+import org.apache.paimon.table.sink.*;
+
+import java.io.*;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.*;
+import java.util.concurrent.*;
+
+/**
+ * Works on tables as it is told, one command after another, in one JVM: what a test or a benchmark needs that lets
+ * Java and somebody else take turns on the same tables.
+ *
+ * <pre>
+ * Driver      for each line of the input, a JSON object {"do": ..., "table": DIR, ...}, prints one line:
+ *             {"ok": answer, "wall_ms": t, "cpu_ms": t} or {"error": {"phase", "class", "message"}}
+ *
+ *   create      {"case": conformance case}                       null
+ *   write       {"rows": [[kind, value, ...], ...]}               newest snapshot id
+ *   compact     {"mode": "full" | "normal", "threads": n}         newest snapshot id
+ *   expire      {"retain": n}                                     earliest snapshot id
+ *   tag         {"name": text}                                    null
+ *   delete_tag  {"name": text}                                    null
+ *   rollback    {"snapshot": id} or {"tag": text}                 newest snapshot id
+ *   read        {"snapshot": id, "tag": text, "columns": [...]}   rows, sorted by primary key
+ *   changelog   {"from": id, "to": id}                            [[snapshot id, [[kind, value, ...], ...]], ...]
+ *   files       {}                                                [[bucket, level, name, rows, bytes], ...] of the newest snapshot
+ *   snapshots   {}                                                [[id, kind], ...]
+ * </pre>
+ *
+ * Any command takes {"options": {...}}: options of the table for this command alone. A table is opened anew for
+ * every command, for somebody else may have changed it.
+ */
+public final class Driver {
+    private static final JsonNodeFactory F = JsonNodeFactory.instance;
+    private static Oracle.Runner runner;
+    private static File io;
+
+    public static void main(String[] args) throws Exception {
+        File scratch = Files.createTempDirectory("driver").toFile();
+        io = new File(scratch, "io");
+        runner = new Oracle.Runner(new File(scratch, "wh"), io);
+        com.sun.management.OperatingSystemMXBean os = (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), false, "UTF-8");
+        for (String line; (line = in.readLine()) != null; ) {
+            ObjectNode answer = F.objectNode();
+            long wall = System.nanoTime();
+            long cpu = os.getProcessCpuTime();
+            try {
+                answer.set("ok", answer(Oracle.M.readTree(line)));
+                answer.put("wall_ms", (System.nanoTime() - wall) / 1e6);
+                answer.put("cpu_ms", (os.getProcessCpuTime() - cpu) / 1e6);
+            } catch (Throwable e) {
+                answer.set("error", Oracle.error("driver", e));
+                e.printStackTrace();
+            }
+            out.println(Oracle.M.writeValueAsString(answer));
+            out.flush();
+        }
+        Oracle.Runner.rm(scratch);
+        System.exit(0);
+    }
+
+    private static JsonNode answer(JsonNode command) throws Exception {
+        Path path = new Path(new File(command.get("table").asText()).getAbsolutePath());
+        String what = command.get("do").asText();
+        if (what.equals("create")) {
+            JsonNode c = command.get("case");
+            Oracle.Runner.resolve(c);
+            new SchemaManager(LocalFileIO.create(), path).createTable(runner.schema(c));
+            return F.nullNode();
+        }
+        FileStoreTable table = open(path, command);
+        switch (what) {
+            case "write": {
+                ObjectNode step = F.objectNode();
+                step.set("write", command.get("rows"));
+                Oracle.Runner.resolve(step);
+                runner.write(table, step);
+                return newest(table);
+            }
+            case "compact": {
+                int threads = command.has("threads") ? command.get("threads").asInt() : 1;
+                compact(table, command.get("mode").asText().equals("full"), threads);
+                return newest(table);
+            }
+            case "expire":
+                table.newExpireSnapshots().config(ExpireConfig.builder()
+                        .snapshotRetainMax(command.get("retain").asInt())
+                        .snapshotRetainMin(1)
+                        .snapshotTimeRetain(Duration.ZERO)
+                        .build()).expire();
+                return F.numberNode(table.snapshotManager().earliestSnapshotId());
+            case "tag":
+                table.createTag(command.get("name").asText());
+                return F.nullNode();
+            case "delete_tag":
+                table.deleteTag(command.get("name").asText());
+                return F.nullNode();
+            case "rollback":
+                if (command.has("tag")) table.rollbackTo(command.get("tag").asText());
+                else table.rollbackTo(command.get("snapshot").asLong());
+                return newest(table);
+            case "read":
+                return Oracle.rows(table, command.get("columns"));
+            case "changelog":
+                return Oracle.changelog(table, command.get("from").asLong(), command.get("to").asLong());
+            case "files":
+                return files(table);
+            case "snapshots":
+                return snapshots(table);
+            default:
+                throw new IllegalArgumentException("unknown command " + what);
+        }
+    }
+
+    private static FileStoreTable open(Path path, JsonNode command) throws Exception {
+        FileStoreTable table = FileStoreTableFactory.create(LocalFileIO.create(), path);
+        Map<String, String> options = new HashMap<>();
+        if (command.has("options")) command.get("options").fields().forEachRemaining(e -> options.put(e.getKey(), e.getValue().asText()));
+        if (command.get("do").asText().equals("read")) {
+            if (command.has("snapshot")) options.put("scan.snapshot-id", command.get("snapshot").asText());
+            if (command.has("tag")) options.put("scan.tag-name", command.get("tag").asText());
+        }
+        if (command.get("do").asText().equals("compact")) options.put("write-only", "false");
+        return options.isEmpty() ? table : table.copy(options);
+    }
+
+    private static JsonNode newest(FileStoreTable table) {
+        Long id = table.snapshotManager().latestSnapshotId();
+        return id == null ? F.nullNode() : F.numberNode(id);
+    }
+
+    /** One commit, however many threads: each has a writer, and its share of the buckets, to itself. */
+    private static void compact(FileStoreTable table, boolean full, int threads) throws Exception {
+        List<BucketEntry> buckets = new ArrayList<>(table.store().newScan().readBucketEntries());
+        buckets.sort(Comparator.comparing(BucketEntry::bucket));
+        BatchWriteBuilder builder = table.newBatchWriteBuilder();
+        ExecutorService pool = Executors.newFixedThreadPool(threads);
+        try (BatchTableCommit commit = builder.newCommit()) {
+            List<Future<List<CommitMessage>>> shares = new ArrayList<>();
+            for (int i = 0; i < threads; i++) {
+                int share = i;
+                shares.add(pool.submit(() -> {
+                    IOManager manager = IOManager.create(io.getPath());
+                    try (BatchTableWrite write = builder.newWrite()) {
+                        write.withIOManager(manager);
+                        for (int b = share; b < buckets.size(); b += threads) {
+                            write.compact(buckets.get(b).partition(), buckets.get(b).bucket(), full);
+                        }
+                        return write.prepareCommit();
+                    } finally {
+                        manager.close();
+                    }
+                }));
+            }
+            List<CommitMessage> messages = new ArrayList<>();
+            for (Future<List<CommitMessage>> share : shares) messages.addAll(share.get());
+            commit.commit(messages);
+        } finally {
+            pool.shutdown();
+        }
+    }
+
+    private static JsonNode files(FileStoreTable table) {
+        ArrayNode all = F.arrayNode();
+        for (ManifestEntry entry : table.store().newScan().plan().files()) {
+            ArrayNode file = F.arrayNode();
+            file.add(entry.bucket()).add(entry.file().level()).add(entry.file().fileName());
+            file.add(entry.file().rowCount()).add(entry.file().fileSize());
+            all.add(file);
+        }
+        return all;
+    }
+
+    private static JsonNode snapshots(FileStoreTable table) throws Exception {
+        ArrayNode all = F.arrayNode();
+        Long latest = table.snapshotManager().latestSnapshotId();
+        if (latest == null) return all;
+        for (long id = table.snapshotManager().earliestSnapshotId(); id <= latest; id++) {
+            all.add(F.arrayNode().add(id).add(table.snapshotManager().snapshot(id).commitKind().toString()));
+        }
+        return all;
+    }
+}
