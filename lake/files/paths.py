@@ -4,7 +4,11 @@
 <root>/schema/schema-<N>        snapshot/snapshot-<N> LATEST EARLIEST
        manifest/manifest-<uuid>-<n>  manifest-list-<uuid>-<n>  index-manifest-<uuid>-<n>
        index/<name>             [<partition>/]bucket-<b>/data-<uuid>-<n>.parquet
+       tag/tag-<name>           branch/branch-<name>/{schema,snapshot,tag,changelog,consumer}
 ```
+
+A branch has schemas, snapshots and tags of its own; manifests, index and data files of all
+branches lie side by side in the table's directory.
 
 Source:
     Table format, section 1.
@@ -14,6 +18,10 @@ from dataclasses import dataclass
 
 SNAPSHOT_PREFIX = "snapshot-"
 SCHEMA_PREFIX = "schema-"
+CHANGELOG_PREFIX = "changelog-"
+CONSUMER_PREFIX = "consumer-"
+TAG_PREFIX = "tag-"
+BRANCH_PREFIX = "branch-"
 
 
 def numbered(name: str, prefix: str) -> int | None:
@@ -38,10 +46,12 @@ class TablePaths:
     Attributes:
         root: Absolute path of the table's directory, without a trailing slash.
         data_directory: Between the root and the partitions (`data-file.path-directory`), or "".
+        branch: Whose schemas, snapshots and tags are meant; "" for the main branch.
     """
 
     root: str
     data_directory: str = ""
+    branch: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", self.root.rstrip("/"))
@@ -54,32 +64,55 @@ class TablePaths:
         return f"{database.removesuffix('.db')}.{name}" if database.endswith(".db") else name
 
     @property
+    def branch_root(self) -> str:
+        """Return the directory that holds the branch's schemas, snapshots and tags."""
+        return self.branch_dir(self.branch) if self.branch else self.root
+
+    @property
+    def branches_dir(self) -> str:
+        """Return the directory of all branches but the main one."""
+        return f"{self.root}/branch"
+
+    def branch_dir(self, name: str) -> str:
+        """Return the directory of a branch other than the main one."""
+        return f"{self.branches_dir}/{BRANCH_PREFIX}{name}"
+
+    @property
+    def tag_dir(self) -> str:
+        """Return the directory of the tag files."""
+        return f"{self.branch_root}/tag"
+
+    def tag(self, name: str) -> str:
+        """Return the path of a tag file."""
+        return f"{self.tag_dir}/{TAG_PREFIX}{name}"
+
+    @property
     def schema_dir(self) -> str:
         """Return the directory of the schema files."""
-        return f"{self.root}/schema"
+        return f"{self.branch_root}/schema"
 
     def schema(self, schema_id: int) -> str:
         """Return the path of schema file `schema_id`."""
-        return f"{self.root}/schema/{SCHEMA_PREFIX}{schema_id}"
+        return f"{self.branch_root}/schema/{SCHEMA_PREFIX}{schema_id}"
 
     @property
     def snapshot_dir(self) -> str:
         """Return the directory of the snapshot files and hints."""
-        return f"{self.root}/snapshot"
+        return f"{self.branch_root}/snapshot"
 
     def snapshot(self, snapshot_id: int) -> str:
         """Return the path of snapshot file `snapshot_id`."""
-        return f"{self.root}/snapshot/{SNAPSHOT_PREFIX}{snapshot_id}"
+        return f"{self.branch_root}/snapshot/{SNAPSHOT_PREFIX}{snapshot_id}"
 
     @property
     def latest_hint(self) -> str:
         """Return the path of the hint that names the newest snapshot."""
-        return f"{self.root}/snapshot/LATEST"
+        return f"{self.branch_root}/snapshot/LATEST"
 
     @property
     def earliest_hint(self) -> str:
         """Return the path of the hint that names the oldest snapshot."""
-        return f"{self.root}/snapshot/EARLIEST"
+        return f"{self.branch_root}/snapshot/EARLIEST"
 
     @property
     def manifest_dir(self) -> str:
@@ -93,6 +126,38 @@ class TablePaths:
     def index(self, name: str) -> str:
         """Return the path of an index file (hash index, deletion vectors)."""
         return f"{self.root}/index/{name}"
+
+    def statistics(self, name: str) -> str:
+        """Return the path of a statistics file."""
+        return f"{self.root}/statistics/{name}"
+
+    @property
+    def changelog_dir(self) -> str:
+        """Return the directory of snapshots that are kept for their changelog alone."""
+        return f"{self.root}/changelog"
+
+    def changelog(self, snapshot_id: int) -> str:
+        """Return the path under which an expired snapshot is kept for its changelog."""
+        return f"{self.root}/changelog/{CHANGELOG_PREFIX}{snapshot_id}"
+
+    @property
+    def latest_changelog_hint(self) -> str:
+        """Return the path of the hint that names the newest kept changelog."""
+        return f"{self.root}/changelog/LATEST"
+
+    @property
+    def earliest_changelog_hint(self) -> str:
+        """Return the path of the hint that names the oldest kept changelog."""
+        return f"{self.root}/changelog/EARLIEST"
+
+    @property
+    def consumer_dir(self) -> str:
+        """Return the directory of the consumers."""
+        return f"{self.root}/consumer"
+
+    def consumer(self, consumer_id: str) -> str:
+        """Return the path of a consumer's file."""
+        return f"{self.root}/consumer/{CONSUMER_PREFIX}{consumer_id}"
 
     def bucket_dir(self, partition_dir: str, bucket: int) -> str:
         """Return the directory of one bucket.
