@@ -1,0 +1,243 @@
+"""Which sorted runs of a bucket to compact next: universal compaction, decided from sizes alone.
+
+Runs are looked at from the newest on, and the newest are compacted first. The first of these rules
+that finds something decides:
+
+| rule | when | takes |
+|---|---|---|
+| full, early | an interval is over, the bucket is small, or what is not on the highest level is large | all |
+| size amplification | all but the oldest run are large beside the oldest | all |
+| size ratio | the newest runs are about as large as the next one | those, as far as that goes on |
+| run count | there are more runs than the trigger | enough to come down to it, then by size ratio |
+| level 0 has to go up | the table needs lookup, or asks for it | all of level 0, then by size ratio |
+
+The middle three wait for as many runs as the trigger says. What a unit makes goes to the level just
+above that of the first run left out, or to the highest one when none is: never to level 0, so that a
+unit takes all files of level 0.
+
+Releases of the format differ in when the size ratio stops. Release 2.0.0 stops at the first run that
+is too large. Here, as in later releases, level 1 is taken even so once anything is: its rows will be
+written again in any case, because nothing is made for level 0. With it, its size counts against the
+next level. Without that, level 1 would take in every small commit of a table that needs lookup and
+grow without bounds, since there are never enough runs for another rule. What readers see is the same.
+
+Source: merge-semantics 7.2, 7.3, 10.
+"""
+
+from dataclasses import dataclass, replace
+
+from lake.lsm.levels import LevelRun, Levels
+from lake.options import LookupCompaction, TableOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionUnit:
+    """Runs to compact together.
+
+    Attributes:
+        output_level: Where what becomes of them goes.
+        runs: At least one, newest first. Every file of a lower level than the output's is in them.
+        rewrites_each: Each file becomes new files by itself; else files merge and move by the
+            rules of `plan_compaction`.
+    """
+
+    output_level: int
+    runs: tuple[LevelRun, ...]
+    rewrites_each: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PickState:
+    """What picking remembers of one bucket from one time to the next.
+
+    Attributes:
+        last_full_ms: When all runs were picked last, milliseconds since 1970; None if unknown.
+        misses: How often nothing but level 0 was left to be picked since it was.
+    """
+
+    last_full_ms: int | None = None
+    misses: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picked:
+    """The outcome of a pick.
+
+    Attributes:
+        unit: To compact; None when nothing has to be.
+        state: For the next pick of the bucket.
+    """
+
+    unit: CompactionUnit | None
+    state: PickState
+
+
+def first_pick_state(levels: Levels) -> PickState:
+    """Return what a compactor that has never seen the bucket goes by.
+
+    The newest file on the highest level tells when the last full compaction was.
+    """
+    on_top = (run for run in levels.runs if run.level == levels.max_level)
+    times = [file.creation_time_ms for run in on_top for file in run.files]
+    return PickState(last_full_ms=max((time for time in times if time is not None), default=None))
+
+
+def pick_compaction(
+    levels: Levels, options: TableOptions, state: PickState, *, now_ms: int, local_hour: int
+) -> Picked:
+    """Return what to compact next in a bucket.
+
+    Args:
+        levels: Of the bucket.
+        options: Of the table.
+        state: From the last pick of the bucket, else `first_pick_state`.
+        now_ms: Milliseconds since 1970.
+        local_hour: 0 to 23, in the zone that `compaction.offpeak.*.hour` are meant in.
+
+    Returns:
+        A unit that takes the newest runs, and all of level 0 among them; or none.
+    """
+    assert 0 <= local_hour <= 23, local_hour
+    picker = _Picker(levels, options, local_hour)
+    misses = state.misses
+    count = picker.early_full(state, now_ms) or picker.universal()
+    if not count and _forces_up_level_0(options):
+        misses = _misses_after(options, misses)
+        if not misses:
+            count = picker.level_0()
+    if not count:
+        return Picked(unit=None, state=replace(state, misses=misses))
+    unit = _unit(levels, count)
+    is_full = len(unit.runs) == len(levels.runs)
+    last_full_ms = now_ms if is_full else state.last_full_ms
+    files = [file for run in unit.runs for file in run.files]
+    is_done = len(files) == 1 and files[0].level == unit.output_level
+    return Picked(
+        unit=None if is_done else unit,
+        state=PickState(last_full_ms=last_full_ms, misses=misses),
+    )
+
+
+def owes_compaction(levels: Levels, options: TableOptions) -> bool:
+    """Return whether a table that needs lookup has records that are not compacted yet.
+
+    Source:
+        merge-semantics 6.3.
+    """
+    return options.needs_lookup and any(run.level == 0 for run in levels.runs)
+
+
+def is_off_peak(options: TableOptions, local_hour: int) -> bool:
+    """Return whether an hour is one of those in which compactions may take more.
+
+    Args:
+        options: Of the table: the hours from `compaction.offpeak.start.hour` to before
+            `compaction.offpeak.end.hour`, over midnight if that is the smaller one.
+        local_hour: 0 to 23.
+    """
+    start, end = options.compaction_offpeak_start_hour, options.compaction_offpeak_end_hour
+    if start == -1 or end == -1 or start == end:
+        return False
+    if start < end:
+        return start <= local_hour < end
+    return local_hour >= start or local_hour < end
+
+
+class _Picker:
+    """The rules; each returns how many of the newest runs it takes, 0 for none."""
+
+    def __init__(self, levels: Levels, options: TableOptions, local_hour: int) -> None:
+        self._runs = levels.runs
+        self._sizes = [run.size for run in levels.runs]
+        self._max_level = levels.max_level
+        self._options = options
+        self._trigger = options.num_sorted_run_compaction_trigger
+        off_peak = options.compaction_offpeak_ratio if is_off_peak(options, local_hour) else 0
+        self._percent = 100 + options.compaction_size_ratio + off_peak
+
+    def early_full(self, state: PickState, now_ms: int) -> int:
+        if len(self._runs) <= 1:
+            return 0
+        is_due = (
+            self._is_interval_over(state, now_ms) or self._is_small() or self._is_much_to_move()
+        )
+        return len(self._runs) if is_due else 0
+
+    def universal(self) -> int:
+        count = len(self._runs)
+        if count >= self._trigger:
+            taken = self._size_amplification() or self._extend(1)
+            if taken:
+                return taken
+        if count > self._trigger:
+            return self._extend(count - self._trigger + 1, is_forced=True)
+        return 0
+
+    def level_0(self) -> int:
+        count = sum(run.level == 0 for run in self._runs)
+        return self._extend(count, is_forced=True) if count else 0
+
+    def _is_interval_over(self, state: PickState, now_ms: int) -> bool:
+        interval = self._options.compaction_optimization_interval_ms
+        if interval is None:
+            return False
+        return state.last_full_ms is None or now_ms - state.last_full_ms > interval
+
+    def _is_small(self) -> bool:
+        threshold = self._options.compaction_total_size_threshold_bytes
+        return threshold is not None and sum(self._sizes) < threshold
+
+    def _is_much_to_move(self) -> bool:
+        threshold = self._options.compaction_incremental_size_threshold_bytes
+        if threshold is None:
+            return False
+        return sum(run.size for run in self._runs if run.level != self._max_level) > threshold
+
+    def _size_amplification(self) -> int:
+        *newer, oldest = self._sizes or [0]
+        percent = self._options.compaction_max_size_amplification_percent
+        return len(self._runs) if 100 * sum(newer) > percent * oldest else 0
+
+    def _extend(self, count: int, *, is_forced: bool = False) -> int:
+        """Return how many of the newest runs to take, at least `count` if any.
+
+        Args:
+            count: Taken to begin with, at least 1.
+            is_forced: Those are taken even if no other is; so are several anyway.
+        """
+        is_triggered = is_forced or count > 1
+        size = sum(self._sizes[:count])
+        for run, next_size in zip(self._runs[count:], self._sizes[count:], strict=True):
+            is_too_large = size * self._percent < next_size * 100
+            # Level 1 goes along in any case: see above.
+            if is_too_large and not (is_triggered and run.level <= 1):
+                break
+            size += next_size
+            count += 1
+            is_triggered = True
+        return count if is_triggered else 0
+
+
+def _unit(levels: Levels, count: int) -> CompactionUnit:
+    """Return the unit of the first runs, and of more where it would end on level 0 else."""
+    runs = levels.runs
+    if count < len(runs) and runs[count].level <= 1:
+        compacted = (i for i in range(count, len(runs)) if runs[i].level > 0)
+        count = next(compacted, len(runs) - 1) + 1
+        output_level = runs[count - 1].level
+    else:
+        output_level = runs[min(count, len(runs) - 1)].level - 1
+    if count == len(runs):
+        output_level = levels.max_level
+    return CompactionUnit(output_level=output_level, runs=runs[:count])
+
+
+def _forces_up_level_0(options: TableOptions) -> bool:
+    return options.needs_lookup or options.compaction_force_up_level_0
+
+
+def _misses_after(options: TableOptions, misses: int) -> int:
+    """Return the count of misses after another one; 0 when level 0 goes up now."""
+    is_gentle = options.needs_lookup and options.lookup_compact is LookupCompaction.GENTLE
+    interval = options.lookup_compact_max_interval if is_gentle else 1
+    return (misses + 1) % interval

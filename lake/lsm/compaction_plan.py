@@ -1,0 +1,266 @@
+"""What becomes of the files of a compaction unit, decided from metadata alone.
+
+Files are taken section by section, in key order:
+
+1. A section of several runs has to be merged, so it waits for a rewrite.
+2. In a section of one run a small file waits for a rewrite too; a large one closes the rewrite that
+   waits, and stays whole.
+3. A rewrite of nothing but one run is none: its files stay whole.
+4. A file that stays whole gets its new level in the metadata, unless the table makes a rewrite of it
+   (see `_UpgradeRules`).
+
+Retracts are dropped where no older record can be left below the output: above nothing, or where
+deletion vectors have marked what is older.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lake.format.data_file import DataFileMeta
+from lake.format.data_types import DataField
+from lake.lsm.compaction_pick import CompactionUnit
+from lake.lsm.levels import LevelRun, Levels
+from lake.lsm.sorted_run import Section, SortedRun, plan_sections
+from lake.options import ChangelogProducer, MergeEngine, TableOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upgrade:
+    """A file that only changes its level.
+
+    Attributes:
+        file: As it is before.
+        scans: Its records are read all the same: for a changelog, or to mark the older records of
+            its keys in deletion vectors.
+    """
+
+    file: DataFileMeta
+    scans: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewrite:
+    """Sections that are merged into new files together.
+
+    Attributes:
+        sections: At least one, key-disjoint, in key order.
+    """
+
+    sections: tuple[Section, ...]
+
+    @property
+    def files(self) -> tuple[DataFileMeta, ...]:
+        """The files of all sections."""
+        return tuple(
+            file for section in self.sections for run in section.runs for file in run.files
+        )
+
+    @property
+    def reads_level_0(self) -> bool:
+        """Whether new records are among those merged: without them a lookup finds nothing new."""
+        return any(file.level == 0 for file in self.files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionPlan:
+    """What becomes of the files of one unit; those it does not name stay as they are.
+
+    Attributes:
+        output_level: Of what is written and moved.
+        drops_retracts: Rewritten files have no retracts.
+        upgrades: In key order.
+        rewrites: In key order. What they write lies between the upgrades, never across one.
+    """
+
+    output_level: int
+    drops_retracts: bool
+    upgrades: tuple[Upgrade, ...] = ()
+    rewrites: tuple[Rewrite, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there is nothing to do."""
+        return not self.upgrades and not self.rewrites
+
+    @property
+    def files(self) -> tuple[DataFileMeta, ...]:
+        """The files that are replaced, moved ones first."""
+        moved = tuple(upgrade.file for upgrade in self.upgrades)
+        rewritten = tuple(file for rewrite in self.rewrites for file in rewrite.files)
+        return (*moved, *rewritten)
+
+
+def full_compaction_unit(
+    levels: Levels, options: TableOptions, *, marked: frozenset[str] = frozenset()
+) -> CompactionUnit | None:
+    """Return what brings a bucket to one sorted run on the highest level; None if it is one.
+
+    A bucket that is one already has its files with deleted rows rewritten, each by itself.
+
+    Args:
+        levels: Of the bucket.
+        options: Of the table: `compaction.force-rewrite-all-files`.
+        marked: Names of files of the bucket that deletion vectors mark rows of.
+
+    Source:
+        merge-semantics 7.4.
+    """
+    if not levels.runs:
+        return None
+    if any(run.level != levels.max_level for run in levels.runs):
+        return CompactionUnit(output_level=levels.max_level, runs=levels.runs)
+    files = tuple(
+        file
+        for file in levels.files
+        if options.compaction_force_rewrite_all_files or file.file_name in marked
+    )
+    if not files:
+        return None
+    run = LevelRun(level=levels.max_level, files=files)
+    return CompactionUnit(output_level=levels.max_level, runs=(run,), rewrites_each=True)
+
+
+def plan_compaction(
+    unit: CompactionUnit,
+    levels: Levels,
+    key_fields: Iterable[DataField],
+    options: TableOptions,
+) -> CompactionPlan:
+    """Return which files of a unit are merged into new ones, and which only change their level.
+
+    A file that deletion vectors mark rows of may be moved: its vector names the file.
+
+    Args:
+        unit: Of the bucket.
+        levels: Of the bucket, those that the unit was picked from.
+        key_fields: Trimmed primary key, in order.
+        options: Of the table: `target-file-size`, `compaction.small-file-ratio`,
+            `compaction.force-rewrite-all-files`, and what its merges owe.
+
+    Source:
+        merge-semantics 6.2, 6.4, 7.4.
+    """
+    files = [file for run in unit.runs for file in run.files]
+    planner = _Planner(unit, levels, options)
+    for section in plan_sections(files, tuple(key_fields)):
+        planner.take(section)
+    return planner.finish()
+
+
+def drops_retracts(output_level: int, levels: Levels, options: TableOptions) -> bool:
+    """Return whether what is written to a level needs no retracts.
+
+    Args:
+        output_level: Of the unit.
+        levels: Of the bucket, before.
+        options: Of the table.
+    """
+    is_bottom = output_level >= levels.highest_level
+    return output_level != 0 and (is_bottom or options.deletion_vectors_enabled)
+
+
+class _Planner:
+    """Takes the sections of a unit in key order; knows what waits for a rewrite."""
+
+    def __init__(self, unit: CompactionUnit, levels: Levels, options: TableOptions) -> None:
+        self._unit = unit
+        self._drops_retracts = drops_retracts(unit.output_level, levels, options)
+        self._rules = _UpgradeRules(unit.output_level, levels.max_level, options)
+        self._small_bytes = options.target_file_size_bytes * options.compaction_small_file_ratio
+        self._waiting: list[Section] = []
+        self._upgrades: list[Upgrade] = []
+        self._rewrites: list[Rewrite] = []
+
+    def take(self, section: Section) -> None:
+        if self._unit.rewrites_each:
+            self._rewrites.extend(_alone(file) for run in section.runs for file in run.files)
+        elif len(section.runs) > 1:
+            self._waiting.append(section)
+        else:
+            self._take_run(section.runs[0])
+
+    def finish(self) -> CompactionPlan:
+        self._close()
+        return CompactionPlan(
+            output_level=self._unit.output_level,
+            drops_retracts=self._drops_retracts,
+            upgrades=tuple(self._upgrades),
+            rewrites=tuple(self._rewrites),
+        )
+
+    def _take_run(self, run: SortedRun) -> None:
+        for file in run.files:
+            if file.file_size < self._small_bytes:
+                self._waiting.append(Section(runs=(SortedRun(files=(file,)),)))
+            else:
+                self._close()
+                self._keep_whole(file)
+
+    def _close(self) -> None:
+        waiting, self._waiting = tuple(self._waiting), []
+        if len(waiting) == 1 and len(waiting[0].runs) == 1:
+            for file in waiting[0].runs[0].files:
+                self._keep_whole(file)
+        elif waiting:
+            self._rewrites.append(Rewrite(sections=waiting))
+
+    def _keep_whole(self, file: DataFileMeta) -> None:
+        if self._rules.rewrites(file):
+            self._rewrites.append(_alone(file))
+        elif file.level != self._unit.output_level:
+            self._upgrades.append(Upgrade(file=file, scans=self._rules.scans(file)))
+
+
+@dataclass(frozen=True, slots=True)
+class _UpgradeRules:
+    """What a table makes of a file that could stay whole.
+
+    A file of level 0 in a table that needs lookup holds records that have not met the compacted
+    ones yet. Moved to the highest level it meets none. Elsewhere a later record stands for itself
+    when the table deduplicates by sequence number alone; any other merge has to see both.
+
+    Formats that differ by level, and indexes of vectors, would call for more rewrites; this engine
+    writes neither.
+    """
+
+    output_level: int
+    max_level: int
+    options: TableOptions
+
+    def rewrites(self, file: DataFileMeta) -> bool:
+        """Return whether the file is rewritten alone."""
+        # A count of None is that of a very old writer: there may be retracts.
+        may_hold_retracts = file.delete_row_count != 0
+        if self.options.compaction_force_rewrite_all_files:
+            return True
+        if self.output_level == self.max_level and may_hold_retracts:
+            return True
+        if not self._meets_by_lookup(file):
+            return False
+        if self.options.deletion_vectors_enabled and may_hold_retracts:
+            return True
+        return self.output_level != self.max_level and not self._is_latest_final()
+
+    def scans(self, file: DataFileMeta) -> bool:
+        """Return whether the records of the file, which is moved, are read."""
+        if self.options.changelog_producer is ChangelogProducer.FULL_COMPACTION:
+            return self.output_level == self.max_level
+        if not self._meets_by_lookup(file):
+            return False
+        if self.options.changelog_producer is ChangelogProducer.LOOKUP:
+            return True
+        # Below the highest level there is nothing older to be marked.
+        return self.options.deletion_vectors_enabled and self.output_level != self.max_level
+
+    def _meets_by_lookup(self, file: DataFileMeta) -> bool:
+        is_full_only = self.options.changelog_producer is ChangelogProducer.FULL_COMPACTION
+        is_new = file.level == 0 and self.output_level != 0
+        return is_new and self.options.needs_lookup and not is_full_only
+
+    def _is_latest_final(self) -> bool:
+        options = self.options
+        return options.merge_engine is MergeEngine.DEDUPLICATE and not options.sequence_field
+
+
+def _alone(file: DataFileMeta) -> Rewrite:
+    return Rewrite(sections=(Section(runs=(SortedRun(files=(file,)),)),))
