@@ -1,0 +1,214 @@
+"""What the rows of a table changed by, found from what they were before and what they are after.
+
+| before | after | changelog |
+|---|---|---|
+| no row | row | `+I` after |
+| no row | no row | - |
+| row | no row | `-D` before |
+| row | row | `-U` before, `+U` after; nothing where duplicates are left out and both are equal |
+
+A retract is no row. A change from before carries the sequence number that the row had, one from
+after that of the new row.
+
+Both producers that compare are this table; they differ in which rows were there before:
+
+| producer | before | keys with a change |
+|---|---|---|
+| `full-compaction` | the record on the highest level | those with a record below it |
+| `lookup` | of the records from level 1 on, looked up ones included, that on the lowest level | those with a record of level 0 |
+
+So one number tells them apart: the *base level*, from which on a record is what the row was before.
+
+Source: merge-semantics 6.2, 6.4, 6.5; first-row: 2.2.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lake.format.schema import TableSchema
+from lake.format.system_columns import LEVEL, VALUE_KIND, RowKind
+from lake.lsm.round_merge import lowest_levels
+from lake.lsm.row_equality import equal_values
+from lake.merge.fold import drop_retracts
+from lake.merge.key_order import key_codes
+from lake.merge.order_words import one_array
+from lake.merge.words import Uints
+
+Bools = npt.NDArray[np.bool_]
+
+
+def compared_columns(schema: TableSchema) -> tuple[str, ...] | None:
+    """Return the columns whose values tell an update from a repetition; None when none is left out.
+
+    Those of `changelog-producer.row-deduplicate`: all but the key, which is equal anyway, and the
+    columns of `changelog-producer.row-deduplicate-ignore-fields`.
+    """
+    options = schema.table_options
+    if not options.changelog_producer_row_deduplicate:
+        return None
+    left_out = {
+        *schema.trimmed_primary_keys,
+        *options.changelog_producer_row_deduplicate_ignore_fields,
+    }
+    return tuple(name for name in schema.field_names if name not in left_out)
+
+
+def diff_rows(
+    before: pa.Table,
+    after: pa.Table,
+    *,
+    key_columns: Sequence[str],
+    compared: Sequence[str] | None = None,
+) -> pa.Table:
+    """Return the changes that turn rows into other rows.
+
+    Args:
+        before: Key-value table, any order, a key at most once; retracts count as no row.
+        after: The same, with the same columns.
+        key_columns: The trimmed primary key, in order.
+        compared: Columns; an update that changes none of them is left out. None keeps every update.
+
+    Returns:
+        Key-value table of the same columns, sorted by key, the `-U` of a key before its `+U`.
+
+    Source:
+        merge-semantics 6.2, 6.4.
+    """
+    before, after = drop_retracts(before), drop_retracts(after)
+    rows = pa.concat_tables([before, after]).combine_chunks()
+    if not rows.num_rows:
+        return rows
+    codes = key_codes([rows.column(name) for name in key_columns])
+    # Before comes first here, so a stable sort leaves it first of its key.
+    order = np.argsort(codes, kind="stable")
+    is_after = order >= before.num_rows
+    is_first = np.zeros(len(order), dtype=np.bool_)
+    is_first[:-1] = codes[order[1:]] == codes[order[:-1]]
+    is_second = np.roll(is_first, 1)
+    assert not (is_first & is_after).any(), "a key is once before and once after"
+    assert not (is_second & ~is_after).any(), "a key is once before and once after"
+    kinds = np.where(is_after, RowKind.INSERT, RowKind.DELETE).astype(np.int8)
+    kinds[is_first] = RowKind.UPDATE_BEFORE
+    kinds[is_second] = RowKind.UPDATE_AFTER
+    if compared is not None:
+        places = np.flatnonzero(is_first)
+        same = _equal_rows(rows, order[places], order[places + 1], compared)
+        repeated = places[same]
+        order = np.delete(order, [repeated, repeated + 1])
+        kinds = np.delete(kinds, [repeated, repeated + 1])
+    place = rows.column_names.index(VALUE_KIND)
+    changes: pa.Table = rows.take(pa.array(order))
+    return changes.set_column(place, rows.schema.field(place), pa.array(kinds))
+
+
+def round_changes(
+    records: pa.Table,
+    codes: Uints | None,
+    merged: pa.Table,
+    *,
+    base_level: int,
+    key_columns: Sequence[str],
+    compared: Sequence[str] | None = None,
+) -> pa.Table:
+    """Return the changelog of merging the records of some keys.
+
+    Args:
+        records: Key-value table with `_LEVEL`: all records that were merged, those found by lookup
+            among them, with the level of the file that each is from.
+        codes: The records' `key_codes`, if known.
+        merged: What they became, sorted by key; retracts count as no row.
+        base_level: From which on a record is what the row was before: 1 for the producer `lookup`,
+            the highest level for `full-compaction`.
+        key_columns: The trimmed primary key, in order.
+        compared: See `diff_rows`.
+
+    Returns:
+        As `diff_rows`, with the columns of `merged`. Keys whose records are all from the base level
+        on have no change.
+
+    Source:
+        merge-semantics 6.2, 6.4.
+    """
+    levels = one_array(records.column(LEVEL)).to_numpy()
+    is_new = levels < base_level
+    if not is_new.any():
+        return merged.slice(0, 0)
+    codes, merged_codes = _aligned_codes(records, codes, merged, key_columns)
+    changed = np.unique(codes[is_new])
+    is_before = ~is_new & _is_in(codes, changed)
+    before = records.select(merged.column_names).filter(pa.array(is_before))
+    lowest = lowest_levels(levels[is_before], codes[is_before])
+    if lowest is not None:
+        before = before.filter(pa.array(lowest))
+    after = merged.filter(pa.array(_is_in(merged_codes, changed)))
+    return diff_rows(before, after, key_columns=key_columns, compared=compared)
+
+
+def first_row_changes(
+    records: pa.Table, codes: Uints | None, merged: pa.Table, *, key_columns: Sequence[str]
+) -> pa.Table:
+    """Return the changelog of a table that keeps each key's first row: the rows that are new.
+
+    They keep their kind, which an update leaves `+U`.
+
+    Args:
+        records: Key-value table with `_LEVEL`, all records that were merged; of keys that a lookup
+            found, any record with the level it is on.
+        codes: The records' `key_codes`, if known.
+        merged: What they became, sorted by key.
+        key_columns: The trimmed primary key, in order.
+
+    Source:
+        merge-semantics 2.2.
+    """
+    levels = one_array(records.column(LEVEL)).to_numpy()
+    codes, merged_codes = _aligned_codes(records, codes, merged, key_columns)
+    known = np.unique(codes[levels > 0])
+    return merged.filter(pa.array(~_is_in(merged_codes, known)))
+
+
+def _aligned_codes(
+    records: pa.Table, codes: Uints | None, merged: pa.Table, key_columns: Sequence[str]
+) -> tuple[Uints, Uints]:
+    """Return codes of the records and of the merged rows that compare with each other."""
+    if codes is not None:
+        keys = np.unique(codes)
+        if len(keys) == merged.num_rows:
+            return codes, keys
+    columns = [
+        pa.chunked_array([*records.column(name).chunks, *merged.column(name).chunks])
+        for name in key_columns
+    ]
+    both = key_codes(columns)
+    return both[: records.num_rows], both[records.num_rows :]
+
+
+def _is_in(codes: Uints, wanted: Uints) -> Bools:
+    """Return which codes are among some that are ascending."""
+    if not len(wanted):
+        return np.zeros(len(codes), dtype=np.bool_)
+    places = np.minimum(np.searchsorted(wanted, codes), len(wanted) - 1)
+    found: Bools = wanted[places] == codes
+    return found
+
+
+def _equal_rows(
+    rows: pa.Table,
+    first: npt.NDArray[np.int64],
+    second: npt.NDArray[np.int64],
+    columns: Sequence[str],
+) -> Bools:
+    """Return which rows equal their partners; columns after the first that differ are not read."""
+    same = np.ones(len(first), dtype=np.bool_)
+    for name in columns:
+        places = np.flatnonzero(same)
+        if not len(places):
+            break
+        values = rows.column(name)
+        same[places] = equal_values(
+            values.take(pa.array(first[places])), values.take(pa.array(second[places]))
+        )
+    return same

@@ -1,0 +1,132 @@
+"""Which rows of two columns hold the same value, without a look at each row in Python.
+
+| type | equal are |
+|---|---|
+| every | null and null, and nothing else with null |
+| FLOAT, DOUBLE | NaN and NaN; not -0.0 and 0.0 |
+| ROW | rows whose fields are |
+| ARRAY | arrays whose elements are, position by position |
+| MAP, MULTISET | maps with the same entries, in whatever order |
+| any other | equal values |
+
+Source: merge-semantics 6.5.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.format.arrow_types import elements
+from lake.merge.key_order import key_codes
+from lake.merge.order_words import one_array, validity
+
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+
+def equal_values(left: pa.Array | pa.ChunkedArray, right: pa.Array | pa.ChunkedArray) -> Bools:
+    """Return one boolean per row, true where both columns hold the same value.
+
+    Args:
+        left: Of any type of the format.
+        right: Of the same type, equally long.
+    """
+    assert len(left) == len(right), "values are compared in pairs"
+    left, right = one_array(left), one_array(right)
+    has_left, has_right = validity(left), validity(right)
+    both = has_left & has_right
+    if both.all():
+        return _equal_present(left, right)
+    same: Bools = has_left == has_right
+    rows = np.flatnonzero(both)
+    if len(rows):
+        same[rows] = _equal_present(_take(left, rows), _take(right, rows))
+    return same
+
+
+def _equal_present(left: pa.Array, right: pa.Array) -> Bools:
+    """Return the same of columns without null."""
+    kind = left.type
+    if pa.types.is_floating(kind):
+        return _equal_numbers(left, right)
+    if pa.types.is_struct(kind):
+        fields = zip(left.flatten(), right.flatten(), strict=True)
+        same = np.ones(len(left), dtype=np.bool_)
+        for one, other in fields:
+            same &= equal_values(one, other)
+        return same
+    if pa.types.is_map(kind):
+        return _equal_sequences(left, right, _equal_entries)
+    if pa.types.is_list(kind):
+        return _equal_sequences(left, right, _equal_elements)
+    found: Bools = pc.equal(left, right).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _equal_numbers(left: pa.Array, right: pa.Array) -> Bools:
+    one, other = left.to_numpy(), right.to_numpy()
+    bits = np.dtype(f"i{left.type.bit_width // 8}")
+    found: Bools = one.view(bits) == other.view(bits)
+    found |= np.isnan(one) & np.isnan(other)
+    return found
+
+
+def _equal_elements(left: pa.Array, right: pa.Array, _row_of: Ints) -> Bools:
+    return equal_values(left, right)
+
+
+def _equal_entries(left: pa.Array, right: pa.Array, row_of: Ints) -> Bools:
+    """Return the same of entries that are put in the order of their keys, map by map, first."""
+    codes = key_codes([pa.concat_arrays([left.field(0), right.field(0)])])
+    one, other = codes[: len(left)], codes[len(left) :]
+    order, other_order = np.lexsort([one, row_of]), np.lexsort([other, row_of])
+    items = equal_values(_take(left.field(1), order), _take(right.field(1), other_order))
+    same_keys: Bools = one[order] == other[other_order]
+    return same_keys & items
+
+
+_Compare = Callable[[pa.Array, pa.Array, Ints], Bools]
+
+
+def _equal_sequences(left: pa.Array, right: pa.Array, compare: _Compare) -> Bools:
+    """Return which lists are equal; those of different lengths are not looked into.
+
+    Args:
+        left: Lists or maps, none null.
+        right: The same.
+        compare: From the elements of the lists of one length, side by side, and the list that each
+            is in to what is equal; may put the elements of one list into another order.
+    """
+    starts, lengths = _extents(left)
+    other_starts, other_lengths = _extents(right)
+    same: Bools = lengths == other_lengths
+    rows = np.flatnonzero(same & (lengths > 0))
+    if not len(rows):
+        return same
+    counts = lengths[rows]
+    equal = compare(
+        _take(elements(left), _ranges(starts[rows], counts)),
+        _take(elements(right), _ranges(other_starts[rows], counts)),
+        np.repeat(np.arange(len(rows)), counts),
+    )
+    same[rows] = np.logical_and.reduceat(equal, np.cumsum(counts) - counts)
+    return same
+
+
+def _extents(array: pa.Array) -> tuple[Ints, Ints]:
+    """Return where in `elements` each list begins, and how long it is."""
+    offsets = np.asarray(array.offsets).astype(np.int64)
+    return offsets[:-1] - offsets[0], np.diff(offsets)
+
+
+def _ranges(firsts: Ints, lengths: Ints) -> Ints:
+    begins = np.cumsum(lengths) - lengths
+    places: Ints = np.arange(int(lengths.sum())) + np.repeat(firsts - begins, lengths)
+    return places
+
+
+def _take(array: pa.Array, rows: Ints) -> pa.Array:
+    return pc.take(array, pa.array(rows), boundscheck=False)
