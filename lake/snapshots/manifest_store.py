@@ -1,9 +1,7 @@
 """Manifests, manifest lists and index manifests: written once, named uniquely, so remembered by name."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from lake.errors import InvalidRequest
 from lake.files.file_io import FileIO
@@ -22,6 +20,7 @@ from lake.format.manifest_list import (
     describe_manifest,
     encode_manifest_list,
 )
+from lake.snapshots.bytes_bound_cache import BytesBoundCache
 
 T = TypeVar("T")
 
@@ -45,7 +44,7 @@ class ManifestStore:
     ) -> None:
         self._file_io = file_io
         self._paths = paths
-        self._cache = _BytesBoundCache(cache_bytes)
+        self._cache = BytesBoundCache(cache_bytes)
 
     def read_manifest(self, name: str) -> tuple[ManifestEntry, ...]:
         """Return the entries of a manifest, in file order.
@@ -127,37 +126,3 @@ class ManifestStore:
             decoded = decode(data)
         self._cache.put(name, decoded, len(data) * _DECODED_BYTES_PER_BYTE)
         return decoded
-
-
-class _BytesBoundCache:
-    """Values by name within a number of bytes; the least recently used go first."""
-
-    def __init__(self, bytes_max: int) -> None:
-        self._bytes_max = bytes_max
-        self._bytes = 0
-        self._values: OrderedDict[str, tuple[Any, int]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, name: str) -> Any | None:
-        with self._lock:
-            found = self._values.get(name)
-            if found is None:
-                return None
-            self._values.move_to_end(name)
-            return found[0]
-
-    def put(self, name: str, value: Any, size: int) -> None:
-        with self._lock:
-            self._remove(name)
-            self._values[name] = (value, size)
-            self._bytes += size
-            while self._bytes > self._bytes_max and len(self._values) > 1:
-                self._remove(next(iter(self._values)))
-
-    def remove(self, name: str) -> None:
-        with self._lock:
-            self._remove(name)
-
-    def _remove(self, name: str) -> None:
-        _, size = self._values.pop(name, (None, 0))
-        self._bytes -= size
