@@ -134,30 +134,30 @@ class TablePaths:
     @property
     def changelog_dir(self) -> str:
         """Return the directory of snapshots that are kept for their changelog alone."""
-        return f"{self.root}/changelog"
+        return f"{self.branch_root}/changelog"
 
     def changelog(self, snapshot_id: int) -> str:
         """Return the path under which an expired snapshot is kept for its changelog."""
-        return f"{self.root}/changelog/{CHANGELOG_PREFIX}{snapshot_id}"
+        return f"{self.branch_root}/changelog/{CHANGELOG_PREFIX}{snapshot_id}"
 
     @property
     def latest_changelog_hint(self) -> str:
         """Return the path of the hint that names the newest kept changelog."""
-        return f"{self.root}/changelog/LATEST"
+        return f"{self.branch_root}/changelog/LATEST"
 
     @property
     def earliest_changelog_hint(self) -> str:
         """Return the path of the hint that names the oldest kept changelog."""
-        return f"{self.root}/changelog/EARLIEST"
+        return f"{self.branch_root}/changelog/EARLIEST"
 
     @property
     def consumer_dir(self) -> str:
         """Return the directory of the consumers."""
-        return f"{self.root}/consumer"
+        return f"{self.branch_root}/consumer"
 
     def consumer(self, consumer_id: str) -> str:
         """Return the path of a consumer's file."""
-        return f"{self.root}/consumer/{CONSUMER_PREFIX}{consumer_id}"
+        return f"{self.branch_root}/consumer/{CONSUMER_PREFIX}{consumer_id}"
 
     def bucket_dir(self, partition_dir: str, bucket: int) -> str:
         """Return the directory of one bucket.

@@ -81,6 +81,10 @@ class JsonDocument:
             self._refuse(key, "an object of strings")
         return {name: _as_text(item) for name, item in value.items() if item is not None}
 
+    def value(self, key: str) -> object:
+        """Return whatever stands under a key, None when it is absent."""
+        return self._document.get(key)
+
     def _refuse(self, key: str, expected: str) -> NoReturn:
         found = repr(self._document[key]) if key in self._document else "nothing"
         text = f"{self._what} file has {found} under `{key}`, expected {expected}"

@@ -1,0 +1,136 @@
+"""The tags of a table, and the names of its branches."""
+
+from dataclasses import replace
+
+from lake.errors import InvalidRequest, Problem
+from lake.files.file_io import FileIO
+from lake.files.paths import BRANCH_PREFIX, TAG_PREFIX, TablePaths
+from lake.format.corruption import corrupt_at
+from lake.format.tag import Tag, parse_tag, serialize_tag
+
+
+class TagStore:
+    """Reads, creates and deletes tag files of one branch; remembers nothing."""
+
+    def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
+        self._file_io = file_io
+        self._paths = paths
+
+    def names(self) -> list[str]:
+        """Return the names of all tags in alphabetical order. One listing."""
+        return _names(self._file_io, self._paths.tag_dir, TAG_PREFIX, is_directory=False)
+
+    def list(self) -> list[Tag]:
+        """Return all tags by snapshot id and name; one that vanishes meanwhile is left out.
+
+        Raises:
+            CorruptData: A tag file cannot be read: nobody can say which files it keeps.
+        """
+        found = [self.find(name) for name in self.names()]
+        tags = [tag for tag in found if tag is not None]
+        return sorted(tags, key=lambda tag: (tag.snapshot.id, tag.name))
+
+    def find(self, name: str) -> Tag | None:
+        """Return one tag, None when there is none of that name.
+
+        Raises:
+            InvalidRequest: No tag can have such a name.
+            CorruptData: The file cannot be read.
+        """
+        path = self._paths.tag(checked_name(name, field="tag"))
+        try:
+            data = self._file_io.read_bytes(path)
+        except FileNotFoundError:
+            return None
+        with corrupt_at(path):
+            return parse_tag(data, name=name)
+
+    def get(self, name: str) -> Tag:
+        """Return one tag.
+
+        Raises:
+            InvalidRequest: There is none of that name; the message lists those there are.
+            CorruptData: The file cannot be read.
+        """
+        tag = self.find(name)
+        if tag is None:
+            raise _no_such(name, self.names(), what="tag")
+        return tag
+
+    def create(self, tag: Tag) -> bool:
+        """Create a tag file exclusively.
+
+        Returns:
+            False when there is a tag of that name with another content, which is left as it is.
+
+        Raises:
+            InvalidRequest: No tag can have such a name.
+        """
+        path = self._paths.tag(checked_name(tag.name, field="tag"))
+        data = serialize_tag(tag)
+        if self._file_io.create_exclusive(path, data):
+            return True
+        # A store that repeats requests by itself may refuse what it has just done for us.
+        try:
+            return self._file_io.read_bytes(path) == data
+        except FileNotFoundError:
+            return False
+
+    def delete(self, name: str) -> bool:
+        """Delete a tag file, and nothing that it keeps; return whether it was there."""
+        return self._file_io.delete(self._paths.tag(checked_name(name, field="tag")))
+
+
+def list_branches(file_io: FileIO, paths: TablePaths) -> list[str]:
+    """Return the names of a table's branches, without the main one, in alphabetical order."""
+    return _names(file_io, paths.branches_dir, BRANCH_PREFIX, is_directory=True)
+
+
+def branch_paths(file_io: FileIO, paths: TablePaths, name: str) -> TablePaths:
+    """Return the paths of a branch.
+
+    Raises:
+        InvalidRequest: There is none of that name; the message lists those there are.
+    """
+    names = list_branches(file_io, paths)
+    if name not in names:
+        raise _no_such(name, names, what="branch")
+    return replace(paths, branch=name)
+
+
+def checked_name(name: str, *, field: str) -> str:
+    """Return a name that can be the end of a file's name.
+
+    Args:
+        name: Of a tag or branch.
+        field: What it is the name of.
+
+    Raises:
+        InvalidRequest: Blank, or with a character that no file's name can hold.
+    """
+    is_text = isinstance(name, str)
+    if is_text and name.strip() == name != "" and "/" not in name and name.isprintable():
+        return name
+    problem = Problem(
+        field=field,
+        value=str(name),
+        message="expected a name without `/`, control characters and surrounding blanks",
+    )
+    message = f"no {field} can have this name"
+    raise InvalidRequest(message, problems=[problem])
+
+
+def _names(file_io: FileIO, directory: str, prefix: str, *, is_directory: bool) -> list[str]:
+    return sorted(
+        status.name.removeprefix(prefix)
+        for status in file_io.list(directory)
+        if status.is_directory == is_directory
+        and status.name.startswith(prefix)
+        and status.name != prefix
+    )
+
+
+def _no_such(name: str, names: list[str], *, what: str) -> InvalidRequest:
+    expected = f"expected one of {', '.join(names)}" if names else f"the table has no {what}"
+    problem = Problem(field=what, value=name, message=f"there is no such {what}, {expected}")
+    return InvalidRequest(f"{what} `{name}` does not exist", problems=[problem])

@@ -1,0 +1,92 @@
+"""Tags are made once, found by name, and listed with what they keep."""
+
+from dataclasses import replace
+
+import pytest
+
+from lake.errors import CorruptData, InvalidRequest
+from lake.files.memory import MemoryFileIO
+from lake.files.paths import TablePaths
+from lake.format.tag import Tag
+from lake.snapshots.tag_store import TagStore, branch_paths, list_branches
+from tests.unit.lake.snapshots.test_snapshot_store import SNAPSHOT
+
+PATHS = TablePaths("/t")
+
+
+def given_tag(name: str, snapshot_id: int = 1) -> Tag:
+    return Tag(name=name, snapshot=replace(SNAPSHOT, id=snapshot_id))
+
+
+def test_a_tag_is_found_by_name_and_listed_by_snapshot() -> None:
+    store = TagStore(MemoryFileIO(), PATHS)
+    for tag in (late := given_tag("a", 7), early := given_tag("z", 2), same := given_tag("b", 7)):
+        assert store.create(tag)
+
+    assert store.find("a") == late
+    assert store.list() == [early, late, same]
+    assert store.names() == ["a", "b", "z"]
+
+
+def test_a_name_is_taken_once() -> None:
+    store = TagStore(MemoryFileIO(), PATHS)
+    store.create(given_tag("a", 1))
+
+    assert not store.create(given_tag("a", 2))
+    assert store.get("a").snapshot.id == 1
+
+
+def test_a_deleted_tag_is_gone() -> None:
+    store = TagStore(MemoryFileIO(), PATHS)
+    store.create(given_tag("a"))
+
+    assert store.delete("a")
+    assert not store.delete("a")
+    assert store.find("a") is None
+    with pytest.raises(InvalidRequest, match="the table has no tag"):
+        store.get("a")
+
+
+def test_a_missing_tag_is_told_with_those_that_are_there() -> None:
+    store = TagStore(MemoryFileIO(), PATHS)
+    store.create(given_tag("nightly"))
+
+    with pytest.raises(InvalidRequest, match="expected one of nightly"):
+        store.get("nightli")
+
+
+@pytest.mark.parametrize("name", ["", " a", "a/b", "../x", "a\n", "\0"])
+def test_a_name_that_is_no_file_name_is_refused(name: str) -> None:
+    store = TagStore(MemoryFileIO(), PATHS)
+
+    with pytest.raises(InvalidRequest, match="tag"):
+        store.create(given_tag(name))
+    with pytest.raises(InvalidRequest, match="tag"):
+        store.find(name)
+
+
+def test_a_torn_tag_stops_the_listing() -> None:
+    file_io = MemoryFileIO()
+    file_io.write_new(PATHS.tag("a"), b"{")
+
+    with pytest.raises(CorruptData, match="tag-a"):
+        TagStore(file_io, PATHS).list()
+
+
+def test_other_files_are_no_tags() -> None:
+    file_io = MemoryFileIO()
+    for name in (".tag-a.x.tmp", "tag-", "a"):
+        file_io.write_new(f"{PATHS.tag_dir}/{name}", b"")
+
+    assert TagStore(file_io, PATHS).names() == []
+
+
+def test_a_branch_has_tags_of_its_own() -> None:
+    file_io = MemoryFileIO()
+    TagStore(file_io, PATHS).create(given_tag("a"))
+    TagStore(file_io, replace(PATHS, branch="b")).create(given_tag("c"))
+
+    assert list_branches(file_io, PATHS) == ["b"]
+    assert TagStore(file_io, branch_paths(file_io, PATHS, "b")).names() == ["c"]
+    with pytest.raises(InvalidRequest, match="expected one of b"):
+        branch_paths(file_io, PATHS, "x")
