@@ -1,0 +1,75 @@
+"""Java and we take turns on one table, twenty random rounds of it for every engine."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.interop.alternating_tables import GivenTable, any_table, order_free_table
+from tests.interop.alternation import FREE_TURNS, FULL_TURNS, Alternation
+from tests.interop.java_driver import JavaDriver
+from tests.interop.ours import open_table
+from tests.interop.twins import AppendedTwin, JavaTwin
+
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(900)]
+
+ROUNDS = 20
+SEEDS = range(2)
+ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
+KINDS: Mapping[str, Mapping[str, str]] = {"plain": {}}
+"""Options of the tables that do not depend on what is compacted when."""
+
+
+@pytest.fixture(scope="module")
+def java() -> Iterator[JavaDriver]:
+    with JavaDriver() as driver:
+        yield driver
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_any_table(engine: str, seed: int, java: JavaDriver, tmp_path: Path) -> None:
+    given = any_table("any", engine=engine, seed=seed, rounds=ROUNDS)
+    twin = JavaTwin(given.case, java, tmp_path / "t.db" / "twin")
+    table = given_alternation(given, java, tmp_path, twin, seed)
+
+    take_turns(table, given, FULL_TURNS)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_order_free_table(
+    kind: str, engine: str, seed: int, java: JavaDriver, tmp_path: Path
+) -> None:
+    given = order_free_table(kind, engine=engine, seed=seed, rounds=ROUNDS, options=KINDS[kind])
+    table = given_alternation(given, java, tmp_path, AppendedTwin(given.case), seed)
+
+    take_turns(table, given, FREE_TURNS)
+
+
+def given_alternation(
+    given: GivenTable, java: JavaDriver, folder: Path, twin: AppendedTwin | JavaTwin, seed: int
+) -> Alternation:
+    """Let Java create the table, which then has whatever Java writes into a schema."""
+    path = folder / "t.db" / "table"
+    java.do("create", path, case=dict(given.case.raw))
+    return Alternation(case=given.case, path=path, java=java, twin=twin, chance=random.Random(seed))
+
+
+def take_turns(table: Alternation, given: GivenTable, turns: Sequence[str]) -> None:
+    """Write first, then do anything; compact fully in the end."""
+    table.turn("write", given.commits[0])
+    for rows in given.commits[1:]:
+        table.turn(table.chance.choice(turns), rows)
+    table.turn("compact", [])
+    assert_one_level(table)
+
+
+def assert_one_level(table: Alternation) -> None:
+    """Check that a full compaction has been one."""
+    ours = open_table(table.path)
+    snapshot = ours.latest_snapshot()
+    assert snapshot is not None
+    assert len({entry.file.level for entry in ours.live_files(snapshot)}) <= 1
