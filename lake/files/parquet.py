@@ -76,6 +76,7 @@ def write_data_file(
     *,
     row_group_rows: int = ROW_GROUP_ROWS,
     drop_null_columns: bool = False,
+    compression: str | None = None,
 ) -> DataFileWritten:
     """Write one data file, durably.
 
@@ -87,6 +88,7 @@ def write_data_file(
         row_group_rows: Upper bound of the rows of a row group.
         drop_null_columns: Leave nullable columns out that hold only nulls. Readers of the format
             put null for a column that a file lacks, from release 1.3 on.
+        compression: Codec; None takes the table's.
 
     Returns:
         Size and statistics of the file.
@@ -100,17 +102,18 @@ def write_data_file(
     int96 = {column.name for column in logical.schema if holds_int96(column.type)}
     physical = _with_int96_storage(logical, int96)
     rows = _row_group_rows(physical, row_group_rows)
+    codec = compression or schema.table_options.file_compression
     with _write_errors(path), file_io.open_output(path) as sink:
         if int96:
             # The footer has to be changed before it is written, hence the detour over memory,
             # bounded by the target file size.
             buffered = pa.BufferOutputStream()
-            metadata = _write_parquet(buffered, physical, schema, rows)
+            metadata = _write_parquet(buffered, physical, schema, rows, codec)
             body, footer = declare_int96(buffered.getvalue(), int96)
             sink.write(body)
             sink.write(footer)
         else:
-            metadata = _write_parquet(sink, physical, schema, rows)
+            metadata = _write_parquet(sink, physical, schema, rows, codec)
         file_size = sink.tell()
     ordered = [column for column in logical.schema if column.name not in int96]
     return DataFileWritten(file_size=file_size, bounds=column_bounds(metadata, ordered))
@@ -159,18 +162,17 @@ def _row_group_rows(table: pa.Table, row_group_rows: int) -> int:
 
 
 def _write_parquet(
-    sink: pa.NativeFile, table: pa.Table, schema: TableSchema, row_group_rows: int
+    sink: pa.NativeFile, table: pa.Table, schema: TableSchema, row_group_rows: int, codec: str
 ) -> pq.FileMetaData:
-    options = schema.table_options
     encodings = choose_encodings(table)
     collected: list[pq.FileMetaData] = []
-    is_zstd = options.file_compression == "zstd"
+    level = schema.table_options.zstd_level if codec == "zstd" else None
     with pq.ParquetWriter(
         sink,
         table.schema,
         version="2.6",
-        compression=options.file_compression,
-        compression_level=options.zstd_level if is_zstd else None,
+        compression=codec,
+        compression_level=level,
         use_dictionary=encodings.dictionary,
         column_encoding=encodings.explicit,
         write_statistics=True,

@@ -39,6 +39,7 @@ class DataFileSink:
         clock: Says when a file was made.
         drop_null_columns: Leave columns without a value out of the file.
         on_new_file: Told the path of each file before it is written, for who cleans up.
+        compression: Codec; None takes that of data files.
     """
 
     file_io: FileIO
@@ -50,6 +51,7 @@ class DataFileSink:
     clock: Clock
     drop_null_columns: bool
     on_new_file: Callable[[str], None]
+    compression: str | None = None
 
 
 def write_level_files(
@@ -83,7 +85,12 @@ def write_level_file(
     path = data_file_path(sink.paths, schema, sink.partition, sink.bucket, name)
     sink.on_new_file(path)
     written = write_data_file(
-        sink.file_io, path, table, schema, drop_null_columns=sink.drop_null_columns
+        sink.file_io,
+        path,
+        table,
+        schema,
+        drop_null_columns=sink.drop_null_columns,
+        compression=sink.compression,
     )
     ends = table.select(schema.trimmed_primary_keys).take(pa.array([0, table.num_rows - 1]))
     min_key, max_key = encode_rows(ends.columns, schema.key_fields)

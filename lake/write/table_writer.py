@@ -2,7 +2,8 @@
 
 1. Rows are checked, numbered in the order they come, and buffered.
 2. When the buffer is full, and before a commit, a flush routes them to their buckets, folds each
-   bucket with the merge that reads use, and writes what is left as level-0 files.
+   bucket with the merge that reads use, and writes what is left as level-0 files. Where the input
+   is the changelog, it is written beside them, unfolded.
 3. `prepare_commit` hands the files over as commit messages, with the indexes of dynamic buckets
    that got new keys; `abort` deletes what was not handed over.
 """
@@ -29,7 +30,8 @@ from lake.format.system_columns import (
 )
 from lake.merge.fold import Machine, fold
 from lake.merge.spec import merge_spec
-from lake.options import DYNAMIC_BUCKET
+from lake.options import DYNAMIC_BUCKET, ChangelogProducer
+from lake.write.changelog_files import changelog_files, input_changelog
 from lake.write.dynamic_buckets import DynamicBuckets, RoutingIndex
 from lake.write.flush_merge import merge_flushes
 from lake.write.level_file import DataFileSink, write_level_files
@@ -54,7 +56,7 @@ class WriteResult:
         rows_folded: Rows merged into another row of their key before they were written.
         rows_ignored: Rows that the table's options discard (`ignore-delete` and the like).
         max_sequence_number: The largest number given out so far; None when there is none.
-        bytes_written: Bytes of the new files.
+        bytes_written: Bytes of the new files, changelog files included.
     """
 
     messages: tuple[CommitMessage, ...]
@@ -195,7 +197,10 @@ class TableWriter:
             rows_ignored=self._rows_ignored,
             max_sequence_number=self._next_sequence_number - 1 if given_out else None,
             bytes_written=sum(
-                file.file_size for files in self._new_files.values() for file in files
+                file.file_size
+                for by_bucket in (self._new_files, self._new_changelog)
+                for files in by_bucket.values()
+                for file in files
             ),
         )
         self._uncommitted = []
@@ -215,6 +220,7 @@ class TableWriter:
                 total_buckets=self._schema.table_options.bucket,
                 schema_id=self._schema.id,
                 new_files=tuple(files),
+                changelog_files=tuple(self._new_changelog.get((partition, bucket), ())),
                 new_index_files=() if new_index is None else (new_index,),
                 index_base=None if index is None else index.base,
             )
@@ -240,6 +246,7 @@ class TableWriter:
 
     def _reset_result(self) -> None:
         self._new_files: dict[tuple[bytes, int], list[DataFileMeta]] = {}
+        self._new_changelog: dict[tuple[bytes, int], list[DataFileMeta]] = {}
         self._rows_accepted = 0
         self._rows_folded = 0
         self._rows_ignored = 0
@@ -274,6 +281,8 @@ class TableWriter:
         self._buffered_bytes += table.nbytes
 
     def _write_bucket(self, group: BucketRows) -> None:
+        if self._schema.table_options.changelog_producer is ChangelogProducer.INPUT:
+            self._write_input(group)
         folded = fold(group.rows, self._spec, machine=self._machine, codes=group.codes)
         self._rows_accepted += folded.num_rows
         self._rows_folded += group.rows.num_rows - folded.num_rows
@@ -282,6 +291,17 @@ class TableWriter:
         sink = self._sink(group.partition, group.bucket)
         files = write_level_files(sink, folded, level=0, file_source=FileSource.APPEND)
         self._new_files.setdefault((group.partition, group.bucket), []).extend(files)
+
+    def _write_input(self, group: BucketRows) -> None:
+        files = changelog_files(
+            self._sink(group.partition, group.bucket),
+            level=0,
+            new_file_name=self._new_changelog_name,
+        )
+        files.add(input_changelog(group.rows, self._spec, group.codes))
+        place = group.partition, group.bucket
+        self._new_files.setdefault(place, [])
+        self._new_changelog.setdefault(place, []).extend(files.finish())
 
     def _sink(self, partition: bytes, bucket: int) -> DataFileSink:
         return DataFileSink(
@@ -309,7 +329,12 @@ class TableWriter:
                 self._file_io.delete(path)
 
     def _new_file_name(self) -> str:
-        prefix = self._schema.table_options.data_file_prefix
+        return self._new_name(self._schema.table_options.data_file_prefix)
+
+    def _new_changelog_name(self) -> str:
+        return self._new_name(self._schema.table_options.changelog_file_prefix)
+
+    def _new_name(self, prefix: str) -> str:
         name = f"{prefix}{self._uuid}-{self._file_count}.parquet"
         self._file_count += 1
         return name

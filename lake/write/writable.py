@@ -5,6 +5,7 @@ from typing import Final
 from lake.errors import Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
 from lake.options import DYNAMIC_BUCKET, POSTPONE_BUCKET, ChangelogProducer, MergeEngine
+from lake.write.changelog_files import changelog_file_refusals
 
 COMPRESSIONS: Final = ("zstd", "lz4", "snappy", "gzip", "brotli", "none", "uncompressed")
 """Codecs of data files that can be written."""
@@ -18,6 +19,7 @@ def check_writable(schema: TableSchema) -> None:
     """
     options = schema.table_options
     refused = [
+        *changelog_file_refusals(options, compressions=COMPRESSIONS),
         (
             "file.compression",
             options.file_compression,
@@ -43,12 +45,6 @@ def check_writable(schema: TableSchema) -> None:
             "true",
             options.deletion_vectors_enabled,
             "level-0 files of such a table are visible to nobody before a compaction",
-        ),
-        (
-            "changelog-producer",
-            options.changelog_producer,
-            options.changelog_producer is ChangelogProducer.INPUT,
-            "streaming readers would miss the rows",
         ),
         (
             "changelog-producer",

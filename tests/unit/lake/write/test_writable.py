@@ -16,7 +16,6 @@ def test_a_plain_table_can_be_written() -> None:
     [
         ("bucket", "-2"),
         ("deletion-vectors.enabled", "true"),
-        ("changelog-producer", "input"),
     ],
 )
 def test_option_is_refused_with_a_hint(option: str, value: str) -> None:
@@ -24,6 +23,24 @@ def test_option_is_refused_with_a_hint(option: str, value: str) -> None:
 
     with pytest.raises(UnsupportedFeature) as caught:
         check_writable(schema)
+
+    (problem,) = caught.value.problems
+    assert (problem.field, problem.value) == (option, value)
+    assert problem.hint
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("changelog-file.format", "avro"), ("changelog-file.compression", "lzo")]
+)
+def test_changelog_files_that_cannot_be_written_are_refused(option: str, value: str) -> None:
+    declared = {option: value}
+    producing = given_schema(
+        {"k": "INT"}, key=["k"], options=declared | {"changelog-producer": "input"}
+    )
+
+    check_writable(given_schema({"k": "INT"}, key=["k"], options=declared))
+    with pytest.raises(UnsupportedFeature) as caught:
+        check_writable(producing)
 
     (problem,) = caught.value.problems
     assert (problem.field, problem.value) == (option, value)
