@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyroaring import AbstractBitMap
 
 from lake.errors import CorruptData, StorageUnavailable, UnsupportedFeature
 from lake.files.file_io import FileIO
 from lake.files.int96 import fits_nanoseconds, holds_int96, is_int96
 from lake.files.int96_file import with_revealed_int96
+from lake.files.marked_rows import MarkedRows
 from lake.files.parquet_bounds import ColumnBounds, column_bounds
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.schema import TableSchema
@@ -81,6 +83,7 @@ class DataFileReader:
         batch_rows: int = 65_536,
         batch_bytes: int = BATCH_BYTES,
         row_filter: RowGroupFilter | None = None,
+        marked: AbstractBitMap | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Yield key-value batches with the named columns, in file order.
 
@@ -94,6 +97,8 @@ class DataFileReader:
             batch_bytes: Upper bound of its bytes, about: as large as the values are in the file
                 before compression, where repeated ones may take next to nothing.
             row_filter: Leaves out row groups that cannot hold what is looked for.
+            marked: Positions of rows to leave out, 0-based in file order: the file's deletion
+                vector.
 
         Yields:
             Batches: `_SEQUENCE_NUMBER`, `_VALUE_KIND`, then `columns` in their order.
@@ -107,7 +112,7 @@ class DataFileReader:
         number = self._number_of_all_rows()
         with _read_errors(self._path), self._file_io.open_input(self._path) as source:
             file = pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
-            self._check(file)
+            self._check(file, marked)
             groups = self._row_groups(file, row_filter)
             stored = self._stored_columns(file, target)
             if not groups:
@@ -118,9 +123,10 @@ class DataFileReader:
             int96 = _int96_columns(file, stored)
             if int96:
                 decoded = self._check_int96(decoded, int96, batch_rows, groups)
+            live = None if marked is None else _live_rows(marked, file, groups)
             for batch in decoded:
                 self._counters.rows += batch.num_rows
-                rows = _to_target(batch, target)
+                rows = _to_target(batch if live is None else live.without(batch), target)
                 yield rows if number is None else _numbered(rows, number)
 
     def _check_int96(
@@ -162,11 +168,18 @@ class DataFileReader:
             raise CorruptData(message)
         return self._meta.min_sequence_number if source is FileSource.APPEND else None
 
-    def _check(self, file: pq.ParquetFile) -> None:
-        if file.metadata.num_rows != self._meta.row_count:
+    def _check(self, file: pq.ParquetFile, marked: AbstractBitMap | None) -> None:
+        rows = file.metadata.num_rows
+        if rows != self._meta.row_count:
             message = (
-                f"data file {self._path} has {file.metadata.num_rows} rows, "
+                f"data file {self._path} has {rows} rows, "
                 f"its manifest entry says {self._meta.row_count}"
+            )
+            raise CorruptData(message)
+        if marked and marked.max() >= rows:
+            message = (
+                f"data file {self._path} has {rows} rows, but its deletion vector marks a row at "
+                f"position {marked.max()}"
             )
             raise CorruptData(message)
 
@@ -190,6 +203,12 @@ class DataFileReader:
                 raise CorruptData(message)
         only_nulls = null_columns(self._meta, self._schema)
         return [name for name in target.names if name in present and name not in only_nulls]
+
+
+def _live_rows(marked: AbstractBitMap, file: pq.ParquetFile, groups: Sequence[int]) -> MarkedRows:
+    metadata = file.metadata
+    row_counts = [metadata.row_group(n).num_rows for n in range(metadata.num_row_groups)]
+    return MarkedRows(marked, row_counts, groups)
 
 
 def _rows_within(

@@ -1,15 +1,18 @@
 """One sorted run of a bucket, read file after file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+from pyroaring import AbstractBitMap
 
 from lake.files.data_file_path import live_file_path
 from lake.files.file_io import FileIO
 from lake.files.parquet import DataFileReader, ReadCounters, RowGroupFilter
 from lake.files.paths import TablePaths
+from lake.format.data_file import DataFileMeta
 from lake.format.schema import TableSchema
+from lake.format.system_columns import LEVEL_FIELD
 from lake.lsm.sorted_run import SortedRun
 
 
@@ -23,6 +26,8 @@ class RunReader:
         schema: Under which the files were written.
         partition: Serialised partition row.
         bucket: Bucket number.
+        vectors: Positions of marked rows by file name; these rows are passed over.
+        has_level: Each record carries the level of its file, as the last column `_LEVEL`.
         counters: Added to.
     """
 
@@ -31,6 +36,8 @@ class RunReader:
     schema: TableSchema
     partition: bytes
     bucket: int
+    vectors: Mapping[str, AbstractBitMap] = field(default_factory=dict)
+    has_level: bool = False
     counters: ReadCounters = field(default_factory=ReadCounters)
 
     def batches(
@@ -55,10 +62,27 @@ class RunReader:
             CorruptData: A file is absent or not what its metadata says.
         """
         for file in run.files:
-            path = live_file_path(self.paths, self.schema, self.partition, self.bucket, file)
-            reader = DataFileReader(
-                self.file_io, path, file_meta=file, schema=self.schema, counters=self.counters
+            marked = self.vectors.get(file.file_name)
+            # A file that newer levels replace row by row ends up with none; it is not opened.
+            if marked is not None and len(marked) == file.row_count:
+                continue
+            batches = self._reader(file).batches(
+                columns,
+                batch_rows=batch_rows,
+                batch_bytes=batch_bytes,
+                row_filter=row_filter,
+                marked=marked,
             )
-            yield from reader.batches(
-                columns, batch_rows=batch_rows, batch_bytes=batch_bytes, row_filter=row_filter
-            )
+            for batch in batches:
+                yield _with_level(batch, file.level) if self.has_level else batch
+
+    def _reader(self, file: DataFileMeta) -> DataFileReader:
+        path = live_file_path(self.paths, self.schema, self.partition, self.bucket, file)
+        return DataFileReader(
+            self.file_io, path, file_meta=file, schema=self.schema, counters=self.counters
+        )
+
+
+def _with_level(batch: pa.RecordBatch, level: int) -> pa.RecordBatch:
+    levels = pa.repeat(pa.scalar(level, LEVEL_FIELD.type), batch.num_rows)
+    return batch.append_column(LEVEL_FIELD, levels)
