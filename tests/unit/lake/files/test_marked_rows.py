@@ -5,7 +5,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from pyroaring import BitMap
 
 from lake.errors import CorruptData
@@ -16,6 +16,7 @@ from tests.given_tables import given_schema
 from tests.unit.lake.files.test_parquet import PATH, describe, key_value
 
 
+@settings(deadline=None, derandomize=True)
 @given(st.data())
 def test_what_is_not_marked_comes_out_whatever_groups_and_batches(data: st.DataObject) -> None:
     row_counts = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=5), "row counts")
