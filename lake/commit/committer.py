@@ -10,7 +10,7 @@ from lake.commit.changes import changes_of
 from lake.commit.commit_result import CommitResult, Outcome
 from lake.commit.commit_run import CommitRun
 from lake.commit.identity_log import IdentityLog
-from lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit
+from lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit, StreamFence
 from lake.commit.publisher import SnapshotPublisher
 from lake.commit.retry_policy import RetryPolicy
 from lake.commit.steps import OnStep, ignore_step
@@ -240,6 +240,25 @@ class TableCommitter:
         run.run()
         assert run.revision is not None, "a claim is never a replay"
         return run.revision.streams.positions[stream]
+
+    @names_table
+    def fence_streams(
+        self, *, commit_user: str, known_epochs: Mapping[str, int] | None = None
+    ) -> CommitResult:
+        """Take every stream from its owner: commit an empty snapshot with the next epoch of each.
+
+        Whoever commits for a stream without a new claim is fenced from then on. Offsets stay.
+
+        Args:
+            commit_user: Who does it.
+            known_epochs: By stream, epochs that were in use and that the newest snapshot does not
+                know; the new ones are above them.
+
+        Raises:
+            CommitConflict, CommitUnknown, StorageUnavailable: Fence again.
+        """
+        intent = StreamFence(user=commit_user, known_epochs=dict(known_epochs or {}))
+        return self._run(intent).run()
 
     @names_table
     def stream_positions(self) -> dict[str, StreamPosition]:

@@ -14,7 +14,7 @@ from lake.commit.stream_authority import StreamAuthority
 from lake.commit.stream_position import StreamBatch, StreamPosition, batch_properties
 from lake.errors import InvalidRequest, Problem
 from lake.format.commit_message import CommitMessage
-from lake.format.snapshot import CommitKind
+from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 
 _EPOCH_SHIFT = 32
 
@@ -208,6 +208,40 @@ class StreamClaim:
         )
         message = f"stream `{self.stream}` cannot start: its position is not known"
         raise InvalidRequest(message, problems=[problem])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamFence:
+    """The wish that no stream has an owner: an empty commit with the next epoch of each.
+
+    Offsets and accounts stay as the newest snapshot has them.
+
+    Attributes:
+        user: Who commits.
+        known_epochs: Epochs that were in use by stream, as far as known; the new ones are above.
+    """
+
+    user: str
+    known_epochs: Mapping[str, int] = field(default_factory=dict)
+    kind: CommitKind = CommitKind.APPEND
+    messages: Sequence[CommitMessage] = ()
+    changes: CommitChanges = field(default_factory=CommitChanges)
+    max_sequence_number: int = -1
+
+    def revise(self, streams: StreamAuthority, *, time_ms: int) -> Revision:
+        """Return every position under the next epoch (see `Intent`)."""
+        positions = {
+            name: replace(
+                position,
+                epoch=max(position.epoch, self.known_epochs.get(name, 0)) + 1,
+                batch_id=-1,
+                commit_time_ms=time_ms,
+            )
+            for name, position in streams.positions.items()
+        }
+        return Revision(
+            identifier=BATCH_COMMIT_IDENTIFIER, streams=replace(streams, positions=positions)
+        )
 
 
 def _with_position(streams: StreamAuthority, position: StreamPosition) -> StreamAuthority:

@@ -10,10 +10,13 @@ on. Three things can come between:
    only the caller can tell, from what is live now: gone.
 3. *We slept*: others published N and more, and expired N, so that we created N anew in a hole. Such
    a snapshot is no part of the chain, even where it happens to lie right below the oldest one.
+4. *The table was rolled back*: what we planned on is gone or another one, while older snapshots are
+   there. N is built on what was taken away, and is no part of the chain either.
 
 While the snapshot that was planned on is still there, unchanged, N cannot be in a hole, because
 expiry removes from the low end: one look in the usual case. When it is gone and the chain goes past
-N, it was expired either just now or before we came; what the successors hold tells: in doubt.
+N, it was expired either just now or before we came; what the successors hold tells: in doubt. A
+rollback is told from an expiry by what is left below N: expiry leaves nothing below what it took.
 """
 
 from collections.abc import Callable
@@ -162,7 +165,9 @@ class SnapshotPublisher:
                 return True
         except (CorruptData, UnsupportedFeature) as error:
             damage = error
-        if max(self._snapshots.list_ids(), default=0) <= snapshot.id:
+        ids = self._snapshots.list_ids()
+        is_rolled_back = damage is None and any(number < snapshot.id for number in ids)
+        if max(ids, default=0) <= snapshot.id and not is_rolled_back:
             return True
         if damage is not None:
             # Neither a link of the chain nor a hole can be told from a file that says nothing.

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lake.commit.changes import CommitChanges
-from lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit
+from lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit, StreamFence
 from lake.commit.stream_authority import StreamAuthority
 from lake.commit.stream_position import StreamPosition, batch_properties
 from lake.errors import InvalidRequest
@@ -128,3 +128,14 @@ def test_a_stream_nobody_knows_does_not_start() -> None:
         CLAIM.next_position(StreamAuthority(is_complete=False), time_ms=1)
 
     assert caught.value.problems[0].hint is not None
+
+
+def test_a_fence_takes_every_stream_from_its_owner_and_no_offset_from_the_stream() -> None:
+    intent = StreamFence(user="u", known_epochs={"s": 7, "gone": 3, "other": 1})
+
+    revision = intent.revise(STREAMS, time_ms=5)
+
+    assert revision.streams.positions == {
+        "s": replace(POSITION, epoch=8, commit_time_ms=5),
+        "other": replace(OTHER, epoch=10, commit_time_ms=5),
+    }

@@ -217,3 +217,22 @@ def test_hints_may_fail(bed: Bed) -> None:
     bed.publisher.write_hints(bed.mine)
 
     assert bed.hint() == b"2"
+
+
+def test_a_commit_planned_on_what_was_rolled_back_is_in_doubt(bed: Bed) -> None:
+    bed.inner.delete(bed.paths.snapshot(2))
+
+    assert bed.publish() is Published.IN_DOUBT
+
+
+def test_a_commit_planned_on_what_was_rolled_back_and_made_anew_is_in_doubt(bed: Bed) -> None:
+    bed.put(replace(bed.previous, uuid="after the rollback"))
+
+    assert bed.publish() is Published.IN_DOUBT
+
+
+def test_a_commit_whose_elders_have_all_expired_stands(bed: Bed) -> None:
+    bed.inner.delete(bed.paths.snapshot(1))
+    bed.inner.delete(bed.paths.snapshot(2))
+
+    assert bed.publish() is Published.YES
