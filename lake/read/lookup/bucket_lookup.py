@@ -1,0 +1,311 @@
+"""Keys in a bucket: in which files they are, and their records there.
+
+Runs are asked from the newest on: the files of level 0 one by one, then level by level the one file
+whose key range holds the key. Two questions are answered:
+
+| question | answer |
+|---|---|
+| `find` | the first record of each key: for compactions, in the levels above their output |
+| `find_all` | every record of each key: for readers, who merge them |
+
+A position that the bucket's deletion vectors name is no record; the search goes on below it. They
+are an argument of each question, as files outlive them.
+
+Source: merge-semantics 6.4.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyroaring import AbstractBitMap, BitMap
+
+from lake.files.data_file_path import live_file_path
+from lake.files.file_io import FileIO
+from lake.files.parquet import DataFileReader
+from lake.files.paths import TablePaths
+from lake.files.scratch import ScratchDirectory
+from lake.format.data_file import DataFileMeta
+from lake.format.schema import TableSchema
+from lake.format.system_columns import (
+    LEVEL_FIELD,
+    SEQUENCE_NUMBER_FIELD,
+    VALUE_KIND_FIELD,
+)
+from lake.lsm.levels import levels_of
+from lake.read.lookup.file_lookup import FileLookup
+from lake.read.lookup.key_ranges import KeyRanges
+from lake.read.lookup.lookup_cache import LookupCache
+from lake.read.lookup.wanted_keys import Rows, WantedKeys, wanted_keys
+
+Vectors = Mapping[str, AbstractBitMap]
+"""Positions of deleted rows by file name."""
+
+_PROBED_FILES_MAX: Final = 4
+_PROBED_KEYS_MAX: Final = 1_024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Where keys are; one entry per record.
+
+    Attributes:
+        keys: int64; which of the wanted keys, ascending.
+        files: What `file_numbers` counts.
+        file_numbers: int32; the file of each record.
+        positions: int64; the physical row of each record in its file.
+    """
+
+    keys: Rows
+    files: tuple[DataFileMeta, ...]
+    file_numbers: npt.NDArray[np.int32]
+    positions: Rows
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DataFile:
+    """The records of one data file."""
+
+    reader: DataFileReader
+    file_size: int
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        return self.reader.batches(columns)
+
+
+class BucketLookup:
+    """Finds keys in the files of one bucket; safe between threads."""
+
+    def __init__(
+        self,
+        cache: LookupCache,
+        *,
+        file_io: FileIO,
+        paths: TablePaths,
+        schema: TableSchema,
+        partition: bytes,
+        bucket: int,
+        files: Sequence[DataFileMeta],
+    ) -> None:
+        """Take the files; none is opened before a key may be in it.
+
+        Args:
+            cache: Keeps what files were made into.
+            file_io: Storage.
+            paths: Of the table.
+            schema: Under which the files were written.
+            partition: Serialised partition row.
+            bucket: Bucket number.
+            files: Live files of the bucket, on any level, in any order.
+        """
+        self._cache = cache
+        self._file_io = file_io
+        self._schema = schema
+        self._runs = levels_of(files, schema.table_options).runs
+        self._files = tuple(file for run in self._runs for file in run.files)
+        self._paths = [
+            live_file_path(paths, schema, partition, bucket, file) for file in self._files
+        ]
+        ends = np.cumsum([len(run.files) for run in self._runs]).tolist()
+        self._run_numbers = [
+            range(end - len(run.files), end) for run, end in zip(self._runs, ends, strict=True)
+        ]
+        self._ranges = {
+            numbers.start: KeyRanges(run.files, schema.key_fields)
+            for run, numbers in zip(self._runs, self._run_numbers, strict=True)
+        }
+
+    @property
+    def files(self) -> tuple[DataFileMeta, ...]:
+        """The files, newest run first."""
+        return self._files
+
+    def find(
+        self, keys: pa.Table | pa.RecordBatch, *, above_level: int, vectors: Vectors | None = None
+    ) -> Found:
+        """Return the first record of each key, on the levels above one.
+
+        Args:
+            keys: Has the columns of the trimmed primary key, in the table's types, without nulls;
+                others are passed over.
+            above_level: -1 looks at level 0, too, from the newest file on.
+            vectors: Current deletion vectors of the bucket.
+
+        Returns:
+            At most one entry per key.
+
+        Raises:
+            CorruptData: A file is absent or not what its metadata says.
+            StorageUnavailable: Storage or the local disk refuses.
+        """
+        wanted = wanted_keys(keys, self._schema)
+        return self._search(wanted, vectors or {}, first_only=True, above_level=above_level)
+
+    def find_all(
+        self,
+        keys: WantedKeys,
+        *,
+        vectors: Vectors | None = None,
+        visible: Callable[[DataFileMeta], bool] = lambda _: True,
+    ) -> Found:
+        """Return every record of each key; those of one key newest run first.
+
+        Args:
+            keys: As `wanted_keys` makes them.
+            vectors: Current deletion vectors of the bucket.
+            visible: Which files are looked at.
+
+        Raises:
+            CorruptData: A file is absent or not what its metadata says.
+            StorageUnavailable: Storage or the local disk refuses.
+        """
+        return self._search(keys, vectors or {}, first_only=False, visible=visible)
+
+    def records(self, found: Found, columns: Sequence[str]) -> pa.Table:
+        """Return the records that were found.
+
+        Args:
+            found: Of this bucket.
+            columns: Of the table, without repeats.
+
+        Returns:
+            One row per entry, in their order: sequence number, kind, the columns, then `_LEVEL`
+            int8.
+
+        Raises:
+            CorruptData: A file is absent or not what its metadata says.
+            StorageUnavailable: Storage or the local disk refuses.
+        """
+        parts: list[pa.Table] = []
+        places: list[Rows] = []
+        for number in np.unique(found.file_numbers).tolist():
+            rows = np.flatnonzero(found.file_numbers == number)
+            with self._using(number) as lookup:
+                part = lookup.records(found.positions[rows], columns)
+            levels = pa.repeat(pa.scalar(self._files[number].level, pa.int8()), len(rows))
+            parts.append(part.append_column(LEVEL_FIELD, levels))
+            places.append(rows)
+        if not parts:
+            return self._no_records(columns)
+        if len(parts) == 1:
+            return parts[0]
+        order = np.argsort(np.concatenate(places), kind="stable")
+        return pa.concat_tables(parts).take(pa.array(order))
+
+    def _no_records(self, columns: Sequence[str]) -> pa.Table:
+        fields = [self._schema.arrow_schema.field(name) for name in columns]
+        return pa.schema(
+            [SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD, *fields, LEVEL_FIELD]
+        ).empty_table()
+
+    def _search(
+        self,
+        keys: WantedKeys,
+        vectors: Vectors,
+        *,
+        first_only: bool,
+        above_level: int = -1,
+        visible: Callable[[DataFileMeta], bool] = lambda _: True,
+    ) -> Found:
+        hits: list[tuple[Rows, int, Rows]] = []
+        wanted: Rows = np.arange(len(keys))
+        for run, numbers in zip(self._runs, self._run_numbers, strict=True):
+            if run.level <= above_level or not len(wanted):
+                continue
+            found_here: list[Rows] = []
+            for number, rows in self._candidates(numbers, keys, wanted):
+                if not visible(self._files[number]):
+                    continue
+                found, positions = self._find_in(number, keys, rows, vectors)
+                if len(found):
+                    hits.append((found, number, positions))
+                    found_here.append(found)
+            if first_only and found_here:
+                wanted = np.setdiff1d(wanted, np.concatenate(found_here), assume_unique=True)
+        return self._sorted_hits(hits)
+
+    def _sorted_hits(self, hits: Sequence[tuple[Rows, int, Rows]]) -> Found:
+        if not hits:
+            none = np.zeros(0, dtype=np.int64)
+            return Found(
+                keys=none, files=self._files, file_numbers=none.astype(np.int32), positions=none
+            )
+        keys = np.concatenate([found for found, _, _ in hits])
+        positions = np.concatenate([places for _, _, places in hits])
+        numbers = np.repeat(
+            np.array([number for _, number, _ in hits], dtype=np.int32),
+            [len(found) for found, _, _ in hits],
+        )
+        if len(hits) > 1:
+            order = np.argsort(keys, kind="stable")
+            keys, positions, numbers = keys[order], positions[order], numbers[order]
+        return Found(keys=keys, files=self._files, file_numbers=numbers, positions=positions)
+
+    def _candidates(
+        self, numbers: range, keys: WantedKeys, wanted: Rows
+    ) -> Iterator[tuple[int, Rows]]:
+        """Yield files of a run, each with the keys that it may have."""
+        ranges = self._ranges[numbers.start]
+        if not ranges.is_cheap and self._are_probed(numbers, wanted):
+            # One probe of each file is less than to compare with the ends of their ranges.
+            for number in numbers:
+                yield number, wanted
+            return
+        places = ranges.files_of(keys.take(wanted))
+        for place in np.unique(places[places >= 0]).tolist():
+            yield numbers[place], wanted[places == place]
+
+    def _are_probed(self, numbers: range, wanted: Rows) -> bool:
+        return (
+            len(numbers) <= _PROBED_FILES_MAX
+            and len(wanted) <= _PROBED_KEYS_MAX
+            and all(self._cache.resident(self._paths[number]) for number in numbers)
+        )
+
+    def _find_in(
+        self, number: int, keys: WantedKeys, wanted: Rows, vectors: Vectors
+    ) -> tuple[Rows, Rows]:
+        """Return which keys a file has, and at which positions."""
+        with self._using(number) as lookup:
+            positions = lookup.find(keys.take(wanted))
+        is_there = positions >= 0
+        vector = vectors.get(self._files[number].file_name)
+        if vector:
+            is_there[is_there] = ~_marked(positions[is_there], vector)
+        return wanted[is_there], positions[is_there]
+
+    def _using(self, number: int) -> AbstractContextManager[FileLookup]:
+        file = self._files[number]
+        make = partial(self._make, number)
+        return self._cache.using(self._paths[number], size=file.file_size, make=make)
+
+    def _make(
+        self, number: int, scratch: ScratchDirectory | None, on_growth: Callable[[], None]
+    ) -> FileLookup:
+        file = self._files[number]
+        reader = DataFileReader(
+            self._file_io, self._paths[number], file_meta=file, schema=self._schema
+        )
+        return FileLookup(
+            _DataFile(reader=reader, file_size=file.file_size),
+            key_columns=self._schema.trimmed_primary_keys,
+            schema=self._schema.arrow_schema,
+            scratch=scratch,
+            on_growth=on_growth,
+        )
+
+
+def _marked(positions: Rows, vector: AbstractBitMap) -> npt.NDArray[np.bool_]:
+    """Return for each position whether a deletion vector has it."""
+    marked = BitMap(positions.astype(np.uint32)) & vector
+    if not marked:
+        return np.zeros(len(positions), dtype=bool)
+    return np.isin(positions, np.frombuffer(marked.to_array(), dtype=np.uint32))

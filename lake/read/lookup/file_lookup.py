@@ -1,0 +1,202 @@
+"""One immutable data file, ready to be asked for keys.
+
+```
+index       from the hashes of keys to rows (`hash_index`)
+parts       the file's columns, each in one piece: in memory, or in Arrow files that are mapped
+```
+
+The first question decodes the key, and the two columns that every record has; other columns follow
+when they are asked for, as many at a time as memory is granted for. A file's row numbers are its rows'
+physical positions, which is what deletion vectors name.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from lake.files.scratch import ScratchDirectory
+from lake.format.system_columns import (
+    SEQUENCE_NUMBER,
+    SEQUENCE_NUMBER_FIELD,
+    VALUE_KIND,
+    VALUE_KIND_FIELD,
+)
+from lake.read.lookup.hash_index import HashIndex, build_index
+from lake.read.lookup.key_hash import key_hashes
+from lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys
+
+PASS_BYTES: Final = 256 * 1024 * 1024
+"""Bytes of columns decoded at a time, about; a single column may be larger."""
+
+_UNPACKED: Final = 4
+"""How much larger columns are than the file they come from, about."""
+
+
+class FileRows(Protocol):
+    """The records of one data file."""
+
+    @property
+    def file_size(self) -> int:
+        """Return its bytes on storage."""
+        ...
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield all records in file order: sequence number, kind, then the table's columns named.
+
+        Raises:
+            CorruptData: The file is absent or not what its metadata says.
+        """
+        ...
+
+
+class FileLookup:
+    """Finds keys in one data file, and gives rows of it; safe between threads."""
+
+    def __init__(
+        self,
+        rows: FileRows,
+        *,
+        key_columns: Sequence[str],
+        schema: pa.Schema,
+        scratch: ScratchDirectory | None,
+        on_growth: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Read and index the keys.
+
+        Args:
+            rows: The file.
+            key_columns: The trimmed primary key, in order.
+            schema: Of the table's columns.
+            scratch: Where columns are kept; None keeps them in memory.
+            on_growth: Called when more columns are kept than before.
+
+        Raises:
+            CorruptData: The file is absent or not what its metadata says.
+        """
+        self._rows = rows
+        self._schema = schema
+        self._scratch = scratch
+        self._on_growth = on_growth
+        self._lock = threading.Lock()
+        self._paths: list[str] = []
+        self._columns: dict[str, pa.ChunkedArray] = {}
+        self._views: dict[tuple[str, ...], pa.Table] = {}
+        self.disk_bytes = 0
+        self.memory_bytes = 0
+        try:
+            hashes = self._load(key_columns, with_records=True, hashed=True)
+            self._index = self._kept_index(build_index(hashes))
+        except BaseException:
+            self.remove()
+            raise
+        self._keys = KeyColumns([self._columns[name] for name in key_columns])
+
+    def find(self, keys: WantedKeys) -> Rows:
+        """Return for each key the position of its row, -1 where the file has none."""
+
+        def matches(wanted: Rows, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+            return self._keys.match(keys, wanted, rows)
+
+        return self._index.find(keys.hashes, matches)
+
+    def records(self, positions: Rows, columns: Sequence[str]) -> pa.Table:
+        """Return records: sequence number, kind, then the columns; one per position, in order.
+
+        Args:
+            positions: Of rows.
+            columns: Of the table, without repeats.
+
+        Raises:
+            CorruptData: The file is absent or not what its metadata says.
+        """
+        return self._view(tuple(columns)).take(pa.array(positions))
+
+    def has(self, columns: Sequence[str]) -> bool:
+        """Return whether these columns can be given without a look at storage."""
+        return all(name in self._columns for name in columns)
+
+    def load(self, columns: Sequence[str]) -> None:
+        """Have columns at hand before they are asked for.
+
+        Raises:
+            CorruptData: The file is absent or not what its metadata says.
+        """
+        if self.has(columns):
+            return
+        with self._lock:
+            missing = [name for name in columns if name not in self._columns]
+            step = self._columns_per_pass()
+            for first in range(0, len(missing), step):
+                self._load(missing[first : first + step], with_records=False, hashed=False)
+        self._on_growth()
+
+    def remove(self) -> None:
+        """Remove what is kept on disk; rows that were given out stay as they are."""
+        assert self._scratch is not None or not self._paths
+        for path in self._paths:
+            if self._scratch is not None:
+                self._scratch.remove(path)
+
+    def _view(self, columns: tuple[str, ...]) -> pa.Table:
+        view = self._views.get(columns)
+        if view is None:
+            self.load(columns)
+            names = (SEQUENCE_NUMBER, VALUE_KIND, *columns)
+            fields = [SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD]
+            fields += [self._schema.field(name) for name in columns]
+            view = pa.table([self._columns[name] for name in names], schema=pa.schema(fields))
+            self._views[columns] = view
+        return view
+
+    def _columns_per_pass(self) -> int:
+        per_column = self._rows.file_size * _UNPACKED // max(1, len(self._schema))
+        return max(1, PASS_BYTES // max(1, per_column))
+
+    def _load(
+        self, columns: Sequence[str], *, with_records: bool, hashed: bool
+    ) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+        """Decode and keep columns; return the hashes of these columns' rows if wanted."""
+        names = [SEQUENCE_NUMBER, VALUE_KIND, *columns] if with_records else list(columns)
+        batches: list[pa.RecordBatch] = []
+        hashes: list[np.ndarray[tuple[int], np.dtype[np.uint64]]] = []
+        for batch in self._rows.batches(columns):
+            batches.append(batch.select(names))
+            if hashed:
+                hashes.append(key_hashes([batch.column(name) for name in columns]))
+        fields = [SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD] if with_records else []
+        fields += [self._schema.field(name) for name in columns]
+        whole = pa.Table.from_batches(batches, schema=pa.schema(fields)).combine_chunks()
+        del batches
+        part = self._kept(whole)
+        self._columns.update(zip(part.schema.names, part.columns, strict=True))
+        return np.concatenate(hashes) if hashes else np.zeros(0, dtype=np.uint64)
+
+    def _kept(self, part: pa.Table) -> pa.Table:
+        if self._scratch is None:
+            self.memory_bytes += part.nbytes
+            return part
+        path = self._scratch.new_path(".arrow")
+        self._paths.append(path)
+        with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, part.schema) as writer:
+            writer.write_table(part)
+        source = pa.memory_map(path, "r")
+        self.disk_bytes += source.size()
+        return pa.ipc.open_file(source).read_all()
+
+    def _kept_index(self, index: HashIndex) -> HashIndex:
+        if self._scratch is None:
+            self.memory_bytes += index.size
+            return index
+        path = self._scratch.new_path(".index")
+        self._paths.append(path)
+        with pa.OSFile(path, "wb") as sink:
+            sink.write(pa.py_buffer(index.entries))
+            sink.write(pa.py_buffer(index.begins))
+        self.disk_bytes += index.size
+        mapped = pa.memory_map(path, "r").read_buffer() if index.size else pa.py_buffer(b"")
+        entries = np.frombuffer(mapped, np.uint64, count=len(index.entries))
+        begins = np.frombuffer(mapped, np.int32, offset=index.entries.nbytes)
+        return HashIndex(entries=entries, begins=begins)

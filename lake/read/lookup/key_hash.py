@@ -1,0 +1,178 @@
+"""A 64-bit hash of each key, the same in every call of a process and in every process.
+
+Keys are equal as merges see them: one NaN stands for all, -0.0 and 0.0 are two keys, TEXT and BYTES
+are equal byte by byte. Equal keys have equal hashes; what has equal hashes is compared.
+
+A column adds up its 64-bit words, each multiplied by an odd number of its own place; one word that
+differs therefore never gets lost. The sums of the columns are mixed one after the other.
+
+Source: the last mixing step is that of splitmix64 (Steele, Lea, Flood 2014).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lake.merge.order_words import one_array
+from lake.merge.words import Uints
+
+_ODD: Final = 0x9E3779B97F4A7C15
+_MASK: Final = (1 << 64) - 1
+_WORD_BYTES: Final = 8
+# The low k bytes of a word, for k from 0 to 8.
+_KEEP: Final[Uints] = np.array([(1 << (8 * size)) - 1 for size in range(9)], dtype=np.uint64)
+# Below this many rows one row's words at a time are the cheaper way.
+_VECTOR_ROWS_MIN: Final = 16
+
+
+def key_hashes(columns: Sequence[pa.Array | pa.ChunkedArray]) -> Uints:
+    """Return one hash per row.
+
+    Args:
+        columns: The key, at least one column, equally long, in order; not nested. What is null
+            hashes as anything.
+    """
+    assert columns, "a key has columns"
+    hashes: Uints | None = None
+    for column in columns:
+        words = _column_words(one_array(column))
+        hashes = mixed(words if hashes is None else hashes + words)
+    assert hashes is not None
+    return hashes
+
+
+def mixed(words: Uints) -> Uints:
+    """Return numbers that differ in about half of their bits where the given ones differ at all."""
+    values = words + np.uint64(_ODD)
+    values ^= values >> np.uint64(30)
+    values *= np.uint64(0xBF58476D1CE4E5B9)
+    values ^= values >> np.uint64(27)
+    values *= np.uint64(0x94D049BB133111EB)
+    values ^= values >> np.uint64(31)
+    return values
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Return whether a key column of this type is compared as a number of at most 64 bits."""
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind)
+    )
+
+
+def number_words(array: pa.Array) -> npt.NDArray[Any]:
+    """Return the numbers of a column as integers that are equal where the keys are; no copy if it can be.
+
+    Args:
+        array: Of a type that `is_number`.
+    """
+    width = array.type.bit_width // 8
+    kind = "f" if pa.types.is_floating(array.type) else "i"
+    return canonical(_fixed_width(array, np.dtype(f"{kind}{width}")))
+
+
+def raw_numbers(array: pa.Array) -> npt.NDArray[Any]:
+    """Return the values of a column that `is_number`, floats as floats, without a copy."""
+    width = array.type.bit_width // 8
+    kind = "f" if pa.types.is_floating(array.type) else "i"
+    return _fixed_width(array, np.dtype(f"{kind}{width}"))
+
+
+def canonical(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return integers as they are, and floats as their bits with one NaN for all."""
+    if values.dtype.kind != "f":
+        return values
+    bits = values.view(f"i{values.dtype.itemsize}")
+    unordered = np.isnan(values)
+    if not unordered.any():
+        return bits
+    return np.where(unordered, np.iinfo(bits.dtype).max, bits)
+
+
+def _column_words(array: pa.Array) -> Uints:
+    kind = array.type
+    if is_number(kind):
+        return number_words(array).astype(np.int64).view(np.uint64)
+    if pa.types.is_boolean(kind):
+        return np.asarray(array.fill_null(False)).astype(np.uint64)
+    if pa.types.is_decimal128(kind):
+        halves = _fixed_width(array, np.dtype("2u8"))
+        return halves[:, 0] + halves[:, 1] * np.uint64(_factor(1))
+    return _bytes_words(array)
+
+
+def _fixed_width(array: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    data = array.buffers()[1]
+    if data is None or not len(array):
+        return np.zeros((len(array), *dtype.shape), dtype=dtype.base)
+    return np.frombuffer(data, dtype, count=len(array), offset=dtype.itemsize * array.offset)
+
+
+def _factor(place: int) -> int:
+    """Return the odd number that words at a place are multiplied by."""
+    return (2 * place + 1) * _ODD & _MASK | 1
+
+
+def _bytes_words(array: pa.Array) -> Uints:
+    starts, lengths, text = _texts(array)
+    # The length tells apart what differs in zero bytes at its end.
+    sums: Uints = lengths.astype(np.uint64) * np.uint64(_factor(0))
+    words = -(-int(lengths.max(initial=0)) // _WORD_BYTES)
+    rows: npt.NDArray[np.int64] | slice = slice(None)
+    for place in range(words):
+        live = np.flatnonzero(lengths > place * _WORD_BYTES)
+        if len(live) < len(lengths):
+            if len(live) < _VECTOR_ROWS_MIN and words - place > _VECTOR_ROWS_MIN:
+                _add_long(sums, text, starts, lengths, live, place)
+                break
+            rows = live
+        remaining = np.minimum(lengths[rows] - place * _WORD_BYTES, _WORD_BYTES)
+        found = text[starts[rows] + place * _WORD_BYTES] & _KEEP[remaining]
+        sums[rows] += _spread(found) * np.uint64(_factor(place + 1))
+    return sums
+
+
+def _add_long(
+    sums: Uints,
+    text: Uints,
+    starts: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.int64],
+    first: int,
+) -> None:
+    """Add what is left of a few long texts, each read at once."""
+    for row in rows:
+        places = np.arange(first, -(-int(lengths[row]) // _WORD_BYTES), dtype=np.int64)
+        remaining = np.minimum(lengths[row] - places * _WORD_BYTES, _WORD_BYTES)
+        found = text[starts[row] + places * _WORD_BYTES] & _KEEP[remaining]
+        factors = (places.astype(np.uint64) * np.uint64(2) + np.uint64(3)) * np.uint64(_ODD)
+        products = _spread(found) * (factors | np.uint64(1))
+        sums[row] += np.add.reduce(products)
+
+
+def _spread(words: Uints) -> Uints:
+    """Return words whose high bits have a say in the low ones, which a product alone never gives."""
+    return words ^ (words >> np.uint64(32))
+
+
+def _texts(array: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Uints]:
+    """Return starts and lengths in bytes, and a view that has the word at every byte."""
+    is_large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+    dtype = np.dtype(np.int64 if is_large else np.int32)
+    _, raw_offsets, raw_bytes = array.buffers()
+    if raw_offsets is None or not len(array):
+        offsets = np.zeros(len(array) + 1, dtype=np.int64)
+    else:
+        count, skipped = len(array) + 1, dtype.itemsize * array.offset
+        offsets = np.frombuffer(raw_offsets, dtype, count=count, offset=skipped).astype(np.int64)
+    first, last = int(offsets[0]), int(offsets[-1])
+    padded = np.zeros(last - first + _WORD_BYTES, dtype=np.uint8)
+    if last > first:
+        padded[: last - first] = np.frombuffer(raw_bytes, np.uint8, last - first, offset=first)
+    offsets -= first
+    view: Uints = np.ndarray(
+        shape=(last - first + 1,), dtype=np.uint64, buffer=padded.data, strides=(1,)
+    )
+    return offsets[:-1], np.diff(offsets), view

@@ -1,0 +1,66 @@
+"""Which of a run's files may have a key: files of one run do not overlap."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lake.format.binary_row import decode_rows
+from lake.format.data_file import DataFileMeta
+from lake.format.data_types import DataField
+from lake.format.float_order import total_order
+from lake.merge.key_order import key_codes
+from lake.merge.order_words import one_array
+from lake.read.lookup.key_hash import is_number, raw_numbers
+from lake.read.lookup.wanted_keys import Rows, WantedKeys
+
+
+class KeyRanges:
+    """Lowest and highest keys of the files of a sorted run."""
+
+    def __init__(self, files: Sequence[DataFileMeta], key_fields: Sequence[DataField]) -> None:
+        """Take files that do not overlap, in any order; `key_fields` is the trimmed primary key."""
+        rows = [*(file.min_key for file in files), *(file.max_key for file in files)]
+        self._bounds: pa.Table = decode_rows(rows, key_fields)
+        self._count = len(files)
+        self._numbers = self._as_numbers()
+
+    @property
+    def is_cheap(self) -> bool:
+        """Whether few keys are compared with the ranges in no time: they are single numbers."""
+        return self._numbers is not None
+
+    def files_of(self, keys: WantedKeys) -> Rows:
+        """Return for each key the number of the file whose range holds it, -1 for none."""
+        if self._numbers is not None:
+            wanted = _ordered(keys.columns[0])
+            return self._located(self._numbers, wanted)
+        columns = [
+            pa.chunked_array([*bound.chunks, wanted])
+            for bound, wanted in zip(self._bounds.columns, keys.columns, strict=True)
+        ]
+        codes = key_codes(columns)
+        return self._located(codes[: 2 * self._count], codes[2 * self._count :])
+
+    def _as_numbers(self) -> npt.NDArray[Any] | None:
+        if self._bounds.num_columns > 1 or not is_number(self._bounds.column(0).type):
+            return None
+        return _ordered(one_array(self._bounds.column(0)))
+
+    def _located(self, bounds: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> Rows:
+        lows, highs = bounds[: self._count], bounds[self._count :]
+        if self._count == 1:
+            number: Rows = ((wanted >= lows[0]) & (wanted <= highs[0])).astype(np.int64) - 1
+            return number
+        order = np.argsort(lows)
+        place = np.searchsorted(lows[order], wanted, side="right") - 1
+        number = order[np.maximum(place, 0)]
+        return np.where((place >= 0) & (wanted <= highs[number]), number, -1)
+
+
+def _ordered(column: pa.Array) -> npt.NDArray[Any]:
+    """Return integers that compare as the keys do, of a column that `is_number`."""
+    values = raw_numbers(column)
+    return total_order(values) if values.dtype.kind == "f" else values

@@ -1,0 +1,87 @@
+"""Keys that are looked for, ready to be compared with those of files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.format.schema import TableSchema
+from lake.merge.order_words import one_array
+from lake.merge.words import Uints
+from lake.read.lookup.key_hash import canonical, is_number, key_hashes, number_words, raw_numbers
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a dictionary
+class WantedKeys:
+    """Keys, in the order in which they were asked for.
+
+    Attributes:
+        columns: The trimmed primary key, in the table's types, without nulls; each in one piece.
+    """
+
+    columns: tuple[pa.Array, ...]
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    @cached_property
+    def hashes(self) -> Uints:
+        """One hash per key."""
+        return key_hashes(self.columns)
+
+    @cached_property
+    def numbers(self) -> tuple[npt.NDArray[Any] | None, ...]:
+        """Of each column, integers that are equal where the keys are; None of text and the like."""
+        return tuple(
+            number_words(column) if is_number(column.type) else None for column in self.columns
+        )
+
+    def take(self, rows: Rows) -> "WantedKeys":
+        """Return some of the keys; all of them are these themselves."""
+        if len(rows) == len(self):
+            return self
+        places = pa.array(rows)
+        part = WantedKeys(columns=tuple(column.take(places) for column in self.columns))
+        part.__dict__["hashes"] = self.hashes[rows]
+        return part
+
+
+def wanted_keys(keys: pa.Table | pa.RecordBatch, schema: TableSchema) -> WantedKeys:
+    """Return the keys of a table that has at least the trimmed primary key, in the table's types."""
+    names = schema.trimmed_primary_keys
+    return WantedKeys(columns=tuple(one_array(keys.column(name)) for name in names))
+
+
+class KeyColumns:
+    """The keys of a file, row by row."""
+
+    def __init__(self, columns: Sequence[pa.ChunkedArray]) -> None:
+        """Take over the trimmed primary key, in order."""
+        self._columns: list[pa.Array | pa.ChunkedArray] = [
+            column.chunk(0) if column.num_chunks == 1 else column for column in columns
+        ]
+        self._numbers = [
+            raw_numbers(column) if isinstance(column, pa.Array) and is_number(column.type) else None
+            for column in self._columns
+        ]
+
+    def match(self, keys: WantedKeys, wanted: Rows, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Return for each pair of a wanted key and a row whether the row has the key."""
+        same: npt.NDArray[np.bool_] | None = None
+        for index, column in enumerate(self._columns):
+            numbers, of_keys = self._numbers[index], keys.numbers[index]
+            if numbers is not None and of_keys is not None:
+                alike = canonical(numbers[rows]) == of_keys[wanted]
+            else:
+                there = column.take(pa.array(rows))
+                alike = np.asarray(pc.equal(there, keys.columns[index].take(pa.array(wanted))))
+            same = alike if same is None else same & alike
+        assert same is not None
+        return same
