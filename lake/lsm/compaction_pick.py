@@ -11,15 +11,15 @@ that finds something decides:
 | run count | there are more runs than the trigger | enough to come down to it, then by size ratio |
 | level 0 has to go up | the table needs lookup, or asks for it | all of level 0, then by size ratio |
 
-The middle three wait for as many runs as the trigger says. What a unit makes goes to the level just
-above that of the first run left out, or to the highest one when none is: never to level 0, so that a
-unit takes all files of level 0.
+The middle three wait for as many runs as the trigger says. What a unit makes goes to the level
+before that of the first run left out, or to the highest one when none is. It never goes to level 0,
+so a unit takes levels 0 and 1 whole, whatever their sizes.
 
-Releases of the format differ in when the size ratio stops. Release 2.0.0 stops at the first run that
-is too large. Here, as in later releases, level 1 is taken even so once anything is: its rows will be
-written again in any case, because nothing is made for level 0. With it, its size counts against the
-next level. Without that, level 1 would take in every small commit of a table that needs lookup and
-grow without bounds, since there are never enough runs for another rule. What readers see is the same.
+Releases of the format differ in when level 1 is taken. Release 2.0.0 looks at sizes first, stops at
+the first run that is too large, and adds levels 0 and 1 at the end. Here, as in later releases, they
+are taken at once, so that their sizes count against the next level. Else level 1 would take in every
+small commit of a table that needs lookup and grow without bounds, because such a table never has
+enough runs for another rule. What readers see is the same.
 
 Source: merge-semantics 7.2, 7.3, 10.
 """
@@ -36,7 +36,7 @@ class CompactionUnit:
 
     Attributes:
         output_level: Where what becomes of them goes.
-        runs: At least one, newest first. Every file of a lower level than the output's is in them.
+        runs: At least one, newest first; every run of a level up to the output's is among them.
         rewrites_each: Each file becomes new files by itself; else files merge and move by the
             rules of `plan_compaction`.
     """
@@ -209,7 +209,7 @@ class _Picker:
         size = sum(self._sizes[:count])
         for run, next_size in zip(self._runs[count:], self._sizes[count:], strict=True):
             is_too_large = size * self._percent < next_size * 100
-            # Level 1 goes along in any case: see above.
+            # Nothing goes to level 0, so levels 0 and 1 go along in any case.
             if is_too_large and not (is_triggered and run.level <= 1):
                 break
             size += next_size
@@ -219,16 +219,10 @@ class _Picker:
 
 
 def _unit(levels: Levels, count: int) -> CompactionUnit:
-    """Return the unit of the first runs, and of more where it would end on level 0 else."""
+    """Return the unit of the first runs."""
     runs = levels.runs
-    if count < len(runs) and runs[count].level <= 1:
-        compacted = (i for i in range(count, len(runs)) if runs[i].level > 0)
-        count = next(compacted, len(runs) - 1) + 1
-        output_level = runs[count - 1].level
-    else:
-        output_level = runs[min(count, len(runs) - 1)].level - 1
-    if count == len(runs):
-        output_level = levels.max_level
+    output_level = levels.max_level if count == len(runs) else runs[count].level - 1
+    assert output_level > 0, "levels 0 and 1 are taken along"
     return CompactionUnit(output_level=output_level, runs=runs[:count])
 
 
