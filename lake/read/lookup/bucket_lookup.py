@@ -56,7 +56,7 @@ class Found:
 
     Attributes:
         keys: int64; which of the wanted keys, ascending.
-        files: What `file_numbers` counts.
+        files: What `file_numbers` counts: files that have some of them, newest run first.
         file_numbers: int32; the file of each record.
         positions: int64; the physical row of each record in its file.
     """
@@ -111,6 +111,7 @@ class BucketLookup:
         self._schema = schema
         self._runs = levels_of(files, schema.table_options).runs
         self._files = tuple(file for run in self._runs for file in run.files)
+        self._numbers = {file.file_name: number for number, file in enumerate(self._files)}
         self._paths = [
             live_file_path(paths, schema, partition, bucket, file) for file in self._files
         ]
@@ -188,9 +189,10 @@ class BucketLookup:
         places: list[Rows] = []
         for number in np.unique(found.file_numbers).tolist():
             rows = np.flatnonzero(found.file_numbers == number)
-            with self._using(number) as lookup:
+            file = found.files[number]
+            with self._using(self._numbers[file.file_name]) as lookup:
                 part = lookup.records(found.positions[rows], columns)
-            levels = pa.repeat(pa.scalar(self._files[number].level, pa.int8()), len(rows))
+            levels = pa.repeat(pa.scalar(file.level, pa.int8()), len(rows))
             parts.append(part.append_column(LEVEL_FIELD, levels))
             places.append(rows)
         if not parts:
@@ -233,21 +235,27 @@ class BucketLookup:
         return self._sorted_hits(hits)
 
     def _sorted_hits(self, hits: Sequence[tuple[Rows, int, Rows]]) -> Found:
-        if not hits:
-            none = np.zeros(0, dtype=np.int64)
+        files = tuple(self._files[number] for _, number, _ in hits)
+        if len(hits) == 1:
+            [(keys, _, positions)] = hits
             return Found(
-                keys=none, files=self._files, file_numbers=none.astype(np.int32), positions=none
+                keys=keys,
+                files=files,
+                file_numbers=np.zeros(len(keys), dtype=np.int32),
+                positions=positions,
             )
-        keys = np.concatenate([found for found, _, _ in hits])
-        positions = np.concatenate([places for _, _, places in hits])
-        numbers = np.repeat(
-            np.array([number for _, number, _ in hits], dtype=np.int32),
-            [len(found) for found, _, _ in hits],
+        none = np.zeros(0, dtype=np.int64)
+        keys = np.concatenate([none, *(found for found, _, _ in hits)])
+        positions = np.concatenate([none, *(places for _, _, places in hits)])
+        counts = [len(found) for found, _, _ in hits]
+        numbers = np.repeat(np.arange(len(hits), dtype=np.int32), counts)
+        order = np.argsort(keys, kind="stable")
+        return Found(
+            keys=keys[order],
+            files=files,
+            file_numbers=numbers[order],
+            positions=positions[order],
         )
-        if len(hits) > 1:
-            order = np.argsort(keys, kind="stable")
-            keys, positions, numbers = keys[order], positions[order], numbers[order]
-        return Found(keys=keys, files=self._files, file_numbers=numbers, positions=positions)
 
     def _candidates(
         self, numbers: range, keys: WantedKeys, wanted: Rows
