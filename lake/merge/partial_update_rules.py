@@ -20,6 +20,7 @@ from lake.merge.declared_options import (
 from lake.merge.engine_declarations import why_excluded
 from lake.merge.functions.registry import function_named
 from lake.merge.rule_problems import conflict, find_field, known_names, unknown_column
+from lake.merge.sequence_rules import told_unknown
 from lake.merge.spec import effective_functions
 from lake.options import MergeEngine, TableOptions
 
@@ -45,8 +46,11 @@ def partial_update_problems(schema: TableSchema, options: TableOptions) -> Itera
 
 
 def _group_problems(schema: TableSchema, key: str, group: SequenceGroup) -> Iterator[Problem]:
-    # Unknown ordering columns are told by the check of all `fields.*` keys.
-    for name in dict.fromkeys(group.protected):
+    told = told_unknown(schema, key)
+    # The check of all `fields.*` keys asks for names up to the second dot only, and a column's name
+    # may have dots itself: here whole names are asked.
+    untold = [name for name in group.ordering if name.split(".")[0] not in told]
+    for name in dict.fromkeys((*untold, *group.protected)):
         if find_field(schema, name) is None:
             yield unknown_column(key, name, schema)
     for name in dict.fromkeys(group.ordering + group.protected):

@@ -76,9 +76,8 @@ def fields_option_problems(schema: TableSchema) -> Iterator[Problem]:
                 message="the key names no column",
                 hint="write `fields.<column>.<option>`",
             )
-        for name in names:
-            if name != DEFAULT_FUNCTION.split(".")[1] and find_field(schema, name) is None:
-                yield unknown_column(key, name, schema)
+        for name in told_unknown(schema, key):
+            yield unknown_column(key, name, schema)
         field = find_field(schema, names[0]) if len(names) == 1 else None
         if len(segments) > 3 and field is not None and field.type.root is TypeRoot.ROW:
             yield Problem(
@@ -87,3 +86,11 @@ def fields_option_problems(schema: TableSchema) -> Iterator[Problem]:
                 message="the key is a path into a ROW; only whole columns have options",
                 hint=f"write `fields.{names[0]}.{segments[-1]}`",
             )
+
+
+def told_unknown(schema: TableSchema, key: str) -> tuple[str, ...]:
+    """Return the names between the first two dots of a `fields.*` key that are no columns."""
+    segments = key.split(".")
+    names = split_names(segments[1]) if len(segments) > 1 else ()
+    default = DEFAULT_FUNCTION.split(".")[1]
+    return tuple(name for name in names if name != default and find_field(schema, name) is None)
