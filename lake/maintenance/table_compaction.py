@@ -1,6 +1,6 @@
 """A table, compacted bucket by bucket and committed as one snapshot.
 
-1. Plan each bucket on the newest snapshot.
+1. Pick and plan each bucket on the newest snapshot.
 2. Write the new files. A bucket whose old files vanish meanwhile (somebody else compacted it, and
    expiry removed them) is dropped.
 3. Commit. When that does not fit any more, the buckets where somebody else was faster are dropped,
@@ -12,50 +12,77 @@ because of it. Whatever was written for nothing is deleted.
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from lake.commit.committer import TableCommitter
 from lake.errors import CommitConflict, CommitUnknown, CorruptData, LakeError, StorageUnavailable
 from lake.files.file_io import FileIO
+from lake.format.index_manifest import IndexManifestEntry
 from lake.format.manifest import FileIdentity, ManifestEntry
 from lake.format.partition_path import partition_directory
 from lake.format.schema import TableSchema
 from lake.format.snapshot import CommitKind
-from lake.lsm.full_compaction import plan_full_compaction
+from lake.lsm.compaction_plan import plan_compaction
+from lake.lsm.levels import levels_of
 from lake.maintenance.bucket_compaction import BucketCompactor, BucketWork, CompactedBucket
+from lake.maintenance.compaction_picks import Pick, Place
 from lake.maintenance.compaction_result import CompactionResult, DroppedCompaction
+from lake.snapshots.deletion_vectors import VectorStore
 
 logger = logging.getLogger(__name__)
 
 _GONE: Final = "files to be replaced are not live any more"
-_LEVEL_TAKEN: Final = "somebody else has put files on the highest level"
+_LEVEL_TAKEN: Final = "somebody else has put files on the output level"
+_VECTORS_CHANGED: Final = "somebody else has marked rows of the bucket"
 _OUTRUN: Final = "the race to commit was lost too often"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LiveTable:
+    """What a compaction has to know of a snapshot.
+
+    Attributes:
+        entries: Of its live files.
+        vectors: Its index files with deletion vectors, by partition and bucket.
+    """
+
+    entries: Sequence[ManifestEntry]
+    vectors: Mapping[Place, IndexManifestEntry]
+
+    def of(self, places: Collection[Place]) -> "LiveTable":
+        """Return the part of some buckets."""
+        chosen = [entry for entry in self.entries if (entry.partition, entry.bucket) in places]
+        return LiveTable(entries=chosen, vectors=self.vectors)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableCompaction:
-    """One full compaction of a table; `run` does it.
+    """One compaction of a table; `run` does it.
 
     Attributes:
         file_io: Storage.
         schema: Under which all files were written.
+        pick: Says what to compact of a bucket.
         compactor: Of the table.
+        vectors: Reads deletion vectors.
         committer: Of the table.
-        newest_entries: Reads the live files of the newest snapshot.
+        newest: Reads the newest snapshot.
         commit_user: Named in the snapshot.
     """
 
     file_io: FileIO
     schema: TableSchema
+    pick: Pick
     compactor: BucketCompactor
+    vectors: VectorStore
     committer: TableCommitter
-    newest_entries: Callable[[], Sequence[ManifestEntry]]
+    newest: Callable[[], LiveTable]
     commit_user: str
 
-    def run(self, entries: Sequence[ManifestEntry]) -> CompactionResult:
-        """Compact the buckets of these live files and commit.
+    def run(self, live: LiveTable) -> CompactionResult:
+        """Compact the buckets of a snapshot and commit.
 
         Raises:
             SchemaMismatch: Records that the table's merge refuses; nothing was committed.
@@ -66,7 +93,7 @@ class TableCompaction:
         dropped: list[DroppedCompaction] = []
         begun: list[BucketWork] = []
         try:
-            planned = list(self._plan(entries))
+            planned = list(self._plan(live))
             for number, work in enumerate(planned, start=1):
                 self._tell_begin(work, number, len(planned))
                 begun.append(work)
@@ -94,25 +121,36 @@ class TableCompaction:
             sum(file.row_count for file in work.plan.files),
         )
 
-    def _plan(self, entries: Sequence[ManifestEntry]) -> Iterator[BucketWork]:
-        members: defaultdict[tuple[bytes, int], list[ManifestEntry]] = defaultdict(list)
-        for entry in entries:
+    def _plan(self, live: LiveTable) -> Iterator[BucketWork]:
+        members: defaultdict[Place, list[ManifestEntry]] = defaultdict(list)
+        for entry in live.entries:
             members[entry.partition, entry.bucket].append(entry)
-        for own in members.values():
-            work = self._plan_bucket(own)
-            if not work.plan.is_empty:
+        for place, entries in members.items():
+            work = self._plan_bucket(place, entries, live.vectors.get(place))
+            if work is not None:
                 yield work
 
-    def _plan_bucket(self, entries: Sequence[ManifestEntry]) -> BucketWork:
-        plan = plan_full_compaction(
-            [entry.file for entry in entries], self.schema.key_fields, self.schema.table_options
-        )
+    def _plan_bucket(
+        self, place: Place, entries: Sequence[ManifestEntry], index: IndexManifestEntry | None
+    ) -> BucketWork | None:
+        """Return the work on a bucket; None when there is none."""
+        options = self.schema.table_options
+        levels = levels_of([entry.file for entry in entries], options)
+        vectors = self.vectors.read(index)
+        unit = self.pick(place, levels, frozenset(vectors.vectors))
+        if unit is None:
+            return None
+        plan = plan_compaction(unit, levels, self.schema.key_fields, options)
+        if plan.is_empty:
+            return None
         names = {file.file_name for file in plan.files}
         return BucketWork(
             partition=entries[0].partition,
             bucket=entries[0].bucket,
             total_buckets=entries[0].total_buckets,
+            levels=levels,
             plan=plan,
+            vectors=vectors,
             inputs=frozenset(e.identity for e in entries if e.file.file_name in names),
             settled=frozenset(e.identity for e in entries if e.file.level == plan.output_level),
         )
@@ -123,7 +161,7 @@ class TableCompaction:
             return self.compactor.compact(work)
         except CorruptData:
             # Files are immutable: only one that was replaced and removed may be absent.
-            live = {entry.identity for entry in self.newest_entries()}
+            live = {entry.identity for entry in self.newest().entries}
             if work.inputs <= live:
                 raise
             return None
@@ -172,16 +210,20 @@ class TableCompaction:
 
     def _reasons_to_drop(self, left: Sequence[CompactedBucket]) -> list[str | None]:
         """Return for each bucket why it does not fit the newest snapshot, None if it does."""
-        live: defaultdict[tuple[bytes, int], dict[FileIdentity, int]] = defaultdict(dict)
-        for entry in self.newest_entries():
+        newest = self.newest()
+        live: defaultdict[Place, dict[FileIdentity, int]] = defaultdict(dict)
+        for entry in newest.entries:
             live[entry.partition, entry.bucket][entry.identity] = entry.file.level
         reasons: list[str | None] = []
         for compacted in left:
             work = compacted.work
             levels = live[work.partition, work.bucket]
             settled = {i for i, level in levels.items() if level == work.plan.output_level}
+            index = newest.vectors.get((work.partition, work.bucket))
             if not work.inputs <= levels.keys():
                 reasons.append(_GONE)
+            elif work.vectors.base != (None if index is None else index.file_name):
+                reasons.append(_VECTORS_CHANGED)
             elif not settled <= work.settled:
                 reasons.append(_LEVEL_TAKEN)
             else:

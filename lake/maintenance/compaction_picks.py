@@ -1,0 +1,64 @@
+"""Which compactions of a table are due, and what has to be remembered between two looks.
+
+Source: merge-semantics 7.2, 7.3.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeAlias
+
+from lake.format.schema import TableSchema
+from lake.lsm.compaction_pick import CompactionUnit, PickState, first_pick_state, pick_compaction
+from lake.lsm.compaction_plan import full_compaction_unit
+from lake.lsm.levels import Levels
+
+Place: TypeAlias = tuple[bytes, int]
+"""Serialised partition row and bucket number."""
+
+Pick: TypeAlias = Callable[[Place, Levels, frozenset[str]], CompactionUnit | None]
+"""From a bucket, its runs and the names of its files with marked rows to what to compact."""
+
+
+@dataclass(slots=True)
+class CompactionMemory:
+    """What picking remembers of each bucket; without it every look is the first.
+
+    For one thread at a time. It forgets buckets that are gone.
+
+    Attributes:
+        states: By bucket.
+    """
+
+    states: dict[Place, PickState] = field(default_factory=dict)
+
+    def keep(self, places: Collection[Place]) -> None:
+        """Forget all other buckets."""
+        self.states = {place: state for place, state in self.states.items() if place in places}
+
+
+def full_pick(schema: TableSchema) -> Pick:
+    """Return what picks everything."""
+    options = schema.table_options
+    return lambda _place, levels, marked: full_compaction_unit(levels, options, marked=marked)
+
+
+def due_pick(schema: TableSchema, memory: CompactionMemory, *, now_ms: int) -> Pick:
+    """Return what picks by the rules of universal compaction.
+
+    Args:
+        schema: Of the table.
+        memory: Of the looks before; changed by this one.
+        now_ms: Milliseconds since 1970; off-peak hours are those of this machine's zone.
+    """
+    local_hour = datetime.fromtimestamp(now_ms / 1000).astimezone().hour
+
+    def pick(place: Place, levels: Levels, _marked: frozenset[str]) -> CompactionUnit | None:
+        state = memory.states.get(place) or first_pick_state(levels)
+        picked = pick_compaction(
+            levels, schema.table_options, state, now_ms=now_ms, local_hour=local_hour
+        )
+        memory.states[place] = picked.state
+        return picked.unit
+
+    return pick
