@@ -35,7 +35,14 @@ def test_a_spec_holds_what_the_schema_declares() -> None:
         sequence_descending=True,
         groups=(SequenceGroup(ordering=("g", "h"), protected=("a", "b")),),
         removing_columns=frozenset({"g"}),
-        functions=(ColumnFunction(column="b", name="last_non_null_value", ignore_retract=True),),
+        functions=(
+            ColumnFunction(
+                column="b",
+                name="last_non_null_value",
+                ignore_retract=True,
+                type=schema.field("b").type,
+            ),
+        ),
     )
 
 
