@@ -9,6 +9,7 @@ reference; `dormant_options` tells of those.
 | rules | where |
 |---|---|
 | columns, primary key, partition, bucket key | `key_rules` |
+| types of columns | `type_rules` |
 | `sequence.field`, `rowkind.field`, columns of `fields.*` options | `sequence_rules` |
 | `sequence.snapshot-ordering` | `snapshot_ordering_rules` |
 | a declaration repeated as options, sizes | `option_rules` |
@@ -34,6 +35,7 @@ from lake.merge.sequence_rules import (
     sequence_field_problems,
 )
 from lake.merge.snapshot_ordering_rules import snapshot_ordering_problems
+from lake.merge.type_rules import type_problems
 from lake.options import MergeEngine, TableOptions
 
 
@@ -50,6 +52,7 @@ def validate_schema(schema: TableSchema) -> None:
     problems = [
         *key_problems(schema),
         *column_problems(schema),
+        *type_problems(schema),
         *option_problems(schema.options),
     ]
     try:

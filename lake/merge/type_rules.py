@@ -1,0 +1,44 @@
+"""What a table may declare about the types of columns.
+
+A type that can be written and not be read back is refused before data exists.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from lake.errors import Problem
+from lake.format.data_types import DataType, TypeRoot
+from lake.format.schema import TableSchema
+
+PARQUET_LEVELS_MAX: Final = 99
+"""Of one column in a Parquet file; Arrow's reader takes 100, the schema itself being one."""
+
+
+def type_problems(schema: TableSchema) -> Iterator[Problem]:
+    """Yield what is wrong with the types of columns."""
+    for field in schema.fields:
+        levels = parquet_levels(field.type)
+        if levels > PARQUET_LEVELS_MAX:
+            yield Problem(
+                field="columns",
+                value=field.name,
+                message=f"the type is {levels} levels deep in a Parquet file, and files of more "
+                f"than {PARQUET_LEVELS_MAX} cannot be read",
+                hint="an ARRAY, MAP or MULTISET is two levels, a ROW is one, the innermost one",
+            )
+
+
+def parquet_levels(data_type: DataType) -> int:
+    """Return how deep a column of the type is in the schema of a Parquet file, itself included.
+
+    Example:
+        >>> from lake.format.data_types import parse_type
+        >>> [parquet_levels(parse_type(text)) for text in ("INT", "ROW<x INT>", "ARRAY<INT>")]
+        [1, 2, 3]
+    """
+    if not data_type.is_nested:
+        return 1
+    parts = [data_type.element, data_type.key, data_type.value]
+    parts += [field.type for field in data_type.fields]
+    own = 1 if data_type.root is TypeRoot.ROW else 2
+    return own + max((parquet_levels(part) for part in parts if part is not None), default=0)
