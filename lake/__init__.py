@@ -76,6 +76,7 @@ from lake.options import MergeEngine, TableOptions
 from lake.read.predicate import Condition, Operator
 from lake.read.scan import ScanPlan
 from lake.table.catalog import Catalog
+from lake.table.changes import Changes, SnapshotChanges
 from lake.table.scan import Scan
 from lake.table.table import Row, Table
 from lake.write.table_writer import TableWriter, WriteResult
@@ -85,6 +86,7 @@ __all__ = [
     "AggregateFunction",
     "BatchAccount",
     "Catalog",
+    "Changes",
     "Clock",
     "ColumnFunction",
     "CommitConflict",
@@ -126,6 +128,7 @@ __all__ = [
     "SchemaMismatch",
     "Segments",
     "Snapshot",
+    "SnapshotChanges",
     "Step",
     "Steps",
     "StorageUnavailable",

@@ -51,6 +51,7 @@ from lake.table.arguments import (
     check_scan,
     refuse_argument,
 )
+from lake.table.changes import Changes, check_range
 from lake.table.key_lookup import KeyLookup
 from lake.table.scan import Scan
 from lake.write.dynamic_buckets import DynamicBuckets
@@ -242,6 +243,55 @@ class Table:
             machine=machine,
             counters=counters if counters is not None else ReadCounters(),
         )
+
+    @names_table
+    def changes(
+        self,
+        after_snapshot_id: int,
+        until_snapshot_id: int | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        batch_rows: int = BATCH_ROWS,
+        counters: ReadCounters | None = None,
+    ) -> Changes:
+        """Return what the snapshots of a range changed, fixed by this call.
+
+        What a snapshot tells depends on the table's `changelog-producer`: without one, the records
+        that appends brought, as they were written; else its changelog. Overwrites are not told of.
+
+        Args:
+            after_snapshot_id: The last snapshot that is known already; 0 starts at the beginning.
+            until_snapshot_id: The last one wanted; None means the newest now.
+            columns: Of the result, in order, after the kinds; None means all.
+            batch_rows: Upper bound of the rows of a batch.
+            counters: Added to while reading when given.
+
+        Raises:
+            InvalidRequest: No such column or range, or its first changes have expired.
+        """
+        check_scan((), batch_rows, Machine.COLUMN)
+        if columns is not None:
+            check_names("columns", columns)
+        newest = self.latest_snapshot()
+        first, last = check_range(
+            after_snapshot_id, until_snapshot_id, 0 if newest is None else newest.id
+        )
+        schema = self._schema_of(newest, is_newest=True)
+        changes = Changes(
+            file_io=self._file_io,
+            paths=self._paths,
+            schema=schema,
+            manifests=self._manifests,
+            after_snapshot_id=first,
+            until_snapshot_id=last,
+            columns=_check_columns(columns, schema),
+            batch_rows=batch_rows,
+            check=lambda entries: self._check_shapes(schema, entries),
+            counters=counters if counters is not None else ReadCounters(),
+        )
+        if first < last:
+            changes.snapshot(first + 1)
+        return changes
 
     @names_table
     def get(
@@ -509,6 +559,10 @@ class Table:
         if snapshot is None:
             return
         self._refuse_deletion_vectors(snapshot)
+        self._check_shapes(schema, entries)
+
+    def _check_shapes(self, schema: TableSchema, entries: Iterable[ManifestEntry]) -> None:
+        """Refuse files whose columns are not those of the schema."""
         for schema_id in {entry.file.schema_id for entry in entries} - {schema.id}:
             if not _is_same_shape(self._schemas.get(schema_id), schema):
                 message = (

@@ -1,0 +1,136 @@
+"""What a snapshot changed, as rows with kinds.
+
+| `changelog-producer` | a snapshot's changes are |
+|---|---|
+| `none` | the files that an append brought, as they are: what was written, not what it made of the row |
+| any other | its changelog files |
+
+Nothing is merged. The rows of a key come in the order in which they happened: a bucket's files are
+read in the order of their manifest, which is that in which they were written.
+
+Source: merge-semantics 1.7, 6.1; table-format 17.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from lake.errors import Problem, UnsupportedFeature
+from lake.files.data_file_path import live_file_path
+from lake.files.file_io import FileIO
+from lake.files.parquet import DataFileReader, ReadCounters
+from lake.files.paths import TablePaths
+from lake.format.manifest import FileKind, ManifestEntry
+from lake.format.partition_path import partition_directory
+from lake.format.schema import TableSchema
+from lake.format.snapshot import CommitKind, Snapshot
+from lake.format.system_columns import VALUE_KIND, VALUE_KIND_FIELD
+from lake.options import ChangelogProducer
+from lake.read.reader import BATCH_ROWS
+from lake.snapshots.manifest_store import ManifestStore
+
+KIND_COLUMN: Final = VALUE_KIND
+"""Name of the column that says what happened to a row; the first one of each batch."""
+
+
+def changes_schema(schema: TableSchema, columns: Sequence[str]) -> pa.Schema:
+    """Return the Arrow schema of changes: the kind int8, not null, then table columns."""
+    table_schema = schema.arrow_schema
+    return pa.schema([VALUE_KIND_FIELD, *(table_schema.field(name) for name in columns)])
+
+
+def changed_files(
+    snapshot: Snapshot, schema: TableSchema, manifests: ManifestStore
+) -> tuple[ManifestEntry, ...]:
+    """Return the files that hold a snapshot's changes, in the order to read them in.
+
+    Args:
+        snapshot: Any snapshot whose lists are kept, an expired one that is kept for its changes too.
+        schema: Says which producer the table has.
+        manifests: Where to read.
+
+    Returns:
+        ADD entries, by partition directory and bucket, those of a bucket in the order of the
+        manifest; none where the snapshot changed no rows.
+
+    Raises:
+        ManifestGone: The snapshot's changes have expired.
+        CorruptData: A manifest cannot be read.
+        UnsupportedFeature: Changelog files are of a format that this version does not read.
+    """
+    _check_format(schema)
+    list_name = _list_of_changes(snapshot, schema.table_options.changelog_producer)
+    if list_name is None:
+        return ()
+    by_bucket: dict[tuple[bytes, int], list[ManifestEntry]] = defaultdict(list)
+    for manifest in manifests.read_list(list_name):
+        for entry in manifests.read_manifest(manifest.file_name):
+            if entry.kind is FileKind.ADD:
+                by_bucket[entry.partition, entry.bucket].append(entry)
+    places = sorted(by_bucket, key=lambda place: (partition_directory(place[0], schema), place[1]))
+    return tuple(entry for place in places for entry in by_bucket[place])
+
+
+def read_changes(
+    file_io: FileIO,
+    paths: TablePaths,
+    schema: TableSchema,
+    entries: Sequence[ManifestEntry],
+    *,
+    columns: Sequence[str],
+    batch_rows: int = BATCH_ROWS,
+    counters: ReadCounters | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of files as they are, with their kinds.
+
+    Memory: one batch, and a row group's compressed bytes.
+
+    Args:
+        file_io: Storage.
+        paths: Of the table.
+        schema: Under which the files were written.
+        entries: From `changed_files`.
+        columns: Table columns wanted, at least one.
+        batch_rows: Upper bound of the rows of a batch.
+        counters: Added to when given.
+
+    Yields:
+        Batches of at least one row, of `changes_schema`; ascending by key within a file.
+
+    Raises:
+        CorruptData: A file is absent or not what its manifest entry says.
+    """
+    target = changes_schema(schema, columns)
+    for entry in entries:
+        path = live_file_path(paths, schema, entry.partition, entry.bucket, entry.file)
+        reader = DataFileReader(
+            file_io, path, file_meta=entry.file, schema=schema, counters=counters
+        )
+        for batch in reader.batches(columns, batch_rows=batch_rows):
+            if batch.num_rows:
+                yield pa.RecordBatch.from_arrays(batch.columns[1:], schema=target)
+
+
+def _list_of_changes(snapshot: Snapshot, producer: ChangelogProducer) -> str | None:
+    if producer is not ChangelogProducer.NONE:
+        return snapshot.changelog_manifest_list
+    # A compaction changes no row, and readers of the format pass an overwrite over as well.
+    is_append = snapshot.commit_kind is CommitKind.APPEND
+    return snapshot.delta_manifest_list if is_append else None
+
+
+def _check_format(schema: TableSchema) -> None:
+    options = schema.table_options
+    declared = options.changelog_file_format
+    if options.changelog_producer is ChangelogProducer.NONE or declared is None:
+        return
+    if declared.lower() != "parquet":
+        problem = Problem(
+            field="changelog-file.format",
+            value=declared,
+            message="this version cannot read such changelog files",
+        )
+        message = f"schema {schema.id} uses what this reader does not support"
+        raise UnsupportedFeature(message, problems=[problem])

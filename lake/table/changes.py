@@ -1,0 +1,185 @@
+"""The changes of a table, snapshot by snapshot."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+import pyarrow as pa
+
+from lake.errors import CorruptData, InvalidRequest, Problem, naming_table
+from lake.files.file_io import FileIO
+from lake.files.parquet import ReadCounters
+from lake.files.paths import TablePaths
+from lake.format.manifest import ManifestEntry
+from lake.format.schema import TableSchema
+from lake.format.snapshot import Snapshot
+from lake.read.changes import changed_files, changes_schema, read_changes
+from lake.snapshots.changelog_store import ChangelogStore
+from lake.snapshots.manifest_store import ManifestGone, ManifestStore
+from lake.snapshots.snapshot_store import SnapshotStore
+
+_SHOWN_MAX: Final = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotChanges:
+    """What one snapshot changed; can be read any number of times while it is kept.
+
+    Attributes:
+        snapshot: Whose changes they are.
+        entries: The files that hold them, in reading order.
+        changes: The range that it belongs to.
+    """
+
+    snapshot: Snapshot
+    entries: tuple[ManifestEntry, ...]
+    changes: "Changes"
+
+    @property
+    def snapshot_id(self) -> int:
+        """Return the id of the snapshot."""
+        return self.snapshot.id
+
+    @property
+    def row_count(self) -> int:
+        """Return the number of rows; no file is opened."""
+        return sum(entry.file.row_count for entry in self.entries)
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in batches of at least one; see `Changes` for columns and order.
+
+        Raises:
+            CorruptData: A file is not what its metadata says, or has expired.
+        """
+        changes = self.changes
+        with naming_table(changes.paths.identifier):
+            yield from read_changes(
+                changes.file_io,
+                changes.paths,
+                changes.schema,
+                self.entries,
+                columns=changes.columns,
+                batch_rows=changes.batch_rows,
+                counters=changes.counters,
+            )
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows as one table."""
+        return pa.Table.from_batches(self.to_batches(), schema=self.changes.arrow_schema)
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a dictionary
+class Changes:
+    """The changes of a range of snapshots; made by `Table.changes`.
+
+    Iterating yields one `SnapshotChanges` for each snapshot that changed rows, oldest first. Rows
+    have the column `_VALUE_KIND` (int8: 0 +I, 1 -U, 2 +U, 3 -D) and then `columns`, in Arrow's types
+    of the table. Those of a key come in the order in which they happened, and a key's are all from
+    one bucket, so buckets may be looked at in any order.
+
+    Whoever goes on later starts after `until_snapshot_id`.
+
+    Attributes:
+        file_io: Storage.
+        paths: Of the table.
+        schema: Under which the changes are read.
+        manifests: Of the table.
+        after_snapshot_id: The last snapshot before the range; 0 for the beginning.
+        until_snapshot_id: The last snapshot of the range.
+        columns: Table columns of the result, in order.
+        batch_rows: Upper bound of the rows of a batch.
+        counters: What reading has cost so far.
+        check: Refuses files that cannot be read under the schema.
+    """
+
+    file_io: FileIO
+    paths: TablePaths
+    schema: TableSchema
+    manifests: ManifestStore
+    after_snapshot_id: int
+    until_snapshot_id: int
+    columns: tuple[str, ...]
+    batch_rows: int
+    check: Callable[[Sequence[ManifestEntry]], None]
+    counters: ReadCounters = field(default_factory=ReadCounters)
+
+    @cached_property
+    def arrow_schema(self) -> pa.Schema:
+        """The schema of the rows."""
+        return changes_schema(self.schema, self.columns)
+
+    def __iter__(self) -> Iterator[SnapshotChanges]:
+        """Yield the changes of each snapshot that has any, oldest first.
+
+        Raises:
+            InvalidRequest: The changes of a snapshot have expired; the message names those kept.
+            UnsupportedFeature: A file has other columns than the table has now.
+            CorruptData: A snapshot or manifest is damaged.
+        """
+        with naming_table(self.paths.identifier):
+            for snapshot_id in range(self.after_snapshot_id + 1, self.until_snapshot_id + 1):
+                snapshot = self.snapshot(snapshot_id)
+                entries = self._entries(snapshot)
+                if entries:
+                    yield SnapshotChanges(snapshot=snapshot, entries=entries, changes=self)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows of all snapshots as one table, oldest first; errors as iterating."""
+        batches = (batch for part in self for batch in part.to_batches())
+        return pa.Table.from_batches(batches, schema=self.arrow_schema)
+
+    def snapshot(self, snapshot_id: int) -> Snapshot:
+        """Return a snapshot, or what is kept of an expired one for its changes.
+
+        Raises:
+            InvalidRequest: Neither is there.
+        """
+        snapshots, kept = SnapshotStore(self.file_io, self.paths), self._kept
+        # An expiring snapshot is kept before it goes, so it is found in this order.
+        found = snapshots.find(snapshot_id) or kept.find(snapshot_id)
+        if found is None:
+            ids = [*kept.list_ids(), *snapshots.list_ids()]
+            first = f"the first that are kept are those of {min(ids)}" if ids else "none are kept"
+            message = f"the changes of snapshot {snapshot_id} are not kept, {first}"
+            raise InvalidRequest(message)
+        return found
+
+    @property
+    def _kept(self) -> ChangelogStore:
+        return ChangelogStore(self.file_io, self.paths)
+
+    def _entries(self, snapshot: Snapshot) -> tuple[ManifestEntry, ...]:
+        try:
+            entries = changed_files(snapshot, self.schema, self.manifests)
+        except ManifestGone as error:
+            # Expiry removes the snapshot before its manifests.
+            self.snapshot(snapshot.id)
+            message = f"snapshot {snapshot.id} is there, but not all that it names: {error}"
+            raise CorruptData(message) from error
+        self.check(entries)
+        return entries
+
+
+def check_range(after: object, until: object, newest: int) -> tuple[int, int]:
+    """Return the last snapshot before a range and its last: the newest unless another is given.
+
+    Raises:
+        InvalidRequest: The bounds are no snapshot ids, or in the wrong order, or not made yet.
+    """
+    first = _check_bound("after_snapshot_id", after, low=0, newest=newest)
+    if until is None:
+        return first, newest
+    return first, _check_bound("until_snapshot_id", until, low=first, newest=newest)
+
+
+def _check_bound(name: str, value: object, *, low: int, newest: int) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and low <= value <= newest:
+        return value
+    problem = Problem(
+        field=name,
+        value=repr(value)[:_SHOWN_MAX],
+        message=f"expected the id of a snapshot from {low} to {newest}, the newest",
+    )
+    message = "there is no such range of snapshots"
+    raise InvalidRequest(message, problems=[problem])

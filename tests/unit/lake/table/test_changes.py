@@ -1,0 +1,261 @@
+"""The changes of a table by snapshot: which there are, in which order, and what is refused."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+import pyarrow as pa
+import pytest
+
+from lake import Catalog, InvalidRequest, MemoryFileIO, ReadCounters, Table, UnsupportedFeature
+from lake.table.changes import Changes
+
+KINDS = {"+I": 0, "-U": 1, "+U": 2, "-D": 3}
+SYMBOLS = {code: symbol for symbol, code in KINDS.items()}
+Told = list[tuple[int, list[tuple[object, ...]]]]
+
+
+def given_table(producer: str = "none", **options: str) -> Table:
+    """Return a table (k, v)."""
+    return Catalog("/wh", file_io=MemoryFileIO()).create_table(
+        "db.t",
+        columns=[("k", "INT"), ("v", "STRING")],
+        primary_key=["k"],
+        options={"bucket": "1", "changelog-producer": producer, **options},
+    )
+
+
+def write(table: Table, *rows: tuple[str, int, str]) -> int:
+    """Commit rows of the form (kind, k, v) and return the snapshot."""
+    kinds, keys, values = zip(*rows, strict=True)
+    return table.write_and_commit(
+        pa.table({"k": pa.array(keys, pa.int32()), "v": pa.array(values)}),
+        kinds=pa.array([KINDS[kind] for kind in kinds], pa.int8()),
+    ).snapshot_id
+
+
+def told(changes: Changes) -> Told:
+    """Return what each snapshot tells, kinds as symbols."""
+    return [(part.snapshot_id, rows_of(part.to_arrow())) for part in changes]
+
+
+def rows_of(table: pa.Table) -> list[tuple[object, ...]]:
+    kinds, *columns = table.columns
+    symbols = [SYMBOLS[kind] for kind in kinds.to_pylist()]
+    return list(zip(symbols, *(column.to_pylist() for column in columns), strict=True))
+
+
+def test_without_a_producer_appends_tell_what_was_written() -> None:
+    table = given_table()
+    write(table, ("+I", 2, "b"), ("+I", 1, "a"))
+    write(table, ("+U", 1, "a2"), ("-D", 2, "b"))
+    table.compact()
+    write(table, ("+I", 3, "c"), ("+I", 3, "c2"))
+
+    assert told(table.changes(0)) == [
+        (1, [("+I", 1, "a"), ("+I", 2, "b")]),
+        (2, [("+U", 1, "a2"), ("-D", 2, "b")]),
+        (4, [("+I", 3, "c2")]),
+    ]
+
+
+def test_the_input_is_told_unfolded() -> None:
+    table = given_table("input")
+    write(table, ("+I", 2, "b"), ("+I", 1, "a"), ("+U", 2, "b2"), ("-D", 2, "b2"))
+    write(table, ("+U", 1, "a2"))
+
+    assert told(table.changes(0)) == [
+        (1, [("+I", 1, "a"), ("+I", 2, "b"), ("+U", 2, "b2"), ("-D", 2, "b2")]),
+        (2, [("+U", 1, "a2")]),
+    ]
+
+
+def test_a_range_goes_on_where_the_one_before_ended() -> None:
+    table = given_table("input")
+    for number in range(1, 5):
+        write(table, ("+I", number, str(number)))
+
+    first = table.changes(0, 2)
+    second = table.changes(first.until_snapshot_id)
+
+    assert [part.snapshot_id for part in first] == [1, 2]
+    assert [part.snapshot_id for part in second] == [3, 4]
+    assert (second.after_snapshot_id, second.until_snapshot_id) == (2, 4)
+    assert told(table.changes(4)) == []
+
+
+def test_what_comes_later_is_not_in_the_range() -> None:
+    table = given_table()
+    write(table, ("+I", 1, "a"))
+    changes = table.changes(0)
+    write(table, ("+I", 2, "b"))
+
+    assert [part.snapshot_id for part in changes] == [1]
+
+
+def test_a_table_without_snapshots_has_no_changes() -> None:
+    table = given_table()
+
+    changes = table.changes(0)
+
+    assert told(changes) == []
+    assert changes.to_arrow().schema == changes.arrow_schema
+
+
+def test_columns_come_after_the_kinds_in_the_order_asked_for() -> None:
+    table = given_table("input")
+    write(table, ("+I", 1, "a"))
+    counters = ReadCounters()
+
+    found = table.changes(0, columns=["v"], counters=counters).to_arrow()
+
+    assert found.schema == pa.schema(
+        [pa.field("_VALUE_KIND", pa.int8(), nullable=False), pa.field("v", pa.string())]
+    )
+    assert found.column("v").to_pylist() == ["a"]
+    assert "k" not in {name for _, name in counters.columns}
+
+
+def test_changes_replay_into_a_table_of_their_own() -> None:
+    table, copy = given_table("input"), given_table()
+    write(table, ("+I", 1, "a"), ("+I", 2, "b"))
+    write(table, ("-D", 1, "a"), ("+I", 3, "c"))
+
+    for part in table.changes(0):
+        rows = part.to_arrow()
+        copy.write_and_commit(rows.drop_columns(["_VALUE_KIND"]), kinds=rows["_VALUE_KIND"])
+
+    assert copy.scan().to_arrow() == table.scan().to_arrow()
+
+
+def test_rows_are_counted_without_opening_a_file() -> None:
+    table = given_table("input")
+    write(table, ("+I", 1, "a"), ("+U", 1, "b"))
+    counters = ReadCounters()
+
+    (part,) = table.changes(0, counters=counters)
+
+    assert part.row_count == 2
+    assert counters.files == 0
+
+
+def test_batches_are_bounded() -> None:
+    table = given_table()
+    write(table, *[("+I", key, "v") for key in range(10)])
+
+    (part,) = table.changes(0, batch_rows=4)
+
+    assert [batch.num_rows for batch in part.to_batches()] == [4, 4, 2]
+
+
+def test_every_bucket_and_partition_is_told_of() -> None:
+    table = Catalog("/wh", file_io=MemoryFileIO()).create_table(
+        "db.t",
+        columns=[("p", "STRING"), ("k", "INT")],
+        primary_key=["p", "k"],
+        partition_keys=["p"],
+        options={"bucket": "2", "changelog-producer": "input"},
+    )
+    rows = [(p, k) for p in ("y", "x") for k in range(20)]
+    table.write_and_commit(
+        pa.table({"p": [p for p, _ in rows], "k": pa.array([k for _, k in rows], pa.int32())})
+    )
+
+    found = table.changes(0).to_arrow()
+
+    pairs = list(zip(found["p"].to_pylist(), found["k"].to_pylist(), strict=True))
+    assert sorted(pairs) == sorted(rows)
+    assert [p for p, _ in pairs] == ["x"] * 20 + ["y"] * 20
+
+
+def expire(table: Table, snapshot_id: int, *, keep_changes: bool) -> None:
+    """Remove a snapshot's file, and its lists unless its changes are kept."""
+    snapshot = table.snapshot(snapshot_id)
+    if keep_changes:
+        kept = table.file_io.read_bytes(table.paths.snapshot(snapshot_id))
+        table.file_io.write_new(table.paths.changelog(snapshot_id), kept)
+    table.file_io.delete(table.paths.snapshot(snapshot_id))
+    table.file_io.delete(table.paths.manifest(snapshot.base_manifest_list))
+
+
+def test_changes_outlive_their_snapshot_where_they_are_kept() -> None:
+    table = given_table("input")
+    write(table, ("+I", 1, "a"))
+    write(table, ("+I", 2, "b"))
+    expire(table, 1, keep_changes=True)
+
+    fresh = Table.open(table.path, file_io=table.file_io)
+
+    assert [part.snapshot_id for part in fresh.changes(0)] == [1, 2]
+    assert told(fresh.changes(0))[0] == (1, [("+I", 1, "a")])
+
+
+def test_expired_changes_are_refused_by_name() -> None:
+    table = given_table()
+    write(table, ("+I", 1, "a"))
+    write(table, ("+I", 2, "b"))
+    expire(table, 1, keep_changes=False)
+
+    with pytest.raises(InvalidRequest, match=r"snapshot 1 are not kept, .* those of 2"):
+        table.changes(0)
+
+
+def test_changes_that_expire_meanwhile_are_an_honest_error() -> None:
+    table = given_table()
+    write(table, ("+I", 1, "a"))
+    write(table, ("+I", 2, "b"))
+    parts = iter(table.changes(0))
+    next(parts)
+    expire(table, 2, keep_changes=False)
+
+    with pytest.raises(InvalidRequest, match="snapshot 2 are not kept"):
+        next(parts)
+
+
+@pytest.mark.parametrize(
+    ("after", "until", "field"),
+    [
+        (-1, None, "after_snapshot_id"),
+        (2, None, "after_snapshot_id"),
+        ("1", None, "after_snapshot_id"),
+        (True, None, "after_snapshot_id"),
+        (1, 0, "until_snapshot_id"),
+        (0, 2, "until_snapshot_id"),
+    ],
+)
+def test_a_range_that_is_none_is_refused(after: int, until: int | None, field: str) -> None:
+    table = given_table()
+    write(table, ("+I", 1, "a"))
+
+    with pytest.raises(InvalidRequest) as caught:
+        table.changes(after, until)
+
+    (problem,) = caught.value.problems
+    assert problem.field == field
+
+
+@pytest.mark.parametrize("columns", [["nothing"], [], ["k", "k"]])
+def test_columns_that_are_not_there_are_refused(columns: Sequence[str]) -> None:
+    with pytest.raises(InvalidRequest):
+        given_table().changes(0, columns=columns)
+
+
+def test_changelog_files_of_another_format_are_refused() -> None:
+    table = given_table("input")
+    write(table, ("+I", 1, "a"))
+    (part,) = table.changes(0)
+    schema = part.changes.schema
+    foreign = replace(schema, options={**schema.options, "changelog-file.format": "avro"})
+
+    with pytest.raises(UnsupportedFeature, match=r"changelog-file\.format"):
+        list(replace(part.changes, schema=foreign))
+
+
+def test_changelog_files_have_names_of_their_own() -> None:
+    table = given_table("input")
+    write(table, ("+I", 1, "a"))
+
+    (part,) = table.changes(0)
+
+    assert all(PurePosixPath(e.file.file_name).name.startswith("changelog-") for e in part.entries)
+    assert [e.file.file_name.startswith("data-") for e in table.live_files(part.snapshot)] == [True]
