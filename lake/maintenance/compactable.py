@@ -2,11 +2,7 @@
 
 from lake.errors import Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
-from lake.options import ChangelogProducer
-from lake.read.scan import check_readable
 from lake.write.writable import COMPRESSIONS
-
-_OWED_CHANGELOG = (ChangelogProducer.LOOKUP, ChangelogProducer.FULL_COMPACTION)
 
 
 def check_compactable(schema: TableSchema) -> None:
@@ -15,7 +11,6 @@ def check_compactable(schema: TableSchema) -> None:
     Raises:
         UnsupportedFeature: `problems` names each option, its value and why.
     """
-    check_readable(schema)
     options = schema.table_options
     refused = [
         (
@@ -23,12 +18,6 @@ def check_compactable(schema: TableSchema) -> None:
             options.file_compression,
             options.file_compression not in COMPRESSIONS,
             f"set one of {', '.join(COMPRESSIONS)}",
-        ),
-        (
-            "changelog-producer",
-            options.changelog_producer.value,
-            options.changelog_producer in _OWED_CHANGELOG,
-            "a compaction owes streaming readers a changelog; use another engine of the format",
         ),
         (
             "record-level.expire-time",
