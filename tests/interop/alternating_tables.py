@@ -53,16 +53,29 @@ def order_free_table(
     In a first-row table they do, but on nothing else.
     """
     chance = random.Random(seed)
-    if engine == "first-row":
-        table = released(draw_declaration(chance, engines=[engine]))
-    else:
-        table = released(draw_order_free_declaration(chance, engines=[engine]))
+    table = _drawn_order_free(chance, engine)
+    while _has_keys_of_bytes(table):
+        table = _drawn_order_free(chance, engine)
     table.options.update(options)
     return _given(name, table, seed, rounds, retract_share=0.0)
 
 
 def _drawn(chance: random.Random, engine: str) -> Declaration:
     return released(draw_declaration(chance, engines=[engine], functions=released_functions()))
+
+
+def _drawn_order_free(chance: random.Random, engine: str) -> Declaration:
+    if engine == "first-row":
+        return released(draw_declaration(chance, engines=[engine]))
+    return released(draw_order_free_declaration(chance, engines=[engine]))
+
+
+def _has_keys_of_bytes(table: Declaration) -> bool:
+    """Return whether Java fails to look the keys up, as first-row's compactions in passing do."""
+    kinds = [str(table.columns[name][0]) for name in table.key]
+    return table.engine == "first-row" and any(
+        kind.startswith(("BYTES", "BINARY")) for kind in kinds
+    )
 
 
 def _orders_by_nested(table: Declaration) -> bool:

@@ -1,6 +1,7 @@
 """Java and we take turns on one table, twenty random rounds of it for every engine."""
 
 import random
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tests.interop.alternation import FREE_TURNS, FULL_TURNS, Alternation
 from tests.interop.java_driver import JavaDriver
 from tests.interop.ours import open_table
 from tests.interop.twins import AppendedTwin, JavaTwin
+from tests.support.soaking import soak
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -47,6 +49,23 @@ def test_order_free_table(
     table = given_alternation(given, java, tmp_path, AppendedTwin(given.case), seed)
 
     take_turns(table, given, FREE_TURNS)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(0)
+def test_tables_for_an_hour(java: JavaDriver, tmp_path: Path) -> None:
+    chance = random.Random()
+
+    def work(number: int) -> None:
+        seed, engine = chance.randrange(1 << 30), ENGINES[number % len(ENGINES)]
+        print(f"seed {seed}, {engine}")
+        folder = tmp_path / str(number)
+        test_any_table(engine, seed, java, folder / "any")
+        for kind in KINDS:
+            test_order_free_table(kind, engine, seed, java, folder / kind)
+        shutil.rmtree(folder)
+
+    soak(work)
 
 
 def given_alternation(

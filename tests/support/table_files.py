@@ -1,0 +1,105 @@
+"""Which files a table has on storage, and which of them anything needs.
+
+Counted apart from the engine's own cleaning, of which this is the judge. Paths are relative to the
+table's directory.
+"""
+
+from collections.abc import Iterator
+
+from lake import FileIO, Table
+from lake.files.data_file_path import data_file_path
+from lake.format.snapshot import Snapshot, parse_snapshot
+from lake.snapshots.live_files import live_entries
+from lake.snapshots.manifest_store import ManifestStore
+
+_NEEDED_ANYWAY = ("schema/", "snapshot/", "tag/", "changelog/", "consumer/", "branch/")
+"""Directories whose files are needed: they are what needs the others."""
+
+
+def stored_files(file_io: FileIO, root: str) -> set[str]:
+    """Return the paths of all files below a table's directory."""
+    return {path.removeprefix(f"{root}/") for path in _walk(file_io, root)}
+
+
+def unneeded_files(file_io: FileIO, table: Table) -> set[str]:
+    """Return the files that no snapshot, tag or changelog names."""
+    stored = stored_files(file_io, table.path)
+    candidates = {path for path in stored if not path.startswith(_NEEDED_ANYWAY)}
+    return candidates - needed_files(file_io, table)
+
+
+def missing_files(file_io: FileIO, table: Table) -> set[str]:
+    """Return the files that a snapshot, tag or changelog names but storage lacks."""
+    return needed_files(file_io, table) - stored_files(file_io, table.path)
+
+
+def needed_files(file_io: FileIO, table: Table) -> set[str]:
+    """Return the manifests, data files and index files that anything names."""
+    return _Needed(file_io, table).all()
+
+
+def _walk(file_io: FileIO, directory: str) -> Iterator[str]:
+    for status in file_io.list(directory):
+        if status.is_directory:
+            yield from _walk(file_io, status.path)
+        else:
+            yield status.path
+
+
+class _Needed:
+    """Follows every state of a table to its files."""
+
+    def __init__(self, file_io: FileIO, table: Table) -> None:
+        self._file_io = file_io
+        self._table = table
+        self._store = ManifestStore(file_io, table.paths)
+
+    def all(self) -> set[str]:
+        paths = self._table.paths
+        needed: set[str] = set()
+        for snapshot in self._states(paths.snapshot_dir, "snapshot-"):
+            needed |= self._live(snapshot) | self._changelog(snapshot)
+        for tag in self._states(paths.tag_dir, "tag-"):
+            needed |= self._live(tag)
+        for changelog in self._states(paths.changelog_dir, "changelog-"):
+            needed |= self._changelog(changelog)
+        return needed
+
+    def _states(self, directory: str, prefix: str) -> Iterator[Snapshot]:
+        for status in self._file_io.list(directory):
+            if status.name.startswith(prefix):
+                yield parse_snapshot(self._file_io.read_bytes(status.path))
+
+    def _live(self, snapshot: Snapshot) -> set[str]:
+        """Return a state's manifests, live data files and index files."""
+        needed = self._manifests(snapshot.base_manifest_list)
+        needed |= self._manifests(snapshot.delta_manifest_list)
+        for entry in live_entries(snapshot, self._store):
+            names = (entry.file.file_name, *entry.file.extra_files)
+            needed |= {self._data_file(entry.partition, entry.bucket, name) for name in names}
+        if snapshot.index_manifest is not None:
+            needed.add(f"manifest/{snapshot.index_manifest}")
+            indexes = self._store.read_index_manifest(snapshot.index_manifest)
+            needed |= {f"index/{index.file_name}" for index in indexes}
+        if snapshot.statistics is not None:
+            needed.add(f"statistics/{snapshot.statistics}")
+        return needed
+
+    def _changelog(self, snapshot: Snapshot) -> set[str]:
+        if snapshot.changelog_manifest_list is None:
+            return set()
+        needed = self._manifests(snapshot.changelog_manifest_list)
+        for manifest in self._store.read_list(snapshot.changelog_manifest_list):
+            for entry in self._store.read_manifest(manifest.file_name):
+                name = entry.file.file_name
+                needed.add(self._data_file(entry.partition, entry.bucket, name))
+        return needed
+
+    def _manifests(self, list_name: str) -> set[str]:
+        manifests = self._store.read_list(list_name)
+        return {f"manifest/{name}" for name in (list_name, *(m.file_name for m in manifests))}
+
+    def _data_file(self, partition: bytes, bucket: int, name: str) -> str:
+        table = self._table
+        path = data_file_path(table.paths, table.schema, partition, bucket, name)
+        return path.removeprefix(f"{table.path}/")
