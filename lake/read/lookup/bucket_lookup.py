@@ -170,6 +170,22 @@ class BucketLookup:
         """
         return self._search(keys, vectors or {}, first_only=False, visible=visible)
 
+    def is_resident(self, columns: Sequence[str]) -> bool:
+        """Return whether all files are ready to give these columns."""
+        lookups = [self._cache.resident(path) for path in self._paths]
+        return all(lookup is not None and lookup.has(columns) for lookup in lookups)
+
+    def load(self, columns: Sequence[str]) -> None:
+        """Make all files ready to give these columns, one after the other.
+
+        Raises:
+            CorruptData: A file is absent or not what its metadata says.
+            StorageUnavailable: Storage or the local disk refuses.
+        """
+        for number in range(len(self._files)):
+            with self._using(number) as lookup:
+                lookup.load(columns)
+
     def records(self, found: Found, columns: Sequence[str]) -> pa.Table:
         """Return the records that were found.
 

@@ -1,0 +1,130 @@
+"""Rows of a bucket by key, as a scan of the same snapshot gives them.
+
+A record that is alone is the row; several of a key are merged as a scan merges them. A key without a
+record costs a probe per file.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lake.format.schema import TableSchema
+from lake.format.system_columns import LEVEL, VALUE_KIND
+from lake.lsm.round_merge import LookupMerge
+from lake.lsm.sorted_run import plan_sections
+from lake.merge.fold import FoldCounters, Machine
+from lake.merge.order_words import one_array
+from lake.merge.spec import MergeSpec, columns_needed
+from lake.read.lookup.bucket_lookup import BucketLookup, Found, Vectors
+from lake.read.lookup.wanted_keys import Rows, WantedKeys
+from lake.read.reader import scan_merge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedRows:
+    """Rows, and which of the wanted keys each is of.
+
+    Attributes:
+        keys: int64; ascending, unless the rows come from several buckets.
+        rows: The table's columns that were asked for; one row per entry of `keys`.
+    """
+
+    keys: Rows
+    rows: pa.Table
+
+
+class BucketRows:
+    """Gives rows of one bucket at one snapshot; safe between threads."""
+
+    def __init__(
+        self,
+        lookup: BucketLookup,
+        *,
+        schema: TableSchema,
+        spec: MergeSpec,
+        read_vectors: Callable[[], Vectors],
+    ) -> None:
+        """Take the files of a bucket.
+
+        Args:
+            lookup: Of the files that readers see.
+            schema: Under which they were written.
+            spec: How their records merge.
+            read_vectors: Reads the bucket's deletion vectors; called once.
+        """
+        self._lookup = lookup
+        self._schema = schema
+        self._spec = spec
+        self._read_vectors = read_vectors
+        self._merge = scan_merge(schema, spec, Machine.COLUMN, FoldCounters())
+
+    @property
+    def lookup(self) -> BucketLookup:
+        """The files."""
+        return self._lookup
+
+    def rows(self, keys: WantedKeys, columns: Sequence[str]) -> KeyedRows:
+        """Return the rows of the keys that have one, in their order.
+
+        Args:
+            keys: That may be in this bucket; a repeated one gives its row each time.
+            columns: Of the table, without repeats.
+
+        Raises:
+            SchemaMismatch: Records that the table's merge refuses.
+            CorruptData: A file is absent or not what its metadata says.
+            StorageUnavailable: Storage or the local disk refuses.
+        """
+        found = self._lookup.find_all(keys, vectors=self._vectors)
+        is_each_alone = bool((found.keys[1:] != found.keys[:-1]).all())
+        if is_each_alone and self._merge.keeps_lone:
+            records = self._lookup.records(found, columns)
+            return _live(found.keys, records, columns)
+        found = self._oldest_first(found)
+        records = self._lookup.records(found, columns_needed(self._spec, columns))
+        if not isinstance(self._merge, LookupMerge):
+            records = records.drop_columns([LEVEL])
+        # The keys' numbers tell keys apart, and keep them in order, as well as their codes.
+        merged = self._merge.merge(records, found.keys.astype(np.uint64))
+        return _live(np.unique(found.keys), merged, columns)
+
+    @cached_property
+    def _vectors(self) -> Vectors:
+        return self._read_vectors()
+
+    @cached_property
+    def _ages(self) -> dict[str, int]:
+        """Files by name, with a number that is smaller the older a file's run is in its section."""
+        sections = plan_sections(self._lookup.files, self._schema.key_fields)
+        return {
+            file.file_name: age
+            for section in sections
+            for age, run in enumerate(section.runs)
+            for file in run.files
+        }
+
+    def _oldest_first(self, found: Found) -> Found:
+        """Return the records of each key in the order in which a scan merges them."""
+        ages = np.array([self._ages[file.file_name] for file in found.files])
+        order = np.lexsort((ages[found.file_numbers], found.keys))
+        return Found(
+            keys=found.keys[order],
+            files=found.files,
+            file_numbers=found.file_numbers[order],
+            positions=found.positions[order],
+        )
+
+
+def _live(keys: Rows, records: pa.Table, columns: Sequence[str]) -> KeyedRows:
+    """Return the rows without retracts."""
+    assert len(keys) == records.num_rows, "one row per key"
+    kinds = one_array(records.column(VALUE_KIND)).to_numpy()
+    # The lowest bit tells: +I is 0, -U 1, +U 2, -D 3.
+    is_add: npt.NDArray[np.bool_] = (kinds & 1) == 0
+    if not is_add.all():
+        keys, records = keys[is_add], records.filter(pa.array(is_add))
+    return KeyedRows(keys=keys, rows=records.select(list(columns)))

@@ -1,0 +1,303 @@
+"""Rows by primary key, at one snapshot: each key goes to its partition and bucket."""
+
+import threading
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.errors import InvalidRequest, Problem, SchemaMismatch, naming_table
+from lake.files.file_io import FileIO
+from lake.files.paths import TablePaths
+from lake.format.arrow_types import to_arrow_form
+from lake.format.binary_row import decode_rows
+from lake.format.bucket import bucket_hashes, buckets_of
+from lake.format.index_manifest import IndexManifestEntry
+from lake.format.manifest import ManifestEntry
+from lake.format.schema import TableSchema
+from lake.format.snapshot import Snapshot
+from lake.merge.key_order import key_codes
+from lake.merge.order_words import one_array
+from lake.merge.spec import merge_spec
+from lake.options import BucketFunction
+from lake.read.lookup.bucket_lookup import BucketLookup
+from lake.read.lookup.bucket_rows import BucketRows, KeyedRows
+from lake.read.lookup.lookup_cache import LookupCache
+from lake.read.lookup.wanted_keys import Rows, WantedKeys
+from lake.read.scan import is_visible
+from lake.snapshots.deletion_vectors import VectorStore, vector_entries
+
+Place = tuple[bytes, int]
+
+
+class SnapshotLookup:
+    """Rows of a table at one snapshot by primary key; made by `Table.lookup_at`.
+
+    Asks storage for nothing that it had before: neither for the snapshot nor for files that are at
+    hand. Safe between threads.
+    """
+
+    def __init__(
+        self,
+        *,
+        file_io: FileIO,
+        paths: TablePaths,
+        schema: TableSchema,
+        snapshot: Snapshot | None,
+        entries: Sequence[ManifestEntry],
+        indexes: Sequence[IndexManifestEntry],
+        vectors: VectorStore,
+        cache: LookupCache,
+    ) -> None:
+        """Take a snapshot apart; no file is opened.
+
+        Args:
+            file_io: Storage.
+            paths: Of the table.
+            schema: Under which the snapshot is read.
+            snapshot: None for a table without one.
+            entries: Its live files.
+            indexes: Its index files.
+            vectors: Reads deletion vectors.
+            cache: Keeps what files were made into.
+        """
+        self._file_io = file_io
+        self._paths = paths
+        self._schema = schema
+        self._snapshot = snapshot
+        self._vectors = vectors
+        self._vector_entries = vector_entries(indexes)
+        self._cache = cache
+        self._spec = merge_spec(schema)
+        self._members: defaultdict[Place, list[ManifestEntry]] = defaultdict(list)
+        for entry in entries:
+            if is_visible(entry, schema):
+                self._members[entry.partition, entry.bucket].append(entry)
+        self._places: defaultdict[bytes, list[Place]] = defaultdict(list)
+        for place in self._members:
+            self._places[place[0]].append(place)
+        self._buckets: dict[Place, BucketRows] = {}
+        self._lock = threading.Lock()
+        self._partitions = _Partitions(list(self._places), schema)
+        options = schema.table_options
+        self._is_routed = (
+            options.bucket >= 1 and options.bucket_function_type is BucketFunction.DEFAULT
+        )
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """The snapshot; None for a table without one."""
+        return self._snapshot
+
+    @property
+    def identifier(self) -> str:
+        """`db.table`."""
+        return self._paths.identifier
+
+    def rows(
+        self, keys: pa.Table | pa.RecordBatch, *, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """Return the rows of the keys that have one, in the keys' order.
+
+        The same rows as of a scan of the snapshot with a condition on the key. A key that is asked
+        for twice gives its row twice, a null in a key none. Row groups and merges of other keys are
+        not touched; a file is made ready when it is needed first, which takes as long as to read
+        it.
+
+        Args:
+            keys: The columns of the primary key, in any order; NaN is a key, -0.0 and 0.0 are two.
+            columns: Of the result, in order; None means all.
+
+        Raises:
+            InvalidRequest: The columns of `keys` are not the primary key's, or do not fit them; no
+                such column as one in `columns`.
+            SchemaMismatch: Records that the table's merge refuses.
+            CorruptData: A file is absent or not what its metadata says.
+            StorageUnavailable: Storage or the local disk refuses.
+        """
+        with naming_table(self.identifier):
+            return self.keyed_rows(keys, columns=columns).rows
+
+    def keyed_rows(
+        self, keys: pa.Table | pa.RecordBatch, *, columns: Sequence[str] | None = None
+    ) -> KeyedRows:
+        """Return the rows as `rows` does, and for each the number of its key in `keys`."""
+        names = self._checked_columns(columns)
+        whole = self._checked_keys(keys)
+        parts: list[KeyedRows] = []
+        for place, numbers in self._routed(whole):
+            part = self._bucket(place).rows(_part(whole, numbers, self._schema), names)
+            if len(part.keys):
+                parts.append(KeyedRows(keys=numbers[part.keys], rows=part.rows))
+        if len(parts) == 1:
+            return parts[0]
+        if not parts:
+            schema = pa.schema([self._schema.arrow_schema.field(name) for name in names])
+            return KeyedRows(keys=np.zeros(0, dtype=np.int64), rows=schema.empty_table())
+        every = np.concatenate([part.keys for part in parts])
+        order = np.argsort(every, kind="stable")
+        rows = pa.concat_tables([part.rows for part in parts]).take(pa.array(order))
+        return KeyedRows(keys=every[order], rows=rows)
+
+    def is_resident(self, columns: Sequence[str] | None = None) -> bool:
+        """Return whether no key needs a look at storage for these columns now."""
+        names = self._checked_columns(columns)
+        return all(self._bucket(place).lookup.is_resident(names) for place in self._members)
+
+    def load(self, columns: Sequence[str] | None = None) -> None:
+        """Make all files ready, one after the other.
+
+        What is used at the same time is not disturbed. Where the cache is smaller than the table,
+        what came first may be gone at the end.
+
+        Raises:
+            CorruptData: A file is absent or not what its metadata says.
+            StorageUnavailable: Storage or the local disk refuses.
+        """
+        names = self._checked_columns(columns)
+        with naming_table(self.identifier):
+            for place in self._members:
+                self._bucket(place).lookup.load(names)
+
+    def _bucket(self, place: Place) -> BucketRows:
+        bucket = self._buckets.get(place)
+        if bucket is None:
+            with self._lock:
+                bucket = self._buckets.get(place) or self._new_bucket(place)
+                self._buckets[place] = bucket
+        return bucket
+
+    def _new_bucket(self, place: Place) -> BucketRows:
+        partition, number = place
+        vectors = self._vector_entries.get(place)
+        return BucketRows(
+            BucketLookup(
+                self._cache,
+                file_io=self._file_io,
+                paths=self._paths,
+                schema=self._schema,
+                partition=partition,
+                bucket=number,
+                files=[entry.file for entry in self._members[place]],
+            ),
+            schema=self._schema,
+            spec=self._spec,
+            read_vectors=lambda: self._vectors.read(vectors).vectors,
+        )
+
+    def _checked_columns(self, columns: Sequence[str] | None) -> tuple[str, ...]:
+        if columns is None:
+            return self._schema.field_names
+        for name in columns:
+            self._schema.field(name)
+        return tuple(columns)
+
+    def _checked_keys(self, keys: pa.Table | pa.RecordBatch) -> dict[str, pa.Array]:
+        """Return the key columns in the table's types, each in one piece."""
+        expected = self._schema.primary_keys
+        if set(keys.schema.names) != set(expected) or len(keys.schema) != len(expected):
+            problem = Problem(
+                field="keys",
+                value=", ".join(keys.schema.names) or None,
+                message=f"expected exactly the columns {', '.join(expected)}",
+            )
+            message = "the keys are not those of the table"
+            raise InvalidRequest(message, problems=[problem])
+        return {name: self._checked_column(name, keys.column(name)) for name in expected}
+
+    def _checked_column(self, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Array:
+        field = self._schema.field(name)
+        if column.type == self._schema.arrow_schema.field(name).type:
+            return one_array(column)
+        try:
+            return one_array(to_arrow_form(column, field.type))
+        except SchemaMismatch as error:
+            problem = Problem(
+                field=name, value=str(column.type), message=f"expected values of {field.type}"
+            )
+            message = "the keys do not fit the table"
+            raise InvalidRequest(message, problems=[problem]) from error
+
+    def _routed(self, keys: dict[str, pa.Array]) -> Iterator[tuple[Place, Rows]]:
+        """Yield buckets that have files, each with the numbers of the keys that may be in it."""
+        complete = _without_nulls(keys)
+        hashes: npt.NDArray[np.int32] | None = None
+        for partition, numbers in self._partitions.of(keys, complete):
+            buckets = self._places[partition]
+            if len(buckets) == 1 and self._members[buckets[0]][0].total_buckets == 1:
+                yield buckets[0], numbers
+                continue
+            if not self._is_routed:
+                for place in buckets:
+                    yield place, numbers
+                continue
+            if hashes is None:
+                hashes = self._hashes(keys)
+            yield from self._by_hash(buckets, hashes, numbers)
+
+    def _hashes(self, keys: dict[str, pa.Array]) -> npt.NDArray[np.int32]:
+        fields = [self._schema.field(name) for name in self._schema.bucket_keys]
+        return bucket_hashes([keys[field.name] for field in fields], fields)
+
+    def _by_hash(
+        self, buckets: Sequence[Place], hashes: npt.NDArray[np.int32], numbers: Rows
+    ) -> Iterator[tuple[Place, Rows]]:
+        totals = {place: self._members[place][0].total_buckets for place in buckets}
+        for total in set(totals.values()):
+            wanted = buckets_of(hashes[numbers], total)
+            for place in buckets:
+                if totals[place] == total:
+                    here = numbers[wanted == place[1]]
+                    if len(here):
+                        yield place, here
+
+
+class _Partitions:
+    """Finds the partitions that keys may be in."""
+
+    def __init__(self, partitions: Sequence[bytes], schema: TableSchema) -> None:
+        self._partitions = partitions
+        # A column outside of the key says nothing: the key may be in every one of its partitions.
+        self._columns = [name for name in schema.partition_keys if name in schema.primary_keys]
+        values = decode_rows(partitions, schema.partition_fields) if self._columns else None
+        self._values = None if values is None else values.select(self._columns)
+
+    def of(self, keys: dict[str, pa.Array], complete: Rows) -> Iterator[tuple[bytes, Rows]]:
+        """Yield partitions, each with the numbers of the keys that may be in it."""
+        if self._values is None:
+            for partition in self._partitions:
+                yield partition, complete
+            return
+        count = len(self._partitions)
+        codes = key_codes(
+            [
+                pa.chunked_array([*self._values.column(name).chunks, keys[name]])
+                for name in self._columns
+            ]
+        )
+        of_partitions, of_keys = codes[:count], codes[count:][complete]
+        order = np.argsort(of_keys, kind="stable")
+        ordered = of_keys[order]
+        firsts = np.searchsorted(ordered, of_partitions, side="left")
+        ends = np.searchsorted(ordered, of_partitions, side="right")
+        for place in np.flatnonzero(ends > firsts).tolist():
+            yield self._partitions[place], complete[np.sort(order[firsts[place] : ends[place]])]
+
+
+def _without_nulls(keys: dict[str, pa.Array]) -> Rows:
+    """Return the numbers of the keys that have no null."""
+    columns = list(keys.values())
+    every = np.arange(len(columns[0]))
+    for column in columns:
+        if column.null_count:
+            every = every[np.asarray(pc.is_valid(column))[every]]
+    return every
+
+
+def _part(keys: dict[str, pa.Array], numbers: Rows, schema: TableSchema) -> WantedKeys:
+    names = schema.trimmed_primary_keys
+    whole = WantedKeys(columns=tuple(keys[name] for name in names))
+    return whole.take(numbers)
