@@ -134,6 +134,7 @@ class TableOptions:
     changelog_num_retained_max: int = _INT_MAX
     changelog_time_retained_ms: int = 3_600_000
     consumer_expiration_time_ms: int | None = None
+    consumer_changelog_only: bool = False  # consumers hold changelogs, not snapshots
     tag_default_time_retained_ms: int | None = None
 
     num_sorted_run_compaction_trigger: int = 5
@@ -271,6 +272,7 @@ class TableOptions:
             ),
             changelog_time_retained_ms=reader.duration("changelog.time-retained", retained_ms),
             consumer_expiration_time_ms=reader.optional_duration("consumer.expiration-time"),
+            consumer_changelog_only=reader.flag("consumer.changelog-only"),
             tag_default_time_retained_ms=reader.optional_duration("tag.default-time-retained"),
             num_sorted_run_compaction_trigger=trigger,
             num_sorted_run_stop_trigger=max(
@@ -437,7 +439,7 @@ class _OptionReader:
     def descending(self, key: str) -> bool:
         values = {"ascending": False, "descending": True}
         expected = "expected ascending or descending"
-        return self._read(key, False, lambda text: values.get(text.strip().lower()), expected)
+        return self._read(key, False, lambda text: values.get(text.lower()), expected)
 
     def bucket(self) -> int:
         def parse(text: str) -> int | None:
@@ -464,7 +466,7 @@ class _OptionReader:
         spellings = {**{name: name for name in by_name}, **(aliases or {})}
 
         def parse(text: str) -> EnumT | None:
-            return by_name.get(spellings.get(text.strip().lower(), ""))
+            return by_name.get(spellings.get(text.lower(), ""))
 
         return self._read(key, default, parse, f"expected one of {', '.join(by_name)}")
 
@@ -482,7 +484,8 @@ class _OptionReader:
 
 
 def _parse_flag(text: str) -> bool | None:
-    return {"true": True, "false": False}.get(text.strip().lower())
+    # Any case, but no blanks around it: the reference trims sizes, times and names alone.
+    return {"true": True, "false": False}.get(text.lower())
 
 
 def _parse_name_prefix(text: str) -> str | None:

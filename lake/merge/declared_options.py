@@ -90,7 +90,7 @@ def declared_functions(options: Mapping[str, str]) -> dict[str, str]:
 
 def ignores_retract(options: Mapping[str, str], column: str) -> bool:
     """Return whether the column declares that retracts leave it alone."""
-    return options.get(f"fields.{column}.ignore-retract", "false").strip().lower() == "true"
+    return options.get(f"fields.{column}.ignore-retract", "false").lower() == "true"
 
 
 def options_by_column(options: Mapping[str, str]) -> dict[str, tuple[tuple[str, str], ...]]:

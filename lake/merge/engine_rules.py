@@ -40,7 +40,7 @@ def _changelog_problems(schema: TableSchema, options: TableOptions) -> Iterator[
         yield conflict("changelog-producer", producer, "deletion-vectors.enabled = true")
     if producer in (ChangelogProducer.LOOKUP, ChangelogProducer.FULL_COMPACTION):
         overwrite = schema.options.get("streaming-read-overwrite", "false")
-        if overwrite.strip().lower() == "true":
+        if overwrite.lower() == "true":
             yield conflict(
                 "streaming-read-overwrite",
                 overwrite,

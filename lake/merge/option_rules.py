@@ -21,6 +21,8 @@ _DECLARED_ELSEWHERE: Final = {
     "path": "leave it out: the warehouse and the table's name say where it lies",
 }
 _TABLE: Final = "table"
+_FLAGS: Final = ("auto-create", "chain-table.enabled", "streaming-read-overwrite")
+"""That `TableOptions` does not read, and the reference does when a table is made."""
 
 
 def option_problems(options: Mapping[str, str]) -> Iterator[Problem]:
@@ -33,17 +35,16 @@ def option_problems(options: Mapping[str, str]) -> Iterator[Problem]:
                 message="this is a part of the declaration, no option",
                 hint=hint,
             )
-    if options.get("type", _TABLE).strip().lower() != _TABLE:
+    if options.get("type", _TABLE).lower() != _TABLE:
         yield Problem(
             field="type",
             value=options["type"],
             message="this engine makes no other kind of table than `table`",
             hint="leave it out",
         )
-    if options.get("auto-create", "false").strip().lower() not in ("true", "false"):
-        yield Problem(
-            field="auto-create", value=options["auto-create"], message="expected true or false"
-        )
+    for key in _FLAGS:
+        if options.get(key, "false").lower() not in ("true", "false"):
+            yield Problem(field=key, value=options[key], message="expected true or false")
     yield from _size_problems("target-file-size", options)
     yield from _count_problems("dynamic-bucket.initial-buckets", options)
 
@@ -61,7 +62,7 @@ def _size_problems(key: str, options: Mapping[str, str]) -> Iterator[Problem]:
 
 
 def _count_problems(key: str, options: Mapping[str, str]) -> Iterator[Problem]:
-    text = options.get(key, "1").strip()
+    text = options.get(key, "1")
     is_count = text.isascii() and text.removeprefix("+").isdigit()
     if not is_count or not 1 <= int(text) <= _INT_MAX:
         yield Problem(

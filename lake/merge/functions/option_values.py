@@ -102,7 +102,7 @@ def _name_problem(
 
 
 def _word(function: ColumnFunction, key: str, default: str) -> str:
-    return function.option(key, default).strip().lower()
+    return function.option(key, default).lower()
 
 
 def _parse_int(text: str) -> int | None:

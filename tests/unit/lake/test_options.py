@@ -64,6 +64,22 @@ def test_every_kind_of_option_is_read() -> None:
     )
 
 
+def test_sizes_times_and_listed_names_are_trimmed() -> None:
+    options = TableOptions.parse(
+        {
+            "target-file-size": " 64 mb\n",
+            "snapshot.time-retained": "\t2 h ",
+            "sequence.field": " t , u",
+            "compaction.small-file-ratio": " 0.5 ",
+        }
+    )
+
+    assert options.target_file_size_bytes == 64 << 20
+    assert options.snapshot_time_retained_ms == 7_200_000
+    assert options.sequence_field == ("t", "u")
+    assert options.compaction_small_file_ratio == 0.5
+
+
 @pytest.mark.parametrize(
     "key",
     [
@@ -114,6 +130,11 @@ def test_names_of_a_removal_group_keep_their_spaces() -> None:
         ("dynamic-bucket.target-row-num", "0", "a whole number from 1"),
         ("dynamic-bucket.max-buckets", "0", "a number of buckets from 1, or -1"),
         ("write-only", "yes", "true or false"),
+        ("write-only", " true", "true or false"),
+        ("ignore-delete", "true\n", "true or false"),
+        ("merge-engine", " partial-update ", "deduplicate, partial-update"),
+        ("sequence.field.sort-order", "descending ", "ascending or descending"),
+        ("manifest.compression", " zstd", "zstandard, deflate, null"),
         ("target-file-size", "10 apples", "a size such as"),
         ("snapshot.time-retained", "soon", "a duration such as"),
         ("manifest.merge-min-count", "0", "a whole number from 1"),

@@ -178,6 +178,8 @@ def test_options_that_can_be_read_are_accepted(
     [
         ("listagg", "STRING", "distinct", "yes", "true"),
         ("collect", "ARRAY<INT>", "distinct", "1", "true"),
+        ("collect", "ARRAY<INT>", "distinct", " true", "true"),
+        ("listagg", "STRING", "distinct", "true\n", "true"),
         ("sum", "INT", "ignore-retract", "maybe", "true or false"),
         ("sum", "INT", "ignore-retract", " true", "true or false"),
         ("nested_update", ROWS, "count-limit", "x", "from 1 to"),

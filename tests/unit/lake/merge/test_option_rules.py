@@ -15,7 +15,11 @@ from tests.unit.lake.merge.given_schemas import given_schema
         ("path", "/elsewhere", "a part of the declaration"),
         ("type", "foo", "no other kind of table"),
         ("type", "format-table", "no other kind of table"),
+        ("type", " table", "no other kind of table"),
         ("auto-create", "maybe", "true or false"),
+        ("auto-create", " true", "true or false"),
+        ("streaming-read-overwrite", " true", "true or false"),
+        ("chain-table.enabled", "false ", "true or false"),
         ("target-file-size", "0", "from 1 to 9223372036854775807 bytes"),
         ("target-file-size", "0 mb", "from 1 to"),
         ("target-file-size", "9223372036854775808", "from 1 to"),
@@ -23,6 +27,7 @@ from tests.unit.lake.merge.given_schemas import given_schema
         ("dynamic-bucket.initial-buckets", "-1", "from 1 to"),
         ("dynamic-bucket.initial-buckets", "2147483648", "from 1 to"),
         ("dynamic-bucket.initial-buckets", "many", "from 1 to"),
+        ("dynamic-bucket.initial-buckets", " 5", "from 1 to"),
     ],
 )
 def test_a_second_word_on_the_declaration_and_nonsense_are_refused(
