@@ -1,0 +1,74 @@
+"""Who needs snapshots that expiry would take: consumers, leases, and the streams of the table."""
+
+from lake.commit.stream_position import STREAMS_PROPERTY, positions_of
+from lake.format.snapshot import Snapshot
+from lake.maintenance.expiry_plan import Hold
+from lake.options import TableOptions
+from lake.snapshots.consumer_store import ConsumerFile, ConsumerStore
+from lake.snapshots.snapshot_store import SnapshotStore
+
+
+def consumer_holds(store: ConsumerStore, options: TableOptions, *, now_ms: int) -> tuple[Hold, ...]:
+    """Return what consumers and leases hold now, of snapshots.
+
+    Raises:
+        CorruptData: A consumer file cannot be read: nobody can say what it needs.
+    """
+    return tuple(
+        _hold(file)
+        for file in _in_force(store, options, now_ms=now_ms)
+        # With the option, consumers hold changelogs alone. A lease is for reading data.
+        if file.consumer.deadline_ms is not None or not options.consumer_changelog_only
+    )
+
+
+def changelog_holds(
+    store: ConsumerStore, options: TableOptions, *, now_ms: int
+) -> tuple[Hold, ...]:
+    """Return what consumers and leases hold now, of changelogs.
+
+    Raises:
+        CorruptData: As `consumer_holds`.
+    """
+    return tuple(map(_hold, _in_force(store, options, now_ms=now_ms)))
+
+
+def stream_hold(latest: Snapshot, earliest_id: int, snapshots: SnapshotStore) -> tuple[Hold, ...]:
+    """Return the hold of the newest snapshot that knows where the table's streams are.
+
+    Every snapshot of ours carries their positions on, another engine's does not. Were the last one
+    that does to expire below those of other engines, the streams could not go on.
+
+    Costs nothing while the newest snapshot is ours, else one read per snapshot above ours.
+
+    Raises:
+        CorruptData: A snapshot or a position cannot be read.
+    """
+    snapshot: Snapshot | None = latest
+    while snapshot is not None and snapshot.id >= earliest_id:
+        is_ours = STREAMS_PROPERTY in snapshot.properties
+        if positions_of(snapshot) and snapshot.id < latest.id:
+            reason = (
+                f"snapshot {snapshot.id} is the newest that holds the positions of streams, until "
+                "a commit of this engine carries them on"
+            )
+            return (Hold(snapshot_id=snapshot.id, reason=reason),)
+        snapshot = None if is_ours else snapshots.find(snapshot.id - 1)
+    return ()
+
+
+def _in_force(store: ConsumerStore, options: TableOptions, *, now_ms: int) -> list[ConsumerFile]:
+    expiration_ms = options.consumer_expiration_time_ms
+    return [
+        file
+        for file in store.list()
+        if not file.is_expired(now_ms=now_ms, expiration_ms=expiration_ms)
+    ]
+
+
+def _hold(file: ConsumerFile) -> Hold:
+    if file.consumer.deadline_ms is None:
+        reason = f"consumer {file.id} continues there"
+    else:
+        reason = f"it is leased to {file.consumer.holder or file.id}"
+    return Hold(snapshot_id=file.consumer.next_snapshot, reason=reason)

@@ -1,0 +1,88 @@
+"""Deleting files that nobody names any more, and counting them."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from lake.errors import StorageUnavailable
+from lake.files.data_file_path import live_file_path
+from lake.files.file_io import FileIO
+from lake.files.paths import TablePaths
+from lake.format.manifest import ManifestEntry
+from lake.format.schema import TableSchema
+from lake.maintenance.released_files import MetadataNames
+from lake.snapshots.manifest_store import ManifestStore
+
+
+@dataclass(kw_only=True)
+class FileRemoval:
+    """Deletes files of a table one by one.
+
+    What cannot be deleted is passed over, so that one bad file does not leave all others behind,
+    and is told by `check`.
+
+    Attributes:
+        file_io: Storage.
+        paths: Of the table.
+        schema: Says how partitions are spelt.
+        manifests: Forgets what is deleted.
+        data_files: Data files deleted so far.
+        data_bytes: What they took.
+        metadata_files: Other files deleted so far.
+    """
+
+    file_io: FileIO
+    paths: TablePaths
+    schema: TableSchema
+    manifests: ManifestStore
+    data_files: int = 0
+    data_bytes: int = 0
+    metadata_files: int = 0
+    _failures: list[tuple[str, Exception]] = field(default_factory=list)
+
+    def remove_data(self, entries: Iterable[ManifestEntry]) -> None:
+        """Delete data or changelog files and what belongs to them, their indexes."""
+        for entry in entries:
+            path = live_file_path(
+                self.paths, self.schema, entry.partition, entry.bucket, entry.file
+            )
+            if self._delete(path):
+                self.data_files += 1
+                self.data_bytes += entry.file.file_size
+            directory = path.rpartition("/")[0]
+            for name in entry.file.extra_files:
+                self._delete(f"{directory}/{name}")
+
+    def remove_metadata(self, names: MetadataNames) -> None:
+        """Delete metadata files; in the order of their names, so that runs can be compared."""
+        paths = [
+            *(self.paths.index(name) for name in sorted(names.indexes)),
+            *(self.paths.statistics(name) for name in sorted(names.statistics)),
+        ]
+        self.metadata_files += sum(map(self._delete, paths))
+        for name in sorted(names.manifests):
+            self.metadata_files += self._attempt(name, self.manifests.delete)
+
+    def check(self) -> None:
+        """Tell what could not be deleted.
+
+        Raises:
+            StorageUnavailable: Some files; the message names the first.
+        """
+        if not self._failures:
+            return
+        name, error = self._failures[0]
+        message = (
+            f"{len(self._failures)} files that nothing names any more could not be deleted, the "
+            f"first is {name}: {error}\nhint: cleaning orphan files finds them"
+        )
+        raise StorageUnavailable(message) from error
+
+    def _delete(self, path: str) -> bool:
+        return self._attempt(path, self.file_io.delete)
+
+    def _attempt(self, name: str, delete: Callable[[str], bool]) -> bool:
+        try:
+            return delete(name)
+        except (OSError, StorageUnavailable) as error:
+            self._failures.append((name, error))
+            return False

@@ -1,0 +1,191 @@
+"""Names of the files that snapshots name, and which of them one step of expiry takes away.
+
+A data file goes with the snapshot before the one whose *delta list* deletes it, unless the same
+delta adds it again under another level. So a delta has to tell every deletion of its commit, and a
+state is never compared with another one.
+
+Source: table-format 6, 19.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from lake.format.data_file import FileSource
+from lake.format.manifest import FileKind, ManifestEntry
+from lake.format.snapshot import Snapshot
+from lake.snapshots.manifest_store import ManifestGone, ManifestStore
+
+# Partition, bucket and file name: what a file is on storage, whatever its level.
+DataFileKey: TypeAlias = tuple[bytes, int, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataNames:
+    """Names of files that are not data.
+
+    Attributes:
+        manifests: Inside `manifest/`: manifests, their lists, index manifests.
+        indexes: Inside `index/`.
+        statistics: Inside `statistics/`.
+    """
+
+    manifests: frozenset[str] = frozenset()
+    indexes: frozenset[str] = frozenset()
+    statistics: frozenset[str] = frozenset()
+
+    def __or__(self, other: "MetadataNames") -> "MetadataNames":
+        """Return the names of both."""
+        return MetadataNames(
+            manifests=self.manifests | other.manifests,
+            indexes=self.indexes | other.indexes,
+            statistics=self.statistics | other.statistics,
+        )
+
+    def __sub__(self, other: "MetadataNames") -> "MetadataNames":
+        """Return the names that the other does not have."""
+        return MetadataNames(
+            manifests=self.manifests - other.manifests,
+            indexes=self.indexes - other.indexes,
+            statistics=self.statistics - other.statistics,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataParts:
+    """Which parts of a snapshot's metadata are meant.
+
+    Attributes:
+        data: Base and delta list and their manifests.
+        changelog: Changelog list and its manifests.
+        rest: Index manifest, index files and statistics.
+    """
+
+    data: bool = True
+    changelog: bool = True
+    rest: bool = True
+
+
+ALL_PARTS = MetadataParts()
+
+
+def metadata_names(
+    snapshot: Snapshot,
+    manifests: ManifestStore,
+    *,
+    parts: MetadataParts = ALL_PARTS,
+    is_partial: bool = False,
+) -> MetadataNames:
+    """Return the names of all that a snapshot names, data files and changelog files excepted.
+
+    Args:
+        snapshot: Any.
+        manifests: Reads the lists.
+        parts: What of it.
+        is_partial: Pass over lists that are absent: another engine's expiry may have died halfway,
+            or the snapshot is one that is kept for its changelog alone.
+
+    Raises:
+        ManifestGone: A list is absent.
+        CorruptData: A list cannot be read.
+    """
+    lists = []
+    if parts.data:
+        lists += [snapshot.base_manifest_list, snapshot.delta_manifest_list]
+    if parts.changelog and snapshot.changelog_manifest_list is not None:
+        lists.append(snapshot.changelog_manifest_list)
+    names: set[str] = set()
+    for name in lists:
+        names.add(name)
+        names.update(_manifests_of(name, manifests, is_partial=is_partial))
+    indexes: set[str] = set()
+    if parts.rest and snapshot.index_manifest is not None:
+        names.add(snapshot.index_manifest)
+        indexes = _indexes_of(snapshot.index_manifest, manifests, is_partial=is_partial)
+    statistics = {snapshot.statistics} if parts.rest and snapshot.statistics else set()
+    return MetadataNames(
+        manifests=frozenset(names), indexes=frozenset(indexes), statistics=frozenset(statistics)
+    )
+
+
+def entries_of(
+    list_name: str | None, manifests: ManifestStore, *, is_partial: bool = False
+) -> list[ManifestEntry]:
+    """Return all entries behind a manifest list, in order; none for None.
+
+    Args:
+        list_name: Of a base, delta or changelog list.
+        manifests: Reads them.
+        is_partial: As for `metadata_names`.
+
+    Raises:
+        ManifestGone: The list or a manifest is absent.
+        CorruptData: It cannot be read.
+    """
+    if list_name is None:
+        return []
+    found: list[ManifestEntry] = []
+    for name in _manifests_of(list_name, manifests, is_partial=is_partial):
+        try:
+            found += manifests.read_manifest(name)
+        except ManifestGone:
+            if not is_partial:
+                raise
+    return found
+
+
+def removed_files(
+    delta: Collection[ManifestEntry], *, spares_appended: bool = False
+) -> dict[DataFileKey, ManifestEntry]:
+    """Return the files that a delta takes out of the table for good.
+
+    Args:
+        delta: All entries of a delta list.
+        spares_appended: Leave out what a writer appended: where the changelog *is* the appended
+            files, they live as long as the changelog.
+    """
+    added = {data_file_key(entry) for entry in delta if entry.kind is FileKind.ADD}
+    return {
+        data_file_key(entry): entry
+        for entry in delta
+        if entry.kind is FileKind.DELETE
+        and data_file_key(entry) not in added
+        and not (spares_appended and entry.file.file_source is not FileSource.COMPACT)
+    }
+
+
+def added_files(entries: Iterable[ManifestEntry]) -> dict[DataFileKey, ManifestEntry]:
+    """Return the files that entries add: all there is in a changelog list."""
+    return {data_file_key(entry): entry for entry in entries if entry.kind is FileKind.ADD}
+
+
+def data_file_key(entry: ManifestEntry) -> DataFileKey:
+    """Return what an entry's file is on storage."""
+    return entry.partition, entry.bucket, entry.file.file_name
+
+
+def without(
+    files: Mapping[DataFileKey, ManifestEntry], kept: Collection[DataFileKey]
+) -> dict[DataFileKey, ManifestEntry]:
+    """Return the files that are not among those kept."""
+    return {key: entry for key, entry in files.items() if key not in kept}
+
+
+def _manifests_of(list_name: str, manifests: ManifestStore, *, is_partial: bool) -> list[str]:
+    try:
+        return [manifest.file_name for manifest in manifests.read_list(list_name)]
+    except ManifestGone:
+        if is_partial:
+            return []
+        raise
+
+
+def _indexes_of(name: str, manifests: ManifestStore, *, is_partial: bool) -> set[str]:
+    try:
+        entries = manifests.read_index_manifest(name)
+    except ManifestGone:
+        if is_partial:
+            return set()
+        raise
+    # What lies outside the table is not ours to delete.
+    return {entry.file_name for entry in entries if entry.external_path is None}

@@ -1,0 +1,208 @@
+"""Expiry of snapshots, one at a time and the oldest first.
+
+For snapshot i:
+
+1. look who needs it (consumers, leases); if somebody does, stop;
+2. where changelogs live longer, keep its file as `changelog/changelog-i`;
+3. delete `snapshot-i`;
+4. look again. Whoever has taken a lease on i between 1 and 3 believes to hold it: put the file back,
+   byte for byte, and stop. Whoever has tagged it keeps its files;
+5. delete the data files that the delta of i + 1 takes out, the changelog files of i, and the
+   metadata that i names and i + 1 does not, all without what tags and other branches need.
+
+At the end `EARLIEST` names the first that stays. Before the start `LATEST` is mended when it names a
+snapshot that goes, because readers of other engines believe a hint that has no successor.
+
+So a snapshot that exists is whole at every moment: a process that dies leaves the table as before
+or as after the step, and at most the files of one step that nothing names. The reference deletes
+the files first and the snapshots last, and a reader of a half-expired table fails. Two expiries at
+once, of this engine or another, do each other no harm: all that is deleted is unneeded for both.
+
+Source: table-format 4.1, 19.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from lake.errors import CorruptData, StorageUnavailable
+from lake.files.clock import Clock
+from lake.files.file_io import FileIO
+from lake.files.paths import TablePaths
+from lake.format.corruption import corrupt_at
+from lake.format.manifest import ManifestEntry
+from lake.format.schema import TableSchema
+from lake.format.snapshot import Snapshot, parse_snapshot
+from lake.maintenance.expiry_holds import consumer_holds
+from lake.maintenance.file_removal import FileRemoval
+from lake.maintenance.newest_state import NewestState, newest_state
+from lake.maintenance.protectors import Protector, Protectors
+from lake.maintenance.released_files import (
+    DataFileKey,
+    MetadataNames,
+    MetadataParts,
+    added_files,
+    entries_of,
+    metadata_names,
+    removed_files,
+    without,
+)
+from lake.options import ChangelogProducer
+from lake.snapshots.changelog_store import ChangelogStore
+from lake.snapshots.consumer_store import ConsumerStore
+from lake.snapshots.live_files import LiveFiles
+from lake.snapshots.manifest_store import ManifestGone, ManifestStore
+from lake.snapshots.snapshot_store import SnapshotStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Released:
+    """What goes with one snapshot.
+
+    Attributes:
+        data: Data files, by what they are on storage.
+        changelog: Changelog files, likewise.
+        metadata: All else.
+    """
+
+    data: dict[DataFileKey, ManifestEntry]
+    changelog: dict[DataFileKey, ManifestEntry]
+    metadata: MetadataNames
+
+
+@dataclass(kw_only=True)
+class SnapshotExpiry:
+    """Removes snapshots of one branch of a table.
+
+    Attributes:
+        file_io: Storage.
+        paths: Of the branch.
+        schema: The newest.
+        manifests: Reads manifests.
+        live: Finds live files.
+        clock: Says which leases are over.
+        removal: Deletes files and counts them.
+        keeps_changelogs: Snapshots go on as changelogs.
+    """
+
+    file_io: FileIO
+    paths: TablePaths
+    schema: TableSchema
+    manifests: ManifestStore
+    live: LiveFiles
+    clock: Clock
+    removal: FileRemoval
+    keeps_changelogs: bool
+
+    def __post_init__(self) -> None:
+        self._snapshots = SnapshotStore(self.file_io, self.paths)
+        self._changelogs = ChangelogStore(self.file_io, self.paths)
+        self._consumers = ConsumerStore(self.file_io, self.paths)
+        self._protectors = Protectors(
+            file_io=self.file_io, paths=self.paths, manifests=self.manifests, live=self.live
+        )
+
+    def run(self, begin: int, end: int) -> tuple[int, ...]:
+        """Remove the snapshots from `begin` up to `end`, which stays.
+
+        Stops at one that somebody has come to need meanwhile, or without its successor.
+
+        Returns:
+            The ids of those that this call removed.
+
+        Raises:
+            CorruptData: What stays, a tag or a consumer cannot be read, so that nobody can say what
+                may be deleted; nothing of that step was.
+            StorageUnavailable: Storage failed; the step before is done, this one may have left
+                files that nothing names.
+        """
+        newest = newest_state(self._snapshots, self.manifests, self.live)
+        assert newest is not None, "snapshots were found, and the newest never expires"
+        if self._snapshots.read_hint(self.paths.latest_hint) in range(end):
+            self._snapshots.write_latest_hint(newest.snapshot.id)
+        removed = []
+        earliest = end
+        for snapshot_id in range(begin, end):
+            is_removed = self._step(snapshot_id, newest)
+            if is_removed is None:
+                earliest = snapshot_id
+                break
+            if is_removed:
+                removed.append(snapshot_id)
+        if removed:
+            # Only a hint: readers that find none list the directory.
+            with suppress(OSError, StorageUnavailable):
+                self._snapshots.write_earliest_hint(earliest)
+        return tuple(removed)
+
+    def _step(self, snapshot_id: int, newest: NewestState) -> bool | None:
+        """Remove one snapshot and what only it needs.
+
+        Returns:
+            Whether this call removed it; None when it has to stay.
+        """
+        path = self.paths.snapshot(snapshot_id)
+        try:
+            data = self.file_io.read_bytes(path)
+        except FileNotFoundError:
+            return False  # another expiry was faster
+        with corrupt_at(path):
+            snapshot = parse_snapshot(data)
+        successor = self._snapshots.find(snapshot_id + 1)
+        if successor is None or self._is_held(snapshot_id):
+            return None
+        released = self._released(snapshot, successor, newest)
+        # Before anything is deleted: what cannot be read now must not be found out afterwards.
+        self._unprotected(released, self._protectors.of_step(snapshot_id))
+        if self.keeps_changelogs:
+            self._changelogs.keep(snapshot_id, data)
+            self._changelogs.write_latest_hint(snapshot_id)
+        is_removed = self.file_io.delete(path)
+        if self._is_held(snapshot_id):
+            self.file_io.create_exclusive(path, data)
+            return None
+        released = self._unprotected(released, self._protectors.of_step(snapshot_id))
+        self.removal.remove_data(released.data.values())
+        self.removal.remove_data(released.changelog.values())
+        self.removal.remove_metadata(released.metadata)
+        self.removal.check()
+        return is_removed
+
+    def _released(self, snapshot: Snapshot, successor: Snapshot, newest: NewestState) -> _Released:
+        is_appended = self.schema.table_options.changelog_producer is ChangelogProducer.NONE
+        spares_appended = self.keeps_changelogs and is_appended
+        try:
+            delta = entries_of(successor.delta_manifest_list, self.manifests)
+            kept = metadata_names(successor, self.manifests)
+        except ManifestGone as error:
+            message = f"snapshot {successor.id} names a missing manifest: {error}"
+            raise CorruptData(message) from error
+        changelog = {}
+        if not self.keeps_changelogs:
+            changes = snapshot.changelog_manifest_list
+            changelog = added_files(entries_of(changes, self.manifests, is_partial=True))
+        parts = MetadataParts(data=not spares_appended, changelog=not self.keeps_changelogs)
+        names = metadata_names(snapshot, self.manifests, parts=parts, is_partial=True)
+        removed = removed_files(delta, spares_appended=spares_appended)
+        return _Released(
+            data=without(removed, newest.files),
+            changelog=changelog,
+            metadata=names - kept - newest.metadata,
+        )
+
+    def _unprotected(self, released: _Released, protectors: list[Protector]) -> _Released:
+        if not protectors:
+            return released
+        buckets = frozenset(entry.bucket for entry in released.data.values())
+        needed = self._protectors.data_files(protectors, buckets)
+        return _Released(
+            data=without(released.data, needed),
+            # A tag keeps a state and not how it came about; the changelog goes with the snapshot.
+            changelog=released.changelog,
+            metadata=released.metadata - self._protectors.metadata(protectors),
+        )
+
+    def _is_held(self, snapshot_id: int) -> bool:
+        holds = consumer_holds(
+            self._consumers, self.schema.table_options, now_ms=self.clock.now_ms()
+        )
+        return any(hold.snapshot_id <= snapshot_id for hold in holds)

@@ -1,0 +1,211 @@
+"""One run of expiry on a table: forgotten consumers, snapshots, then changelogs that outlived them."""
+
+from dataclasses import dataclass
+
+from lake.files.clock import Clock
+from lake.files.file_io import FileIO
+from lake.files.paths import TablePaths
+from lake.format.schema import TableSchema
+from lake.maintenance.changelog_expiry import ChangelogExpiry
+from lake.maintenance.expiry_holds import changelog_holds, consumer_holds, stream_hold
+from lake.maintenance.expiry_plan import (
+    ExpiryPlan,
+    Retention,
+    check_retention,
+    plan_changelog_expiry,
+    plan_expiry,
+)
+from lake.maintenance.expiry_result import ExpiryResult
+from lake.maintenance.file_removal import FileRemoval
+from lake.maintenance.snapshot_expiry import SnapshotExpiry
+from lake.options import TableOptions
+from lake.snapshots.changelog_store import ChangelogStore
+from lake.snapshots.consumer_store import ConsumerStore
+from lake.snapshots.live_files import LiveFiles
+from lake.snapshots.manifest_store import ManifestStore
+from lake.snapshots.snapshot_store import SnapshotStore
+
+
+def snapshot_retention(
+    options: TableOptions,
+    *,
+    now_ms: int,
+    retain_min: int | None = None,
+    retain_max: int | None = None,
+    older_than_ms: int | None = None,
+    max_deletes: int | None = None,
+) -> Retention:
+    """Return what stays of a table's snapshots: what the call says, else the table's options.
+
+    Args:
+        options: Of the table.
+        now_ms: Milliseconds since 1970 UTC.
+        retain_min: In place of `snapshot.num-retained.min`; a smaller `retain_max` lowers it, too.
+        retain_max: In place of `snapshot.num-retained.max`.
+        older_than_ms: Milliseconds since 1970 UTC, in place of now less `snapshot.time-retained`.
+        max_deletes: In place of `snapshot.expire.limit`.
+
+    Raises:
+        InvalidRequest: They contradict each other.
+    """
+    count_max = options.snapshot_num_retained_max if retain_max is None else retain_max
+    count_min = options.snapshot_num_retained_min if retain_min is None else retain_min
+    if retain_min is None and retain_max is not None:
+        count_min = max(min(count_min, retain_max), 1)
+    age_ms = options.snapshot_time_retained_ms
+    retention = Retention(
+        count_min=count_min,
+        count_max=count_max,
+        older_than_ms=now_ms - age_ms if older_than_ms is None else older_than_ms,
+        limit=options.snapshot_expire_limit if max_deletes is None else max_deletes,
+    )
+    check_retention(retention)
+    return retention
+
+
+def changelogs_outlive_snapshots(options: TableOptions) -> bool:
+    """Return whether a changelog may be kept longer than its snapshot."""
+    return (
+        options.changelog_num_retained_max > options.snapshot_num_retained_max
+        or options.changelog_num_retained_min > options.snapshot_num_retained_min
+        or options.changelog_time_retained_ms > options.snapshot_time_retained_ms
+    )
+
+
+@dataclass(kw_only=True)
+class TableExpiry:
+    """Expires what one branch of a table need not keep.
+
+    Attributes:
+        file_io: Storage.
+        paths: Of the branch.
+        schema: The newest.
+        manifests: Reads manifests.
+        live: Finds live files.
+        clock: Says what is old.
+    """
+
+    file_io: FileIO
+    paths: TablePaths
+    schema: TableSchema
+    manifests: ManifestStore
+    live: LiveFiles
+    clock: Clock
+
+    def __post_init__(self) -> None:
+        self._options = self.schema.table_options
+        self._snapshots = SnapshotStore(self.file_io, self.paths)
+        self._changelogs = ChangelogStore(self.file_io, self.paths)
+        self._consumers = ConsumerStore(self.file_io, self.paths)
+
+    def plan(self, retention: Retention) -> ExpiryPlan | None:
+        """Return which snapshots would expire now; None in a table without any.
+
+        Raises:
+            CorruptData: A snapshot or consumer cannot be read.
+        """
+        latest = self._snapshots.latest()
+        earliest_id = self._snapshots.earliest_id()
+        if latest is None or earliest_id is None:
+            return None
+        holds = consumer_holds(self._consumers, self._options, now_ms=self.clock.now_ms())
+        return plan_expiry(
+            earliest_id,
+            latest.id,
+            retention,
+            holds=(*holds, *stream_hold(latest, earliest_id, self._snapshots)),
+            time_ms_of=self._snapshot_time_ms,
+        )
+
+    def run(self, retention: Retention) -> ExpiryResult:
+        """Expire snapshots and changelogs.
+
+        Raises:
+            CorruptData: What stays cannot be read, so that nobody can say what may be deleted.
+            StorageUnavailable: Storage failed; what was done until then is whole, but for files that
+                nothing names.
+        """
+        forgotten = self._forget_consumers()
+        removal = FileRemoval(
+            file_io=self.file_io, paths=self.paths, schema=self.schema, manifests=self.manifests
+        )
+        kept = self._changelogs.list_ids()
+        plan = self.plan(retention)
+        if plan is None:
+            return ExpiryResult(consumers=forgotten)
+        snapshots: tuple[int, ...] = ()
+        if plan.end > plan.begin:
+            # Kept ones may still need files that would go with snapshots: then all goes that way.
+            keeps_changelogs = bool(kept) or changelogs_outlive_snapshots(self._options)
+            snapshots = SnapshotExpiry(
+                file_io=self.file_io,
+                paths=self.paths,
+                schema=self.schema,
+                manifests=self.manifests,
+                live=self.live,
+                clock=self.clock,
+                removal=removal,
+                keeps_changelogs=keeps_changelogs,
+            ).run(plan.begin, plan.end)
+        changelogs = self._expire_changelogs(removal)
+        is_stopped = len(snapshots) < plan.end - plan.begin
+        return ExpiryResult(
+            snapshots=snapshots,
+            earliest=self._snapshots.earliest_id(),
+            held_by="it was taken up meanwhile" if is_stopped else plan.held_by,
+            changelogs=changelogs,
+            consumers=forgotten,
+            data_files=removal.data_files,
+            data_bytes=removal.data_bytes,
+            metadata_files=removal.metadata_files,
+        )
+
+    def _forget_consumers(self) -> tuple[str, ...]:
+        now_ms = self.clock.now_ms()
+        expiration_ms = self._options.consumer_expiration_time_ms
+        expired = [
+            file.id
+            for file in self._consumers.list()
+            if file.is_expired(now_ms=now_ms, expiration_ms=expiration_ms)
+        ]
+        return tuple(name for name in expired if self._consumers.delete(name))
+
+    def _expire_changelogs(self, removal: FileRemoval) -> tuple[int, ...]:
+        kept = self._changelogs.list_ids()
+        latest_id = self._snapshots.latest_id()
+        if not kept or latest_id is None:
+            return ()
+        now_ms = self.clock.now_ms()
+        plan = plan_changelog_expiry(
+            kept,
+            latest_id,
+            self._changelog_retention(now_ms),
+            holds=changelog_holds(self._consumers, self._options, now_ms=now_ms),
+            time_ms_of=self._changelog_time_ms,
+        )
+        return ChangelogExpiry(
+            file_io=self.file_io,
+            paths=self.paths,
+            schema=self.schema,
+            manifests=self.manifests,
+            live=self.live,
+            clock=self.clock,
+            removal=removal,
+        ).run(kept, plan.end)
+
+    def _changelog_retention(self, now_ms: int) -> Retention:
+        options = self._options
+        return Retention(
+            count_min=options.changelog_num_retained_min,
+            count_max=max(options.changelog_num_retained_max, options.changelog_num_retained_min),
+            older_than_ms=now_ms - options.changelog_time_retained_ms,
+            limit=options.snapshot_expire_limit,
+        )
+
+    def _snapshot_time_ms(self, snapshot_id: int) -> int | None:
+        snapshot = self._snapshots.find(snapshot_id)
+        return None if snapshot is None else snapshot.time_millis
+
+    def _changelog_time_ms(self, snapshot_id: int) -> int | None:
+        changelog = self._changelogs.find(snapshot_id)
+        return None if changelog is None else changelog.time_millis

@@ -1,0 +1,72 @@
+"""Expired snapshots that are kept for their changelog alone.
+
+Where changelogs are retained longer than snapshots, an expired snapshot's file goes on as
+`changelog/changelog-N`, the same JSON, with hints of its own. Its data cannot be read any more,
+its changes can.
+
+Source: table-format 17, 19.
+"""
+
+from lake.errors import CorruptData
+from lake.files.file_io import FileIO
+from lake.files.paths import CHANGELOG_PREFIX, TablePaths, numbered
+from lake.format.corruption import corrupt_at
+from lake.format.snapshot import Snapshot, parse_snapshot
+
+
+class ChangelogStore:
+    """Reads and writes kept changelogs and their hints; never remembers."""
+
+    def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
+        self._file_io = file_io
+        self._paths = paths
+
+    def list_ids(self) -> list[int]:
+        """Return all ids in ascending order. One listing."""
+        found = (
+            numbered(status.name, CHANGELOG_PREFIX)
+            for status in self._file_io.list(self._paths.changelog_dir)
+        )
+        return sorted(number for number in found if number is not None)
+
+    def find(self, snapshot_id: int) -> Snapshot | None:
+        """Return the expired snapshot of that id, None when it is not kept.
+
+        Raises:
+            CorruptData: The file cannot be read.
+        """
+        path = self._paths.changelog(snapshot_id)
+        try:
+            data = self._file_io.read_bytes(path)
+        except FileNotFoundError:
+            return None
+        with corrupt_at(path):
+            snapshot = parse_snapshot(data)
+        if snapshot.id != snapshot_id:
+            message = f"{path}: the file says that it is snapshot {snapshot.id}"
+            raise CorruptData(message)
+        return snapshot
+
+    def keep(self, snapshot_id: int, data: bytes) -> None:
+        """Keep a snapshot that is about to expire; it may be kept already.
+
+        Whoever expires it writes the same bytes, so replacing is harmless; what an older history
+        left under the id before a rollback has to go.
+
+        Args:
+            snapshot_id: Of the snapshot.
+            data: Its file, byte for byte.
+        """
+        self._file_io.overwrite(self._paths.changelog(snapshot_id), data)
+
+    def delete(self, snapshot_id: int) -> bool:
+        """Delete one; return whether it was there."""
+        return self._file_io.delete(self._paths.changelog(snapshot_id))
+
+    def write_latest_hint(self, snapshot_id: int) -> None:
+        """Write `LATEST`; only after the file exists."""
+        self._file_io.overwrite(self._paths.latest_changelog_hint, str(snapshot_id).encode())
+
+    def write_earliest_hint(self, snapshot_id: int) -> None:
+        """Write `EARLIEST`."""
+        self._file_io.overwrite(self._paths.earliest_changelog_hint, str(snapshot_id).encode())

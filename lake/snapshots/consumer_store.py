@@ -1,0 +1,102 @@
+"""The consumers of a table: who still reads, and from which snapshot on.
+
+A file per consumer, overwritten as it goes on. What is read here decides what may be deleted, so a
+file that cannot be understood is an error and never nobody.
+"""
+
+from dataclasses import dataclass
+
+from lake.files.file_io import FileIO
+from lake.files.paths import CONSUMER_PREFIX, TablePaths
+from lake.format.consumer import Consumer, parse_consumer, serialize_consumer
+from lake.format.corruption import corrupt_at
+from lake.snapshots.tag_store import checked_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerFile:
+    """One consumer, as it lies on storage.
+
+    Attributes:
+        id: Unique within the table.
+        consumer: What the file says.
+        modified_ms: When it was last written, milliseconds since 1970 UTC by storage's clock.
+    """
+
+    id: str
+    consumer: Consumer
+    modified_ms: int
+
+    def is_expired(self, *, now_ms: int, expiration_ms: int | None) -> bool:
+        """Return whether the consumer counts for nothing any more.
+
+        A lease says so itself; any other consumer is forgotten when it has not been written for
+        `consumer.expiration-time`, as other engines do it.
+
+        Args:
+            now_ms: Milliseconds since 1970 UTC.
+            expiration_ms: The option, None when consumers never expire.
+        """
+        if self.consumer.deadline_ms is not None and now_ms > self.consumer.deadline_ms:
+            return True
+        return expiration_ms is not None and now_ms - self.modified_ms > expiration_ms
+
+
+class ConsumerStore:
+    """Reads and writes consumer files; never remembers."""
+
+    def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
+        self._file_io = file_io
+        self._paths = paths
+
+    def list(self) -> list[ConsumerFile]:
+        """Return all consumers in the order of their ids; one listing and a read of each.
+
+        Raises:
+            CorruptData: A file cannot be read.
+        """
+        found = []
+        for status in self._file_io.list(self._paths.consumer_dir):
+            consumer_id = status.name.removeprefix(CONSUMER_PREFIX)
+            if consumer_id == status.name or status.is_directory:
+                continue
+            consumer = self.find(consumer_id)
+            if consumer is not None:
+                found.append(
+                    ConsumerFile(id=consumer_id, consumer=consumer, modified_ms=status.modified_ms)
+                )
+        return found
+
+    def find(self, consumer_id: str) -> Consumer | None:
+        """Return one consumer, None when there is none of that id.
+
+        Raises:
+            InvalidRequest: No consumer can have such an id.
+            CorruptData: The file cannot be read.
+        """
+        path = self._path(consumer_id)
+        try:
+            data = self._file_io.read_bytes(path)
+        except FileNotFoundError:
+            return None
+        with corrupt_at(path):
+            return parse_consumer(data)
+
+    def put(self, consumer_id: str, consumer: Consumer) -> None:
+        """Write a consumer, in the place of what was there.
+
+        Raises:
+            InvalidRequest: As `find`.
+        """
+        self._file_io.overwrite(self._path(consumer_id), serialize_consumer(consumer))
+
+    def delete(self, consumer_id: str) -> bool:
+        """Delete a consumer; return whether it was there.
+
+        Raises:
+            InvalidRequest: As `find`.
+        """
+        return self._file_io.delete(self._path(consumer_id))
+
+    def _path(self, consumer_id: str) -> str:
+        return self._paths.consumer(checked_name(consumer_id, field="consumer"))
