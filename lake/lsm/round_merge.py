@@ -103,7 +103,7 @@ class PlainMerge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookupMerge:
-    """Records of level 0, and of the others that on the lowest level; lone ones are merged too.
+    """Records of level 0, and of the others that on the lowest level.
 
     Records carry `_LEVEL` int8, not null; what comes out does not.
 
@@ -111,20 +111,27 @@ class LookupMerge:
         spec: How the table's records merge.
         machine: Which execution folds.
         counters: Added to.
+        single_untouched: A key of whose records one counts keeps it as it is. So it is for scans;
+            the engine of a compaction is asked about a lone record, too.
     """
 
     spec: MergeSpec
     machine: Machine = Machine.COLUMN
     counters: FoldCounters = field(default_factory=FoldCounters)
+    single_untouched: bool = False
 
     @property
     def keeps_lone(self) -> bool:
-        """Return False: the engine is asked about a lone record, too."""
-        return False
+        """Return whether a record that is alone stays as it is."""
+        return self.single_untouched
 
     def keep(self, records: pa.Table) -> pa.Table:
-        """Merge them all the same: none is alone for this merge."""
-        return self.merge(records, None)
+        """Return records that are alone without their levels, merged if lone ones are."""
+        if not self.single_untouched:
+            return self.merge(records, None)
+        self.counters.rows_in += records.num_rows
+        self.counters.rows_out += records.num_rows
+        return records.drop_columns([LEVEL])
 
     def merge(self, records: pa.Table, codes: Uints | None) -> pa.Table:
         """Return one row per key; see `RoundMerge`."""
@@ -139,7 +146,9 @@ class LookupMerge:
             machine=self.machine,
             counters=self.counters,
             codes=codes,
-            single_untouched=False,
+            # A compacted row is a merged one, and merged alone it is the same again: so it does not
+            # matter whether deeper ones were passed over.
+            single_untouched=self.single_untouched,
         )
 
 

@@ -1,7 +1,8 @@
 """Rows of one split, merged, filtered and projected.
 
 For every table and every condition the result is filter(project(full merge)): what is pushed below
-the merge (key conditions) concerns all records of a key alike.
+the merge (key conditions) concerns all records of a key alike. Rows that a deletion vector marks are
+no records: they are gone before anything else looks at them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,14 +17,16 @@ from lake.files.parquet_bounds import ColumnBounds
 from lake.files.paths import TablePaths
 from lake.format.schema import TableSchema
 from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
-from lake.lsm.round_merge import PlainMerge
+from lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
 from lake.lsm.sorted_run import Section
 from lake.merge.fold import FoldCounters, Machine, drop_retracts
 from lake.merge.spec import MergeSpec, columns_needed, merge_spec
+from lake.options import MergeEngine
 from lake.read.predicate import BoundCondition, Condition, bind_conditions, matching_rows
 from lake.read.pruning import may_match
 from lake.read.run_reader import RunReader
 from lake.read.scan import Split, is_single_run
+from lake.snapshots.deletion_vectors import VectorStore
 
 BATCH_ROWS = 65_536
 """Rows of a batch; a merge holds at most about this many per run."""
@@ -39,10 +42,11 @@ def read_split(
     where: Sequence[Condition] = (),
     batch_rows: int = BATCH_ROWS,
     machine: Machine = Machine.COLUMN,
+    vectors: VectorStore | None = None,
     counters: ReadCounters | None = None,
     merge_counters: FoldCounters | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the live rows of a split, ascending by key.
+    """Yield the live rows of a split, ascending by key; file by file where it is read raw.
 
     Memory: about half a million rows or 256 MiB of all runs of a section (`lake.lsm.merge_runs`),
     and one row group's compressed bytes of each.
@@ -56,6 +60,7 @@ def read_split(
         where: A conjunction; its columns need not be among `columns`.
         batch_rows: Upper bound of the rows of a batch.
         machine: Which execution merges.
+        vectors: Remembers deletion vectors between splits; None reads them anew.
         counters: Added to when given.
         merge_counters: Added to when given.
 
@@ -74,6 +79,7 @@ def read_split(
         split=split,
         batch_rows=batch_rows,
         machine=machine,
+        vectors=vectors if vectors is not None else VectorStore(file_io, paths),
         counters=counters if counters is not None else ReadCounters(),
         merge_counters=merge_counters if merge_counters is not None else FoldCounters(),
     )
@@ -97,21 +103,23 @@ class _SplitReader:
         split: Split,
         batch_rows: int,
         machine: Machine,
+        vectors: VectorStore,
         counters: ReadCounters,
         merge_counters: FoldCounters,
     ) -> None:
         self._batch_rows = batch_rows
-        self._machine = machine
-        self._merge_counters = merge_counters
+        self._spec: MergeSpec = merge_spec(schema)
+        self._merge = scan_merge(schema, self._spec, machine, merge_counters)
         self._runs = RunReader(
             file_io=file_io,
             paths=paths,
             schema=schema,
             partition=split.partition,
             bucket=split.bucket,
+            vectors=vectors.read(split.vectors).vectors,
+            has_level=isinstance(self._merge, LookupMerge),
             counters=counters,
         )
-        self._spec: MergeSpec = merge_spec(schema)
 
     def live_rows(
         self, section: Section, columns: Sequence[str], conditions: Sequence[BoundCondition]
@@ -148,14 +156,20 @@ class _SplitReader:
             )
             for run in section.runs
         ]
-        merged = merge_runs(
-            runs,
-            PlainMerge(spec=self._spec, machine=self._machine, counters=self._merge_counters),
-            batch_rows=batch_rows,
-            batch_bytes=batch_bytes,
-        )
+        merged = merge_runs(runs, self._merge, batch_rows=batch_rows, batch_bytes=batch_bytes)
         for table in merged:
             yield drop_retracts(table)
+
+
+def scan_merge(
+    schema: TableSchema, spec: MergeSpec, machine: Machine, counters: FoldCounters
+) -> RoundMerge:
+    """Return how a scan merges records of a key (merge-semantics 1.6, 1.7)."""
+    options = schema.table_options
+    # First-row keeps the oldest of all records, and that one is on the highest level.
+    if options.needs_lookup and options.merge_engine is not MergeEngine.FIRST_ROW:
+        return LookupMerge(spec=spec, machine=machine, counters=counters, single_untouched=True)
+    return PlainMerge(spec=spec, machine=machine, counters=counters)
 
 
 def _matching(

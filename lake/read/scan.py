@@ -1,28 +1,35 @@
 """What a scan has to read, decided from metadata alone.
 
-1. Level 0 of first-row tables is passed over; a compaction makes it visible.
+1. Level 0 of first-row tables and of those with deletion vectors is passed over; a compaction
+   makes it visible.
 2. Partitions: their values are known exactly.
 3. Buckets: when the conditions fix the whole bucket key, by its hash.
 4. Files by key statistics: a key's records are dropped all or none, so merging stays right.
-5. What is left is cut into sections of overlapping files.
-6. A section of one file needs no merge; only there value statistics may drop the file. Elsewhere a
-   record that does not match now may be part of a row that does.
+5. A bucket is read raw, file by file, when no two live records of its files are of one key: all
+   files are compacted, none has retracts, and either they are of one level, or whoever compacted
+   them has marked (deletion vectors) or left out (first-row) what is on several.
+6. Files of other buckets are cut into sections of overlapping files.
+7. A file that needs no merge, raw or alone in its section, may be dropped by value statistics; rows
+   that a deletion vector marks do not make them wrong. Elsewhere a record that does not match now
+   may be part of a row that does.
+
+Source: merge-semantics 1.7.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from lake.errors import Problem, UnsupportedFeature
 from lake.format.data_file import DataFileMeta
+from lake.format.index_manifest import IndexManifestEntry
 from lake.format.manifest import ManifestEntry
 from lake.format.partition_path import partition_directory
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.lsm.sorted_run import Section, SortedRun, plan_sections
-from lake.options import BucketFunction, ChangelogProducer, MergeEngine
+from lake.options import BucketFunction, MergeEngine
 from lake.read.predicate import BoundCondition, Condition, bind_conditions
 from lake.read.pruning import (
     Bounds,
@@ -32,6 +39,7 @@ from lake.read.pruning import (
     may_match,
     wanted_bucket_hashes,
 )
+from lake.snapshots.deletion_vectors import vector_entries
 
 _EMPTY_ARITY = bytes(4)
 
@@ -44,13 +52,16 @@ class Split:
         partition: Serialised partition row.
         bucket: Bucket number.
         total_buckets: Buckets of the partition when the files were written.
-        sections: Key-disjoint, ascending by key.
+        sections: No two of them have live records of one key. Key-disjoint and ascending by key,
+            unless the bucket is read raw: then each is one file, and their keys may overlap.
+        vectors: The index file with the bucket's deletion vectors; None without any.
     """
 
     partition: bytes
     bucket: int
     total_buckets: int
     sections: tuple[Section, ...]
+    vectors: IndexManifestEntry | None = None
 
     @property
     def files(self) -> tuple[DataFileMeta, ...]:
@@ -82,6 +93,7 @@ def plan_scan(
     schema: TableSchema,
     entries: Sequence[ManifestEntry],
     *,
+    indexes: Sequence[IndexManifestEntry] = (),
     where: Sequence[Condition] = (),
     buckets: frozenset[int] | None = None,
     partitions: frozenset[bytes] | None = None,
@@ -94,15 +106,15 @@ def plan_scan(
         snapshot: The snapshot that is read.
         schema: Under which all files were written.
         entries: Its live files.
+        indexes: Its index files.
         where: A conjunction; pruning only, the reader evaluates it again.
         buckets: Only these; None means all.
         partitions: Only these serialised partition rows; None means all.
 
     Raises:
         InvalidRequest: A condition does not fit the table.
-        UnsupportedFeature: Reading the table right takes what this version does not have.
+        UnsupportedFeature: A bucket has several index files of deletion vectors.
     """
-    check_readable(schema)
     conditions = bind_conditions(where, schema)
     chosen = [
         entry
@@ -114,7 +126,7 @@ def plan_scan(
     chosen = _prune_partitions(chosen, conditions, schema)
     chosen = _prune_buckets(chosen, conditions, schema)
     chosen = _prune_keys(chosen, conditions, schema)
-    splits = _splits(chosen, conditions, schema)
+    splits = _splits(chosen, vector_entries(indexes), conditions, schema)
     return ScanPlan(
         snapshot_id=None if snapshot is None else snapshot.id,
         splits=splits,
@@ -123,43 +135,13 @@ def plan_scan(
     )
 
 
-def check_readable(schema: TableSchema) -> None:
-    """Refuse tables whose rows would come out wrong.
-
-    Raises:
-        UnsupportedFeature: Deletion vectors, or an engine that merges by lookup.
-    """
-    options = schema.table_options
-    producer = options.changelog_producer
-    force_lookup = schema.options.get("force-lookup", "false").strip().lower()
-    # Such a table merges even a lone record, and of compacted ones only that of the lowest level;
-    # where one record wins as a whole that makes no difference.
-    is_one_row_wins = options.merge_engine in (MergeEngine.DEDUPLICATE, MergeEngine.FIRST_ROW)
-    refused = [
-        ("deletion-vectors.enabled", "true", options.deletion_vectors_enabled),
-        (
-            "changelog-producer",
-            producer.value,
-            producer is ChangelogProducer.LOOKUP and not is_one_row_wins,
-        ),
-        ("force-lookup", force_lookup, force_lookup == "true" and not is_one_row_wins),
-    ]
-    problems = [
-        Problem(field=key, value=value, message="this version cannot read such a table")
-        for key, value, is_refused in refused
-        if is_refused
-    ]
-    if problems:
-        message = f"schema {schema.id} uses what this reader does not support"
-        raise UnsupportedFeature(message, problems=problems)
-
-
 def is_visible(entry: ManifestEntry, schema: TableSchema) -> bool:
-    """Return whether scans see a file: those of first-row tables pass level 0 over.
+    """Return whether scans see a file: those of some tables pass level 0 over.
 
-    Only a compaction knows which of its rows come first (merge-semantics 1.7).
+    Only a compaction knows which rows of a first-row table come first, and which ones the new rows
+    of a table with deletion vectors replace (table-format 13.5).
     """
-    return schema.table_options.merge_engine is not MergeEngine.FIRST_ROW or entry.file.level > 0
+    return entry.file.level > 0 or not schema.table_options.hides_level_0
 
 
 def _prune_partitions(
@@ -200,7 +182,10 @@ def _prune_keys(
 
 
 def _splits(
-    entries: Sequence[ManifestEntry], conditions: Sequence[BoundCondition], schema: TableSchema
+    entries: Sequence[ManifestEntry],
+    vectors: Mapping[tuple[bytes, int], IndexManifestEntry],
+    conditions: Sequence[BoundCondition],
+    schema: TableSchema,
 ) -> tuple[Split, ...]:
     groups: dict[tuple[bytes, int], list[ManifestEntry]] = defaultdict(list)
     for entry in entries:
@@ -209,7 +194,10 @@ def _splits(
     splits: list[Split] = []
     for partition, bucket in sorted(groups, key=lambda pair: (directories[pair[0]], pair[1])):
         members = groups[partition, bucket]
-        sections = plan_sections([entry.file for entry in members], schema.key_fields)
+        files = [entry.file for entry in members]
+        sections = plan_sections(files, schema.key_fields)
+        if _is_raw(files, schema):
+            sections = [_alone(file) for section in sections for file in _files(section.runs)]
         kept = tuple(
             section for section in sections if not _is_excluded(section, conditions, schema)
         )
@@ -220,9 +208,27 @@ def _splits(
                     bucket=bucket,
                     total_buckets=members[0].total_buckets,
                     sections=kept,
+                    vectors=vectors.get((partition, bucket)),
                 )
             )
     return tuple(splits)
+
+
+def _is_raw(files: Sequence[DataFileMeta], schema: TableSchema) -> bool:
+    """Return whether no two live records of a bucket's files are of one key.
+
+    A file whose count of retracts is unknown is taken to have none, for level 0 alone had any when
+    files were written so.
+    """
+    if any(file.level == 0 or file.delete_row_count for file in files):
+        return False
+    options = schema.table_options
+    is_first_row = options.merge_engine is MergeEngine.FIRST_ROW
+    return options.deletion_vectors_enabled or is_first_row
+
+
+def _alone(file: DataFileMeta) -> Section:
+    return Section(runs=(SortedRun(files=(file,)),))
 
 
 def is_single_run(section: Section) -> bool:

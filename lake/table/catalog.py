@@ -25,7 +25,6 @@ from lake.format.data_types import (
 )
 from lake.format.schema import TableSchema, check_supported
 from lake.merge.validation import validate_schema
-from lake.read.scan import check_readable
 from lake.snapshots.schema_store import SchemaStore
 from lake.table.arguments import check_columns, check_names, check_options
 from lake.table.table import Table
@@ -116,7 +115,6 @@ class Catalog:
             # What no version could make right is said before what this one lacks.
             validate_schema(schema)
             check_supported(schema)
-            check_readable(schema)
             check_writable(schema)
         store = SchemaStore(self._file_io, TablePaths(path))
         if store.latest_id() is None:

@@ -1,6 +1,6 @@
 """A scan of a table at one snapshot."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -10,6 +10,7 @@ from lake.errors import names_table, naming_table
 from lake.files.file_io import FileIO
 from lake.files.parquet import ReadCounters
 from lake.files.paths import TablePaths
+from lake.format.index_manifest import IndexManifestEntry
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
@@ -18,6 +19,7 @@ from lake.merge.fold import FoldCounters, Machine
 from lake.read.predicate import Condition
 from lake.read.reader import read_split
 from lake.read.scan import ScanPlan, Split, is_single_run, plan_scan
+from lake.snapshots.deletion_vectors import VectorStore
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a dictionary
@@ -37,6 +39,8 @@ class Scan:
         where: A conjunction.
         batch_rows: Upper bound of the rows of a batch.
         machine: Which execution merges.
+        indexes: Its index files.
+        vectors: Remembers deletion vectors between splits; None reads them anew.
         counters: What reading has cost so far.
         merge_counters: What merging has done so far; sections of one run are not merged and not
             counted.
@@ -52,6 +56,8 @@ class Scan:
     batch_rows: int
     machine: Machine
     counters: ReadCounters
+    indexes: Sequence[IndexManifestEntry] = ()
+    vectors: VectorStore | None = None
     merge_counters: FoldCounters = field(default_factory=FoldCounters)
 
     @property
@@ -66,19 +72,24 @@ class Scan:
 
     @cached_property
     def _plan(self) -> ScanPlan:
-        return plan_scan(self.snapshot, self.schema, self.entries, where=self.where)
+        return plan_scan(
+            self.snapshot, self.schema, self.entries, indexes=self.indexes, where=self.where
+        )
 
     @names_table
     def plan(self) -> ScanPlan:
         """Return the files to read; planned once, no I/O.
 
         Raises:
-            UnsupportedFeature: Reading the table right takes what this version does not have.
+            UnsupportedFeature: A bucket has several index files of deletion vectors.
         """
         return self._plan
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows in batches of at least one row; ascending by key within a bucket.
+
+        A bucket whose files need no merge although their keys overlap, as in tables with deletion
+        vectors, is read file by file; only within a file the keys are ascending then.
 
         Memory is bounded, however many files a key's versions are in: see `read_split`.
 
@@ -102,7 +113,9 @@ class Scan:
         keys = self.schema.trimmed_primary_keys
         for split in self._plan.splits:
             counted = [section for section in split.sections if self._is_counted(section)]
-            rows += sum(section.runs[0].files[0].row_count for section in counted)
+            marked = self._marked_rows(split) if counted else {}
+            for file in (section.runs[0].files[0] for section in counted):
+                rows += file.row_count - marked.get(file.file_name, 0)
             others = tuple(section for section in split.sections if section not in counted)
             if others:
                 batches = self._read(replace(split, sections=others), keys)
@@ -115,6 +128,22 @@ class Scan:
         files = section.runs[0].files
         return len(files) == 1 and files[0].delete_row_count == 0
 
+    def _marked_rows(self, split: Split) -> Mapping[str, int]:
+        """Return how many rows are marked as deleted, by file name."""
+        entry = split.vectors
+        ranges = () if entry is None else entry.deletion_vector_ranges or ()
+        known = {
+            place.data_file_name: place.cardinality
+            for place in ranges
+            if place.cardinality is not None
+        }
+        if len(known) == len(ranges):
+            return known
+        # Old writers did not count.
+        store = self.vectors or VectorStore(self.file_io, self.paths)
+        vectors = store.read(entry).vectors
+        return {name: len(vector) for name, vector in vectors.items()}
+
     def _read(self, split: Split, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         return read_split(
             self.file_io,
@@ -125,6 +154,7 @@ class Scan:
             where=self.where,
             batch_rows=self.batch_rows,
             machine=self.machine,
+            vectors=self.vectors,
             counters=self.counters,
             merge_counters=self.merge_counters,
         )

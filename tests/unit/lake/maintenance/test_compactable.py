@@ -17,6 +17,11 @@ from tests.given_tables import given_schema
         {"merge-engine": "partial-update"},
         {"file.compression": "lz4"},
         {"chain-table.enabled": "false"},
+        {"deletion-vectors.enabled": "true"},
+        {"changelog-producer": "lookup"},
+        {"changelog-producer": "lookup", "merge-engine": "aggregation"},
+        {"changelog-producer": "full-compaction"},
+        {"force-lookup": "true", "merge-engine": "partial-update"},
     ],
 )
 def test_these_are_compacted(options: dict[str, str]) -> None:
@@ -26,11 +31,6 @@ def test_these_are_compacted(options: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"deletion-vectors.enabled": "true"},
-        {"changelog-producer": "lookup"},
-        {"changelog-producer": "lookup", "merge-engine": "aggregation"},
-        {"changelog-producer": "full-compaction"},
-        {"force-lookup": "true", "merge-engine": "partial-update"},
         {"record-level.expire-time": "1 d"},
         {"chain-table.enabled": "true"},
         {"file.compression": "lzo"},

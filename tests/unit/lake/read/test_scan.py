@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from lake.errors import InvalidRequest, UnsupportedFeature
+from lake.errors import InvalidRequest
 from lake.format.binary_row import decode_row
 from lake.format.snapshot import CommitKind, Snapshot
 from lake.format.statistics import EMPTY_STATS
@@ -172,26 +172,6 @@ def test_files_without_statistics_are_kept() -> None:
     ]
 
     assert table.plan(("k", "=", 5), ("v", "=", 5)).files_read == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "field"),
-    [
-        ({"deletion-vectors.enabled": "true"}, "deletion-vectors.enabled"),
-        (
-            {"merge-engine": "aggregation", "changelog-producer": "lookup"},
-            "changelog-producer",
-        ),
-        ({"merge-engine": "partial-update", "force-lookup": "true"}, "force-lookup"),
-    ],
-)
-def test_tables_that_would_be_misread_are_refused(options: dict[str, str], field: str) -> None:
-    schema = given_schema(COLUMNS, key=["k"], options=options)
-
-    with pytest.raises(UnsupportedFeature) as caught:
-        plan_scan(None, schema, [])
-
-    assert [problem.field for problem in caught.value.problems] == [field]
 
 
 def test_conditions_that_do_not_fit_are_refused() -> None:

@@ -24,15 +24,7 @@ from lake import (
     TableNotFound,
     UnsupportedFeature,
 )
-from lake.format.binary_row import EMPTY_ROW
-from lake.format.index_manifest import (
-    DELETION_VECTORS_INDEX,
-    HASH_INDEX,
-    IndexManifestEntry,
-    encode_index_manifest,
-)
 from lake.format.schema import serialize_schema
-from lake.format.snapshot import serialize_snapshot
 from tests.support.faulty_file_io import FaultyFileIO
 
 
@@ -316,35 +308,6 @@ def test_files_of_other_columns_are_refused() -> None:
     with pytest.raises(UnsupportedFeature, match="files of schema 0, whose columns are not those"):
         table.scan()
     assert all_rows(table, snapshot_id=1, columns=["b"]) == [{"b": "x"}]
-
-
-@pytest.mark.parametrize(
-    ("index_type", "refused"), [(DELETION_VECTORS_INDEX, True), (HASH_INDEX, False)]
-)
-def test_deletion_vectors_are_refused_whatever_the_options_say(
-    index_type: str, *, refused: bool
-) -> None:
-    file_io = MemoryFileIO()
-    table = given_table(file_io)
-    table.write_and_commit(rows(k=[1]))
-    entry = IndexManifestEntry(
-        partition=EMPTY_ROW,
-        bucket=0,
-        index_type=index_type,
-        file_name="index-0",
-        file_size=1,
-        row_count=1,
-    )
-    file_io.write_new(table.paths.manifest("index-manifest-0"), encode_index_manifest([entry]))
-    snapshot = table.snapshot(1)
-    changed = dataclasses.replace(snapshot, id=2, index_manifest="index-manifest-0")
-    file_io.write_new(table.paths.snapshot(2), serialize_snapshot(changed))
-
-    if refused:
-        with pytest.raises(UnsupportedFeature, match=r"snapshot 2 .* has deletion vectors"):
-            table.scan()
-    else:
-        assert table.scan().count() == 1
 
 
 def test_conditions_reach_the_scan() -> None:
