@@ -55,8 +55,12 @@ from lake.format.data_types import (
 )
 from lake.format.schema import TableSchema, check_supported
 from lake.format.snapshot import CommitKind, Snapshot
+from lake.format.tag import Tag
 from lake.maintenance.compactable import check_compactable
 from lake.maintenance.compaction_result import CompactionResult, DroppedCompaction
+from lake.maintenance.orphan_files import OrphanFile, OrphanReport
+from lake.maintenance.rollback import RollbackResult
+from lake.maintenance.table_tags import TagDeletion
 from lake.merge.aggregate_function import (
     AggregateFunction,
     FunctionDeclaration,
@@ -116,12 +120,15 @@ __all__ = [
     "MergeEngine",
     "OffsetMismatch",
     "Operator",
+    "OrphanFile",
+    "OrphanReport",
     "Outcome",
     "Pick",
     "Problem",
     "ReadCounters",
     "Reduced",
     "Reduction",
+    "RollbackResult",
     "Row",
     "Scan",
     "ScanPlan",
@@ -143,6 +150,8 @@ __all__ = [
     "TableOptions",
     "TableSchema",
     "TableWriter",
+    "Tag",
+    "TagDeletion",
     "TypeRoot",
     "UnsupportedFeature",
     "WriteResult",

@@ -123,6 +123,16 @@ class TablePaths:
         """Return the path of a manifest, manifest list or index manifest."""
         return f"{self.root}/manifest/{name}"
 
+    @property
+    def index_dir(self) -> str:
+        """Return the directory of index files."""
+        return f"{self.root}/index"
+
+    @property
+    def statistics_dir(self) -> str:
+        """Return the directory of table statistics."""
+        return f"{self.root}/statistics"
+
     def index(self, name: str) -> str:
         """Return the path of an index file (hash index, deletion vectors)."""
         return f"{self.root}/index/{name}"

@@ -1,8 +1,9 @@
 """One table: its schema, snapshots, scans, lookups, writers and commits."""
 
 import random as random_module
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
 from uuid import UUID, uuid4
@@ -28,22 +29,30 @@ from lake.files.open import file_io_for, path_for
 from lake.files.parquet import ReadCounters
 from lake.files.paths import TablePaths
 from lake.format.commit_message import CommitMessage
-from lake.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
+from lake.format.index_manifest import IndexManifestEntry
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema, check_supported
 from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
+from lake.format.tag import Tag
 from lake.maintenance.bucket_compaction import BucketCompactor
 from lake.maintenance.compactable import check_compactable
+from lake.maintenance.compaction_picks import CompactionMemory, Place, due_pick, full_pick
 from lake.maintenance.compaction_result import CompactionResult
-from lake.maintenance.table_compaction import TableCompaction
+from lake.maintenance.orphan_files import DAY_MS, OrphanReport
+from lake.maintenance.rollback import RollbackResult
+from lake.maintenance.table_compaction import LiveTable, TableCompaction
+from lake.maintenance.table_tags import TagDeletion
 from lake.merge.fold import Machine
 from lake.options import DYNAMIC_BUCKET
+from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.predicate import Condition
 from lake.read.reader import BATCH_ROWS
+from lake.snapshots.deletion_vectors import VectorStore, vector_entries
 from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestGone, ManifestStore
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.snapshot_store import SnapshotStore
+from lake.snapshots.tag_store import TagStore, branch_paths, list_branches
 from lake.table.arguments import (
     check_machine,
     check_names,
@@ -53,7 +62,10 @@ from lake.table.arguments import (
 )
 from lake.table.changes import Changes, check_range
 from lake.table.key_lookup import KeyLookup
+from lake.table.lookups import Lookups
 from lake.table.scan import Scan
+from lake.table.snapshot_lookup import SnapshotLookup
+from lake.table.upkeep import TableUpkeep, refuse_branch
 from lake.write.dynamic_buckets import DynamicBuckets
 from lake.write.table_writer import BUFFER_BYTES, TableWriter
 
@@ -75,11 +87,12 @@ class Table:
         schema: TableSchema,
         clock: Clock,
         random: random_module.Random | None,
+        branch: str = "",
     ) -> None:
         """Take over what `open` has read."""
         check_supported(schema)
         self._file_io = file_io
-        self._paths = table_paths(path, schema)
+        self._paths = replace(table_paths(path, schema), branch=branch)
         self._identifier = identifier
         self._schema = schema
         self._clock = clock
@@ -125,7 +138,7 @@ class Table:
 
     def __getstate__(self) -> dict[str, object]:
         """Return what another process needs; caches are made anew there."""
-        cached = {"_schemas", "_snapshots", "_manifests", "_live_files"}
+        cached = {"_schemas", "_snapshots", "_manifests", "_live_files", "_vectors", "_lookups"}
         return {name: value for name, value in self.__dict__.items() if name not in cached}
 
     @property
@@ -206,6 +219,7 @@ class Table:
         columns: Sequence[str] | None = None,
         where: Sequence[Condition] = (),
         snapshot_id: int | None = None,
+        tag: str | None = None,
         batch_rows: int = BATCH_ROWS,
         machine: Machine = Machine.COLUMN,
         counters: ReadCounters | None = None,
@@ -216,20 +230,22 @@ class Table:
             columns: Of the result, in order; None means all.
             where: A conjunction; its columns need not be among `columns`.
             snapshot_id: The snapshot to read; None means the newest now.
+            tag: The tag to read instead, even where its snapshot has expired.
             batch_rows: Upper bound of the rows of a batch.
             machine: Which execution merges.
             counters: Added to while reading when given.
 
         Raises:
-            InvalidRequest: No such column or snapshot.
+            InvalidRequest: No such column, snapshot or tag, or both of the last.
             UnsupportedFeature: Reading the snapshot right takes what this version does not have.
         """
         check_scan(where, batch_rows, machine)
         if columns is not None:
             check_names("columns", columns)
-        snapshot = self.latest_snapshot() if snapshot_id is None else self.snapshot(snapshot_id)
-        schema = self._schema_of(snapshot, is_newest=snapshot_id is None)
+        snapshot = self._snapshot_to_read(snapshot_id, tag)
+        schema = self._schema_of(snapshot, is_newest=snapshot_id is None and tag is None)
         entries = [] if snapshot is None else self.live_files(snapshot)
+        indexes = () if snapshot is None else self._indexes_of(snapshot)
         self._check_readable(snapshot, schema, entries)
         return Scan(
             file_io=self._file_io,
@@ -242,6 +258,8 @@ class Table:
             batch_rows=batch_rows,
             machine=machine,
             counters=counters if counters is not None else ReadCounters(),
+            indexes=indexes,
+            vectors=self._vectors,
         )
 
     @names_table
@@ -336,6 +354,55 @@ class Table:
         )
 
     @names_table
+    def lookup(
+        self,
+        keys: pa.Table | pa.RecordBatch,
+        *,
+        columns: Sequence[str] | None = None,
+        snapshot_id: int | None = None,
+    ) -> pa.Table:
+        """Return the rows of many primary keys, in the keys' order; see `SnapshotLookup.rows`.
+
+        Reads which snapshot is the newest each time; `lookup_at` asks once.
+        """
+        return self.lookup_at(snapshot_id).rows(keys, columns=columns)
+
+    @names_table
+    def lookup_at(self, snapshot_id: int | None = None) -> SnapshotLookup:
+        """Return what finds rows of one snapshot by key, fixed by this call.
+
+        Files are made ready for it when a key may be in them, once in the lifetime of this table:
+        small ones in memory, others on this machine's disk, within `lookup.cache-max-memory-size`
+        and `lookup.cache-max-disk-size`.
+
+        Args:
+            snapshot_id: The snapshot; None means the newest now.
+
+        Raises:
+            InvalidRequest: No such snapshot.
+            UnsupportedFeature: Reading the snapshot right takes what this version does not have.
+        """
+        snapshot = self.latest_snapshot() if snapshot_id is None else self.snapshot(snapshot_id)
+        schema = self._schema_of(snapshot, is_newest=snapshot_id is None)
+
+        def make(cache: LookupCache) -> SnapshotLookup:
+            entries = [] if snapshot is None else self.live_files(snapshot)
+            indexes = () if snapshot is None else self._indexes_of(snapshot)
+            self._check_readable(snapshot, schema, entries)
+            return SnapshotLookup(
+                file_io=self._file_io,
+                paths=self._paths,
+                schema=schema,
+                snapshot=snapshot,
+                entries=entries,
+                indexes=indexes,
+                vectors=self._vectors,
+                cache=cache,
+            )
+
+        return self._lookups.at(snapshot, schema, make)
+
+    @names_table
     def writer(
         self,
         *,
@@ -379,7 +446,12 @@ class Table:
         )
 
     def committer(self) -> TableCommitter:
-        """Return a committer of this table."""
+        """Return a committer of this table.
+
+        Raises:
+            UnsupportedFeature: This is a branch, which is only read.
+        """
+        refuse_branch(self._paths)
         return TableCommitter(
             self._file_io,
             self._paths,
@@ -439,9 +511,17 @@ class Table:
 
     @names_table
     def compact(
-        self, *, commit_user: str | None = None, machine: Machine = Machine.COLUMN
+        self,
+        *,
+        full: bool = True,
+        buckets: Collection[Place] | None = None,
+        memory: CompactionMemory | None = None,
+        commit_user: str | None = None,
+        machine: Machine = Machine.COLUMN,
     ) -> CompactionResult:
-        """Compact every bucket fully: one sorted run on the highest level, without retracts.
+        """Compact every bucket: fully, or as far as the rules of universal compaction say.
+
+        Fully means one sorted run on the highest level, without retracts.
 
         Scans give the same rows as before, except where the merge engine itself answers otherwise
         once retracts are gone (a row written again after its removal starts empty). Rows of
@@ -452,6 +532,9 @@ class Table:
         Memory: batches of the runs of one section, and one file of about the target size.
 
         Args:
+            full: Compact everything; else only what is due.
+            buckets: Serialised partition row and number of the buckets to look at; None for all.
+            memory: Of those who compact what is due again and again; changed by this call.
             commit_user: Named in the snapshot; a fresh random one when None.
             machine: Which execution folds.
 
@@ -472,13 +555,24 @@ class Table:
         check_machine(machine)
         if commit_user is not None and not isinstance(commit_user, str):
             refuse_argument("commit_user", commit_user, "text")
-        snapshot, entries = self._newest_files()
+        snapshot, live = self._newest_live()
         schema = self._schema_of(snapshot, is_newest=True)
         check_compactable(schema)
-        self._check_readable(snapshot, schema, entries)
+        self._check_readable(snapshot, schema, live.entries)
+        options = schema.table_options
+        now_ms = self._clock.now_ms()
+        lookups = LookupCache(
+            max_disk_bytes=options.lookup_cache_max_disk_bytes,
+            max_memory_bytes=options.lookup_cache_max_memory_bytes,
+        )
         compaction = TableCompaction(
             file_io=self._file_io,
             schema=schema,
+            pick=(
+                full_pick(schema)
+                if full
+                else due_pick(schema, memory or CompactionMemory(), now_ms=now_ms)
+            ),
             compactor=BucketCompactor(
                 file_io=self._file_io,
                 paths=self._paths,
@@ -486,12 +580,16 @@ class Table:
                 clock=self._clock,
                 uuid=self._new_uuid(),
                 machine=machine,
+                vectors=self._vectors,
+                lookups=lookups,
             ),
+            vectors=self._vectors,
             committer=self.committer(),
-            newest_entries=lambda: self._newest_files()[1],
+            newest=lambda: self._newest_live()[1],
             commit_user=commit_user or str(self._new_uuid()),
         )
-        return compaction.run(entries)
+        with closing(lookups):
+            return compaction.run(live if buckets is None else live.of(buckets))
 
     @names_table
     def delete_uncommitted(self, messages: Iterable[CommitMessage]) -> None:
@@ -512,6 +610,152 @@ class Table:
             for index in message.new_index_files:
                 self._file_io.delete(self._paths.index(index.file_name))
 
+    @names_table
+    def tags(self) -> list[Tag]:
+        """Return the tags by snapshot id and name.
+
+        Raises:
+            CorruptData: A tag file cannot be read.
+        """
+        return TagStore(self._file_io, self._paths).list()
+
+    @names_table
+    def create_tag(
+        self, name: str, *, snapshot_id: int | None = None, retained_ms: int | None = None
+    ) -> Tag:
+        """Give a snapshot a name, under which it stays readable when it has expired itself.
+
+        Args:
+            name: Not taken yet.
+            snapshot_id: The snapshot to tag; None means the newest now.
+            retained_ms: Time to live, milliseconds; None takes `tag.default-time-retained`, without
+                which a tag lives for ever.
+
+        Raises:
+            InvalidRequest: The name is taken or none at all, or there is no such snapshot.
+            StorageUnavailable: Nobody knows whether the tag was made; look for it.
+        """
+        return self._upkeep.create_tag(name, snapshot_id=snapshot_id, retained_ms=retained_ms)
+
+    @names_table
+    def delete_tag(self, name: str) -> TagDeletion:
+        """Delete a tag, and the files that nothing else in the table needs.
+
+        Raises:
+            InvalidRequest: There is no such tag; the message names those there are.
+            StorageUnavailable: The tag may be deleted; files that are left are found by
+                `clean_orphans`.
+        """
+        return self._upkeep.tags.delete(name)
+
+    @names_table
+    def expire_tags(self) -> list[TagDeletion]:
+        """Delete the tags whose time to live is over, as `delete_tag` does.
+
+        Raises:
+            CorruptData: A tag file cannot be read.
+            StorageUnavailable: Expire again.
+        """
+        return self._upkeep.tags.expire()
+
+    @names_table
+    def branches(self) -> list[str]:
+        """Return the names of the branches, without the main one."""
+        return list_branches(self._file_io, self._paths)
+
+    @names_table
+    def branch(self, name: str) -> "Table":
+        """Return a branch as a table of its own, to be read only.
+
+        Raises:
+            InvalidRequest: There is no such branch; the message names those there are.
+        """
+        paths = branch_paths(self._file_io, self._paths, name)
+        schema = SchemaStore(self._file_io, paths).latest()
+        if schema is None:
+            message = f"branch `{name}` of table {self.identifier} has no schema"
+            raise TableNotFound(message)
+        return Table(
+            file_io=self._file_io,
+            path=self.path,
+            identifier=f"{self.identifier}$branch_{name}",
+            schema=schema,
+            clock=self._clock,
+            random=self._random,
+            branch=name,
+        )
+
+    @names_table
+    def rollback(
+        self,
+        *,
+        snapshot_id: int | None = None,
+        tag: str | None = None,
+        commit_user: str | None = None,
+    ) -> RollbackResult:
+        """Take the table back to a snapshot or a tag; what came after it is gone for good.
+
+        Stop the table's streams first. One that runs all the same is fenced: its commits fail with
+        `StreamFenced`. When it is started again it continues at the offsets of the target. Readers
+        see the newest rows until one moment, and those of the target from then on.
+
+        Files of what was removed stay until `clean_orphans`, as somebody may be reading them.
+
+        Args:
+            snapshot_id: The snapshot to go back to.
+            tag: Or the tag, even where its snapshot has expired.
+            commit_user: Named in the snapshot that fences the streams; a fresh random one when None.
+
+        Raises:
+            InvalidRequest: Not one of the two is given, it is not there, or it does not say where
+                the streams were.
+            CommitConflict: Somebody goes on committing.
+            CommitUnknown, StorageUnavailable: The table is as before or as at the target; roll back
+                again.
+        """
+        user = commit_user or str(self._new_uuid())
+        return self._upkeep.rollback(self.committer(), snapshot_id=snapshot_id, tag=tag, user=user)
+
+    @names_table
+    def clean_orphans(self, *, min_age_ms: int = DAY_MS, delete: bool = False) -> OrphanReport:
+        """Find the files that nothing in the table names, and delete them if told to.
+
+        Safe beside commits, expiry and everything else, as long as no writer takes longer than the
+        minimum age from its first file to its commit.
+
+        Args:
+            min_age_ms: Younger files are left alone, milliseconds by storage's clock.
+            delete: Delete what was found; otherwise nothing is changed.
+
+        Returns:
+            The files, with why each is an orphan.
+
+        Raises:
+            InvalidRequest: A negative age.
+            CorruptData: Something that is in use cannot be read, so nobody can say what it needs;
+                nothing was deleted.
+            StorageUnavailable: What was deleted is gone; clean again.
+        """
+        return self._upkeep.clean_orphans(min_age_ms=min_age_ms, delete=delete)
+
+    @property
+    def _upkeep(self) -> TableUpkeep:
+        return TableUpkeep(
+            file_io=self._file_io,
+            paths=self._paths,
+            schema=self._schema,
+            manifests=self._manifests,
+            live=self._live_files,
+            clock=self._clock,
+        )
+
+    def _snapshot_to_read(self, snapshot_id: int | None, tag: str | None) -> Snapshot | None:
+        if tag is None:
+            return self.latest_snapshot() if snapshot_id is None else self.snapshot(snapshot_id)
+        if snapshot_id is not None:
+            refuse_argument("tag", tag, "no tag, as a snapshot is given")
+        return TagStore(self._file_io, self._paths).get(tag).snapshot
+
     @cached_property
     def _schemas(self) -> SchemaStore:
         return SchemaStore(self._file_io, self._paths)
@@ -525,17 +769,27 @@ class Table:
         return ManifestStore(self._file_io, self._paths)
 
     @cached_property
+    def _vectors(self) -> VectorStore:
+        return VectorStore(self._file_io, self._paths)
+
+    @cached_property
     def _live_files(self) -> LiveFiles:
         return LiveFiles(self._manifests)
 
-    def _newest_files(self) -> tuple[Snapshot | None, list[ManifestEntry]]:
-        """Return the newest snapshot and its live files, whatever expires meanwhile."""
+    @cached_property
+    def _lookups(self) -> Lookups:
+        return Lookups(self._schema.table_options)
+
+    def _newest_live(self) -> tuple[Snapshot | None, LiveTable]:
+        """Return the newest snapshot and what is live in it, whatever expires meanwhile."""
         while True:
             snapshot = self.latest_snapshot()
             if snapshot is None:
-                return None, []
+                return None, LiveTable(entries=(), vectors={})
             try:
-                return snapshot, self.live_files(snapshot)
+                entries = self.live_files(snapshot)
+                vectors = vector_entries(self._indexes_of(snapshot))
+                return snapshot, LiveTable(entries=entries, vectors=vectors)
             except ManifestGone:
                 # Only a snapshot with a successor expires, so there is a newer one.
                 continue
@@ -558,7 +812,6 @@ class Table:
         """Refuse what a reader of this version would silently get wrong."""
         if snapshot is None:
             return
-        self._refuse_deletion_vectors(snapshot)
         self._check_shapes(schema, entries)
 
     def _check_shapes(self, schema: TableSchema, entries: Iterable[ManifestEntry]) -> None:
@@ -602,15 +855,6 @@ class Table:
             path = self._paths.manifest(snapshot.index_manifest)
             message = f"index manifest {path} of snapshot {snapshot.id} is absent"
             raise CorruptData(message) from error
-
-    def _refuse_deletion_vectors(self, snapshot: Snapshot) -> None:
-        for entry in self._indexes_of(snapshot):
-            if entry.index_type == DELETION_VECTORS_INDEX:
-                message = (
-                    f"snapshot {snapshot.id} of table {self.identifier} has deletion vectors, "
-                    "which are not in this version"
-                )
-                raise UnsupportedFeature(message)
 
     def _new_uuid(self) -> UUID:
         if self._random is None:

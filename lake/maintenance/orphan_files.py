@@ -1,0 +1,212 @@
+"""Finding and removing files that nothing in a table names.
+
+Such files are left by whatever died: a writer before its commit, a commit before its snapshot, an
+expiry between a snapshot and its files; and by a rollback, on purpose. Nobody but this looks for
+them.
+
+1. List: everything in the directories of manifests, index files, statistics, snapshots, kept
+   changelogs and buckets; elsewhere only half-written files of this engine.
+2. Collect what is needed (`lake.maintenance.needed_files`), *after* the listing: a file that was
+   listed and is committed meanwhile is then seen as needed.
+3. What is not needed and older than the minimum age is an orphan. The age is what protects a file
+   that is written and not committed yet, so it has to be longer than any writer takes.
+4. To delete: collect once more, then remove.
+
+Source:
+    Table-format 1, 19; design 7.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from lake.errors import InvalidRequest, Problem
+from lake.files.file_io import FileIO, FileStatus
+from lake.files.paths import CHANGELOG_PREFIX, SNAPSHOT_PREFIX, TablePaths
+from lake.maintenance.needed_files import NeededFiles, TableNeeds
+from lake.snapshots.live_files import LiveFiles
+from lake.snapshots.manifest_store import ManifestStore
+from lake.snapshots.tag_store import list_branches
+
+DAY_MS = 86_400_000
+
+_LOG = logging.getLogger(__name__)
+_HINTS = frozenset({"LATEST", "EARLIEST"})
+_BUCKET_PREFIX = "bucket-"
+# Data rows of other engines point at these; no manifest does.
+_NEVER_OURS = (".managed.blob",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrphanFile:
+    """A file that nothing names.
+
+    Attributes:
+        path: Absolute.
+        size: Bytes.
+        modified_ms: Milliseconds since 1970 UTC, by storage's clock.
+        reason: Why it is one, for people.
+    """
+
+    path: str
+    size: int
+    modified_ms: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrphanReport:
+    """What orphan cleaning found.
+
+    Attributes:
+        files: The orphans, by path.
+        is_deleted: Whether they were deleted; False for a dry run.
+        younger_files: Files that nothing names either, and that are too young to tell.
+    """
+
+    files: tuple[OrphanFile, ...]
+    is_deleted: bool
+    younger_files: int
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of all orphans."""
+        return sum(file.size for file in self.files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Candidate:
+    status: FileStatus
+    reason: str
+
+
+class OrphanCleaner:
+    """Cleans one table; see the module."""
+
+    def __init__(
+        self, *, file_io: FileIO, paths: TablePaths, partition_depth: int, manifests: ManifestStore
+    ) -> None:
+        """Make a cleaner.
+
+        Args:
+            file_io: Storage.
+            paths: Of the table.
+            partition_depth: How many partition columns the table has.
+            manifests: Reads manifests.
+        """
+        self._file_io = file_io
+        self._paths = replace(paths, branch="")
+        self._partition_depth = partition_depth
+        self._manifests = manifests
+
+    def clean(self, *, now_ms: int, min_age_ms: int = DAY_MS, delete: bool = False) -> OrphanReport:
+        """Find the orphans and, if told, delete them.
+
+        Args:
+            now_ms: Milliseconds since 1970 UTC, to be compared with storage's clock.
+            min_age_ms: Younger files are left alone.
+            delete: Delete what was found.
+
+        Raises:
+            InvalidRequest: A negative age.
+            CorruptData: A snapshot, tag or manifest that is in use cannot be read; nothing was
+                deleted.
+            StorageUnavailable: What was deleted is gone, clean again.
+        """
+        if min_age_ms < 0:
+            problem = Problem(
+                field="min_age_ms", value=str(min_age_ms), message="expected no negative duration"
+            )
+            message = "orphan cleaning takes a minimum age"
+            raise InvalidRequest(message, problems=[problem])
+        candidates = list(self._candidates())
+        needs = TableNeeds(
+            file_io=self._file_io,
+            paths=self._paths,
+            needed=NeededFiles(manifests=self._manifests, live=LiveFiles(self._manifests)),
+        )
+        needed = needs.collect()
+        unnamed = [found for found in candidates if found.status.name not in needed]
+        old = [found for found in unnamed if found.status.modified_ms <= now_ms - min_age_ms]
+        younger = len(unnamed) - len(old)
+        if delete:
+            needed = needs.collect()
+            old = [found for found in old if found.status.name not in needed]
+            self._delete(old)
+        return OrphanReport(
+            files=tuple(map(_orphan, sorted(old, key=lambda found: found.status.path))),
+            is_deleted=delete,
+            younger_files=younger,
+        )
+
+    def _delete(self, orphans: Iterable[_Candidate]) -> None:
+        for orphan in orphans:
+            self._file_io.delete(orphan.status.path)
+            _LOG.info("deleted %s: %s", orphan.status.path, orphan.reason)
+
+    def _candidates(self) -> Iterator[_Candidate]:
+        """Yield every file that may be an orphan if nothing names it."""
+        paths = self._paths
+        for directory, what in (
+            (paths.manifest_dir, "manifest"),
+            (paths.index_dir, "index file"),
+            (paths.statistics_dir, "statistics file"),
+        ):
+            yield from self._files(directory, what)
+        for branch in ("", *list_branches(self._file_io, paths)):
+            yield from self._branch_files(replace(paths, branch=branch))
+        roots = {paths.root, "/".join(filter(None, (paths.root, paths.data_directory)))}
+        for root in sorted(roots):
+            for bucket in self._buckets(root, self._partition_depth):
+                yield from self._files(bucket, "data or changelog file")
+
+    def _files(self, directory: str, what: str) -> Iterator[_Candidate]:
+        for status in self._file_io.list(directory):
+            if status.is_directory or status.name.endswith(_NEVER_OURS):
+                continue
+            reason = f"{what} that no snapshot, tag, branch or changelog names"
+            yield _Candidate(
+                status=status, reason=_UNFINISHED if _is_unfinished(status.name) else reason
+            )
+
+    def _branch_files(self, paths: TablePaths) -> Iterator[_Candidate]:
+        for directory, prefix in (
+            (paths.snapshot_dir, SNAPSHOT_PREFIX),
+            (paths.changelog_dir, CHANGELOG_PREFIX),
+        ):
+            for found in self._files(directory, "file"):
+                name = found.status.name
+                if _is_unfinished(name):
+                    yield found
+                elif name not in _HINTS and not name.startswith(prefix):
+                    yield replace(found, reason="no file that the format has in this directory")
+        for directory in (paths.schema_dir, paths.tag_dir, paths.consumer_dir):
+            yield from (
+                found
+                for found in self._files(directory, "file")
+                if _is_unfinished(found.status.name)
+            )
+
+    def _buckets(self, directory: str, depth: int) -> Iterator[str]:
+        for status in self._file_io.list(directory):
+            if not status.is_directory:
+                continue
+            if depth == 0 and status.name.startswith(_BUCKET_PREFIX):
+                yield status.path
+            elif depth > 0 and "=" in status.name:
+                yield from self._buckets(status.path, depth - 1)
+
+
+_UNFINISHED = "half of a write that was broken off"
+
+
+def _is_unfinished(name: str) -> bool:
+    """Return whether a name is what this engine and others write under before they publish."""
+    return name.startswith(".") and name.endswith(".tmp")
+
+
+def _orphan(found: _Candidate) -> OrphanFile:
+    status = found.status
+    return OrphanFile(
+        path=status.path, size=status.size, modified_ms=status.modified_ms, reason=found.reason
+    )

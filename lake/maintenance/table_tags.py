@@ -1,0 +1,198 @@
+"""Making and deleting tags, and the files that only a deleted tag kept.
+
+Nobody locks anything. Two orders make it safe beside expiry, rollback and each other:
+
+- who makes a tag writes its file, then looks whether the snapshot is still there. Expiry deletes a
+  snapshot, then looks for tags, then deletes files;
+- who deletes a tag deletes its file, then looks who else needs what it kept, then deletes files.
+
+Source:
+    Table-format 19, 20.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from lake.errors import CorruptData, InvalidRequest, Problem, StorageUnavailable
+from lake.files.clock import Clock
+from lake.files.data_file_path import data_file_path
+from lake.files.file_io import FileIO
+from lake.files.paths import TablePaths
+from lake.format.schema import TableSchema
+from lake.format.snapshot import Snapshot
+from lake.format.tag import Tag, local_time
+from lake.maintenance.needed_files import NeededFiles
+from lake.maintenance.released_files import MetadataNames, MetadataParts, metadata_names
+from lake.snapshots.changelog_store import ChangelogStore
+from lake.snapshots.live_files import LiveFiles
+from lake.snapshots.manifest_store import ManifestGone, ManifestStore
+from lake.snapshots.snapshot_store import SnapshotStore
+from lake.snapshots.tag_store import TagStore, list_branches
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagDeletion:
+    """What became of a deleted tag's files.
+
+    Attributes:
+        tag: That was deleted.
+        deleted_files: How many files only it needed.
+        left_over: Why its files were left to orphan cleaning; None where they were not.
+    """
+
+    tag: Tag
+    deleted_files: int
+    left_over: str | None = None
+
+
+class TableTags:
+    """The tags of one table's main branch."""
+
+    def __init__(
+        self,
+        *,
+        file_io: FileIO,
+        paths: TablePaths,
+        schema: TableSchema,
+        manifests: ManifestStore,
+        live: LiveFiles,
+        clock: Clock,
+    ) -> None:
+        self._file_io = file_io
+        self._paths = paths
+        self._schema = schema
+        self._manifests = manifests
+        self._live = live
+        self._clock = clock
+        self._store = TagStore(file_io, paths)
+        self._snapshots = SnapshotStore(file_io, paths)
+
+    def create(self, name: str, snapshot: Snapshot, *, retained_ms: int | None) -> Tag:
+        """Make a tag of a snapshot.
+
+        Args:
+            name: Unique within the table.
+            snapshot: Of the table's chain.
+            retained_ms: Time to live, milliseconds; None for ever.
+
+        Raises:
+            InvalidRequest: The name is taken or none at all, or the snapshot has expired meanwhile.
+            StorageUnavailable: Nobody knows whether the tag was made; look for it.
+        """
+        created = None if retained_ms is None else local_time(self._clock.now_ms())
+        tag = Tag(name=name, snapshot=snapshot, created=created, retained_ms=retained_ms)
+        if not self._store.create(tag):
+            problem = Problem(field="tag", value=name, message="there is a tag of that name")
+            message = f"tag `{name}` exists already"
+            raise InvalidRequest(message, problems=[problem])
+        try:
+            found = self._snapshots.find(snapshot.id)
+        except StorageUnavailable:
+            # Without the look the tag may be one of files that are gone.
+            with suppress(StorageUnavailable):
+                self._store.delete(name)
+            raise
+        if found != snapshot:
+            self._store.delete(name)
+            message = f"snapshot {snapshot.id} has expired meanwhile, nothing was tagged"
+            raise InvalidRequest(message)
+        return tag
+
+    def delete(self, name: str) -> TagDeletion:
+        """Delete a tag, and the files that nobody else needs.
+
+        Raises:
+            InvalidRequest: There is no such tag.
+            StorageUnavailable: The tag may be deleted; files that are left are found by orphan
+                cleaning.
+        """
+        tag = self._store.get(name)
+        self._store.delete(name)
+        try:
+            return TagDeletion(tag=tag, deleted_files=self._delete_files(tag.snapshot))
+        except (CorruptData, ManifestGone) as error:
+            # The tag is deleted, which is what was asked for. Nothing says what its files are, or
+            # who else needs them, so they stay.
+            _LOG.warning("files of tag %s are left to orphan cleaning: %s", name, error)
+            return TagDeletion(tag=tag, deleted_files=0, left_over=str(error))
+
+    def expire(self) -> list[TagDeletion]:
+        """Delete the tags whose time to live is over.
+
+        Raises:
+            CorruptData: A tag cannot be read.
+            StorageUnavailable: Expire again.
+        """
+        now_ms = self._clock.now_ms()
+        over = [tag.name for tag in self._store.list() if tag.is_expired(now_ms=now_ms)]
+        done = []
+        for name in over:
+            # Somebody else may be expiring tags, too.
+            with suppress(InvalidRequest):
+                done.append(self.delete(name))
+        return done
+
+    def _delete_files(self, snapshot: Snapshot) -> int:
+        if self._snapshots.find(snapshot.id) == snapshot:
+            return 0
+        needed = self._needed()
+        entries = self._live.by_identity(snapshot).values()
+        released = [
+            data_file_path(
+                self._paths,
+                self._schema,
+                entry.partition,
+                entry.bucket,
+                name,
+            )
+            for entry in entries
+            if entry.file.file_name not in needed and entry.file.external_path is None
+            for name in (entry.file.file_name, *entry.file.extra_files)
+        ]
+        # Its changelog went with the snapshot, or is kept as such.
+        metadata = metadata_names(snapshot, self._manifests, parts=MetadataParts(changelog=False))
+        # Data first: while the manifests are there somebody can still say what it was.
+        paths = [*released, *self._metadata_paths(metadata, needed)]
+        for path in paths:
+            self._file_io.delete(path)
+        return len(paths)
+
+    def _metadata_paths(self, names: MetadataNames, needed: set[str]) -> Iterator[str]:
+        yield from (self._paths.index(name) for name in names.indexes - needed)
+        yield from (self._paths.statistics(name) for name in names.statistics - needed)
+        yield from (self._paths.manifest(name) for name in names.manifests - needed)
+
+    def _needed(self) -> set[str]:
+        """Return the names of all that everybody else needs.
+
+        What a snapshot later than the oldest one needs of a tag's files, the oldest needs as well:
+        a file that was deleted does not come back.
+        """
+        needed = NeededFiles(manifests=self._manifests, live=self._live)
+        for branch in ("", *list_branches(self._file_io, self._paths)):
+            paths = replace(self._paths, branch=branch)
+            self._add_oldest(needed, SnapshotStore(self._file_io, paths))
+            for tag in TagStore(self._file_io, paths).list():
+                needed.add_snapshot(tag.snapshot)
+            changelogs = ChangelogStore(self._file_io, paths)
+            for number in changelogs.list_ids():
+                changelog = changelogs.find(number)
+                if changelog is not None:
+                    needed.add_changelog(changelog)
+        return needed.names
+
+    def _add_oldest(self, needed: NeededFiles, snapshots: SnapshotStore) -> None:
+        for number in snapshots.list_ids():
+            snapshot = snapshots.find(number)
+            try:
+                if snapshot is not None:
+                    needed.add_snapshot(snapshot)
+                    return
+            except ManifestGone:
+                # It has expired, or is about to; the next one is the oldest.
+                if number == snapshots.latest_id():
+                    raise
