@@ -3,9 +3,10 @@
 import random
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
+from pyroaring import BitMap
 
 from lake.files.clock import ManualClock
 from lake.files.data_file_path import table_paths
@@ -18,6 +19,7 @@ from lake.format.data_types import (
     highest_field_id,
     parse_type,
 )
+from lake.format.index_manifest import IndexManifestEntry
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.system_columns import RowKind
@@ -25,6 +27,7 @@ from lake.merge.fold import Machine
 from lake.read.predicate import Condition
 from lake.read.reader import read_split
 from lake.read.scan import ScanPlan, plan_scan
+from lake.snapshots.deletion_vectors import VectorStore
 from lake.write.table_writer import TableWriter, WriteResult
 
 ROOT = "/warehouse/db.db/t"
@@ -67,6 +70,7 @@ class GivenTable:
     file_io: MemoryFileIO = field(default_factory=MemoryFileIO)
     clock: ManualClock = field(default_factory=ManualClock)
     entries: list[ManifestEntry] = field(default_factory=list)
+    indexes: list[IndexManifestEntry] = field(default_factory=list)
     counters: ReadCounters = field(default_factory=ReadCounters)
     next_sequence_number: int = 0
     _random: random.Random = field(default_factory=lambda: random.Random(7))
@@ -113,9 +117,32 @@ class GivenTable:
         writer.write(given_rows(self.schema, rows), kinds=given_kinds(kinds))
         return self.commit(writer.prepare_commit())
 
+    def move(self, number: int, level: int) -> None:
+        """Put the file of an entry on another level, as if a compaction had written it."""
+        entry = self.entries[number]
+        self.entries[number] = replace(entry, file=replace(entry.file, level=level))
+
+    def mark(self, positions: Mapping[int, Sequence[int]]) -> None:
+        """Mark rows as deleted: by the numbers of entries, all of one bucket; instead of others."""
+        vectors = {
+            self.entries[number].file.file_name: BitMap(rows) for number, rows in positions.items()
+        }
+        entry = self.entries[next(iter(positions))]
+        self.indexes = [
+            VectorStore(self.file_io, self.paths).write(
+                vectors,
+                partition=entry.partition,
+                bucket=entry.bucket,
+                name=f"index-{self._random.getrandbits(64)}",
+                is_64_bit=self.schema.table_options.deletion_vectors_bitmap64,
+            )
+        ]
+
     def plan(self, *where: tuple[object, ...]) -> ScanPlan:
         """Plan a scan; a condition is (column, operator[, value])."""
-        return plan_scan(None, self.schema, self.entries, where=given_conditions(where))
+        return plan_scan(
+            None, self.schema, self.entries, indexes=self.indexes, where=given_conditions(where)
+        )
 
     def read(
         self,

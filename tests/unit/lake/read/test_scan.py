@@ -1,10 +1,11 @@
 """The plan of a scan: what it leaves out, and what it must not."""
 
 import dataclasses
+from collections.abc import Mapping
 
 import pytest
 
-from lake.errors import InvalidRequest
+from lake.errors import InvalidRequest, UnsupportedFeature
 from lake.format.binary_row import decode_row
 from lake.format.snapshot import CommitKind, Snapshot
 from lake.format.statistics import EMPTY_STATS
@@ -177,6 +178,85 @@ def test_files_without_statistics_are_kept() -> None:
 def test_conditions_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InvalidRequest, match="nope: the table has no such column"):
         plan_scan(None, given_table().schema, [], where=given_conditions([("nope", "=", 1)]))
+
+
+VECTORS = {"deletion-vectors.enabled": "true"}
+
+
+def given_levels(options: Mapping[str, str], *levels: int) -> GivenTable:
+    """Return a table of two rows per file, each file of the keys 1 and 9, on the given levels."""
+    table = GivenTable(schema=given_schema(COLUMNS, key=["k"], options=options))
+    for number, level in enumerate(levels):
+        table.write([1, number], [9, number])
+        table.move(number, level)
+    return table
+
+
+def runs_by_section(table: GivenTable, *where: tuple[object, ...]) -> list[int]:
+    return [len(section.runs) for split in table.plan(*where).splits for section in split.sections]
+
+
+@pytest.mark.parametrize(
+    ("options", "levels", "expected"),
+    [
+        # Whoever compacted has marked or left out what is on several levels.
+        (VECTORS, [1, 3, 5], [1, 1, 1]),
+        ({"merge-engine": "first-row"}, [1, 3, 5], [1, 1, 1]),
+        # Level 0 is passed over, so what is left is read raw all the same.
+        (VECTORS, [0, 3, 5], [1, 1]),
+        ({"merge-engine": "first-row"}, [0, 3, 5], [1, 1]),
+        ({**VECTORS, "deletion-vectors.merge-on-read": "true"}, [0, 3, 5], [3]),
+        ({**VECTORS, "deletion-vectors.merge-on-read": "true"}, [1, 3, 5], [1, 1, 1]),
+        ({}, [1, 3, 5], [3]),
+        ({"changelog-producer": "lookup"}, [1, 3, 5], [3]),
+        ({"force-lookup": "true"}, [1, 3, 5], [3]),
+    ],
+)
+def test_files_are_read_raw_where_no_two_records_are_of_one_key(
+    options: dict[str, str], levels: list[int], expected: list[int]
+) -> None:
+    assert runs_by_section(given_levels(options, *levels)) == expected
+
+
+@pytest.mark.parametrize(("retracts", "expected"), [(0, [1, 1]), (None, [1, 1]), (1, [2])])
+def test_a_file_with_retracts_is_not_read_raw(retracts: int | None, expected: list[int]) -> None:
+    table = given_levels(VECTORS, 3, 5)
+    entry = table.entries[0]
+    file = dataclasses.replace(entry.file, delete_row_count=retracts)
+    table.entries[0] = dataclasses.replace(entry, file=file)
+
+    assert runs_by_section(table) == expected
+
+
+def test_value_conditions_drop_files_that_are_read_raw() -> None:
+    """A marked row does not make a file's bounds wrong, it only makes them wider than need be."""
+    table = given_levels(VECTORS, 3, 5)
+    table.mark({0: [1], 1: [0]})
+
+    assert table.plan(("v", "=", 1)).files_read == 1
+    assert table.plan(("v", "=", 7)).files_read == 0
+
+
+def test_value_conditions_drop_no_file_that_is_merged() -> None:
+    table = given_levels({"force-lookup": "true"}, 3, 5)
+
+    assert table.plan(("v", "=", 7)).files_read == 2
+
+
+def test_splits_know_where_their_vectors_are() -> None:
+    table = given_levels(VECTORS, 3, 5)
+    table.mark({0: [1]})
+
+    assert [split.vectors for split in table.plan().splits] == table.indexes
+
+
+def test_a_bucket_with_two_files_of_vectors_is_refused() -> None:
+    table = given_levels(VECTORS, 3, 5)
+    table.mark({0: [1]})
+    table.indexes *= 2
+
+    with pytest.raises(UnsupportedFeature, match="expected one file"):
+        table.plan()
 
 
 def test_scans_of_first_row_tables_pass_level_0_over() -> None:

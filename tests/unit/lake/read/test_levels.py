@@ -1,0 +1,128 @@
+"""What scans make of levels: marked rows are gone, new rows wait, compacted rows stand for older ones."""
+
+import operator
+from collections.abc import Mapping
+
+import pytest
+
+from lake.merge.fold import Machine
+from tests.given_tables import GivenTable, given_schema
+
+VECTORS = {"deletion-vectors.enabled": "true"}
+ON_READ = {**VECTORS, "deletion-vectors.merge-on-read": "true"}
+SUM = {"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}
+LOOKUP = {"changelog-producer": "lookup"}
+
+pytestmark = pytest.mark.parametrize("machine", list(Machine))
+
+
+def given_table(options: Mapping[str, str]) -> GivenTable:
+    return GivenTable(schema=given_schema({"k": "INT", "v": "INT"}, key=["k"], options=options))
+
+
+def given_levels(options: Mapping[str, str], *levels: int) -> GivenTable:
+    """Return a table of one file per level, keys 1 to 3; the values are 10, 20, … by file."""
+    table = given_table(options)
+    for number, level in enumerate(levels, start=1):
+        table.write(*[[key, 10 * number] for key in (1, 2, 3)])
+        table.move(number - 1, level)
+    return table
+
+
+@pytest.mark.parametrize("bitmap64", ["false", "true"])
+def test_marked_rows_are_gone_and_files_are_read_as_they_are(
+    machine: Machine, bitmap64: str
+) -> None:
+    table = given_levels({**VECTORS, "deletion-vectors.bitmap64": bitmap64}, 5, 4)
+    table.mark({0: [0, 1, 2], 1: [2]})
+
+    # Key 3 is marked everywhere: it was removed.
+    assert table.read(machine=machine) == [(1, 20), (2, 20)]
+
+
+def test_rows_that_wait_on_level_0_are_not_seen(machine: Machine) -> None:
+    table = given_levels(VECTORS, 5)
+    table.write([1, 99], [4, 99])
+
+    assert table.read(machine=machine) == [(1, 10), (2, 10), (3, 10)]
+
+
+def test_rows_that_wait_on_level_0_are_seen_where_reads_merge_them(machine: Machine) -> None:
+    table = given_levels(ON_READ, 5)
+    table.write([1, 99], [2, None], [4, 99], kinds="+I -D +I")
+    table.mark({0: [2]})
+
+    assert table.read(machine=machine) == [(1, 99), (4, 99)]
+
+
+def test_a_marked_row_takes_no_part_in_a_merge(machine: Machine) -> None:
+    """The row of level 4 is the sum of that on level 5 and what came then."""
+    table = given_levels({**ON_READ, **SUM}, 5, 4, 0)
+    table.mark({0: [0, 1]})
+
+    # Of key 3, too, only the lowest level counts: it has all that is below.
+    assert table.read(machine=machine) == [(1, 50), (2, 50), (3, 50)]
+
+
+@pytest.mark.parametrize("options", [LOOKUP, {"force-lookup": "true"}])
+def test_of_compacted_rows_that_on_the_lowest_level_counts(
+    machine: Machine, options: dict[str, str]
+) -> None:
+    table = given_levels({**SUM, **options}, 5, 3, 0)
+
+    assert table.read(machine=machine) == [(1, 50), (2, 50), (3, 50)]
+
+
+def test_elsewhere_all_compacted_rows_are_summed(machine: Machine) -> None:
+    table = given_levels(SUM, 5, 3, 0)
+
+    assert table.read(machine=machine) == [(1, 60), (2, 60), (3, 60)]
+
+
+def test_a_lone_record_of_a_table_with_lookup_stays_as_it_is(machine: Machine) -> None:
+    """The engine, were it asked, would make a row of a retract (merge-semantics 1.6)."""
+    table = given_table({**SUM, **LOOKUP})
+    table.write([1, 10], [2, 20], kinds="-U +I")
+    table.write([3, 30])
+
+    assert table.read(machine=machine) == [(2, 20), (3, 30)]
+    table.write([1, 5])
+    assert table.read(machine=machine) == [(1, -5), (2, 20), (3, 30)]
+
+
+def test_a_projection_does_not_change_what_counts(machine: Machine) -> None:
+    table = given_levels({**SUM, **LOOKUP}, 5, 3, 0)
+
+    assert table.read(columns=["v"], machine=machine) == [(50,), (50,), (50,)]
+
+
+@pytest.mark.parametrize("options", [VECTORS, ON_READ, LOOKUP])
+@pytest.mark.parametrize("where", [("k", "=", 2), ("v", "=", 20), ("v", "=", 10), ("v", "<", 15)])
+def test_conditions_are_about_merged_rows(
+    machine: Machine, options: dict[str, str], where: tuple[object, ...]
+) -> None:
+    levels = [5, 3] if options is VECTORS else [5, 3, 0]
+    table = given_levels(options, *levels)
+    if options is not LOOKUP:
+        table.mark({0: [0, 1], 1: [2]} if options is VECTORS else {0: [0, 1, 2]})
+    merged = table.read(machine=machine)
+    column = ("k", "v").index(str(where[0]))
+    holds = {"=": operator.eq, "<": operator.lt}[str(where[1])]
+
+    assert table.read(where, machine=machine) == [
+        row for row in merged if holds(row[column], where[2])
+    ]
+
+
+def test_key_conditions_skip_row_groups_of_marked_files(machine: Machine) -> None:
+    table = given_table(VECTORS)
+    rows = 200_000
+    table.write(*[[key, key] for key in range(rows)])
+    table.move(0, 5)
+    table.mark({0: [rows - 2]})
+
+    assert table.read(("k", ">=", rows - 3), machine=machine) == [
+        (rows - 3, rows - 3),
+        (rows - 1, rows - 1),
+    ]
+    assert table.counters.row_groups_skipped > 0
