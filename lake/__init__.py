@@ -58,6 +58,7 @@ from lake.format.snapshot import CommitKind, Snapshot
 from lake.format.tag import Tag
 from lake.maintenance.compactable import check_compactable
 from lake.maintenance.compaction_result import CompactionResult, DroppedCompaction
+from lake.maintenance.expiry_result import ExpiryResult
 from lake.maintenance.orphan_files import OrphanFile, OrphanReport
 from lake.maintenance.rollback import RollbackResult
 from lake.maintenance.table_tags import TagDeletion
@@ -79,6 +80,8 @@ from lake.merge.validation import validate_schema
 from lake.options import MergeEngine, TableOptions
 from lake.read.predicate import Condition, Operator
 from lake.read.scan import ScanPlan
+from lake.snapshots.consumer_store import ConsumerFile
+from lake.snapshots.lease import Lease, LeaseLost
 from lake.table.catalog import Catalog
 from lake.table.changes import Changes, SnapshotChanges
 from lake.table.scan import Scan
@@ -100,11 +103,13 @@ __all__ = [
     "CommitUnknown",
     "CompactionResult",
     "Condition",
+    "ConsumerFile",
     "CorruptData",
     "DataField",
     "DataType",
     "Decision",
     "DroppedCompaction",
+    "ExpiryResult",
     "FileIO",
     "FileStatus",
     "FoldCounters",
@@ -112,6 +117,8 @@ __all__ = [
     "FunctionOption",
     "InvalidRequest",
     "LakeError",
+    "Lease",
+    "LeaseLost",
     "LimitExceeded",
     "LocalFileIO",
     "Machine",

@@ -147,7 +147,7 @@ class SnapshotExpiry:
             return False  # another expiry was faster
         with corrupt_at(path):
             snapshot = parse_snapshot(data)
-        successor = self._snapshots.find(snapshot_id + 1)
+        successor = self._successor(snapshot_id)
         if successor is None or self._is_held(snapshot_id):
             return None
         released = self._released(snapshot, successor, newest)
@@ -166,6 +166,19 @@ class SnapshotExpiry:
         self.removal.remove_metadata(released.metadata)
         self.removal.check()
         return is_removed
+
+    def _successor(self, snapshot_id: int) -> Snapshot | None:
+        """Return the next snapshot that there is; None when this is the newest.
+
+        A rollback that was broken off leaves a gap; what its snapshots deleted is left to orphan
+        cleaning.
+        """
+        successor = self._snapshots.find(snapshot_id + 1)
+        if successor is not None:
+            return successor
+        above = (number for number in self._snapshots.list_ids() if number > snapshot_id)
+        found = (self._snapshots.find(number) for number in above)
+        return next((snapshot for snapshot in found if snapshot is not None), None)
 
     def _released(self, snapshot: Snapshot, successor: Snapshot, newest: NewestState) -> _Released:
         is_appended = self.schema.table_options.changelog_producer is ChangelogProducer.NONE

@@ -38,16 +38,20 @@ from lake.maintenance.bucket_compaction import BucketCompactor
 from lake.maintenance.compactable import check_compactable
 from lake.maintenance.compaction_picks import CompactionMemory, Place, due_pick, full_pick
 from lake.maintenance.compaction_result import CompactionResult
+from lake.maintenance.expiry_result import ExpiryResult
 from lake.maintenance.orphan_files import DAY_MS, OrphanReport
 from lake.maintenance.rollback import RollbackResult
 from lake.maintenance.table_compaction import LiveTable, TableCompaction
+from lake.maintenance.table_expiry import snapshot_retention
 from lake.maintenance.table_tags import TagDeletion
 from lake.merge.fold import Machine
 from lake.options import DYNAMIC_BUCKET
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.predicate import Condition
 from lake.read.reader import BATCH_ROWS
+from lake.snapshots.consumer_store import ConsumerFile
 from lake.snapshots.deletion_vectors import VectorStore, vector_entries
+from lake.snapshots.lease import LEASE_MS, Lease
 from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestGone, ManifestStore
 from lake.snapshots.schema_store import SchemaStore
@@ -63,6 +67,7 @@ from lake.table.arguments import (
 from lake.table.changes import Changes, check_range
 from lake.table.key_lookup import KeyLookup
 from lake.table.lookups import Lookups
+from lake.table.retention import TableRetention
 from lake.table.scan import Scan
 from lake.table.snapshot_lookup import SnapshotLookup
 from lake.table.upkeep import TableUpkeep, refuse_branch
@@ -611,6 +616,110 @@ class Table:
                 self._file_io.delete(self._paths.index(index.file_name))
 
     @names_table
+    def expire(
+        self,
+        *,
+        retain_min: int | None = None,
+        retain_max: int | None = None,
+        older_than_ms: int | None = None,
+        max_deletes: int | None = None,
+        dry_run: bool = False,
+    ) -> ExpiryResult:
+        """Remove the oldest snapshots that nobody needs, and the files that only they need.
+
+        Never in passing: no commit waits for it. Beside any readers, writers, compactions and other
+        expiries, of this engine or another. A snapshot that is there can be read whole at every
+        moment; a process that dies leaves at most files that nothing names.
+
+        What stays: the newest snapshot; `retain_min` of the newest; what a consumer or lease needs
+        and all that is newer; what was the newest until `older_than_ms` or later, as long as there
+        are no more than `retain_max`; and the newest snapshot that knows the positions of streams.
+        Files of tags and branches stay. Where changelogs are to outlive snapshots, these go on as
+        changelogs and expire by the `changelog.*` options.
+
+        Args:
+            retain_min: Default `snapshot.num-retained.min`, and no more than `retain_max`.
+            retain_max: Default `snapshot.num-retained.max`.
+            older_than_ms: Milliseconds since 1970 UTC; default now less `snapshot.time-retained`.
+            max_deletes: How many at most; default `snapshot.expire.limit`.
+            dry_run: Only say which snapshots would go.
+
+        Raises:
+            InvalidRequest: The numbers contradict each other.
+            UnsupportedFeature: This is a branch.
+            CorruptData: A snapshot that stays, a tag or a consumer cannot be read, so that nobody can
+                say what may be deleted.
+            StorageUnavailable: What was done is whole, but for files that nothing names: orphan
+                cleaning finds them.
+
+        Source:
+            table-format 19.
+        """
+        return self._retention.expire(
+            snapshot_retention(
+                self.schema.table_options,
+                now_ms=self._clock.now_ms(),
+                retain_min=retain_min,
+                retain_max=retain_max,
+                older_than_ms=older_than_ms,
+                max_deletes=max_deletes,
+            ),
+            is_dry_run=dry_run,
+        )
+
+    @names_table
+    def lease(
+        self,
+        snapshot_id: int | None = None,
+        *,
+        holder: str | None = None,
+        lease_ms: int = LEASE_MS,
+    ) -> Lease:
+        """Keep a snapshot, and all newer ones, from expiring while it is read.
+
+        In a `with` statement the lease refreshes itself and is released at the end. Other engines
+        respect it too: it is a consumer file, and one with a deadline.
+
+        Args:
+            snapshot_id: None for the newest now.
+            holder: Who takes it, for people.
+            lease_ms: How long it holds without a refresh, milliseconds; at most
+                `consumer.expiration-time`, after which other engines forget it.
+
+        Raises:
+            InvalidRequest: There is no such snapshot.
+            LeaseLost: It expired in this moment.
+        """
+        return self._retention.lease(snapshot_id, holder=holder, lease_ms=lease_ms)
+
+    @names_table
+    def consumers(self) -> list[ConsumerFile]:
+        """Return who still needs snapshots: consumers of any engine, and leases, by id.
+
+        Raises:
+            CorruptData: A consumer's file cannot be read.
+        """
+        return self._retention.consumers()
+
+    @names_table
+    def reset_consumer(self, consumer_id: str, next_snapshot_id: int) -> None:
+        """Set from which snapshot on a consumer needs the table, whether it was there or not.
+
+        Raises:
+            InvalidRequest: No consumer can have the id, or no snapshot the number.
+        """
+        self._retention.reset_consumer(consumer_id, next_snapshot_id)
+
+    @names_table
+    def delete_consumer(self, consumer_id: str) -> bool:
+        """Forget a consumer; return whether it was there.
+
+        Raises:
+            InvalidRequest: No consumer can have the id.
+        """
+        return self._retention.delete_consumer(consumer_id)
+
+    @names_table
     def tags(self) -> list[Tag]:
         """Return the tags by snapshot id and name.
 
@@ -737,6 +846,18 @@ class Table:
             StorageUnavailable: What was deleted is gone; clean again.
         """
         return self._upkeep.clean_orphans(min_age_ms=min_age_ms, delete=delete)
+
+    @property
+    def _retention(self) -> TableRetention:
+        return TableRetention(
+            file_io=self._file_io,
+            paths=self._paths,
+            schema=self._schema,
+            manifests=self._manifests,
+            live=self._live_files,
+            clock=self._clock,
+            new_uuid=self._new_uuid,
+        )
 
     @property
     def _upkeep(self) -> TableUpkeep:
