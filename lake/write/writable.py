@@ -4,7 +4,7 @@ from typing import Final
 
 from lake.errors import Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
-from lake.options import DYNAMIC_BUCKET, POSTPONE_BUCKET, ChangelogProducer, MergeEngine
+from lake.options import DYNAMIC_BUCKET, POSTPONE_BUCKET
 from lake.write.changelog_files import changelog_file_refusals
 
 COMPRESSIONS: Final = ("zstd", "lz4", "snappy", "gzip", "brotli", "none", "uncompressed")
@@ -39,20 +39,6 @@ def check_writable(schema: TableSchema) -> None:
             and not set(schema.partition_keys) <= set(schema.primary_keys),
             "with `bucket = -1` a row would have to move between partitions; add the partition "
             "columns to the primary key, or partition by columns of the primary key only",
-        ),
-        (
-            "deletion-vectors.enabled",
-            "true",
-            options.deletion_vectors_enabled,
-            "level-0 files of such a table are visible to nobody before a compaction",
-        ),
-        (
-            "changelog-producer",
-            options.changelog_producer,
-            options.changelog_producer is ChangelogProducer.LOOKUP
-            and options.merge_engine is MergeEngine.FIRST_ROW,
-            "rows of first-row are visible once they are compacted, and this version cannot "
-            "compact a table that owes a changelog; leave the option out",
         ),
     ]
     problems = [

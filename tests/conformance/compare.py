@@ -28,11 +28,11 @@ def difference(
     for field, found in zip(schema, actual.schema, strict=True):
         if not _same_type(field.type, found.type):
             return f"column {field.name!r} has type {found.type}, expected {field.type}"
-    wanted = _rows([canonical(column, field.type) for column, field in _columns(expected, schema)])
+    wanted = canonical_rows(expected, schema)
     found_rows = _rows([to_json(column) for column in actual.columns], actual.num_rows)
     return _multiset_difference(
-        [_without_order(row, schema.names, hints) for row in wanted],
-        [_without_order(row, schema.names, hints) for row in found_rows],
+        [without_order(row, schema.names, hints) for row in wanted],
+        [without_order(row, schema.names, hints) for row in found_rows],
     )
 
 
@@ -62,7 +62,13 @@ def _type_text(arrow_type: pa.DataType) -> str:
     return str(arrow_type)
 
 
-def _without_order(row: Row, names: Sequence[str], hints: Mapping[str, str]) -> Row:
+def canonical_rows(rows: Sequence[Row], schema: pa.Schema) -> list[Row]:
+    """Return rows, positional in the schema, with each value in the form that equal values share."""
+    return _rows([canonical(column, field.type) for column, field in _columns(rows, schema)])
+
+
+def without_order(row: Row, names: Sequence[str], hints: Mapping[str, str]) -> Row:
+    """Return a row whose arrays without an order of their own are sorted."""
     return [
         sorted(cell, key=sort_key)
         if hints.get(name) == "multiset" and isinstance(cell, list)

@@ -1,8 +1,8 @@
 """Golden tables: directories that Paimon wrote, read through the engine and never written to.
 
 The rows expected after a step are the state of the last snapshot of that step, so every snapshot that the
-table still has is checked by time travel, and the current rows besides. What the engine cannot ask yet of a
-table (its tags, branches and changelog) is a check of its own, so that one does not hide the other.
+table still has is checked by time travel, and the current rows besides. What each of them changed is a check of
+its own, and so are tags and branches, which the engine cannot be asked for yet, so that one does not hide the other.
 """
 
 import functools
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from lake import LocalFileIO, Machine, Table, UnsupportedFeature
 from tests.conformance.case import Case, Column, parse_case
+from tests.conformance.changelog import changelog_difference
 from tests.conformance.compare import difference
 from tests.conformance.outcome import Mismatch, NotYet, unsupported
 
@@ -31,7 +32,7 @@ def golden_checks(folder: Path) -> Iterator[tuple[str, Check]]:
     case = parse_case(raw)
     yield case.id, functools.partial(_check_rows, case, folder / "table")
     if "changelog" in raw:
-        yield f"{case.id}:changelog", functools.partial(_not_yet, "changelog of a snapshot")
+        yield f"{case.id}:changelog", functools.partial(_check_changes, case, folder / "table")
     for part in ("tag", "branch"):
         if any(step.kind == part for step in case.steps):
             yield f"{case.id}:{part}", functools.partial(_not_yet, f"read of a {part}")
@@ -57,6 +58,34 @@ def _check_rows(case: Case, path: Path, machine: Machine) -> None:
         raise unsupported(error) from error
     schema = _schema_of_snapshot(path, latest)
     _compare(case, "current rows", case.raw["final_rows"], rows, schema)
+
+
+def _check_changes(case: Case, path: Path, _machine: Machine) -> None:
+    """Compare what each snapshot that is kept has changed; nothing is merged for it."""
+    try:
+        table = Table.open(str(path), file_io=LocalFileIO())
+        for step in case.steps:
+            outcome = step.expected or {}
+            told = dict(outcome.get("changelog", []))
+            for number, _ in outcome.get("snapshots", []) if "changelog" in outcome else []:
+                if _snapshot_file(path, number).exists():
+                    _check_changes_of(case, path, table, number, told.get(number, []))
+    except UnsupportedFeature as error:
+        raise unsupported(error) from error
+
+
+def _check_changes_of(
+    case: Case, path: Path, table: Table, snapshot_id: int, rows: list[Any]
+) -> None:
+    found = changelog_difference(
+        [[snapshot_id, rows]] if rows else [],
+        table.changes(snapshot_id - 1, snapshot_id),
+        schema=_schema_of_snapshot(path, snapshot_id),
+        key=case.primary_key,
+        hints=case.compare,
+    )
+    if found is not None:
+        raise Mismatch(found)
 
 
 def _check_kind(table: Table, snapshot_id: int, kind: str) -> None:

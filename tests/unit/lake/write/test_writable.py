@@ -15,7 +15,6 @@ def test_a_plain_table_can_be_written() -> None:
     ("option", "value"),
     [
         ("bucket", "-2"),
-        ("deletion-vectors.enabled", "true"),
     ],
 )
 def test_option_is_refused_with_a_hint(option: str, value: str) -> None:
@@ -47,19 +46,18 @@ def test_changelog_files_that_cannot_be_written_are_refused(option: str, value: 
     assert problem.hint
 
 
-def test_first_row_that_no_compaction_could_ever_show_is_refused() -> None:
-    options = {"merge-engine": "first-row", "changelog-producer": "lookup"}
-    schema = given_schema({"k": "INT"}, key=["k"], options=options)
-
-    with pytest.raises(UnsupportedFeature, match="cannot compact") as caught:
-        check_writable(schema)
-
-    (problem,) = caught.value.problems
-    assert (problem.field, problem.value) == ("changelog-producer", "lookup")
-
-
-def test_a_changelog_that_only_a_compaction_would_owe_is_no_hindrance_to_writing() -> None:
-    check_writable(given_schema({"k": "INT"}, key=["k"], options={"changelog-producer": "lookup"}))
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"changelog-producer": "input"},
+        {"changelog-producer": "lookup"},
+        {"changelog-producer": "full-compaction"},
+        {"changelog-producer": "lookup", "merge-engine": "first-row"},
+        {"deletion-vectors.enabled": "true"},
+    ],
+)
+def test_what_compactions_have_to_do_is_no_hindrance_to_writing(options: dict[str, str]) -> None:
+    check_writable(given_schema({"k": "INT"}, key=["k"], options=options))
 
 
 def test_buckets_can_be_made_as_they_are_needed() -> None:
