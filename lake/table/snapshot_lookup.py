@@ -26,7 +26,7 @@ from lake.options import BucketFunction
 from lake.read.lookup.bucket_lookup import BucketLookup
 from lake.read.lookup.bucket_rows import BucketRows, KeyedRows
 from lake.read.lookup.lookup_cache import LookupCache
-from lake.read.lookup.wanted_keys import Rows, WantedKeys
+from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
 from lake.read.scan import is_visible
 from lake.snapshots.deletion_vectors import VectorStore, vector_entries
 
@@ -93,6 +93,11 @@ class SnapshotLookup:
         return self._snapshot
 
     @property
+    def cache(self) -> LookupCache:
+        """What keeps the files."""
+        return self._cache
+
+    @property
     def identifier(self) -> str:
         """`db.table`."""
         return self._paths.identifier
@@ -128,10 +133,13 @@ class SnapshotLookup:
         names = self._checked_columns(columns)
         whole = self._checked_keys(keys)
         parts: list[KeyedRows] = []
+        wanted = WantedKeys(
+            columns=tuple(whole[name] for name in self._schema.trimmed_primary_keys)
+        )
         for place, numbers in self._routed(whole):
-            part = self._bucket(place).rows(_part(whole, numbers, self._schema), names)
+            part = self._bucket(place).rows(wanted, numbers, names)
             if len(part.keys):
-                parts.append(KeyedRows(keys=numbers[part.keys], rows=part.rows))
+                parts.append(part)
         if len(parts) == 1:
             return parts[0]
         if not parts:
@@ -139,7 +147,7 @@ class SnapshotLookup:
             return KeyedRows(keys=np.zeros(0, dtype=np.int64), rows=schema.empty_table())
         every = np.concatenate([part.keys for part in parts])
         order = np.argsort(every, kind="stable")
-        rows = pa.concat_tables([part.rows for part in parts]).take(pa.array(order))
+        rows = pa.concat_tables([part.rows for part in parts]).take(row_array(order))
         return KeyedRows(keys=every[order], rows=rows)
 
     def is_resident(self, columns: Sequence[str] | None = None) -> bool:
@@ -295,9 +303,3 @@ def _without_nulls(keys: dict[str, pa.Array]) -> Rows:
         if column.null_count:
             every = every[np.asarray(pc.is_valid(column))[every]]
     return every
-
-
-def _part(keys: dict[str, pa.Array], numbers: Rows, schema: TableSchema) -> WantedKeys:
-    names = schema.trimmed_primary_keys
-    whole = WantedKeys(columns=tuple(keys[name] for name in names))
-    return whole.take(numbers)

@@ -34,14 +34,17 @@ from lake.format.data_file import DataFileMeta
 from lake.format.schema import TableSchema
 from lake.format.system_columns import (
     LEVEL_FIELD,
+    SEQUENCE_NUMBER,
     SEQUENCE_NUMBER_FIELD,
+    VALUE_KIND,
     VALUE_KIND_FIELD,
 )
 from lake.lsm.levels import levels_of
+from lake.merge.order_words import one_array
 from lake.read.lookup.file_lookup import FileLookup
 from lake.read.lookup.key_ranges import KeyRanges
 from lake.read.lookup.lookup_cache import LookupCache
-from lake.read.lookup.wanted_keys import Rows, WantedKeys, wanted_keys
+from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array, wanted_keys
 
 Vectors = Mapping[str, AbstractBitMap]
 """Positions of deleted rows by file name."""
@@ -75,10 +78,20 @@ class _DataFile:
     """The records of one data file."""
 
     reader: DataFileReader
-    file_size: int
+    meta: DataFileMeta
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        return self.reader.batches(columns)
+    @property
+    def file_size(self) -> int:
+        return self.meta.file_size
+
+    @property
+    def has_retracts(self) -> bool:
+        return self.meta.delete_row_count != 0
+
+    def batches(self, columns: Sequence[str], *, batch_bytes: int) -> Iterator[pa.RecordBatch]:
+        return self.reader.batches(
+            columns, batch_rows=max(1, self.meta.row_count), batch_bytes=batch_bytes
+        )
 
 
 class BucketLookup:
@@ -148,31 +161,26 @@ class BucketLookup:
             StorageUnavailable: Storage or the local disk refuses.
         """
         wanted = wanted_keys(keys, self._schema)
-        return self._search(wanted, vectors or {}, first_only=True, above_level=above_level)
+        every = np.arange(len(wanted))
+        return self._search(wanted, every, vectors or {}, first_only=True, above_level=above_level)
 
-    def find_all(
-        self,
-        keys: WantedKeys,
-        *,
-        vectors: Vectors | None = None,
-        visible: Callable[[DataFileMeta], bool] = lambda _: True,
-    ) -> Found:
+    def find_all(self, keys: WantedKeys, wanted: Rows, *, vectors: Vectors | None = None) -> Found:
         """Return every record of each key; those of one key newest run first.
 
         Args:
-            keys: As `wanted_keys` makes them.
+            keys: In the table's types.
+            wanted: Which of them are looked for, ascending.
             vectors: Current deletion vectors of the bucket.
-            visible: Which files are looked at.
 
         Raises:
             CorruptData: A file is absent or not what its metadata says.
             StorageUnavailable: Storage or the local disk refuses.
         """
-        return self._search(keys, vectors or {}, first_only=False, visible=visible)
+        return self._search(keys, wanted, vectors or {}, first_only=False)
 
     def is_resident(self, columns: Sequence[str]) -> bool:
         """Return whether all files are ready to give these columns."""
-        lookups = [self._cache.resident(path) for path in self._paths]
+        lookups = [self._cache.ready(path) for path in self._paths]
         return all(lookup is not None and lookup.has(columns) for lookup in lookups)
 
     def load(self, columns: Sequence[str]) -> None:
@@ -201,47 +209,71 @@ class BucketLookup:
             CorruptData: A file is absent or not what its metadata says.
             StorageUnavailable: Storage or the local disk refuses.
         """
+        rows = self._taken(found, (SEQUENCE_NUMBER, VALUE_KIND, *columns))
+        levels = np.array([file.level for file in found.files], dtype=np.int8)
+        return rows.append_column(LEVEL_FIELD, pa.array(levels[found.file_numbers]))
+
+    def rows(self, found: Found, columns: Sequence[str]) -> tuple[pa.Table, npt.NDArray[np.bool_]]:
+        """Return the columns of what was found, and whether each is a row: no -U and no -D.
+
+        Args:
+            found: Of this bucket.
+            columns: Of the table, without repeats.
+
+        Raises:
+            CorruptData: A file is absent or not what its metadata says.
+            StorageUnavailable: Storage or the local disk refuses.
+        """
+        if all(file.delete_row_count == 0 for file in found.files):
+            return self._taken(found, columns), np.ones(len(found), dtype=bool)
+        rows = self._taken(found, (*columns, VALUE_KIND))
+        kinds = one_array(rows.column(VALUE_KIND)).to_numpy()
+        # The lowest bit tells: +I is 0, -U 1, +U 2, -D 3.
+        return rows.select(list(columns)), (kinds & 1) == 0
+
+    def _taken(self, found: Found, names: Sequence[str]) -> pa.Table:
+        """Return columns of what was found, in its order."""
+        if len(found.files) == 1:
+            return self._columns_of(found.files[0], found.positions, names)
         parts: list[pa.Table] = []
         places: list[Rows] = []
-        for number in np.unique(found.file_numbers).tolist():
-            rows = np.flatnonzero(found.file_numbers == number)
-            file = found.files[number]
-            with self._using(self._numbers[file.file_name]) as lookup:
-                part = lookup.records(found.positions[rows], columns)
-            levels = pa.repeat(pa.scalar(file.level, pa.int8()), len(rows))
-            parts.append(part.append_column(LEVEL_FIELD, levels))
-            places.append(rows)
+        for number, file in enumerate(found.files):
+            here = np.flatnonzero(found.file_numbers == number)
+            parts.append(self._columns_of(file, found.positions[here], names))
+            places.append(here)
         if not parts:
-            return self._no_records(columns)
-        if len(parts) == 1:
-            return parts[0]
-        order = np.argsort(np.concatenate(places), kind="stable")
-        return pa.concat_tables(parts).take(pa.array(order))
+            return self._no_rows(names)
+        order = np.empty(len(found), dtype=np.int64)
+        order[np.concatenate(places)] = np.arange(len(found))
+        return pa.concat_tables(parts).take(row_array(order))
 
-    def _no_records(self, columns: Sequence[str]) -> pa.Table:
-        fields = [self._schema.arrow_schema.field(name) for name in columns]
-        return pa.schema(
-            [SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD, *fields, LEVEL_FIELD]
-        ).empty_table()
+    def _columns_of(self, file: DataFileMeta, positions: Rows, names: Sequence[str]) -> pa.Table:
+        number = self._numbers[file.file_name]
+        lookup = self._cache.ready(self._paths[number])
+        if lookup is not None and lookup.has(names):
+            return lookup.columns(positions, names)
+        with self._using(number) as lookup:
+            return lookup.columns(positions, names)
+
+    def _no_rows(self, names: Sequence[str]) -> pa.Table:
+        every = pa.schema([SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD, *self._schema.arrow_schema])
+        return pa.schema([every.field(name) for name in names]).empty_table()
 
     def _search(
         self,
         keys: WantedKeys,
+        wanted: Rows,
         vectors: Vectors,
         *,
         first_only: bool,
         above_level: int = -1,
-        visible: Callable[[DataFileMeta], bool] = lambda _: True,
     ) -> Found:
         hits: list[tuple[Rows, int, Rows]] = []
-        wanted: Rows = np.arange(len(keys))
         for run, numbers in zip(self._runs, self._run_numbers, strict=True):
             if run.level <= above_level or not len(wanted):
                 continue
             found_here: list[Rows] = []
             for number, rows in self._candidates(numbers, keys, wanted):
-                if not visible(self._files[number]):
-                    continue
                 found, positions = self._find_in(number, keys, rows, vectors)
                 if len(found):
                     hits.append((found, number, positions))
@@ -277,13 +309,12 @@ class BucketLookup:
         self, numbers: range, keys: WantedKeys, wanted: Rows
     ) -> Iterator[tuple[int, Rows]]:
         """Yield files of a run, each with the keys that it may have."""
-        ranges = self._ranges[numbers.start]
-        if not ranges.is_cheap and self._are_probed(numbers, wanted):
+        if self._are_probed(numbers, wanted):
             # One probe of each file is less than to compare with the ends of their ranges.
             for number in numbers:
                 yield number, wanted
             return
-        places = ranges.files_of(keys.take(wanted))
+        places = self._ranges[numbers.start].files_of(keys, wanted)
         for place in np.unique(places[places >= 0]).tolist():
             yield numbers[place], wanted[places == place]
 
@@ -291,20 +322,26 @@ class BucketLookup:
         return (
             len(numbers) <= _PROBED_FILES_MAX
             and len(wanted) <= _PROBED_KEYS_MAX
-            and all(self._cache.resident(self._paths[number]) for number in numbers)
+            and all(self._cache.ready(self._paths[number]) for number in numbers)
         )
 
     def _find_in(
         self, number: int, keys: WantedKeys, wanted: Rows, vectors: Vectors
     ) -> tuple[Rows, Rows]:
         """Return which keys a file has, and at which positions."""
-        with self._using(number) as lookup:
-            positions = lookup.find(keys.take(wanted))
-        is_there = positions >= 0
-        vector = vectors.get(self._files[number].file_name)
+        lookup = self._cache.ready(self._paths[number])
+        if lookup is not None:
+            positions = lookup.find(keys, wanted)
+        else:
+            with self._using(number) as lookup:
+                positions = lookup.find(keys, wanted)
+        here = np.flatnonzero(positions >= 0)
+        positions = positions[here]
+        vector = vectors.get(self._files[number].file_name) if len(here) else None
         if vector:
-            is_there[is_there] = ~_marked(positions[is_there], vector)
-        return wanted[is_there], positions[is_there]
+            live = ~_marked(positions, vector)
+            here, positions = here[live], positions[live]
+        return wanted[here], positions
 
     def _using(self, number: int) -> AbstractContextManager[FileLookup]:
         file = self._files[number]
@@ -319,7 +356,7 @@ class BucketLookup:
             self._file_io, self._paths[number], file_meta=file, schema=self._schema
         )
         return FileLookup(
-            _DataFile(reader=reader, file_size=file.file_size),
+            _DataFile(reader=reader, meta=file),
             key_columns=self._schema.trimmed_primary_keys,
             schema=self._schema.arrow_schema,
             scratch=scratch,

@@ -61,17 +61,19 @@ class BucketRows:
         self._spec = spec
         self._read_vectors = read_vectors
         self._merge = scan_merge(schema, spec, Machine.COLUMN, FoldCounters())
+        assert self._merge.keeps_lone, "what is alone is given out as it is"
 
     @property
     def lookup(self) -> BucketLookup:
         """The files."""
         return self._lookup
 
-    def rows(self, keys: WantedKeys, columns: Sequence[str]) -> KeyedRows:
+    def rows(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> KeyedRows:
         """Return the rows of the keys that have one, in their order.
 
         Args:
-            keys: That may be in this bucket; a repeated one gives its row each time.
+            keys: In the table's types.
+            wanted: Those that may be in this bucket, ascending.
             columns: Of the table, without repeats.
 
         Raises:
@@ -79,18 +81,19 @@ class BucketRows:
             CorruptData: A file is absent or not what its metadata says.
             StorageUnavailable: Storage or the local disk refuses.
         """
-        found = self._lookup.find_all(keys, vectors=self._vectors)
-        is_each_alone = bool((found.keys[1:] != found.keys[:-1]).all())
-        if is_each_alone and self._merge.keeps_lone:
-            records = self._lookup.records(found, columns)
-            return _live(found.keys, records, columns)
+        found = self._lookup.find_all(keys, wanted, vectors=self._vectors)
+        if len(found.files) <= 1 or not (found.keys[1:] == found.keys[:-1]).any():
+            # A scan leaves a record as it is that is alone.
+            rows, is_add = self._lookup.rows(found, columns)
+            return _live(found.keys, rows, is_add)
         found = self._oldest_first(found)
         records = self._lookup.records(found, columns_needed(self._spec, columns))
         if not isinstance(self._merge, LookupMerge):
             records = records.drop_columns([LEVEL])
         # The keys' numbers tell keys apart, and keep them in order, as well as their codes.
         merged = self._merge.merge(records, found.keys.astype(np.uint64))
-        return _live(np.unique(found.keys), merged, columns)
+        kinds = one_array(merged.column(VALUE_KIND)).to_numpy()
+        return _live(np.unique(found.keys), merged.select(list(columns)), (kinds & 1) == 0)
 
     @cached_property
     def _vectors(self) -> Vectors:
@@ -119,12 +122,9 @@ class BucketRows:
         )
 
 
-def _live(keys: Rows, records: pa.Table, columns: Sequence[str]) -> KeyedRows:
+def _live(keys: Rows, rows: pa.Table, is_add: npt.NDArray[np.bool_]) -> KeyedRows:
     """Return the rows without retracts."""
-    assert len(keys) == records.num_rows, "one row per key"
-    kinds = one_array(records.column(VALUE_KIND)).to_numpy()
-    # The lowest bit tells: +I is 0, -U 1, +U 2, -D 3.
-    is_add: npt.NDArray[np.bool_] = (kinds & 1) == 0
+    assert len(keys) == rows.num_rows, "one row per key"
     if not is_add.all():
-        keys, records = keys[is_add], records.filter(pa.array(is_add))
-    return KeyedRows(keys=keys, rows=records.select(list(columns)))
+        keys, rows = keys[is_add], rows.filter(pa.array(is_add))
+    return KeyedRows(keys=keys, rows=rows)

@@ -12,6 +12,7 @@ physical positions, which is what deletion vectors name.
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 
 import numpy as np
@@ -26,13 +27,22 @@ from lake.format.system_columns import (
 )
 from lake.read.lookup.hash_index import HashIndex, build_index
 from lake.read.lookup.key_hash import key_hashes
-from lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys
+from lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys, row_array
 
 PASS_BYTES: Final = 256 * 1024 * 1024
 """Bytes of columns decoded at a time, about; a single column may be larger."""
 
 _UNPACKED: Final = 4
 """How much larger columns are than the file they come from, about."""
+
+_HASHED_ROWS: Final = 65_536
+_FEW_KEYS: Final = 4
+"""So many are looked for one by one, which costs less than to set up a search for many."""
+
+_RECORD_FIELDS: Final = {
+    SEQUENCE_NUMBER: SEQUENCE_NUMBER_FIELD,
+    VALUE_KIND: VALUE_KIND_FIELD,
+}
 
 
 class FileRows(Protocol):
@@ -43,8 +53,17 @@ class FileRows(Protocol):
         """Return its bytes on storage."""
         ...
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    @property
+    def has_retracts(self) -> bool:
+        """Return whether some of its records may be of kind -U or -D."""
+        ...
+
+    def batches(self, columns: Sequence[str], *, batch_bytes: int) -> Iterator[pa.RecordBatch]:
         """Yield all records in file order: sequence number, kind, then the table's columns named.
+
+        Args:
+            columns: Of the table.
+            batch_bytes: Bytes of a batch at most, about; batches are that large if they can be.
 
         Raises:
             CorruptData: The file is absent or not what its metadata says.
@@ -94,25 +113,47 @@ class FileLookup:
             raise
         self._keys = KeyColumns([self._columns[name] for name in key_columns])
 
-    def find(self, keys: WantedKeys) -> Rows:
-        """Return for each key the position of its row, -1 where the file has none."""
+    @property
+    def has_retracts(self) -> bool:
+        """Whether some of its records may be of kind -U or -D."""
+        return self._rows.has_retracts
 
-        def matches(wanted: Rows, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-            return self._keys.match(keys, wanted, rows)
+    def find(self, keys: WantedKeys, wanted: Rows) -> Rows:
+        """Return for some of the keys the positions of their rows, -1 where the file has none.
 
-        return self._index.find(keys.hashes, matches)
+        Args:
+            keys: Keys.
+            wanted: Which of them are looked for.
+        """
+        if len(wanted) <= _FEW_KEYS:
+            return np.array([self._find_one(keys, key) for key in wanted.tolist()], dtype=np.int64)
 
-    def records(self, positions: Rows, columns: Sequence[str]) -> pa.Table:
-        """Return records: sequence number, kind, then the columns; one per position, in order.
+        def matches(numbers: Rows, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+            return self._keys.match(keys, wanted[numbers], rows)
+
+        return self._index.find(keys.hashes[wanted], matches)
+
+    def _find_one(self, keys: WantedKeys, key: int) -> int:
+        for row in self._index.candidates(int(keys.hashes[key])):
+            if self._keys.has(keys, key, row):
+                return row
+        return -1
+
+    def columns(self, positions: Rows, columns: Sequence[str]) -> pa.Table:
+        """Return columns of some rows, one row per position, in order.
 
         Args:
             positions: Of rows.
-            columns: Of the table, without repeats.
+            columns: Of the table or `SEQUENCE_NUMBER` or `VALUE_KIND`, without repeats.
 
         Raises:
             CorruptData: The file is absent or not what its metadata says.
         """
-        return self._view(tuple(columns)).take(pa.array(positions))
+        view = self._view(tuple(columns))
+        if len(positions) == 1:
+            # Nothing is copied; a taken row costs more than all else.
+            return view.slice(int(positions[0]), 1)
+        return view.take(row_array(positions))
 
     def has(self, columns: Sequence[str]) -> bool:
         """Return whether these columns can be given without a look at storage."""
@@ -144,10 +185,8 @@ class FileLookup:
         view = self._views.get(columns)
         if view is None:
             self.load(columns)
-            names = (SEQUENCE_NUMBER, VALUE_KIND, *columns)
-            fields = [SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD]
-            fields += [self._schema.field(name) for name in columns]
-            view = pa.table([self._columns[name] for name in names], schema=pa.schema(fields))
+            fields = [_RECORD_FIELDS.get(name) or self._schema.field(name) for name in columns]
+            view = pa.table([self._columns[name] for name in columns], schema=pa.schema(fields))
             self._views[columns] = view
         return view
 
@@ -162,12 +201,12 @@ class FileLookup:
         names = [SEQUENCE_NUMBER, VALUE_KIND, *columns] if with_records else list(columns)
         batches: list[pa.RecordBatch] = []
         hashes: list[np.ndarray[tuple[int], np.dtype[np.uint64]]] = []
-        for batch in self._rows.batches(columns):
+        for batch in self._rows.batches(columns, batch_bytes=PASS_BYTES):
             batches.append(batch.select(names))
-            if hashed:
-                hashes.append(key_hashes([batch.column(name) for name in columns]))
-        fields = [SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD] if with_records else []
-        fields += [self._schema.field(name) for name in columns]
+            for first in range(0, batch.num_rows if hashed else 0, _HASHED_ROWS):
+                block = batch.slice(first, _HASHED_ROWS)
+                hashes.append(key_hashes([block.column(name) for name in columns]))
+        fields = [_RECORD_FIELDS.get(name) or self._schema.field(name) for name in names]
         whole = pa.Table.from_batches(batches, schema=pa.schema(fields)).combine_chunks()
         del batches
         part = self._kept(whole)
@@ -196,7 +235,9 @@ class FileLookup:
             sink.write(pa.py_buffer(index.entries))
             sink.write(pa.py_buffer(index.begins))
         self.disk_bytes += index.size
-        mapped = pa.memory_map(path, "r").read_buffer() if index.size else pa.py_buffer(b"")
-        entries = np.frombuffer(mapped, np.uint64, count=len(index.entries))
-        begins = np.frombuffer(mapped, np.int32, offset=index.entries.nbytes)
-        return HashIndex(entries=entries, begins=begins)
+        mapped = pa.memory_map(path, "r").read_buffer()
+        return replace(
+            index,
+            entries=np.frombuffer(mapped, np.uint64, count=len(index.entries)),
+            begins=np.frombuffer(mapped, np.int32, offset=index.entries.nbytes),
+        )

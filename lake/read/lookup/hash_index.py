@@ -2,16 +2,17 @@
 
 ```
 entry     64 bits: the high bits of a hash, then the row's number; sorted
-begins    for each value of a hash's highest bits, the first entry that has them
+begins    for each value of a hash's highest bits, the first entry that has them; one more at the end
 ```
 
 A row number takes as many bits as the file has rows, the hash gets the others: 40 of them in a file
-of 16 million rows, where about one key in 65,000 meets a stranger with its bits. Hashes are
-spread evenly, so a stretch of `begins` holds one entry on average, and a probe costs the same few
-reads of memory whether the key is there or not.
+of 16 million rows, where about one key in 65,000 meets a stranger with its bits. Hashes are spread
+evenly, so the stretch of entries between two of `begins` holds less than one on average: a probe
+costs the same few reads of memory whether the key is there or not, and most absent keys are told by
+`begins` alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,8 +25,11 @@ Rows = npt.NDArray[np.int64]
 Match = Callable[[Rows, Rows], npt.NDArray[np.bool_]]
 """From numbers of wanted keys and rows, pair by pair, to whether the row has the key."""
 
-_BEGINS_BITS_MIN: Final = 1
-_BEGINS_ROWS_MAX: Final = (1 << 31) - 1
+_ROWS_MAX: Final = (1 << 31) - 1
+_SMALL_ROWS: Final = 1 << 14
+_STRETCHES_PER_ROW_BITS: Final = 1
+_STRETCHES_PER_ROW_BITS_SMALL: Final = 4
+_BLOCK_ROWS: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,20 +39,29 @@ class HashIndex:
     Attributes:
         entries: Sorted; one per row.
         begins: int32; one more than there are values of the highest bits.
+        row_bits: How many bits of an entry are the row's number.
+        shift: How many bits of a hash are not among its highest.
     """
 
     entries: Uints
     begins: npt.NDArray[np.int32]
-
-    @property
-    def row_bits(self) -> int:
-        """Return how many bits of an entry are the row's number."""
-        return _row_bits(len(self.entries))
+    row_bits: int
+    shift: int
 
     @property
     def size(self) -> int:
         """Return the bytes of the two arrays."""
         return self.entries.nbytes + self.begins.nbytes
+
+    def candidates(self, hash_value: int) -> Iterator[int]:
+        """Yield the rows that may have the key of one hash."""
+        stretch = hash_value >> self.shift
+        begin, end = int(self.begins[stretch]), int(self.begins[stretch + 1])
+        wanted = hash_value >> self.row_bits
+        for place in range(begin, end):
+            entry = int(self.entries[place])
+            if entry >> self.row_bits == wanted:
+                yield entry & ((1 << self.row_bits) - 1)
 
     def find(self, hashes: Uints, matches: Match) -> Rows:
         """Return for each wanted key its row, -1 where there is none.
@@ -58,64 +71,55 @@ class HashIndex:
             matches: Says which candidates have the keys; each key is in one row at most.
         """
         found = np.full(len(hashes), -1, dtype=np.int64)
-        count = len(self.entries)
-        if not count or not len(hashes):
-            return found
+        stretches = (hashes >> np.uint64(self.shift)).view(np.int64)
+        places, ends = self.begins.take(stretches), self.begins.take(stretches + 1)
+        wanted = np.flatnonzero(places < ends)
+        places, ends = places[wanted], ends[wanted]
         row_bits = np.uint64(self.row_bits)
-        firsts = (hashes >> row_bits) << row_bits
-        places = self._places(firsts)
-        wanted: Rows = np.arange(len(hashes))
-        while True:
-            # A place behind the end is clipped to the last entry, which may be one that was seen.
-            entries = self.entries.take(places, mode="clip")
-            alike = np.flatnonzero(((entries ^ firsts) >> row_bits == 0) & (places < count))
-            if not len(alike):
-                return found
-            if len(alike) < len(wanted):
-                wanted, places = wanted[alike], places[alike]
-                firsts, entries = firsts[alike], entries[alike]
-            rows = (entries ^ firsts).view(np.int64)
-            same = matches(wanted, rows)
-            if same.all():
-                found[wanted] = rows
-                return found
-            found[wanted[same]] = rows[same]
-            others = ~same
-            wanted, firsts, places = wanted[others], firsts[others], places[others] + 1
-
-    def _places(self, firsts: Uints) -> Rows:
-        """Return the first entry that is not below each number."""
-        shift = np.uint64(65 - (len(self.begins)).bit_length())
-        places = self.begins.take((firsts >> shift).view(np.int64)).astype(np.int64)
-        count = len(self.entries)
-        while True:
-            is_below = (self.entries.take(places, mode="clip") < firsts) & (places < count)
-            if not is_below.any():
-                return places
-            places += is_below
+        firsts = (hashes[wanted] >> row_bits) << row_bits
+        while len(wanted):
+            differences = self.entries.take(places) ^ firsts
+            alike = np.flatnonzero(differences >> row_bits == 0)
+            places += 1
+            goes_on = places < ends
+            if len(alike):
+                keys, rows = wanted[alike], differences[alike].view(np.int64)
+                same = matches(keys, rows)
+                found[keys[same]] = rows[same]
+                goes_on[alike[same]] = False
+            left = np.flatnonzero(goes_on)
+            wanted, firsts = wanted[left], firsts[left]
+            places, ends = places[left], ends[left]
+        return found
 
 
 def build_index(hashes: Uints) -> HashIndex:
     """Return the index of rows with these hashes, in row order; `hashes` is used up."""
     count = len(hashes)
-    assert count <= _BEGINS_ROWS_MAX, "rows of one data file"
-    bits = np.uint64(_row_bits(count))
+    assert count <= _ROWS_MAX, "rows of one data file"
+    # At least one bit: a shift by all 64 is undefined.
+    row_bits = max(1, (count - 1).bit_length())
+    bits = np.uint64(row_bits)
     hashes >>= bits
     hashes <<= bits
     hashes |= np.arange(count, dtype=np.uint64)
     hashes.sort()
-    return HashIndex(entries=hashes, begins=_begins(hashes))
+    is_small = count <= _SMALL_ROWS
+    more = _STRETCHES_PER_ROW_BITS_SMALL if is_small else _STRETCHES_PER_ROW_BITS
+    stretch_bits = row_bits + more
+    begins = _begins(hashes, stretch_bits)
+    return HashIndex(entries=hashes, begins=begins, row_bits=row_bits, shift=64 - stretch_bits)
 
 
-def _row_bits(rows: int) -> int:
-    # At least one: a shift by all 64 bits is undefined.
-    return max(1, (rows - 1).bit_length())
-
-
-def _begins(entries: Uints) -> npt.NDArray[np.int32]:
-    """Return where each stretch begins; one entry each on average, or two."""
-    bits = max(_BEGINS_BITS_MIN, len(entries).bit_length() - 1)
+def _begins(entries: Uints, bits: int) -> npt.NDArray[np.int32]:
+    """Return where each stretch begins."""
     begins = np.zeros((1 << bits) + 1, dtype=np.int32)
-    stretches = (entries >> np.uint64(64 - bits)).view(np.int64)
-    np.cumsum(np.bincount(stretches, minlength=1 << bits), out=begins[1:])
+    counts = begins[1:]
+    # In blocks, so that what is made on the way stays small: entries are sorted.
+    for first in range(0, len(entries), _BLOCK_ROWS):
+        stretches = (entries[first : first + _BLOCK_ROWS] >> np.uint64(64 - bits)).view(np.int64)
+        low = int(stretches[0])
+        block = np.bincount(stretches - low)
+        counts[low : low + len(block)] += block.astype(np.int32)
+    np.cumsum(counts, out=counts)
     return begins

@@ -14,7 +14,7 @@ from lake.format.float_order import total_order
 from lake.merge.key_order import key_codes
 from lake.merge.order_words import one_array
 from lake.read.lookup.key_hash import is_number, raw_numbers
-from lake.read.lookup.wanted_keys import Rows, WantedKeys
+from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
 
 
 class KeyRanges:
@@ -27,19 +27,14 @@ class KeyRanges:
         self._count = len(files)
         self._numbers = self._as_numbers()
 
-    @property
-    def is_cheap(self) -> bool:
-        """Whether few keys are compared with the ranges in no time: they are single numbers."""
-        return self._numbers is not None
-
-    def files_of(self, keys: WantedKeys) -> Rows:
-        """Return for each key the number of the file whose range holds it, -1 for none."""
+    def files_of(self, keys: WantedKeys, wanted: Rows) -> Rows:
+        """Return for some of the keys the number of the file whose range holds it, -1 for none."""
         if self._numbers is not None:
-            wanted = _ordered(keys.columns[0])
-            return self._located(self._numbers, wanted)
+            return self._located(self._numbers, _ordered(keys.columns[0])[wanted])
+        rows = row_array(wanted)
         columns = [
-            pa.chunked_array([*bound.chunks, wanted])
-            for bound, wanted in zip(self._bounds.columns, keys.columns, strict=True)
+            pa.chunked_array([*bound.chunks, column.take(rows)])
+            for bound, column in zip(self._bounds.columns, keys.columns, strict=True)
         ]
         codes = key_codes(columns)
         return self._located(codes[: 2 * self._count], codes[2 * self._count :])

@@ -1,12 +1,16 @@
 """The data files that lookups have at hand: on local disk and in memory, within bounds.
 
 A file is made ready once, by whoever asks first; others who ask for it wait, those who ask for other
-files do not. What was not used for longest goes when a bound is passed, but never while it is used:
-then the bound is passed for so long.
+files do not. What was not used for longest goes when a bound is passed, and what was not used for an
+hour goes anyway: compactions leave many files behind that nobody will ask for.
+
+Whoever is about to load columns holds the file (`using`), and a file that is held stays, even where
+a bound is passed for so long. To read what is loaded takes no hold (`ready`): what goes then leaves
+the cache, and the disk as soon as the last reader has let go of it, for its files are mapped.
 """
 
 import threading
-from collections import OrderedDict
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +25,8 @@ MakeLookup = Callable[[ScratchDirectory | None, Callable[[], None]], FileLookup]
 MEMORY_FILE_BYTES_MAX: Final = 16 * 1024 * 1024
 """Files up to this size are kept in memory: above all those of level 0."""
 
+IDLE_SECONDS: Final = 3_600.0
+
 
 @dataclass(kw_only=True)
 class _Entry:
@@ -29,19 +35,26 @@ class _Entry:
     Attributes:
         ready: Held by whoever makes the file ready.
         lookup: None until it is.
-        users: How many use it now.
+        users: How many hold it now.
+        used_at: When it was asked for last.
     """
 
     ready: threading.Lock = field(default_factory=threading.Lock)
     lookup: FileLookup | None = None
     users: int = 0
+    used_at: float = 0.0
 
 
 class LookupCache:
     """Lookups of data files, by path; safe between threads."""
 
     def __init__(
-        self, *, max_disk_bytes: int, max_memory_bytes: int, directory: str | None = None
+        self,
+        *,
+        max_disk_bytes: int,
+        max_memory_bytes: int,
+        directory: str | None = None,
+        seconds: Callable[[], float] = time.monotonic,
     ) -> None:
         """Remember the bounds; nothing is made yet.
 
@@ -49,11 +62,13 @@ class LookupCache:
             max_disk_bytes: Of copies on local disk.
             max_memory_bytes: Of what is kept in memory.
             directory: An existing one of this machine; the system's for temporary files when None.
+            seconds: A clock that never goes back.
         """
         self._max_disk_bytes = max_disk_bytes
         self._max_memory_bytes = max_memory_bytes
         self._directory = directory
-        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._seconds = seconds
+        self._entries: dict[str, _Entry] = {}
         self._lock = threading.Lock()
         self._scratch: ScratchDirectory | None = None
         self._is_over = False
@@ -70,14 +85,17 @@ class LookupCache:
         with self._lock:
             return sum(item.memory_bytes for item in self._lookups())
 
-    def resident(self, path: str) -> FileLookup | None:
-        """Return the lookup of a file if it is ready, for a look at what it has; do not ask it."""
+    def ready(self, path: str) -> FileLookup | None:
+        """Return the lookup of a file if it is ready, to read what it has loaded."""
         entry = self._entries.get(path)
-        return None if entry is None else entry.lookup
+        if entry is None:
+            return None
+        entry.used_at = self._seconds()
+        return entry.lookup
 
     @contextmanager
     def using(self, path: str, *, size: int, make: MakeLookup) -> Iterator[FileLookup]:
-        """Give the lookup of a file, which stays at hand within the block.
+        """Give the lookup of a file, which stays within the block.
 
         Args:
             path: Of an immutable file.
@@ -89,16 +107,11 @@ class LookupCache:
             CorruptData: The file is absent or not what its metadata says.
         """
         with self._lock:
-            entry = self._entries.get(path)
-            if entry is None:
-                entry = self._entries[path] = _Entry()
-            self._entries.move_to_end(path)
+            entry = self._entries.setdefault(path, _Entry())
+            entry.used_at = self._seconds()
             entry.users += 1
         try:
-            lookup = entry.lookup
-            if lookup is None:
-                lookup = self._made(entry, size, make)
-            yield lookup
+            yield entry.lookup or self._made(entry, size, make)
         finally:
             with self._lock:
                 entry.users -= 1
@@ -139,17 +152,17 @@ class LookupCache:
         return [entry.lookup for entry in self._entries.values() if entry.lookup is not None]
 
     def _evict(self) -> None:
-        """Remove what was not used for longest until the bounds hold."""
+        """Remove what is idle, and what was not used for longest until the bounds hold."""
         with self._lock:
             disk = sum(item.disk_bytes for item in self._lookups()) - self._max_disk_bytes
             memory = sum(item.memory_bytes for item in self._lookups()) - self._max_memory_bytes
-            for path, entry in list(self._entries.items()):
-                if disk <= 0 and memory <= 0:
-                    break
+            idle_since = self._seconds() - IDLE_SECONDS
+            for path, entry in sorted(self._entries.items(), key=lambda item: item[1].used_at):
                 lookup = entry.lookup
                 if lookup is None or entry.users:
                     continue
-                if (lookup.disk_bytes and disk > 0) or (lookup.memory_bytes and memory > 0):
+                frees = (lookup.disk_bytes and disk > 0) or (lookup.memory_bytes and memory > 0)
+                if frees or entry.used_at < idle_since:
                     disk -= lookup.disk_bytes
                     memory -= lookup.memory_bytes
                     lookup.remove()

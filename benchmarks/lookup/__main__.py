@@ -1,0 +1,84 @@
+"""Prints how fast rows are found by key: `python -m benchmarks.lookup`.
+
+Each line is a bucket of ten million rows, compacted, with three small files of level 0 on top.
+"""
+
+import argparse
+import json
+import tempfile
+
+from benchmarks.figure import figure
+from benchmarks.lookup.measure import Measured, disturbed_us, measure
+from benchmarks.lookup.tables import KEY_KINDS, write_table
+from benchmarks.machine import machine
+from lake import Catalog, Table
+
+ROWS = 10_000_000
+SINGLE_AIM_US = 100.0
+BATCH_AIM = 500_000.0
+COLD_AIM_S = 2.0
+
+
+def main() -> None:
+    """Measure the kinds of keys and print them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--keys", nargs="*", default=[kind.name for kind in KEY_KINDS])
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON at the end")
+    arguments = parser.parse_args()
+    print(machine(), flush=True)
+    figures = []
+    with tempfile.TemporaryDirectory(prefix="braid-bench-") as warehouse:
+        catalog = Catalog(warehouse)
+        for kind in KEY_KINDS:
+            if kind.name not in arguments.keys:
+                continue
+            table = write_table(catalog, kind, rows=arguments.rows)
+            measured = measure(table, kind, rows=arguments.rows)
+            _print(kind.name, arguments.rows, measured)
+            figures += _figures(kind.name, measured)
+            # To another handle of the table no file is ready.
+            cold = Table.open(table.path).lookup_at()
+            median, high, longest = disturbed_us(
+                table.lookup_at(), kind, cold.load, rows=arguments.rows
+            )
+            print(
+                f"  one key while another copy is made ready: {median:.0f} us, "
+                f"99 % {high:.0f}, longest {longest:.0f}",
+                flush=True,
+            )
+    if arguments.json:
+        print(json.dumps(figures))
+
+
+def _print(name: str, rows: int, measured: Measured) -> None:
+    print(f"{name} keys, {rows / 1e6:g} million rows, {measured.disk_mb:.0f} MB on disk")
+    print(
+        f"  first key: {measured.cold_s:.2f} s (files up to {measured.cold_mb:.0f} MB, aim "
+        f"{COLD_AIM_S:g} for 128 MB), all files {measured.load_s:.2f} s"
+    )
+    for side, (median, high) in measured.single_us.items():
+        print(f"  one {side} key: {median:.0f} us, 99 % {high:.0f} (aim {SINGLE_AIM_US:g})")
+    median, high = measured.newest_us
+    print(f"  one key at the newest snapshot: {median:.0f} us, 99 % {high:.0f}")
+    for size, sides in measured.keys_per_s.items():
+        rates = ", ".join(f"{side} {rate / 1e3:.0f}" for side, rate in sides.items())
+        print(f"  batches of {size}: thousand keys/s {rates} (aim {BATCH_AIM / 1e3:g})", flush=True)
+
+
+def _figures(name: str, measured: Measured) -> list[dict[str, object]]:
+    figures = [
+        figure(f"first {name} key, cold", measured.cold_s, "s", COLD_AIM_S),
+        figure(f"disk for {name} keys", measured.disk_mb, "MB"),
+    ]
+    for side, (median, _) in measured.single_us.items():
+        figures.append(figure(f"one {side} {name} key", median, "us", SINGLE_AIM_US))
+    for size, sides in measured.keys_per_s.items():
+        for side, rate in sides.items():
+            what = f"{side} {name} keys in batches of {size}"
+            figures.append(figure(what, rate, "keys/s", BATCH_AIM))
+    return figures
+
+
+if __name__ == "__main__":
+    main()
