@@ -107,7 +107,7 @@ def test_conditions_are_about_merged_rows(
         table.mark({0: [0, 1], 1: [2]} if options is VECTORS else {0: [0, 1, 2]})
     merged = table.read(machine=machine)
     column = ("k", "v").index(str(where[0]))
-    holds = {"=": operator.eq, "<": operator.lt}[str(where[1])]
+    holds = getattr(operator, {"=": "eq", "<": "lt"}[str(where[1])])
 
     assert table.read(where, machine=machine) == [
         row for row in merged if holds(row[column], where[2])
