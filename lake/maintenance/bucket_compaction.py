@@ -7,6 +7,7 @@ Source: merge-semantics 6.2, 6.4, 6.6, 7.4.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from uuid import UUID
@@ -132,15 +133,17 @@ class BucketCompactor:
             StorageUnavailable: Storage refused.
         """
         plan = work.plan
-        changelog = self._changelog_files(work)
+        told: list[DataFileMeta] = []
         marked: dict[str, BitMap] = {}
         after = [replace(upgrade.file, level=plan.output_level) for upgrade in plan.upgrades]
         for upgrade in plan.upgrades:
             if upgrade.scans:
-                self._scan(work, upgrade.file, changelog, marked)
+                with self._changelog(work, told) as changelog:
+                    self._scan(work, upgrade.file, changelog, marked)
         for rewrite in plan.rewrites:
-            merge = self._merge(work, rewrite.files, changelog, marked)
-            after.extend(self._rewrite(work, rewrite.sections, merge))
+            with self._changelog(work, told) as changelog:
+                merge = self._merge(work, rewrite.files, changelog, marked)
+                after.extend(self._rewrite(work, rewrite.sections, merge))
         message = CommitMessage(
             partition=work.partition,
             bucket=work.bucket,
@@ -149,7 +152,7 @@ class BucketCompactor:
             new_files=(),
             compact_before=plan.files,
             compact_after=tuple(after),
-            changelog_files=() if changelog is None else changelog.finish(),
+            changelog_files=tuple(told),
             vectors=self._vectors_after(work, marked),
         )
         return CompactedBucket(work=work, message=message)
@@ -257,7 +260,7 @@ class BucketCompactor:
             if marks:
                 for number, file in enumerate(found.files):
                     positions = found.positions[found.file_numbers == number]
-                    marked.setdefault(file.file_name, BitMap()).update(positions.tolist())
+                    pass
             if is_position_enough or not len(found.keys):
                 return None
             return lookup.records(found, self._schema.field_names)
@@ -279,15 +282,25 @@ class BucketCompactor:
             )
         return lambda records, codes, merged: changelog.add(changes(records, codes, merged))
 
-    def _changelog_files(self, work: BucketWork) -> RollingFiles | None:
+    @contextmanager
+    def _changelog(
+        self, work: BucketWork, told: list[DataFileMeta]
+    ) -> Iterator[RollingFiles | None]:
+        """Give what takes the changes of one part of a plan; its files are added to the others.
+
+        Parts have files of their own: keys ascend within a part, and not from one to the next.
+        """
         producer = self._options.changelog_producer
         if producer not in (ChangelogProducer.LOOKUP, ChangelogProducer.FULL_COMPACTION):
-            return None
-        return changelog_files(
+            yield None
+            return
+        files = changelog_files(
             self._sink(work),
             level=work.plan.output_level,
             new_file_name=lambda: self._new_file_name(self._options.changelog_file_prefix),
         )
+        yield files
+        told.extend(files.finish())
 
     def _vectors_after(
         self, work: BucketWork, marked: Mapping[str, BitMap]

@@ -8,11 +8,7 @@ import pyarrow as pa
 import pytest
 
 from lake import Catalog, InvalidRequest, MemoryFileIO, ReadCounters, Table, UnsupportedFeature
-from lake.table.changes import Changes
-
-KINDS = {"+I": 0, "-U": 1, "+U": 2, "-D": 3}
-SYMBOLS = {code: symbol for symbol, code in KINDS.items()}
-Told = list[tuple[int, list[tuple[object, ...]]]]
+from tests.unit.lake.table.given_changes import told, write
 
 
 def given_table(producer: str = "none", **options: str) -> Table:
@@ -23,26 +19,6 @@ def given_table(producer: str = "none", **options: str) -> Table:
         primary_key=["k"],
         options={"bucket": "1", "changelog-producer": producer, **options},
     )
-
-
-def write(table: Table, *rows: tuple[str, int, str]) -> int:
-    """Commit rows of the form (kind, k, v) and return the snapshot."""
-    kinds, keys, values = zip(*rows, strict=True)
-    return table.write_and_commit(
-        pa.table({"k": pa.array(keys, pa.int32()), "v": pa.array(values)}),
-        kinds=pa.array([KINDS[kind] for kind in kinds], pa.int8()),
-    ).snapshot_id
-
-
-def told(changes: Changes) -> Told:
-    """Return what each snapshot tells, kinds as symbols."""
-    return [(part.snapshot_id, rows_of(part.to_arrow())) for part in changes]
-
-
-def rows_of(table: pa.Table) -> list[tuple[object, ...]]:
-    kinds, *columns = table.columns
-    symbols = [SYMBOLS[kind] for kind in kinds.to_pylist()]
-    return list(zip(symbols, *(column.to_pylist() for column in columns), strict=True))
 
 
 def test_without_a_producer_appends_tell_what_was_written() -> None:
