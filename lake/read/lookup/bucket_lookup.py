@@ -238,7 +238,7 @@ class BucketLookup:
         parts: list[pa.Table] = []
         places: list[Rows] = []
         for number, file in enumerate(found.files):
-            here = np.flatnonzero(found.file_numbers == number)
+            here = (found.file_numbers == number).nonzero()[0]
             parts.append(self._columns_of(file, found.positions[here], names))
             places.append(here)
         if not parts:
@@ -335,7 +335,7 @@ class BucketLookup:
         else:
             with self._using(number) as lookup:
                 positions = lookup.find(keys, wanted)
-        here = np.flatnonzero(positions >= 0)
+        here = (positions >= 0).nonzero()[0]
         positions = positions[here]
         vector = vectors.get(self._files[number].file_name) if len(here) else None
         if vector:

@@ -73,13 +73,13 @@ class HashIndex:
         found = np.full(len(hashes), -1, dtype=np.int64)
         stretches = (hashes >> np.uint64(self.shift)).view(np.int64)
         places, ends = self.begins.take(stretches), self.begins.take(stretches + 1)
-        wanted = np.flatnonzero(places < ends)
+        wanted = (places < ends).nonzero()[0]
         places, ends = places[wanted], ends[wanted]
         row_bits = np.uint64(self.row_bits)
         firsts = (hashes[wanted] >> row_bits) << row_bits
         while len(wanted):
             differences = self.entries.take(places) ^ firsts
-            alike = np.flatnonzero(differences >> row_bits == 0)
+            alike = (differences >> row_bits == 0).nonzero()[0]
             places += 1
             goes_on = places < ends
             if len(alike):
@@ -87,7 +87,7 @@ class HashIndex:
                 same = matches(keys, rows)
                 found[keys[same]] = rows[same]
                 goes_on[alike[same]] = False
-            left = np.flatnonzero(goes_on)
+            left = goes_on.nonzero()[0]
             wanted, firsts = wanted[left], firsts[left]
             places, ends = places[left], ends[left]
         return found

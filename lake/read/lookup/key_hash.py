@@ -143,13 +143,14 @@ def _add_long(
     first: int,
 ) -> None:
     """Add what is left of a few long texts, each read at once."""
-    for row in rows:
+    for row in rows.tolist():
         places = np.arange(first, -(-int(lengths[row]) // _WORD_BYTES), dtype=np.int64)
-        remaining = np.minimum(lengths[row] - places * _WORD_BYTES, _WORD_BYTES)
+        remaining = np.minimum(int(lengths[row]) - places * _WORD_BYTES, _WORD_BYTES)
         found = text[starts[row] + places * _WORD_BYTES] & _KEEP[remaining]
         factors = (places.astype(np.uint64) * np.uint64(2) + np.uint64(3)) * np.uint64(_ODD)
         products = _spread(found) * (factors | np.uint64(1))
-        sums[row] += np.add.reduce(products)
+        # As arrays: numbers alone are checked for overflow.
+        sums[row : row + 1] += np.add.reduce(products, keepdims=True)
 
 
 def _spread(words: Uints) -> Uints:
