@@ -260,7 +260,7 @@ class BucketCompactor:
             if marks:
                 for number, file in enumerate(found.files):
                     positions = found.positions[found.file_numbers == number]
-                    pass
+                    marked.setdefault(file.file_name, BitMap()).update(positions.tolist())
             if is_position_enough or not len(found.keys):
                 return None
             return lookup.records(found, self._schema.field_names)
