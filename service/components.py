@@ -31,7 +31,15 @@ class OpenTables:
             table = self._open(identifier)
             with self._lock:
                 return self._tables.setdefault(identifier, table)
-        table.refresh()
+        try:
+            table.refresh()
+        except TableNotFound:
+            # Dropped; another may have been made under the name.
+            with self._lock:
+                self._tables.pop(identifier, None)
+            table = self._open(identifier)
+            with self._lock:
+                return self._tables.setdefault(identifier, table)
         return table
 
     def _open(self, identifier: str) -> Table:

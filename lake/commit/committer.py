@@ -29,6 +29,7 @@ from lake.format.snapshot import (
 )
 from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestStore
+from lake.snapshots.table_identity import TableIdentity
 
 RESERVED_PREFIX = "braid."
 
@@ -62,6 +63,7 @@ class TableCommitter:
         policy: RetryPolicy | None = None,
         manifests: ManifestStore | None = None,
         live: LiveFiles | None = None,
+        identity: TableIdentity | None = None,
         on_step: OnStep = ignore_step,
     ) -> None:
         """Make a committer.
@@ -76,6 +78,8 @@ class TableCommitter:
             policy: Bounds of the attempts.
             manifests: A cache to share with readers of the table.
             live: Likewise; over the same store.
+            identity: The table that is meant, should another take its place; None means the one
+                that the first commit finds.
             on_step: Told before and after each effect on storage (see `lake.commit.steps`).
         """
         self._file_io = file_io
@@ -88,7 +92,7 @@ class TableCommitter:
         self._manifests = manifests or ManifestStore(file_io, paths)
         self._live = live or LiveFiles(self._manifests)
         self._on_step = on_step
-        self._reader = TableReader(file_io, paths, self._manifests, self._live)
+        self._reader = TableReader(file_io, paths, self._manifests, self._live, identity=identity)
         self._identities = IdentityLog(self._reader.snapshots)
         self._unknown_users: set[str] = set()
 
@@ -279,8 +283,9 @@ class TableCommitter:
         Raises:
             ManifestGone: The newest snapshot expired while it was read.
             CorruptData: A snapshot or manifest cannot be read.
+            TableNotFound: The table is gone, or another one is in its place.
         """
-        return self._reader.max_sequence_number(self._reader.snapshots.latest())
+        return self._reader.max_sequence_number(self._reader.latest_snapshot())
 
     def _run(self, intent: Intent, *, is_repeat_checked: bool = False) -> CommitRun:
         return CommitRun(

@@ -27,6 +27,7 @@ from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.snapshot_store import SnapshotStore
+from lake.snapshots.table_identity import TableIdentity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +49,18 @@ class TableReader:
     """Reads the state of one table for commits."""
 
     def __init__(
-        self, file_io: FileIO, paths: TablePaths, manifests: ManifestStore, live: LiveFiles
+        self,
+        file_io: FileIO,
+        paths: TablePaths,
+        manifests: ManifestStore,
+        live: LiveFiles,
+        *,
+        identity: TableIdentity | None = None,
     ) -> None:
+        """Choose the table; without an identity it is the one that the first look finds."""
+        self._file_io = file_io
         self._paths = paths
+        self._identity = identity
         self.snapshots = SnapshotStore(file_io, paths)
         self.schemas = SchemaStore(file_io, paths)
         self._manifests = manifests
@@ -60,17 +70,31 @@ class TableReader:
         """Return the newest state.
 
         Raises:
-            TableNotFound: The directory has no schema.
+            TableNotFound: The directory has no schema, or another table is there by now.
             CorruptData: A schema or snapshot cannot be read.
         """
-        latest = self.snapshots.latest()
+        latest = self.latest_snapshot()
         schema = self.schemas.latest()
         if schema is None:
             message = f"{self._paths.root} is no table: it has no schema"
             raise TableNotFound(message)
+        if self._identity is None:
+            self._identity = TableIdentity(self._file_io, self._paths, schema)
         return TableState(
             latest=latest, schema=schema, streams=find_authority(latest, self.snapshots)
         )
+
+    def latest_snapshot(self) -> Snapshot | None:
+        """Return the newest snapshot of this very table, None before the first commit.
+
+        Raises:
+            TableNotFound: The table is gone, or another one is in its place.
+            CorruptData: A schema or snapshot cannot be read.
+        """
+        latest = self.snapshots.latest()
+        if self._identity is not None:
+            self._identity.confirm(latest)
+        return latest
 
     def manifests_of(self, latest: Snapshot | None) -> tuple[ManifestFileMeta, ...]:
         """Return base and delta manifests of a snapshot, oldest first.

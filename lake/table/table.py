@@ -56,6 +56,7 @@ from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestGone, ManifestStore
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.snapshot_store import SnapshotStore
+from lake.snapshots.table_identity import TableIdentity
 from lake.snapshots.tag_store import TagStore, branch_paths, list_branches
 from lake.table.arguments import (
     check_machine,
@@ -143,7 +144,15 @@ class Table:
 
     def __getstate__(self) -> dict[str, object]:
         """Return what another process needs; caches are made anew there."""
-        cached = {"_schemas", "_snapshots", "_manifests", "_live_files", "_vectors", "_lookups"}
+        cached = {
+            "_identity",
+            "_schemas",
+            "_snapshots",
+            "_manifests",
+            "_live_files",
+            "_vectors",
+            "_lookups",
+        }
         return {name: value for name, value in self.__dict__.items() if name not in cached}
 
     @property
@@ -176,9 +185,10 @@ class Table:
         """Look for a newer schema.
 
         Raises:
-            TableNotFound: The table is gone.
+            TableNotFound: The table is gone, or another one is in its place.
             UnsupportedFeature: The new schema needs what this version does not have.
         """
+        self._identity.confirm(None)
         schema = self._schemas.latest()
         if schema is None:
             message = f"table {self.identifier} at {self.path} is gone"
@@ -188,8 +198,14 @@ class Table:
 
     @names_table
     def latest_snapshot(self) -> Snapshot | None:
-        """Return the newest snapshot, read from storage; None before the first commit."""
-        return self._snapshots.latest()
+        """Return the newest snapshot, read from storage; None before the first commit.
+
+        Raises:
+            TableNotFound: The table is gone, or another one is in its place.
+        """
+        snapshot = self._snapshots.latest()
+        self._identity.confirm(snapshot)
+        return snapshot
 
     @names_table
     def snapshot(self, snapshot_id: int) -> Snapshot:
@@ -197,8 +213,11 @@ class Table:
 
         Raises:
             InvalidRequest: It was never made or has expired; the message names those kept.
+            TableNotFound: The table is gone, or another one is in its place.
         """
-        return self._snapshots.get(snapshot_id)
+        snapshot = self._snapshots.find(snapshot_id)
+        self._identity.confirm(snapshot)
+        return self._snapshots.get(snapshot_id) if snapshot is None else snapshot
 
     @names_table
     def live_files(self, snapshot: Snapshot) -> list[ManifestEntry]:
@@ -464,6 +483,7 @@ class Table:
             random=self._random or random_module.SystemRandom(),
             manifests=self._manifests,
             live=self._live_files,
+            identity=self._identity,
         )
 
     @names_table
@@ -876,6 +896,10 @@ class Table:
         if snapshot_id is not None:
             refuse_argument("tag", tag, "no tag, as a snapshot is given")
         return TagStore(self._file_io, self._paths).get(tag).snapshot
+
+    @cached_property
+    def _identity(self) -> TableIdentity:
+        return TableIdentity(self._file_io, self._paths, self._schema)
 
     @cached_property
     def _schemas(self) -> SchemaStore:
