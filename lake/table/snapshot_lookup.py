@@ -29,6 +29,7 @@ from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
 from lake.read.scan import is_visible
 from lake.snapshots.deletion_vectors import VectorStore, vector_entries
+from lake.table.arguments import check_names, refuse_argument
 
 Place = tuple[bytes, int]
 
@@ -199,6 +200,7 @@ class SnapshotLookup:
     def _checked_columns(self, columns: Sequence[str] | None) -> tuple[str, ...]:
         if columns is None:
             return self._schema.field_names
+        check_names("columns", columns)
         for name in columns:
             self._schema.field(name)
         return tuple(columns)
@@ -206,6 +208,8 @@ class SnapshotLookup:
     def _checked_keys(self, keys: pa.Table | pa.RecordBatch) -> dict[str, pa.Array]:
         """Return the key columns in the table's types, each in one piece."""
         expected = self._schema.primary_keys
+        if not isinstance(keys, pa.Table | pa.RecordBatch):
+            refuse_argument("keys", keys, "a pyarrow Table or RecordBatch")
         if set(keys.schema.names) != set(expected) or len(keys.schema) != len(expected):
             problem = Problem(
                 field="keys",

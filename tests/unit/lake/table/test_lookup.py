@@ -1,0 +1,240 @@
+"""Rows by key, as the scan of the same snapshot gives them."""
+
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from lake import Catalog, Condition, MemoryFileIO, Table
+from lake.errors import InvalidRequest
+
+
+def given_table(
+    options: Mapping[str, str] | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    key: tuple[str, ...] = ("k",),
+    partition: tuple[str, ...] = (),
+) -> Table:
+    return Catalog("/wh", file_io=MemoryFileIO()).create_table(
+        "db.t",
+        columns=list((columns or {"k": "INT", "v": "INT"}).items()),
+        primary_key=list(key),
+        partition_keys=list(partition),
+        options={"bucket": "2", **(options or {})},
+    )
+
+
+def write(table: Table, rows: Mapping[int, int | None], kind: int = 0) -> None:
+    keys, values = pa.array(list(rows), pa.int32()), pa.array(list(rows.values()), pa.int32())
+    kinds = pa.array([kind] * len(rows), pa.int8())
+    table.write_and_commit(pa.table({"k": keys, "v": values}), kinds=kinds)
+
+
+def lookup(table: Table, *keys: int | None, snapshot_id: int | None = None) -> list[object]:
+    wanted = pa.table({"k": pa.array(keys, pa.int32())})
+    rows = table.lookup(wanted, snapshot_id=snapshot_id).to_pylist()
+    return [(row["k"], row["v"]) for row in rows]
+
+
+def test_rows_come_in_the_order_of_the_keys_and_once_for_each() -> None:
+    table = given_table()
+    write(table, {key: key * 10 for key in range(20)})
+    write(table, {key: -key for key in (3, 5)})
+
+    assert lookup(table, 5, 17, 99, 3, 5, None, 0) == [(5, -5), (17, 170), (3, -3), (5, -5), (0, 0)]
+    assert lookup(table, 99) == []
+    assert lookup(table) == []
+    assert lookup(table, None) == []
+
+
+def test_a_table_without_a_snapshot_has_no_rows() -> None:
+    assert lookup(given_table(), 1, 2) == []
+
+
+def test_each_snapshot_answers_for_itself() -> None:
+    table = given_table()
+    write(table, {1: 1, 2: 2})
+    write(table, {1: 10})
+    write(table, {2: 2}, kind=3)
+    table.compact()
+    write(table, {3: 3})
+
+    answers = [lookup(table, 1, 2, 3, snapshot_id=number) for number in range(1, 6)]
+
+    assert answers == [
+        [(1, 1), (2, 2)],
+        [(1, 10), (2, 2)],
+        [(1, 10)],
+        [(1, 10)],
+        [(1, 10), (3, 3)],
+    ]
+    assert lookup(table, 1, 2, 3) == answers[-1]
+
+
+def test_one_lookup_stays_at_its_snapshot_and_needs_storage_once() -> None:
+    table = given_table()
+    write(table, {1: 1})
+    at = table.lookup_at()
+    write(table, {1: 2})
+    keys = pa.table({"k": pa.array([1], pa.int32())})
+
+    assert at.snapshot is not None
+    assert at.snapshot.id == 1
+    assert not at.is_resident()
+    assert at.rows(keys).to_pylist() == [{"k": 1, "v": 1}]
+    assert table.lookup(keys).to_pylist() == [{"k": 1, "v": 2}]
+    at.load()
+    assert at.is_resident()
+    table.file_io.delete_tree(table.path)
+    assert at.rows(keys).to_pylist() == [{"k": 1, "v": 1}]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"merge-engine": "deduplicate"}, [(1, 5), (2, 7)]),
+        ({"merge-engine": "partial-update"}, [(1, 5), (2, 7)]),
+        ({"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}, [(1, 9), (2, 7)]),
+        ({"merge-engine": "first-row"}, [(1, 4), (2, 7)]),
+        ({"changelog-producer": "lookup"}, [(1, 5), (2, 7)]),
+        ({"deletion-vectors.enabled": "true"}, [(1, 5), (2, 7)]),
+        (
+            {
+                "merge-engine": "aggregation",
+                "fields.v.aggregate-function": "sum",
+                "force-lookup": "true",
+            },
+            [(1, 9), (2, 7)],
+        ),
+    ],
+)
+def test_records_of_a_key_merge_as_the_table_says(
+    options: Mapping[str, str], expected: list[object]
+) -> None:
+    table = given_table(options)
+    write(table, {1: 4, 3: None})
+    table.compact()
+    write(table, {1: 5, 2: 7})
+    table.compact(full=False)
+
+    assert lookup(table, 1, 2, 4) == expected
+    write(table, {1: 1})
+    assert_as_scanned(table)
+
+
+def test_what_readers_do_not_see_yet_is_not_found() -> None:
+    table = given_table({"deletion-vectors.enabled": "true"})
+    write(table, {1: 1, 2: 2})
+    table.compact()
+    write(table, {1: 10, 3: 30})
+
+    assert lookup(table, 1, 2, 3) == [(1, 1), (2, 2)]
+
+
+def test_rows_that_are_marked_as_deleted_are_gone_at_once() -> None:
+    table = given_table(
+        {
+            "deletion-vectors.enabled": "true",
+            "bucket": "1",
+            "compaction.max-size-amplification-percent": "100000",
+        }
+    )
+    write(table, {key: key for key in range(100)})
+    table.compact()
+    assert lookup(table, 1, 2) == [(1, 1), (2, 2)]
+    write(table, {1: 0}, kind=3)
+    write(table, {2: 20})
+    table.compact(full=False)
+
+    assert lookup(table, 1, 2, 3) == [(2, 20), (3, 3)]
+    assert_as_scanned(table)
+
+
+def test_keys_find_their_partition() -> None:
+    columns = {"k": "INT", "p": "STRING", "v": "INT"}
+    table = given_table(columns=columns, key=("k", "p"), partition=("p",))
+    table.write_and_commit(
+        pa.table({"k": pa.array([1, 1, 2], pa.int32()), "p": ["a", "b", "b"], "v": [1, 2, 3]})
+    )
+    keys = pa.table({"p": ["b", "a", "b", "c", "a"], "k": pa.array([2, 1, 1, 1, 2], pa.int32())})
+
+    rows = table.lookup(keys, columns=["v", "p"])
+
+    assert rows.to_pylist() == [{"v": 3, "p": "b"}, {"v": 1, "p": "a"}, {"v": 2, "p": "b"}]
+
+
+def test_keys_of_a_table_that_assigns_buckets_itself_are_found_in_any() -> None:
+    table = given_table({"bucket": "-1", "dynamic-bucket.target-row-num": "10"})
+    write(table, {key: key for key in range(50)})
+
+    assert lookup(table, 7, 49, 50, 0) == [(7, 7), (49, 49), (0, 0)]
+
+
+def test_keys_may_come_in_types_that_hold_the_same_values() -> None:
+    table = given_table()
+    write(table, {1: 1, 2: 2})
+
+    rows = table.lookup(pa.record_batch({"k": pa.array([2, 1], pa.int64())}))
+
+    assert rows.column("v").to_pylist() == [2, 1]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        pa.table({"v": [1]}),
+        pa.table({"k": [1], "v": [1]}),
+        pa.table({}),
+        pa.table({"k": [1 << 40]}),
+        pa.table({"k": ["one"]}),
+        pa.table({"k": [1.5]}),
+    ],
+    ids=lambda keys: str(keys.schema.names),
+)
+def test_keys_that_are_not_the_tables_are_refused(keys: pa.Table) -> None:
+    table = given_table()
+    write(table, {1: 1})
+
+    with pytest.raises(InvalidRequest, match="keys"):
+        table.lookup(keys)
+
+
+def test_columns_that_are_not_there_are_refused() -> None:
+    table = given_table()
+
+    with pytest.raises(InvalidRequest, match="nothing"):
+        table.lookup(pa.table({"k": pa.array([1], pa.int32())}), columns=["nothing"])
+    with pytest.raises(InvalidRequest, match="keys"):
+        table.lookup([1])
+
+
+def test_files_are_read_once_for_all_snapshots() -> None:
+    table = given_table({"bucket": "1"})
+    write(table, {key: key for key in range(100)})
+    table.compact()
+    for value in range(5):
+        write(table, {value: -value})
+        assert lookup(table, value, 50) == [(value, -value), (50, 50)]
+
+    assert len(table._lookups.cache._entries) == 6
+
+
+def test_a_table_that_was_sent_elsewhere_looks_up_there(tmp_path: Path) -> None:
+    table = Catalog(str(tmp_path)).create_table(
+        "db.t", columns=[("k", "INT"), ("v", "INT")], primary_key=["k"], options={"bucket": "1"}
+    )
+    write(table, {1: 1})
+    assert lookup(table, 1) == [(1, 1)]
+
+    assert lookup(pickle.loads(pickle.dumps(table)), 1) == [(1, 1)]
+
+
+def assert_as_scanned(table: Table) -> None:
+    """Check each key that the table may have against a scan for it."""
+    for key in range(10):
+        where = [Condition(column="k", op="=", value=key)]
+        scanned = [(row["k"], row["v"]) for row in table.scan(where=where).to_arrow().to_pylist()]
+        assert lookup(table, key) == scanned
