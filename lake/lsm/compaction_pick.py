@@ -66,10 +66,12 @@ class Picked:
     Attributes:
         unit: To compact; None when nothing has to be.
         state: For the next pick of the bucket.
+        is_early: The unit is an early full compaction, which nothing may put off.
     """
 
     unit: CompactionUnit | None
     state: PickState
+    is_early: bool = False
 
 
 def first_pick_state(levels: Levels) -> PickState:
@@ -99,23 +101,17 @@ def pick_compaction(
     """
     assert 0 <= local_hour <= 23, local_hour
     picker = _Picker(levels, options, local_hour)
-    misses = state.misses
-    count = picker.early_full(state, now_ms) or picker.universal()
+    early = picker.early_full(state, now_ms)
+    count = early or picker.universal()
     if not count and _forces_up_level_0(options):
-        misses = _misses_after(options, misses)
-        if not misses:
-            count = picker.level_0()
+        state = replace(state, misses=_misses_after(options, state.misses))
+        count = 0 if state.misses else picker.level_0()
     if not count:
-        return Picked(unit=None, state=replace(state, misses=misses))
+        return Picked(unit=None, state=state)
     unit = _unit(levels, count)
-    is_full = len(unit.runs) == len(levels.runs)
-    last_full_ms = now_ms if is_full else state.last_full_ms
-    files = [file for run in unit.runs for file in run.files]
-    is_done = len(files) == 1 and files[0].level == unit.output_level
-    return Picked(
-        unit=None if is_done else unit,
-        state=PickState(last_full_ms=last_full_ms, misses=misses),
-    )
+    if len(unit.runs) == len(levels.runs):
+        state = replace(state, last_full_ms=now_ms)
+    return Picked(unit=unit, state=state, is_early=bool(early))
 
 
 def owes_compaction(levels: Levels, options: TableOptions) -> bool:

@@ -1,0 +1,218 @@
+"""When new files are merged among themselves, and what that saves."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lake.format.data_file import DataFileMeta, FileSource
+from lake.format.data_types import parse_type
+from lake.lsm.compaction_pick import CompactionUnit, Picked, PickState, pick_compaction
+from lake.lsm.level_0_merge import merges_neighbours, pick_merge_or_compaction
+from lake.lsm.levels import Levels, levels_of
+from lake.merge.column_function import ColumnFunction
+from lake.merge.declared_options import SequenceGroup
+from lake.merge.spec import MergeSpec
+from lake.options import MergeEngine, TableOptions
+from tests.support.committing import data_file
+from tests.support.compaction_history import Bucket
+
+DEDUPLICATE = MergeSpec(engine=MergeEngine.DEDUPLICATE, key_columns=("id",))
+PARTIAL = MergeSpec(engine=MergeEngine.PARTIAL_UPDATE, key_columns=("id",))
+OPTIONS: dict[str, str] = {}
+LEVELS = "1:1000 2:2000 3:4000 4:8000"
+
+
+def given_files(text: str) -> list[DataFileMeta]:
+    """Return files of `level:size`, newest first; `c` behind was compacted, `-` has retracts."""
+    words = text.split()
+    files = []
+    for index, word in enumerate(words):
+        level, size = map(int, word.rstrip("c-").split(":"))
+        number = 10 * (len(words) - index)
+        files.append(
+            data_file(
+                f"f{index}",
+                level=level,
+                file_size=size,
+                min_sequence_number=number,
+                max_sequence_number=number + 9,
+                delete_row_count=int(word.endswith("-")),
+                file_source=FileSource.COMPACT if level or "c" in word else FileSource.APPEND,
+            )
+        )
+    return files
+
+
+def pick(
+    files: list[DataFileMeta],
+    spec: MergeSpec = DEDUPLICATE,
+    given: Mapping[str, str] | None = None,
+    state: PickState | None = None,
+) -> Picked:
+    options = TableOptions.parse({**OPTIONS, **(given or {})})
+    return pick_merge_or_compaction(
+        levels_of(files, options), spec, options, state or PickState(), now_ms=7, local_hour=12
+    )
+
+
+def told(unit: CompactionUnit | None) -> tuple[int, int] | None:
+    """Return how many runs are taken, and where they go."""
+    return None if unit is None else (len(unit.runs), unit.output_level)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # One more run than the trigger of 5 may be left.
+        (f"0:10 0:10 {LEVELS}", (2, 0)),
+        (f"0:10 0:30c {LEVELS}", None),
+        (f"0:10 0:10 0:30c {LEVELS}", (2, 0)),
+        (f"0:10 0:20c 0:40c {LEVELS}", (2, 0)),
+        (f"0:10 0:10 0:20c 0:80c {LEVELS}", (3, 0)),
+        # Level 0 has grown to what is worth a compaction: 400 * 400 > 10 * 15,000.
+        (f"0:10 0:390c {LEVELS}", (3, 1)),
+        # Not many enough for a compaction.
+        ("0:10 0:10 1:10000", None),
+        # The compaction rewrites little besides.
+        ("0:10 0:10 0:10 0:10 0:10 5:20", (6, 5)),
+    ],
+)
+def test_what_is_picked(text: str, expected: tuple[int, int] | None) -> None:
+    assert told(pick(given_files(text)).unit) == expected
+
+
+def test_without_runs_there_is_nothing_to_merge() -> None:
+    assert pick([]).unit is None
+
+
+def test_what_is_put_off_is_not_remembered_as_done() -> None:
+    files = given_files("0:10 0:10 1:60 2:60 3:60 4:60 5:60")
+    state = PickState(last_full_ms=3)
+
+    assert told(pick(files, state=state).unit) == (2, 0)
+    assert pick(files, state=state).state == state
+    assert pick(files, given={"force-lookup": "true"}, state=state).state.last_full_ms == 7
+
+
+def test_an_early_full_compaction_is_not_put_off() -> None:
+    files = given_files(f"0:10 0:10 {LEVELS}")
+
+    assert told(pick(files, given={"compaction.optimization-interval": "1 h"}).unit) == (6, 5)
+
+
+def test_files_too_large_for_a_plan_to_merge_are_compacted() -> None:
+    files = given_files(f"0:10 0:10 {LEVELS}")
+
+    assert told(pick(files, given={"target-file-size": "28 b"}).unit) != (2, 0)
+    assert told(pick(files, given={"target-file-size": "29 b"}).unit) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"force-lookup": "true"},
+        {"deletion-vectors.enabled": "true"},
+        {"changelog-producer": "lookup"},
+    ],
+)
+def test_new_files_of_tables_that_need_lookup_stay_apart(given: dict[str, str]) -> None:
+    unit = pick(given_files(f"0:10 0:10 {LEVELS}"), given=given).unit
+
+    assert unit is not None
+    assert unit.output_level > 0
+
+
+def test_retracts_are_merged_with_their_neighbours_where_only_one_record_wins() -> None:
+    files = given_files(f"0:10- 0:10 {LEVELS}")
+
+    assert told(pick(files).unit) == (2, 0)
+    assert told(pick(files, PARTIAL).unit) == (3, 1)
+
+
+def test_retracts_in_files_that_are_left_do_not_matter() -> None:
+    files = given_files(f"0:10 0:10 0:300- {LEVELS}")
+
+    assert told(pick(files, PARTIAL, {"num-sorted-run.compaction-trigger": "6"}).unit) == (2, 0)
+
+
+def test_files_with_records_between_theirs_are_taken_together() -> None:
+    """The third file holds numbers of the second."""
+    trigger = {"num-sorted-run.compaction-trigger": "6"}
+    files = given_files(f"0:10 0:10 0:300 {LEVELS}")
+    files[2] = replace(files[2], max_sequence_number=files[1].min_sequence_number + 1)
+
+    assert told(pick(files, PARTIAL, trigger).unit) == (3, 0)
+    assert told(pick(files, DEDUPLICATE, trigger).unit) == (2, 0)
+
+
+def test_files_that_are_older_than_a_compaction_wait_for_the_next() -> None:
+    """Their writer had its numbers before the compaction read the table."""
+    files = given_files(f"0:10 0:10 {LEVELS}")
+    late = [*files[:1], replace(files[1], min_sequence_number=1), *files[2:]]
+
+    assert told(pick(late, PARTIAL).unit) == (3, 1)
+    assert told(pick(late, DEDUPLICATE).unit) == (2, 0)
+
+
+def function(name: str, column: str = "v", type_text: str = "BIGINT") -> ColumnFunction:
+    return ColumnFunction(
+        column=column, name=name, ignore_retract=False, options=(), type=parse_type(type_text)
+    )
+
+
+GROUP = SequenceGroup(ordering=("g",), protected=("v",))
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"engine": MergeEngine.DEDUPLICATE, "sequence_fields": ("g",)}, True),
+        ({"engine": MergeEngine.FIRST_ROW}, False),
+        ({}, True),
+        ({"groups": (GROUP,)}, True),
+        ({"sequence_fields": ("g",)}, False),
+        ({"functions": (function("max"),)}, True),
+        ({"functions": (function("max"), function("listagg", "w", "STRING"))}, False),
+        ({"functions": (function("last_non_null_value"),)}, True),
+        ({"functions": (function("last_non_null_value"),), "groups": (GROUP,)}, False),
+        ({"functions": (function("last_value"),), "groups": (GROUP,)}, True),
+        ({"functions": (function("first_not_null_value"),)}, True),
+        ({"functions": (function("sum"),)}, True),
+        ({"functions": (function("sum", type_text="DECIMAL(38, 2)"),)}, False),
+        ({"functions": (function("sum", type_text="DOUBLE"),)}, False),
+        ({"functions": (function("product"),)}, False),
+        ({"functions": (function("unheard_of"),)}, False),
+    ],
+)
+def test_the_tables_whose_neighbours_are_merged(changes: dict[str, Any], expected: bool) -> None:
+    assert merges_neighbours(replace(PARTIAL, **changes)) is expected
+
+
+@pytest.mark.parametrize("appended_between", [1, 3])
+@pytest.mark.parametrize("size_max", [None, 20_000])
+def test_it_saves_writing_and_costs_one_run(appended_between: int, size_max: int | None) -> None:
+    """A thousand rounds of small commits, a compaction after each round."""
+    options = TableOptions.parse({})
+
+    def alone(levels: Levels, state: PickState, now_ms: int) -> Picked:
+        return pick_compaction(levels, options, state, now_ms=now_ms, local_hour=12)
+
+    def together(levels: Levels, state: PickState, now_ms: int) -> Picked:
+        return pick_merge_or_compaction(
+            levels, DEDUPLICATE, options, state, now_ms=now_ms, local_hour=12
+        )
+
+    buckets = [Bucket(options=options, pick=p, size_max=size_max) for p in (alone, together)]
+    runs_max = [0, 0]
+    for _ in range(1_000):
+        for index, bucket in enumerate(buckets):
+            for _ in range(appended_between):
+                bucket.append(100)
+            bucket.compact()
+            runs_max[index] = max(runs_max[index], len(bucket.levels.runs))
+
+    share = buckets[1].compacted / buckets[0].compacted
+    assert share < (0.85 if size_max is None else 0.95)
+    assert runs_max[1] <= runs_max[0] + 1 == 6
