@@ -1,6 +1,8 @@
 """What a table may declare about the types of columns.
 
 A type that can be written and not be read back is refused before data exists.
+
+Source: table-format 12 (how nested types are spelt in Parquet); the bound is that of Arrow's reader.
 """
 
 from collections.abc import Iterator
