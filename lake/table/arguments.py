@@ -11,6 +11,8 @@ from lake.merge.fold import Machine
 from lake.read.predicate import Condition
 
 _SHOWN_MAX: Final = 200
+# Rows are counted up from it, and numbers have 63 bits.
+_FIRST_NUMBER_MAX: Final = 1 << 62
 
 
 def refuse_argument(name: str, value: object, expected: str) -> NoReturn:
@@ -51,7 +53,7 @@ def check_options(value: object) -> None:
 def check_scan(where: object, batch_rows: object, machine: object) -> None:
     """Refuse arguments that a scan could not read by."""
     _check_items("where", where, Condition, "a list of `Condition`")
-    if not isinstance(batch_rows, int) or isinstance(batch_rows, bool) or batch_rows < 1:
+    if not _is_whole(batch_rows, low=1):
         refuse_argument("batch_rows", batch_rows, "a whole number from 1")
     check_machine(machine)
 
@@ -60,6 +62,29 @@ def check_machine(machine: object) -> None:
     """Refuse what is no `Machine`."""
     if not isinstance(machine, Machine):
         refuse_argument("machine", machine, "a `Machine`")
+
+
+def check_snapshot_id(value: object) -> None:
+    """Refuse what is no id of a snapshot, such as its digits as text."""
+    if not _is_whole(value, low=1):
+        refuse_argument("snapshot_id", value, "a whole number from 1")
+
+
+def check_writer(
+    first_sequence_number: object, buffer_bytes: object, drop_null_columns: object
+) -> None:
+    """Refuse arguments that a writer could not count with."""
+    is_first = _is_whole(first_sequence_number, low=0, high=_FIRST_NUMBER_MAX)
+    if first_sequence_number is not None and not is_first:
+        refuse_argument(
+            "first_sequence_number",
+            first_sequence_number,
+            "a whole number from 0 to 2**62, or None",
+        )
+    if not _is_whole(buffer_bytes, low=1):
+        refuse_argument("buffer_bytes", buffer_bytes, "a whole number from 1")
+    if not isinstance(drop_null_columns, bool):
+        refuse_argument("drop_null_columns", drop_null_columns, "True or False")
 
 
 def check_rows(rows: object, kinds: object) -> None:
@@ -76,3 +101,10 @@ def _check_items(name: str, value: object, kind: type, expected: str) -> None:
         refuse_argument(name, value, expected)
     if not all(isinstance(item, kind) for item in value):
         refuse_argument(name, value, expected)
+
+
+def _is_whole(value: object, *, low: int, high: int | None = None) -> bool:
+    """Return whether it is a whole number within the bounds; True and False are none."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return False
+    return low <= value and (high is None or value <= high)

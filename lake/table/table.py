@@ -63,6 +63,8 @@ from lake.table.arguments import (
     check_names,
     check_rows,
     check_scan,
+    check_snapshot_id,
+    check_writer,
     refuse_argument,
 )
 from lake.table.changes import Changes, check_range
@@ -215,6 +217,7 @@ class Table:
             InvalidRequest: It was never made or has expired; the message names those kept.
             TableNotFound: The table is gone, or another one is in its place.
         """
+        check_snapshot_id(snapshot_id)
         snapshot = self._snapshots.find(snapshot_id)
         self._identity.confirm(snapshot)
         return self._snapshots.get(snapshot_id) if snapshot is None else snapshot
@@ -442,8 +445,9 @@ class Table:
         `CommitConflict`.
 
         Args:
-            first_sequence_number: Above every number in the table; None finds it out.
-            buffer_bytes: Rows in memory before a flush.
+            first_sequence_number: Above every number in the table, from 0 to 2**62; None finds it
+                out.
+            buffer_bytes: Rows in memory before a flush, from 1.
             machine: Which execution folds.
             drop_null_columns: Leave columns without a value out of files.
 
@@ -452,6 +456,7 @@ class Table:
             CorruptData: A snapshot, manifest or index manifest cannot be read.
         """
         check_machine(machine)
+        check_writer(first_sequence_number, buffer_bytes, drop_null_columns)
         # Before the sequence number: keys that come after this make the commit a conflict.
         dynamic_buckets = self._dynamic_buckets()
         if first_sequence_number is None:
