@@ -1,0 +1,422 @@
+"""A table is taken back in one moment, and nothing that came later comes back."""
+
+from dataclasses import replace
+
+import pytest
+
+from lake import (
+    CommitConflict,
+    InvalidRequest,
+    MemoryFileIO,
+    OffsetMismatch,
+    StreamFenced,
+    Table,
+    UnsupportedFeature,
+)
+from lake.commit.stream_position import StreamPosition
+from lake.maintenance.rollback import plan_rollback
+from lake.snapshots.changelog_store import ChangelogStore
+from lake.snapshots.snapshot_store import SnapshotStore
+from lake.snapshots.tag_store import TagStore
+from tests.support.committing import stream_batch
+from tests.support.faulty_file_io import FaultyFileIO
+from tests.support.foreign_engine import commit_foreign
+from tests.unit.lake.maintenance.given_compactions import given_table, read, rows, write
+from tests.unit.lake.maintenance.given_histories import (
+    assert_cleaned_exact,
+    copied,
+    count_calls,
+    die_at,
+    expire_all_but,
+    fail_at,
+    given_history,
+    late,
+)
+from tests.unit.lake.snapshots.test_snapshot_store import SNAPSHOT
+from tests.unit.lake.snapshots.test_tag_store import given_tag
+
+
+def keys(table: Table, **given: int | str) -> list[object]:
+    return sorted(table.scan(columns=["k"], **given).to_arrow()["k"].to_pylist())
+
+
+def ids(file_io: MemoryFileIO, table: Table) -> list[int]:
+    return SnapshotStore(file_io, table.paths).list_ids()
+
+
+def claim(table: Table, stream: str = "s") -> StreamPosition:
+    return table.committer().claim_stream(stream, topic="t", topic_id="", initial_offsets={0: 10})
+
+
+def consume(table: Table, start: int, end: int, *, epoch: int, stream: str = "s") -> None:
+    """Commit the offsets [start, end) of a stream, and a row of the key `end`."""
+    writer = table.writer()
+    writer.write(rows((end, end)))
+    result = writer.prepare_commit()
+    batch = stream_batch(
+        {0: start}, {0: end}, epoch=epoch, batch_id=end, stream=stream, topic="t", topic_id=""
+    )
+    table.committer().commit_stream_batch(result.messages, batch)
+
+
+def test_what_is_above_the_target_goes() -> None:
+    tags = [given_tag("below", 2), given_tag("at", 3), given_tag("above", 4)]
+    target = replace(SNAPSHOT, id=3)
+
+    plan = plan_rollback(target, [5, 2, 4, 3], tags=tags, changelog_ids=[1, 4])
+
+    assert (plan.snapshots, plan.tags, plan.changelogs) == ((4, 5), ("above",), (4,))
+    assert not plan.is_restored
+    assert plan_rollback(target, [4, 5]).is_restored
+
+
+def test_the_table_is_as_it_was_at_the_snapshot() -> None:
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    for number in (1, 2, 4):
+        table.create_tag(f"t{number}", snapshot_id=number)
+
+    result = table.rollback(snapshot_id=2)
+
+    assert (result.target_id, result.snapshot_id) == (2, 2)
+    assert (result.removed_snapshots, result.removed_tags) == ((3, 4, 5), ("t4",))
+    assert keys(table) == keys(late(file_io)) == [1, 2]
+    assert ids(file_io, table) == [1, 2]
+    assert [tag.name for tag in table.tags()] == ["t1", "t2"]
+    assert file_io.read_bytes(table.paths.latest_hint) == b"2"
+    with pytest.raises(InvalidRequest, match="snapshots 1 to 2 are kept"):
+        table.scan(snapshot_id=3)
+
+
+def test_the_table_goes_on_from_there() -> None:
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    table.rollback(snapshot_id=2)
+
+    assert write(table, (9, 9)) == 3
+    table.compact()
+
+    assert keys(table) == [1, 2, 9]
+    assert keys(table, snapshot_id=2) == [1, 2]
+    assert_cleaned_exact(file_io)
+    assert keys(late(file_io)) == [1, 2, 9]
+
+
+def test_the_files_of_what_was_removed_wait_for_orphan_cleaning() -> None:
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    reading = table.scan(snapshot_id=5)
+
+    table.rollback(snapshot_id=1)
+
+    assert len(reading.to_arrow()) == 4
+    assert_cleaned_exact(file_io)
+    assert keys(late(file_io)) == [1]
+
+
+def test_a_tag_brings_a_snapshot_back_that_has_expired() -> None:
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    table.create_tag("two", snapshot_id=2)
+    table.create_tag("four", snapshot_id=4)
+    expire_all_but(table, 1)
+
+    result = table.rollback(tag="two")
+
+    assert (result.removed_snapshots, result.removed_tags) == ((5,), ("four",))
+    assert ids(file_io, table) == [2]
+    assert file_io.read_bytes(table.paths.earliest_hint) == b"2"
+    assert keys(late(file_io)) == [1, 2]
+    write(table, (7, 7))
+    assert keys(late(file_io)) == [1, 2, 7]
+    assert_cleaned_exact(file_io)
+
+
+def test_kept_changelogs_above_the_target_go() -> None:
+    file_io = MemoryFileIO()
+    table = given_history(file_io, **{"changelog.time-retained": "2 d"})
+    table.create_tag("two", snapshot_id=2)
+    expire_all_but(table, 1)
+    store = ChangelogStore(file_io, table.paths)
+    assert store.list_ids() == [1, 2, 3, 4]
+
+    table.rollback(tag="two")
+
+    assert store.list_ids() == [1, 2]
+    assert file_io.read_bytes(table.paths.latest_changelog_hint) == b"2"
+
+
+def test_the_newest_snapshot_is_a_target_too() -> None:
+    table = given_history(MemoryFileIO())
+
+    result = table.rollback(snapshot_id=5)
+
+    assert (result.removed_snapshots, result.snapshot_id) == ((), 5)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ({}, "either a snapshot or a tag"),
+        ({"snapshot_id": 1, "tag": "t"}, "either a snapshot or a tag"),
+        ({"snapshot_id": 9}, "no snapshot 9"),
+        ({"tag": "x"}, "no such tag"),
+    ],
+)
+def test_a_target_that_is_none_is_refused(target: dict[str, object], message: str) -> None:
+    table = given_history(MemoryFileIO())
+
+    with pytest.raises(InvalidRequest, match=message):
+        table.rollback(**target)
+    assert keys(table) == [1, 2, 3, 5]
+
+
+def test_streams_continue_at_the_offsets_of_the_target() -> None:
+    file_io = MemoryFileIO()
+    given_table(file_io=file_io)
+    table = late(file_io)
+    owner = claim(table)
+    consume(table, 10, 20, epoch=owner.epoch)
+    claim(table)
+    consume(table, 20, 30, epoch=owner.epoch + 1)
+    target = 2
+
+    result = table.rollback(snapshot_id=target)
+
+    position = table.committer().stream_positions()["s"]
+    assert position.offsets == {0: 20}
+    assert result.epochs == {"s": position.epoch}
+    assert result.snapshot_id == target + 1
+    assert keys(table) == [20]
+    with pytest.raises(StreamFenced):
+        consume(table, 20, 30, epoch=owner.epoch)
+    with pytest.raises(StreamFenced):
+        consume(table, 30, 40, epoch=owner.epoch + 1)
+    again = claim(table)
+    assert again.epoch == position.epoch + 1
+    consume(table, 20, 30, epoch=again.epoch)
+    assert keys(table) == [20, 30]
+
+
+def test_a_stream_that_came_after_the_target_starts_anew() -> None:
+    file_io = MemoryFileIO()
+    given_table(file_io=file_io)
+    table = late(file_io)
+    write(table, (1, 1))
+    epoch = claim(table).epoch
+    consume(table, 10, 20, epoch=epoch)
+
+    result = table.rollback(snapshot_id=1)
+
+    assert result.epochs == {}
+    with pytest.raises(OffsetMismatch):
+        consume(table, 20, 30, epoch=epoch)
+    assert claim(table).offsets == {0: 10}
+
+
+def test_a_target_that_does_not_know_the_streams_is_refused() -> None:
+    file_io = MemoryFileIO()
+    given_table(file_io=file_io)
+    table = late(file_io)
+    claim(table)
+    commit_foreign(file_io, table.paths)
+    claim(table)
+    file_io.delete(table.paths.snapshot(1))
+
+    with pytest.raises(InvalidRequest, match="where these streams were: s"):
+        table.rollback(snapshot_id=2)
+    assert ids(file_io, table) == [2, 3]
+
+
+@pytest.mark.slow
+def test_a_batch_that_comes_at_any_moment_is_rolled_back_or_fenced() -> None:
+    """Before any one storage call of the rollback a stream commits, that nobody stopped."""
+    given = MemoryFileIO()
+    given_table(file_io=given)
+    epoch = claim(late(given)).epoch
+    consume(late(given), 10, 20, epoch=epoch)
+    consume(late(given), 20, 30, epoch=epoch)
+    fenced = 0
+    for at in range(count_calls(given, lambda table: table.rollback(snapshot_id=2))):
+        inner = copied(given)
+        file_io = FaultyFileIO(inner)
+        table = late(file_io)
+        stream = late(inner)
+        start = len(file_io.calls) + at
+
+        def run_stream(number: int, *_: str, start: int = start, stream: Table = stream) -> None:
+            nonlocal fenced
+            if number == start:
+                try:
+                    consume(stream, 30, 31, epoch=epoch)
+                except (StreamFenced, OffsetMismatch):
+                    fenced += 1
+
+        file_io.before = run_stream
+        table.rollback(snapshot_id=2)
+
+        assert keys(late(inner)) == [20]
+        assert late(inner).committer().stream_positions()["s"].offsets == {0: 20}
+    assert fenced > 0
+
+
+def test_a_commit_that_was_planned_before_comes_after() -> None:
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    other = late(file_io)
+    writer = other.writer()
+    writer.write(rows((9, 9)))
+    messages = writer.prepare_commit().messages
+    committer = other.committer()
+    is_over = False
+
+    def roll_back(step: str) -> None:
+        nonlocal is_over
+        if step == "before create-snapshot" and not is_over:
+            is_over = True
+            table.rollback(snapshot_id=2)
+
+    committer._on_step = roll_back
+    result = committer.commit(messages, commit_user="u")
+
+    assert result.snapshot_id == 3
+    assert keys(late(file_io)) == [1, 2, 9]
+    assert ids(file_io, table) == [1, 2, 3]
+
+
+def test_readers_see_the_one_or_the_other() -> None:
+    inner = MemoryFileIO()
+    table = given_history(inner)
+    table.create_tag("two", snapshot_id=2)
+    before = keys(table)
+    file_io = FaultyFileIO(inner)
+    rolling = late(file_io)
+    seen: list[list[object]] = []
+    file_io.before = lambda *_: seen.append(keys(late(inner)))
+
+    rolling.rollback(snapshot_id=2)
+
+    switch = seen.index([1, 2])
+    assert seen[:switch] == [before] * switch
+    assert seen[switch:] == [[1, 2]] * (len(seen) - switch)
+
+
+def test_somebody_who_commits_for_ever_is_told() -> None:
+    inner = MemoryFileIO()
+    given_history(inner)
+    file_io = FaultyFileIO(inner)
+    table = late(file_io)
+    other = late(inner)
+
+    def commit(number: int, method: str, path: str) -> None:
+        del number
+        if method == "delete" and "/snapshot-" in path:
+            write(other, (100, 1))
+
+    file_io.before = commit
+    with pytest.raises(CommitConflict, match="goes on committing"):
+        table.rollback(snapshot_id=2)
+
+
+def test_a_branch_is_not_rolled_back() -> None:
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    paths = replace(table.paths, branch="b")
+    file_io.write_new(paths.schema(0), file_io.read_bytes(table.paths.schema(0)))
+    file_io.write_new(paths.snapshot(5), file_io.read_bytes(table.paths.snapshot(5)))
+
+    branch = table.branch("b")
+
+    assert keys(branch) == keys(table)
+    for change in (
+        lambda: branch.rollback(snapshot_id=5),
+        lambda: branch.create_tag("x"),
+        lambda: branch.delete_tag("x"),
+        lambda: write(branch, (1, 1)),
+        branch.compact,
+    ):
+        with pytest.raises(UnsupportedFeature, match="branch"):
+            change()
+
+
+def given_storage() -> MemoryFileIO:
+    """Return a table with a stream, whose tagged snapshot 2 has expired."""
+    file_io = MemoryFileIO()
+    given_table(file_io=file_io)
+    table = late(file_io)
+    epoch = claim(table).epoch
+    consume(table, 10, 20, epoch=epoch)
+    table.create_tag("two")
+    consume(table, 20, 30, epoch=epoch)
+    table.compact()
+    consume(table, 30, 40, epoch=epoch)
+    table.create_tag("last")
+    expire_all_but(table, 2)
+    return file_io
+
+
+BEFORE, AFTER = [20, 30, 40], [20]
+
+
+def assert_before_or_after_then_done(inner: MemoryFileIO) -> None:
+    found = keys(late(inner))
+    assert found in (BEFORE, AFTER)
+    late(inner).clean_orphans(min_age_ms=0, delete=True)
+    assert keys(late(inner)) == found
+    assert keys(late(inner), tag="two") == AFTER
+
+    late(inner).rollback(tag="two")
+
+    assert keys(late(inner)) == AFTER
+    assert [tag.name for tag in TagStore(inner, late(inner).paths).list()] == ["two"]
+    position = late(inner).committer().stream_positions()["s"]
+    assert position.offsets == {0: 20}
+    assert position.epoch > 1
+    assert_cleaned_exact(inner)
+    consume(late(inner), 20, 25, epoch=claim(late(inner)).epoch)
+    assert keys(late(inner)) == [20, 25]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
+@pytest.mark.parametrize("is_lasting", [False, True], ids=["once", "for-good"])
+def test_storage_fails_at_any_call(is_done: bool, is_lasting: bool) -> None:
+    given = given_storage()
+    for number in range(count_calls(given, lambda table: table.rollback(tag="two"))):
+        inner = copied(given)
+        file_io = FaultyFileIO(inner)
+        table = late(file_io)
+
+        fail_at(
+            file_io,
+            lambda table=table: table.rollback(tag="two"),
+            number,
+            is_done=is_done,
+            is_lasting=is_lasting,
+        )
+
+        assert_before_or_after_then_done(inner)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_done", [False, True], ids=["before", "after"])
+def test_the_process_dies_at_any_call(is_done: bool) -> None:
+    given = given_storage()
+    for number in range(count_calls(given, lambda table: table.rollback(tag="two"))):
+        inner = copied(given)
+        file_io = FaultyFileIO(inner)
+        table = late(file_io)
+
+        die_at(file_io, lambda table=table: table.rollback(tag="two"), number, is_done=is_done)
+
+        assert_before_or_after_then_done(inner)
+
+
+def test_a_read_of_all_columns_agrees() -> None:
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    before = read(table, 2)
+
+    table.rollback(snapshot_id=2)
+
+    assert read(late(file_io)) == before

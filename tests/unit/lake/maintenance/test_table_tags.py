@@ -1,0 +1,300 @@
+"""A tag keeps its files as long as it is there, and not longer."""
+
+from dataclasses import replace
+
+import pytest
+
+from lake import CorruptData, InvalidRequest, ManualClock, MemoryFileIO, Table
+from lake.snapshots.tag_store import TagStore
+from tests.support.faulty_file_io import FaultyFileIO
+from tests.support.table_files import missing_files, stored_files
+from tests.unit.lake.maintenance.given_compactions import PATH, read
+from tests.unit.lake.maintenance.given_histories import (
+    LATE_MS,
+    assert_cleaned_exact,
+    assert_exact,
+    copied,
+    count_calls,
+    die_at,
+    expire_all_but,
+    fail_at,
+    given_history,
+    late,
+)
+
+
+def given_tagged(*numbers: int) -> MemoryFileIO:
+    """Return a table of which only snapshot 5 and these tagged ones are left."""
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    for number in numbers:
+        table.create_tag(f"t{number}", snapshot_id=number)
+    expire_all_but(table, 1)
+    assert_exact(file_io)
+    return file_io
+
+
+def given_branch(file_io: MemoryFileIO, tag: str) -> None:
+    """Make a branch of a tag as the format's own engine does: by copying."""
+    paths = late(file_io).paths
+    branch = replace(paths, branch="b")
+    snapshot = TagStore(file_io, paths).get(tag).snapshot
+    data = file_io.read_bytes(paths.tag(tag))
+    file_io.write_new(branch.snapshot(snapshot.id), data)
+    file_io.write_new(branch.tag(tag), data)
+    file_io.write_new(branch.schema(0), file_io.read_bytes(paths.schema(0)))
+
+
+def tag_names(file_io: MemoryFileIO) -> list[str]:
+    return [tag.name for tag in late(file_io).tags()]
+
+
+def test_a_tag_is_read_when_its_snapshot_has_expired() -> None:
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    before = read(table, 2)
+
+    tag = table.create_tag("two", snapshot_id=2)
+    expire_all_but(table, 1)
+
+    assert (tag.snapshot.id, tag.created, tag.retained_ms) == (2, None, None)
+    rows = late(file_io).scan(tag="two").to_arrow().to_pylist()
+    assert sorted(tuple(row.values()) for row in rows) == before
+
+
+def test_the_newest_snapshot_is_tagged_unless_told() -> None:
+    table = given_history(MemoryFileIO())
+
+    assert table.create_tag("now").snapshot == table.latest_snapshot()
+
+
+def test_a_name_is_taken_once() -> None:
+    table = given_history(MemoryFileIO())
+    table.create_tag("a", snapshot_id=1)
+
+    with pytest.raises(InvalidRequest, match="exists already"):
+        table.create_tag("a", snapshot_id=2)
+    assert [(tag.name, tag.snapshot.id) for tag in table.tags()] == [("a", 1)]
+
+
+def test_what_cannot_be_tagged_is_refused() -> None:
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+
+    with pytest.raises(InvalidRequest, match="no snapshot 9"):
+        table.create_tag("a", snapshot_id=9)
+    with pytest.raises(InvalidRequest, match="above 0"):
+        table.create_tag("a", retained_ms=0)
+    with pytest.raises(InvalidRequest, match="without `/`"):
+        table.create_tag("a/b")
+    assert table.tags() == []
+
+
+def test_a_snapshot_and_a_tag_are_not_read_at_once() -> None:
+    table = given_history(MemoryFileIO())
+    table.create_tag("a")
+
+    with pytest.raises(InvalidRequest, match="tag"):
+        table.scan(snapshot_id=1, tag="a")
+    with pytest.raises(InvalidRequest, match="expected one of a"):
+        table.scan(tag="b")
+
+
+def test_deleting_a_tag_of_a_snapshot_that_is_there_deletes_no_file() -> None:
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    table.create_tag("two", snapshot_id=2)
+    before = stored_files(file_io, PATH)
+
+    done = table.delete_tag("two")
+
+    assert (done.tag.name, done.deleted_files, done.left_over) == ("two", 0, None)
+    assert stored_files(file_io, PATH) == before - {"tag/tag-two"}
+
+
+@pytest.mark.parametrize("order", [["t1", "t3", "t2"], ["t3", "t1", "t2"], ["t2", "t3", "t1"]])
+def test_deleted_tags_take_the_files_that_nobody_else_needs(order: list[str]) -> None:
+    file_io = given_tagged(1, 2, 3)
+    rows = {name: late(file_io).scan(tag=name).to_arrow() for name in order}
+
+    for at, name in enumerate(order):
+        late(file_io).delete_tag(name)
+
+        assert_exact(file_io)
+        for left in order[at + 1 :]:
+            assert late(file_io).scan(tag=left).to_arrow() == rows[left]
+    assert len(read(late(file_io))) == 4
+
+
+def test_two_tags_of_one_snapshot_keep_it_together() -> None:
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    table.create_tag("a", snapshot_id=2)
+    table.create_tag("b", snapshot_id=2)
+    expire_all_but(table, 1)
+
+    assert table.delete_tag("a").deleted_files == 0
+    assert late(file_io).scan(tag="b").count() == 2
+    assert table.delete_tag("b").deleted_files > 0
+    assert_exact(file_io)
+
+
+def test_a_branch_keeps_the_files_of_the_tag_that_it_was_made_of() -> None:
+    file_io = given_tagged(2)
+    given_branch(file_io, "t2")
+
+    assert late(file_io).delete_tag("t2").deleted_files == 0
+
+    branch = late(file_io).branch("b")
+    assert branch.scan().count() == 2
+    assert branch.scan(tag="t2").count() == 2
+    assert late(file_io).branches() == ["b"]
+    assert late(file_io).clean_orphans(min_age_ms=0).files == ()
+
+
+def test_a_tag_whose_files_nobody_can_tell_is_deleted_all_the_same() -> None:
+    file_io = given_tagged(2)
+    paths = late(file_io).paths
+    file_io.delete(paths.manifest(TagStore(file_io, paths).get("t2").snapshot.base_manifest_list))
+
+    done = late(file_io).delete_tag("t2")
+
+    assert done.left_over is not None
+    assert "is gone" in done.left_over
+    assert_cleaned_exact(file_io)
+
+
+def test_tags_expire_when_their_time_is_over() -> None:
+    file_io = MemoryFileIO()
+    given_history(file_io, **{"tag.default-time-retained": "1 h"})
+    clock = ManualClock(start_ms=LATE_MS)
+    table = Table.open(PATH, file_io=file_io, clock=clock)
+    table.create_tag("default", snapshot_id=1)
+    table.create_tag("day", snapshot_id=2, retained_ms=86_400_000)
+    assert [tag.retained_ms for tag in table.tags()] == [3_600_000, 86_400_000]
+
+    clock.advance(ms=3_600_000)
+    assert table.expire_tags() == []
+    clock.advance(ms=1)
+    expired = table.expire_tags()
+
+    assert [done.tag.name for done in expired] == ["default"]
+    assert [tag.name for tag in table.tags()] == ["day"]
+
+
+def test_a_snapshot_that_expires_while_it_is_tagged_is_not_tagged() -> None:
+    inner = MemoryFileIO()
+    given_history(inner)
+    file_io = FaultyFileIO(inner)
+    table = late(file_io)
+
+    def expire(number: int, method: str, path: str) -> None:
+        del number
+        if method == "create_exclusive" and "/tag-" in path:
+            expire_all_but(late(inner), 1)
+
+    file_io.before = expire
+    with pytest.raises(InvalidRequest, match="expired meanwhile"):
+        table.create_tag("two", snapshot_id=2)
+
+    assert tag_names(inner) == []
+    assert_exact(inner)
+
+
+@pytest.mark.slow
+def test_a_tag_that_is_made_at_any_moment_of_an_expiry_is_whole_or_refused() -> None:
+    given = MemoryFileIO()
+    given_history(given)
+    made = refused = 0
+    for at in range(count_calls(given, lambda table: expire_all_but(table, 1))):
+        inner = copied(given)
+        file_io = FaultyFileIO(inner)
+        expiring = late(file_io)
+        start = len(file_io.calls) + at
+        is_made = False
+
+        def tag(number: int, *_: str, start: int = start, inner: MemoryFileIO = inner) -> None:
+            nonlocal is_made, refused
+            if number == start:
+                try:
+                    late(inner).create_tag("two", snapshot_id=2)
+                    is_made = True
+                except InvalidRequest:
+                    refused += 1
+
+        file_io.before = tag
+        expire_all_but(expiring, 1)
+
+        assert tag_names(inner) == ["two"] * is_made
+        assert_exact(inner)
+        made += is_made
+    assert made > 0
+    assert refused > 0
+
+
+def test_a_look_that_fails_leaves_no_tag() -> None:
+    inner = MemoryFileIO()
+    given_history(inner)
+
+    def act(table: Table) -> object:
+        return table.create_tag("two", snapshot_id=2)
+
+    for number in range(count_calls(inner, act)):
+        given = copied(inner)
+        file_io = FaultyFileIO(given)
+        table = late(file_io)
+        fail_at(
+            file_io,
+            lambda table=table: act(table),
+            number,
+            is_done=False,
+            is_lasting=False,
+        )
+        assert tag_names(given) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
+@pytest.mark.parametrize("is_lasting", [False, True], ids=["once", "for-good"])
+def test_storage_fails_while_a_tag_is_deleted(is_done: bool, is_lasting: bool) -> None:
+    given = given_tagged(2, 3)
+    for number in range(count_calls(given, lambda table: table.delete_tag("t3"))):
+        inner = copied(given)
+        file_io = FaultyFileIO(inner)
+        table = late(file_io)
+
+        fail_at(
+            file_io,
+            lambda table=table: table.delete_tag("t3"),
+            number,
+            is_done=is_done,
+            is_lasting=is_lasting,
+        )
+
+        assert missing_files(inner, late(inner)) == set()
+        assert_cleaned_exact(inner)
+        assert late(inner).scan(tag="t2").count() == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_done", [False, True], ids=["before", "after"])
+def test_the_process_dies_while_a_tag_is_deleted(is_done: bool) -> None:
+    given = given_tagged(2, 3)
+    for number in range(count_calls(given, lambda table: table.delete_tag("t3"))):
+        inner = copied(given)
+        file_io = FaultyFileIO(inner)
+        table = late(file_io)
+
+        die_at(file_io, lambda table=table: table.delete_tag("t3"), number, is_done=is_done)
+
+        assert missing_files(inner, late(inner)) == set()
+        assert_cleaned_exact(inner)
+        assert late(inner).scan(tag="t2").count() == 2
+
+
+def test_a_tag_that_cannot_be_read_stops_expiry_of_tags() -> None:
+    file_io = given_tagged(2)
+    file_io.write_new(late(file_io).paths.tag("torn"), b"{")
+
+    with pytest.raises(CorruptData, match="tag-torn"):
+        late(file_io).expire_tags()
