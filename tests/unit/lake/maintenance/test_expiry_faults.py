@@ -1,0 +1,234 @@
+"""Storage fails at every single call of an expiry, and the process dies at every one.
+
+Whatever happens: every snapshot that is there has the rows that it had, the newest is there, nothing
+that is needed is missing, what nothing names is no more than one step of files, and expiring again
+finishes the work.
+"""
+
+import contextlib
+from collections.abc import Callable
+from functools import cache, partial
+
+import pytest
+
+from lake import LakeError, Lease, MemoryFileIO, StorageUnavailable, Table
+from tests.support.faulty_file_io import FaultyFileIO
+from tests.unit.lake.maintenance.given_compactions import PATH, reopened
+from tests.unit.lake.maintenance.given_expiries import (
+    copied,
+    expire_all,
+    given_history,
+    kept_ids,
+    needed,
+    states,
+    stored,
+)
+
+pytestmark = pytest.mark.slow
+
+Files = dict[int, set[str]]
+
+
+class Died(BaseException):
+    """The process is gone: nothing may catch this."""
+
+
+OPTIONS = {
+    "plain": {},
+    "changelogs outlive": {"changelog.num-retained.min": "20", "changelog.num-retained.max": "30"},
+    "input changelog": {
+        "changelog-producer": "input",
+        "changelog.num-retained.min": "2",
+        "changelog.time-retained": "2 h",
+    },
+}
+
+
+def given_storage(options: str = "plain") -> MemoryFileIO:
+    """Return storage with six snapshots, of which a tag keeps 3 and a consumer 5."""
+    return copied(_storage(options))
+
+
+@cache
+def _storage(options: str) -> MemoryFileIO:
+    file_io = MemoryFileIO()
+    table, _ = given_history(OPTIONS[options], file_io=file_io, count=6)
+    table.create_tag("a", snapshot_id=3)
+    table.reset_consumer("reports", 5)
+    return file_io
+
+
+def count_calls(options: str) -> int:
+    file_io = FaultyFileIO(given_storage(options))
+    table = reopened(file_io)
+    opening = len(file_io.calls)
+    assert expire_all(table).snapshots == (1, 2, 3, 4)
+    return len(file_io.calls) - opening
+
+
+def largest_step(options: str) -> int:
+    """Return the most files that one step of the expiry deletes, the snapshot not counted."""
+    table = reopened(given_storage(options))
+    before, largest = len(stored(table)), 0
+    for _ in range(4):
+        table.expire(retain_min=1, older_than_ms=1 << 60, max_deletes=1)
+        after = len(stored(table))
+        before, largest = after, max(largest, before - after)
+    return largest
+
+
+def assert_whole(inner: MemoryFileIO, expected: Files, *, largest: int) -> None:
+    """Check the table as a new process finds it, and finish the expiry."""
+    table = reopened(inner)
+    ids = kept_ids(table)
+    assert ids
+    assert ids == list(range(ids[0], 7))
+    assert ids[0] <= 5
+    assert states(table) == {number: expected[number] for number in ids}
+    assert tagged(table) == expected[3]
+    assert needed(table) <= stored(table)
+    left_over = stored(table) - needed(table)
+    assert len(left_over) <= largest
+
+    expire_all(table)
+
+    assert kept_ids(table) == [5, 6]
+    assert states(table) == {number: expected[number] for number in (5, 6)}
+    assert tagged(table) == expected[3]
+    assert needed(table) <= stored(table)
+    assert stored(table) - needed(table) <= left_over
+
+
+def tagged(table: Table, name: str = "a") -> set[str]:
+    """Return the names of the data files of a tag."""
+    (found,) = [found for found in table.tags() if found.name == name]
+    return {entry.file.file_name for entry in table.live_files(found.snapshot)}
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
+@pytest.mark.parametrize("is_lasting", [False, True], ids=["once", "for-good"])
+def test_storage_fails_at_any_call(options: str, is_done: bool, is_lasting: bool) -> None:
+    expected = states(reopened(given_storage(options)))
+    largest = largest_step(options)
+    outcomes: set[type[BaseException] | None] = set()
+    for number in range(count_calls(options)):
+        inner = given_storage(options)
+        file_io = FaultyFileIO(inner)
+        table = reopened(file_io)
+        file_io.fail_calls(len(file_io.calls) + number, is_done=is_done, is_lasting=is_lasting)
+
+        outcome: type[BaseException] | None = None
+        try:
+            expire_all(table)
+        except LakeError as error:
+            outcome = type(error)
+        outcomes.add(outcome)
+
+        assert_whole(inner, expected, largest=largest)
+    # Hints are the only thing whose failure means nothing.
+    assert outcomes <= {None, StorageUnavailable}
+    assert StorageUnavailable in outcomes
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("is_done", [False, True], ids=["before", "after"])
+def test_the_process_dies_at_any_call(options: str, is_done: bool) -> None:
+    expected = states(reopened(given_storage(options)))
+    largest = largest_step(options)
+    for number in range(count_calls(options)):
+        inner = given_storage(options)
+        file_io = FaultyFileIO(inner)
+        table = reopened(file_io)
+        died = die_at(len(file_io.calls) + number)
+        if is_done:
+            file_io.after = died
+        else:
+            file_io.before = died
+
+        with contextlib.suppress(Died):
+            expire_all(table)
+
+        assert_whole(inner, expected, largest=largest)
+
+
+def die_at(call: int) -> Callable[[int, str, str], None]:
+    def fault(number: int, _: str, __: str) -> None:
+        if number == call:
+            raise Died
+
+    return fault
+
+
+# Somebody comes while a snapshot is being removed
+
+
+def take(reader: Table, number: int, leases: list[Lease]) -> None:
+    with contextlib.suppress(LakeError):
+        leases.append(reader.lease(number))
+
+
+def tag(reader: Table, number: int) -> None:
+    with contextlib.suppress(LakeError):
+        reader.create_tag("late", snapshot_id=number)
+
+
+def when_deleting(path: str, action: Callable[[], object]) -> Callable[[int, str, str], None]:
+    """Return a hook that does something at the first deletion of a file."""
+    left = [action]
+
+    def hook(_: int, method: str, called: str) -> None:
+        if method == "delete" and called == path and left:
+            left.pop()()
+
+    return hook
+
+
+@pytest.mark.parametrize("is_after", [False, True], ids=["before", "after"])
+def test_a_lease_that_comes_in_the_last_moment_is_kept_or_refused(is_after: bool) -> None:
+    for number in range(1, 5):
+        inner = given_storage()
+        expected = states(reopened(inner))
+        file_io = FaultyFileIO(inner)
+        table, reader = reopened(file_io), reopened(inner)
+        leases: list[Lease] = []
+        hook = when_deleting(
+            f"{PATH}/snapshot/snapshot-{number}", partial(take, reader, number, leases)
+        )
+        if is_after:
+            file_io.after = hook
+        else:
+            file_io.before = hook
+        result = expire_all(table)
+
+        if leases:
+            leases[0].check()
+            assert result.earliest == number
+            assert states(reader) == {n: expected[n] for n in range(number, 7)}
+        else:
+            assert is_after
+            assert result.earliest == 5
+        assert stored(reader) == needed(reader)
+
+
+@pytest.mark.parametrize("is_after", [False, True], ids=["before", "after"])
+def test_a_tag_that_comes_in_the_last_moment_is_whole_or_refused(is_after: bool) -> None:
+    for number in range(1, 5):
+        inner = given_storage()
+        expected = states(reopened(inner))
+        file_io = FaultyFileIO(inner)
+        table, reader = reopened(file_io), reopened(inner)
+        hook = when_deleting(f"{PATH}/snapshot/snapshot-{number}", partial(tag, reader, number))
+        if is_after:
+            file_io.after = hook
+        else:
+            file_io.before = hook
+        result = expire_all(table)
+
+        fresh = reopened(inner)
+        assert result.earliest == 5
+        names = sorted(found.name for found in fresh.tags())
+        assert names == (["a"] if is_after else ["a", "late"])
+        if not is_after:
+            assert tagged(fresh, "late") == expected[number]
+        assert stored(fresh) == needed(fresh)
