@@ -23,6 +23,7 @@ Source: merge-semantics 6.2, 6.4, 6.5; first-row: 2.2.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +33,6 @@ from lake.format.schema import TableSchema
 from lake.format.system_columns import LEVEL, VALUE_KIND, RowKind
 from lake.lsm.round_merge import lowest_levels
 from lake.lsm.row_equality import equal_values
-from lake.merge.fold import drop_retracts
 from lake.merge.key_order import key_codes
 from lake.merge.order_words import one_array
 from lake.merge.words import Uints
@@ -77,31 +77,9 @@ def diff_rows(
     Source:
         merge-semantics 6.2, 6.4.
     """
-    before, after = drop_retracts(before), drop_retracts(after)
-    rows = pa.concat_tables([before, after]).combine_chunks()
-    if not rows.num_rows:
-        return rows
-    codes = key_codes([rows.column(name) for name in key_columns])
-    # Before comes first here, so a stable sort leaves it first of its key.
-    order = np.argsort(codes, kind="stable")
-    is_after = order >= before.num_rows
-    is_first = np.zeros(len(order), dtype=np.bool_)
-    is_first[:-1] = codes[order[1:]] == codes[order[:-1]]
-    is_second = np.roll(is_first, 1)
-    assert not (is_first & is_after).any(), "a key is once before and once after"
-    assert not (is_second & ~is_after).any(), "a key is once before and once after"
-    kinds = np.where(is_after, RowKind.INSERT, RowKind.DELETE).astype(np.int8)
-    kinds[is_first] = RowKind.UPDATE_BEFORE
-    kinds[is_second] = RowKind.UPDATE_AFTER
-    if compared is not None:
-        places = np.flatnonzero(is_first)
-        same = _equal_rows(rows, order[places], order[places + 1], compared)
-        repeated = places[same]
-        order = np.delete(order, [repeated, repeated + 1])
-        kinds = np.delete(kinds, [repeated, repeated + 1])
-    place = rows.column_names.index(VALUE_KIND)
-    changes: pa.Table = rows.take(pa.array(order))
-    return changes.set_column(place, rows.schema.field(place), pa.array(kinds))
+    codes = _codes_of(before, after, key_columns)
+    count = before.num_rows
+    return _diff(_Coded(before, codes[:count]), _Coded(after, codes[count:]), compared)
 
 
 def round_changes(
@@ -136,15 +114,19 @@ def round_changes(
     is_new = levels < base_level
     if not is_new.any():
         return merged.slice(0, 0)
-    codes, merged_codes = _aligned_codes(records, codes, merged, key_columns)
-    changed = np.unique(codes[is_new])
-    is_before = ~is_new & _is_in(codes, changed)
-    before = records.select(merged.column_names).filter(pa.array(is_before))
-    lowest = lowest_levels(levels[is_before], codes[is_before])
-    if lowest is not None:
-        before = before.filter(pa.array(lowest))
-    after = merged.filter(pa.array(_is_in(merged_codes, changed)))
-    return diff_rows(before, after, key_columns=key_columns, compared=compared)
+    keys, after = _align(records, codes, merged, key_columns)
+    is_changed = keys.any_of(is_new)
+    before = _Coded(merged.slice(0, 0), keys.codes[:0])
+    if not is_new.all():
+        is_before = ~is_new & keys.spread(is_changed)
+        old = records.select(merged.column_names)
+        before = _Coded(old, keys.record_codes).filter(is_before)
+        lowest = lowest_levels(levels[is_before], before.codes)
+        if lowest is not None:
+            before = before.filter(lowest)
+    if not is_changed.all():
+        after = after.filter(_is_in(after.codes, keys.codes[is_changed]))
+    return _diff(before, after, compared)
 
 
 def first_row_changes(
@@ -165,25 +147,112 @@ def first_row_changes(
         merge-semantics 2.2.
     """
     levels = one_array(records.column(LEVEL)).to_numpy()
-    codes, merged_codes = _aligned_codes(records, codes, merged, key_columns)
-    known = np.unique(codes[levels > 0])
-    return merged.filter(pa.array(~_is_in(merged_codes, known)))
+    is_known = levels > 0
+    if not is_known.any():
+        return merged
+    keys, after = _align(records, codes, merged, key_columns)
+    known = keys.codes[keys.any_of(is_known)]
+    return after.filter(~_is_in(after.codes, known)).rows
 
 
-def _aligned_codes(
+@dataclass(frozen=True, slots=True)
+class _Coded:
+    """Key-value rows, and for each a number that orders it by key."""
+
+    rows: pa.Table
+    codes: Uints
+
+    def filter(self, kept: Bools) -> "_Coded":
+        return _Coded(self.rows.filter(pa.array(kept)), self.codes[kept])
+
+    def without_retracts(self) -> "_Coded":
+        # The lowest bit tells: +I is 0, -U 1, +U 2, -D 3.
+        is_add: Bools = one_array(self.rows.column(VALUE_KIND)).to_numpy() & 1 == 0
+        return self if is_add.all() else self.filter(is_add)
+
+
+class _Keys:
+    """Which records have one key; records of few sorted runs are sorted fast.
+
+    Attributes:
+        record_codes: A number per record that is that of its key.
+        codes: Of each key, ascending.
+    """
+
+    def __init__(self, record_codes: Uints) -> None:
+        self.record_codes = record_codes
+        self._order = np.argsort(record_codes, kind="stable")
+        ascending = record_codes[self._order]
+        is_start = np.ones(len(ascending), dtype=np.bool_)
+        np.not_equal(ascending[1:], ascending[:-1], out=is_start[1:])
+        self._starts = np.flatnonzero(is_start)
+        self.codes = ascending[self._starts]
+
+    def any_of(self, chosen: Bools) -> Bools:
+        """Return which keys have a chosen record."""
+        found: Bools = np.logical_or.reduceat(chosen[self._order], self._starts)
+        return found
+
+    def spread(self, chosen: Bools) -> Bools:
+        """Return which records have a chosen key."""
+        lengths = np.diff(self._starts, append=len(self._order))
+        found = np.empty(len(self._order), dtype=np.bool_)
+        found[self._order] = np.repeat(chosen, lengths)
+        return found
+
+
+def _diff(before: _Coded, after: _Coded, compared: Sequence[str] | None) -> pa.Table:
+    before, after = before.without_retracts(), after.without_retracts()
+    count = before.rows.num_rows
+    rows = pa.concat_tables([before.rows, after.rows]).combine_chunks()
+    codes = np.concatenate([before.codes, after.codes])
+    if not count and bool((codes[1:] > codes[:-1]).all()):
+        return _with_kinds(rows, np.full(len(codes), RowKind.INSERT, dtype=np.int8))
+    # Before comes first here, so a stable sort leaves it first of its key.
+    order = np.argsort(codes, kind="stable")
+    is_after = order >= count
+    is_first = np.zeros(len(order), dtype=np.bool_)
+    is_first[:-1] = codes[order[1:]] == codes[order[:-1]]
+    is_second = np.roll(is_first, 1)
+    assert not (is_first & is_after).any(), "a key is once before and once after"
+    assert not (is_second & ~is_after).any(), "a key is once before and once after"
+    kinds = np.where(is_after, RowKind.INSERT, RowKind.DELETE).astype(np.int8)
+    kinds[is_first] = RowKind.UPDATE_BEFORE
+    kinds[is_second] = RowKind.UPDATE_AFTER
+    if compared is not None:
+        places = np.flatnonzero(is_first)
+        same = _equal_rows(rows, order[places], order[places + 1], compared)
+        repeated = places[same]
+        order = np.delete(order, [repeated, repeated + 1])
+        kinds = np.delete(kinds, [repeated, repeated + 1])
+    return _with_kinds(rows.take(pa.array(order)), kinds)
+
+
+def _with_kinds(rows: pa.Table, kinds: npt.NDArray[np.int8]) -> pa.Table:
+    place = rows.column_names.index(VALUE_KIND)
+    return rows.set_column(place, rows.schema.field(place), pa.array(kinds))
+
+
+def _align(
     records: pa.Table, codes: Uints | None, merged: pa.Table, key_columns: Sequence[str]
-) -> tuple[Uints, Uints]:
-    """Return codes of the records and of the merged rows that compare with each other."""
+) -> tuple[_Keys, _Coded]:
+    """Return the records' keys, and the merged rows with codes that compare with theirs."""
     if codes is not None:
-        keys = np.unique(codes)
-        if len(keys) == merged.num_rows:
-            return codes, keys
-    columns = [
-        pa.chunked_array([*records.column(name).chunks, *merged.column(name).chunks])
-        for name in key_columns
-    ]
-    both = key_codes(columns)
-    return both[: records.num_rows], both[records.num_rows :]
+        keys = _Keys(codes)
+        if len(keys.codes) == merged.num_rows:
+            return keys, _Coded(merged, keys.codes)
+    # Some keys have no row any more.
+    both = _codes_of(records, merged, key_columns)
+    return _Keys(both[: records.num_rows]), _Coded(merged, both[records.num_rows :])
+
+
+def _codes_of(first: pa.Table, second: pa.Table, key_columns: Sequence[str]) -> Uints:
+    """Return the key codes of the rows of two tables, one after the other."""
+    columns = []
+    for name in key_columns:
+        one, other = first.column(name), second.column(name)
+        columns.append(pa.chunked_array([*one.chunks, *other.chunks], type=one.type))
+    return key_codes(columns)
 
 
 def _is_in(codes: Uints, wanted: Uints) -> Bools:
