@@ -335,9 +335,10 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
             "should not, let ordering values not repeat.",
             "A group whose ordering columns are partly null is compared with null as the smallest. "
             "Fill all of them or none.",
-            "A -D that clears a group makes its NOT NULL columns null, too: scans show it, but [no "
-            "compaction succeeds](../../guides/compaction.md#when-it-fails) until a value follows. "
-            "Declare columns of groups without NOT NULL.",
+            "A -D that clears a group makes its NOT NULL columns null, too, and so do two or more "
+            "records of a key, inserts as well, of which none has a version of the group: scans "
+            "show it, but [no compaction succeeds](../../guides/compaction.md#when-it-fails) until "
+            "a value follows. Declare columns of groups without NOT NULL.",
         ),
         compatibility=(
             _MERGING,
