@@ -13,6 +13,7 @@ from lake.errors import Problem, SchemaMismatch
 from lake.format.data_types import DataField
 from lake.format.schema import TableSchema
 from lake.format.value_limits import limit_problems
+from lake.write.lossless_cast import lossless_cast
 
 
 def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
@@ -103,7 +104,7 @@ def _convert(
         )
         return column, problem
     try:
-        return column.cast(target), None
+        return lossless_cast(column, target), None
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         row = _first_refused_row(column, target)
         problem = Problem(
@@ -188,7 +189,7 @@ def _first_refused_row(column: pa.ChunkedArray, target: pa.DataType) -> int | No
 
 def _casts(column: pa.ChunkedArray, target: pa.DataType) -> bool:
     try:
-        column.cast(target)
+        lossless_cast(column, target)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return False
     return True
