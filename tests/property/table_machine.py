@@ -10,7 +10,7 @@ same, but storage goes on after it.
 """
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from hypothesis.stateful import (
 )
 
 from lake import Catalog, LakeError, Machine, ManualClock, MemoryFileIO, StorageUnavailable, Table
+from tests.property.folded_changelog import FoldedChangelog
 from tests.property.test_compaction import COMPACTED
 from tests.property.test_table_model import (
     COLUMNS,
@@ -47,7 +48,18 @@ OPTIONS = st.fixed_dictionaries(
         "target-file-size": st.sampled_from(["128 mb", "400 b"]),
         "compaction.small-file-ratio": st.sampled_from(["0.01", "0.7"]),
         "num-levels": st.sampled_from(["2", "6"]),
+        "num-sorted-run.compaction-trigger": st.sampled_from(["2", "3", "5"]),
     }
+)
+KINDS: Sequence[Mapping[str, str]] = (
+    {},
+    {"changelog-producer": "input"},
+    {"changelog-producer": "lookup"},
+    {"changelog-producer": "full-compaction"},
+    {"deletion-vectors.enabled": "true"},
+    {"deletion-vectors.enabled": "true", "changelog-producer": "lookup"},
+    {"deletion-vectors.enabled": "true", "deletion-vectors.bitmap64": "true"},
+    {"force-lookup": "true"},
 )
 
 
@@ -107,7 +119,8 @@ class TableMachine(RuleBasedStateMachine):
     def create(self, data: st.DataObject) -> None:
         self.engine = ENGINES[data.draw(st.sampled_from(sorted(ENGINES)), label="engine")]
         partition = data.draw(st.sampled_from([[], ["p"]]), label="partition")
-        options = data.draw(OPTIONS, label="options")
+        kinds = (KINDS[0], KINDS[2]) if "first-row" in self.engine.options.values() else KINDS
+        options = data.draw(OPTIONS, label="options") | data.draw(st.sampled_from(kinds))
         self.seeds = random.Random(data.draw(st.integers(0, 2**31), label="seed"))
         self.clock = ManualClock()
         self.memory = MemoryFileIO()
@@ -121,6 +134,7 @@ class TableMachine(RuleBasedStateMachine):
             partition_keys=partition,
             options={**options, **self.engine.options},
         )
+        self.changelog = FoldedChangelog(self.engine, options.get("changelog-producer"))
         self.state: State = {}
         self.visible: State = {}
         self.seen: dict[int, State] = {}
@@ -140,14 +154,17 @@ class TableMachine(RuleBasedStateMachine):
             self.apply(commit)
             self.note()
 
-    @rule(machine=st.sampled_from(Machine), fault=st.none() | FAULTS)
-    def compact(self, machine: Machine, fault: Fault | None) -> None:
+    @rule(full=st.booleans(), machine=st.sampled_from(Machine), fault=st.none() | FAULTS)
+    def compact(self, full: bool, machine: Machine, fault: Fault | None) -> None:
         def work(table: Table) -> None:
-            assert table.compact(machine=machine).dropped == ()
+            assert table.compact(full=full, machine=machine).dropped == ()
 
         if self.attempt(work, fault):
+            # Whatever hides its new rows brings all of them up.
             self.visible = copy_of(self.state)
             self.note()
+        if full and fault is None:
+            self.changelog.must_add_up_to(self.state)
 
     @rule(ms=st.integers(1, 10_000))
     def wait(self, ms: int) -> None:
@@ -240,6 +257,7 @@ class TableMachine(RuleBasedStateMachine):
     def note(self) -> None:
         """Remember the rows of the newest snapshot."""
         self.seen[self.newest_id()] = copy_of(self.visible)
+        self.changelog.follow(self.table)
 
 
 def nothing(_number: int, _method: str, _path: str) -> None:
