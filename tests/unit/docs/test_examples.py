@@ -25,7 +25,13 @@ def test_examples_print_what_the_page_says(
 def test_the_pages_that_promise_examples_have_them() -> None:
     names = {page.name for page in PAGES}
 
-    assert {"README.md", "compaction.md", "which-row-wins.md"} <= names
+    assert {
+        "README.md",
+        "changelog.md",
+        "compaction.md",
+        "deletion-vectors.md",
+        "which-row-wins.md",
+    } <= names
 
 
 def test_every_example_of_the_guide_says_what_it_prints() -> None:
