@@ -13,10 +13,10 @@ ARGS    ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test unit check format bench bench-merge soak conformance docs setup java jars peer clean distclean
+.PHONY: help demo test unit check format bench bench-merge bench-compaction bench-lookup soak conformance docs setup java jars peer clean distclean
 
 help: ## This index
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 25
 	@echo '  Options for the program behind a target: make demo ARGS="--scale 0.05"'
 
 demo: jars ## The flights demo: real Kafka, Spark, service, console
@@ -46,6 +46,12 @@ bench: jars ## Numbers: make bench ARGS="--help"
 
 bench-merge: jars ## Merging beside Java: make bench-merge ARGS="--help"
 	@$(BIN)/python -m benchmarks.merging $(ARGS)
+
+bench-compaction: jars ## Compaction beside Java: make bench-compaction ARGS="--help"
+	@$(BIN)/python -m benchmarks.compaction $(ARGS)
+
+bench-lookup: $(INSTALL) ## Rows by key: make bench-lookup ARGS="--help"
+	@$(BIN)/python -m benchmarks.lookup $(ARGS)
 
 docs: $(INSTALL) ## Write the reference pages that are made from the code
 	@$(BIN)/python -m docs.generate

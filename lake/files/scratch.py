@@ -15,8 +15,11 @@ import itertools
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
+
+import pyarrow as pa
 
 from lake.errors import StorageUnavailable
 
@@ -61,6 +64,25 @@ class ScratchDirectory:
         # A forked process has the same numbers, and the same directory.
         return str(self._path / f"{os.getpid()}-{next(self._numbers)}{suffix}")
 
+    @contextlib.contextmanager
+    def new_file(self, path: str) -> Iterator[pa.NativeFile]:
+        """Open a file for writing, at a path that `new_path` gave; not synced.
+
+        Raises:
+            StorageUnavailable: The disk refuses; most likely it is full.
+        """
+        with _disk_errors(path), pa.OSFile(path, "wb") as sink:
+            yield sink
+
+    def mapped(self, path: str) -> pa.Buffer:
+        """Return the content of a file, mapped: pages are read when they are looked at.
+
+        Raises:
+            StorageUnavailable: The disk refuses.
+        """
+        with _disk_errors(path):
+            return pa.memory_map(path, "r").read_buffer()
+
     def remove(self, path: str) -> None:
         """Remove a file; it may be gone already."""
         with contextlib.suppress(OSError):
@@ -74,6 +96,15 @@ class ScratchDirectory:
                 Path(f"{self._path}{_LOCK_SUFFIX}").unlink()
             os.close(self._lock)
             self._lock = -1
+
+
+@contextlib.contextmanager
+def _disk_errors(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        message = f"cannot keep a temporary file at {path}: {error}"
+        raise StorageUnavailable(message) from error
 
 
 def remove_abandoned(shared: Path) -> None:

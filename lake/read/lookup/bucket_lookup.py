@@ -84,10 +84,6 @@ class _DataFile:
     def file_size(self) -> int:
         return self.meta.file_size
 
-    @property
-    def has_retracts(self) -> bool:
-        return self.meta.delete_row_count != 0
-
     def batches(self, columns: Sequence[str], *, batch_bytes: int) -> Iterator[pa.RecordBatch]:
         return self.reader.batches(
             columns, batch_rows=max(1, self.meta.row_count), batch_bytes=batch_bytes
@@ -203,14 +199,14 @@ class BucketLookup:
 
         Returns:
             One row per entry, in their order: sequence number, kind, the columns, then `_LEVEL`
-            int8.
+            int32.
 
         Raises:
             CorruptData: A file is absent or not what its metadata says.
             StorageUnavailable: Storage or the local disk refuses.
         """
         rows = self._taken(found, (SEQUENCE_NUMBER, VALUE_KIND, *columns))
-        levels = np.array([file.level for file in found.files], dtype=np.int8)
+        levels = np.array([file.level for file in found.files], dtype=np.int32)
         return rows.append_column(LEVEL_FIELD, pa.array(levels[found.file_numbers]))
 
     def rows(self, found: Found, columns: Sequence[str]) -> tuple[pa.Table, npt.NDArray[np.bool_]]:

@@ -53,11 +53,6 @@ class FileRows(Protocol):
         """Return its bytes on storage."""
         ...
 
-    @property
-    def has_retracts(self) -> bool:
-        """Return whether some of its records may be of kind -U or -D."""
-        ...
-
     def batches(self, columns: Sequence[str], *, batch_bytes: int) -> Iterator[pa.RecordBatch]:
         """Yield all records in file order: sequence number, kind, then the table's columns named.
 
@@ -94,6 +89,7 @@ class FileLookup:
 
         Raises:
             CorruptData: The file is absent or not what its metadata says.
+            StorageUnavailable: Storage or the local disk refuses.
         """
         self._rows = rows
         self._schema = schema
@@ -112,11 +108,6 @@ class FileLookup:
             self.remove()
             raise
         self._keys = KeyColumns([self._columns[name] for name in key_columns])
-
-    @property
-    def has_retracts(self) -> bool:
-        """Whether some of its records may be of kind -U or -D."""
-        return self._rows.has_retracts
 
     def find(self, keys: WantedKeys, wanted: Rows) -> Rows:
         """Return for some of the keys the positions of their rows, -1 where the file has none.
@@ -219,10 +210,10 @@ class FileLookup:
             return part
         path = self._scratch.new_path(".arrow")
         self._paths.append(path)
-        with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, part.schema) as writer:
+        with self._scratch.new_file(path) as sink, pa.ipc.new_file(sink, part.schema) as writer:
             writer.write_table(part)
-        source = pa.memory_map(path, "r")
-        self.disk_bytes += source.size()
+        source = self._scratch.mapped(path)
+        self.disk_bytes += source.size
         return pa.ipc.open_file(source).read_all()
 
     def _kept_index(self, index: HashIndex) -> HashIndex:
@@ -231,11 +222,11 @@ class FileLookup:
             return index
         path = self._scratch.new_path(".index")
         self._paths.append(path)
-        with pa.OSFile(path, "wb") as sink:
+        with self._scratch.new_file(path) as sink:
             sink.write(pa.py_buffer(index.entries))
             sink.write(pa.py_buffer(index.begins))
         self.disk_bytes += index.size
-        mapped = pa.memory_map(path, "r").read_buffer()
+        mapped = self._scratch.mapped(path)
         return replace(
             index,
             entries=np.frombuffer(mapped, np.uint64, count=len(index.entries)),

@@ -55,8 +55,10 @@ class KeyColumns:
 
     def __init__(self, columns: Sequence[pa.ChunkedArray]) -> None:
         """Take over the trimmed primary key, in order."""
+        # Only text is ever too large for one piece.
         self._columns: list[pa.Array | pa.ChunkedArray] = [
-            column.chunk(0) if column.num_chunks == 1 else column for column in columns
+            one_array(column) if column.num_chunks == 1 or is_number(column.type) else column
+            for column in columns
         ]
         self._numbers = [
             raw_numbers(column) if isinstance(column, pa.Array) and is_number(column.type) else None
