@@ -63,13 +63,13 @@ class Side:
 def ours(table: Path | str, *, cores: int) -> AbstractContextManager[Side]:
     """Run our program, with a process for each core, until the block ends."""
     command = [sys.executable, "-m", worker.__name__, str(table), str(cores)]
-    return _running(command, cores=cores)
+    return running(command, cores=cores)
 
 
 def java(table: Path | str, *, cores: int) -> AbstractContextManager[Side]:
     """Run the reference's program, with a thread for each core, until the block ends."""
     command = java_reader.command("Scanning", str(table), str(cores), heap=JAVA_HEAP)
-    return _running(command, cores=cores)
+    return running(command, cores=cores)
 
 
 def cold_s(start: Any, table: Path | str, *, cores: int) -> float:
@@ -85,7 +85,8 @@ def cold_s(start: Any, table: Path | str, *, cores: int) -> float:
 
 
 @contextmanager
-def _running(command: Sequence[str], *, cores: int) -> Iterator[Side]:
+def running(command: Sequence[str], *, cores: int) -> Iterator[Side]:
+    """Run a program on so many cores until the block ends."""
     # A file for errors, not a pipe: nobody reads it while the program runs.
     with tempfile.TemporaryFile() as errors:
         with _pinned(cores):

@@ -58,7 +58,7 @@ class Share:
                 tables, spec = self._records, merge_spec(self._table.schema)
                 return _timed(lambda: sum(fold(table, spec).num_rows for table in tables))
             case "peak":
-                return {"bytes": _peak_resident_bytes()}
+                return {"bytes": peak_resident_bytes()}
             case _:
                 raise AssertionError(request)
 
@@ -105,7 +105,7 @@ def _timed(work: Callable[[], int]) -> Answer:
     }
 
 
-def _peak_resident_bytes() -> int:
+def peak_resident_bytes() -> int:
     """Return the most memory that this program held; `ru_maxrss` would count its parent's."""
     for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
         if line.startswith("VmHWM:"):

@@ -1,0 +1,1 @@
+"""Compaction beside the reference implementation: `make bench-compaction`."""
