@@ -2,6 +2,7 @@
 
 from lake.errors import Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
+from lake.write.changelog_files import changelog_file_refusals
 from lake.write.writable import COMPRESSIONS
 
 
@@ -13,6 +14,7 @@ def check_compactable(schema: TableSchema) -> None:
     """
     options = schema.table_options
     refused = [
+        *changelog_file_refusals(options, compressions=COMPRESSIONS),
         (
             "file.compression",
             options.file_compression,

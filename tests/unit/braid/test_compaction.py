@@ -91,11 +91,11 @@ def test_what_is_no_table_is_said_in_one_line(
 
 
 def test_a_table_that_cannot_be_compacted_is_refused_by_the_option(tmp_path: Path) -> None:
-    write(given_table(tmp_path, changelog_producer="lookup"), (1, 10))
+    write(given_table(tmp_path, **{"record-level.expire-time": "1 d"}), (1, 10))
 
     done = compact(tmp_path)
 
-    assert "changelog-producer: this version cannot compact such a table" in done.stderr
+    assert "record-level.expire-time: this version cannot compact such a table" in done.stderr
     assert done.returncode == 2
 
 

@@ -190,11 +190,6 @@ def test_every_primitive_type_is_fine_in_a_column() -> None:
             id="order-of-whole-rows",
         ),
         pytest.param(
-            {"options": {"changelog-producer": "lookup"}},
-            [("/options/changelog-producer", "lookup")],
-            id="a-changelog-that-compaction-would-owe",
-        ),
-        pytest.param(
             {"options": {"record-level.expire-time": "1 d"}},
             [("/options/record-level.expire-time", "1 d")],
             id="rows-that-compaction-would-have-to-remove",

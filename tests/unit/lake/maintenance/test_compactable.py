@@ -34,6 +34,8 @@ def test_these_are_compacted(options: dict[str, str]) -> None:
         {"record-level.expire-time": "1 d"},
         {"chain-table.enabled": "true"},
         {"file.compression": "lzo"},
+        {"changelog-file.compression": "lzo", "changelog-producer": "lookup"},
+        {"changelog-file.format": "orc", "changelog-producer": "full-compaction"},
     ],
 )
 def test_these_are_refused_by_name(options: dict[str, str]) -> None:

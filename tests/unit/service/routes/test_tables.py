@@ -143,10 +143,10 @@ def test_options_that_would_lose_rows_are_refused_at_their_pointers(client: Http
         "deletes": "ignore",
     }
 
-    lookup = client.put(TABLE, json=spec | {"options": {"changelog-producer": "lookup"}})
+    expiring = client.put(TABLE, json=spec | {"options": {"record-level.expire-time": "1 d"}})
     misspelt = client.put(TABLE, json=spec | {"options": {"ignor-delete": "true"}})
 
-    for answer, option in ((lookup, "changelog-producer"), (misspelt, "ignor-delete")):
+    for answer, option in ((expiring, "record-level.expire-time"), (misspelt, "ignor-delete")):
         assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
         (error,) = answer.json()["errors"]
         assert error["pointer"] == f"/options/{option}"
