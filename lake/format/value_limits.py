@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -203,6 +204,32 @@ def _nested_problems(part: _Part) -> Iterator[Problem]:
             yield inner.problem(place, "null", f"is NOT NULL ({count} nulls)")
         else:
             yield from _problems(inner)
+    if part.type.root in (TypeRoot.MAP, TypeRoot.MULTISET):
+        yield from _repeated_keys(part, array)
+
+
+def _repeated_keys(part: _Part, array: pa.Array) -> Iterator[Problem]:
+    """Yield the first key that a map has twice: readers keep one of its values, and lose the other.
+
+    Nested keys are left alone; Arrow does not tell them apart.
+    """
+    keys = elements(array).field(0)
+    if pa.types.is_nested(keys.type) or not len(keys):
+        return
+    numbers = keys.dictionary_encode().indices.to_numpy().astype(np.int64)
+    rows = np.repeat(np.arange(len(array)), _lengths(array))
+    places = rows * (numbers.max() + 1) + numbers
+    order = np.argsort(places, kind="stable")
+    again = order[1:][places[order[1:]] == places[order[:-1]]]
+    if len(again):
+        place = int(again.min())
+        row = int(rows[place])
+        yield part.problem(row, keys[place].as_py(), "has this key more than once")
+
+
+def _lengths(array: pa.Array) -> npt.NDArray[np.int64]:
+    """Return the elements of each list or map, 0 where it is null."""
+    return np.where(np.asarray(array.is_valid()), np.diff(np.asarray(array.offsets)), 0)
 
 
 def _parts(part: _Part, array: pa.Array) -> Iterator[_Part]:
@@ -215,8 +242,8 @@ def _parts(part: _Part, array: pa.Array) -> Iterator[_Part]:
         return
 
     def row_of(place: int) -> int:
-        lengths = np.where(np.asarray(array.is_valid()), np.diff(np.asarray(array.offsets)), 0)
-        return part.row_of(int(np.searchsorted(np.cumsum(lengths), place, side="right")))
+        ends = np.cumsum(_lengths(array))
+        return part.row_of(int(np.searchsorted(ends, place, side="right")))
 
     inside = elements(array)
     if declared.root is TypeRoot.ARRAY:

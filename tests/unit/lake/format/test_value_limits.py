@@ -46,6 +46,22 @@ def problems(declared: object, values: pa.Array, *, is_partition: bool = False) 
             "row 1: c.value is NOT NULL",
         ),
         (
+            {"type": "MAP", "key": "STRING", "value": "INT"},
+            pa.array(
+                [[("a", 1), ("b", 1)], None, [("b", 1)], [("a", 1), ("c", 2), ("a", 2)]],
+                pa.map_(pa.string(), pa.int32()),
+            ),
+            "row 3: the value has this key more than once .*`a`",
+        ),
+        (
+            {"type": "ARRAY", "element": {"type": "MULTISET", "element": "INT"}},
+            pa.array(
+                [[[(1, 1)], [(1, 1), (2, 1)]], [[], [(7, 1), (7, 2)]]],
+                pa.list_(pa.map_(pa.int32(), pa.int32())),
+            ),
+            "row 1: c.element has this key more than once",
+        ),
+        (
             {"type": "ROW", "fields": [{"id": 1, "name": "x", "type": "INT NOT NULL"}]},
             pa.array([None, {"x": None}], ROW),
             "row 1: c.x is NOT NULL",
