@@ -235,3 +235,24 @@ def test_changelog_files_have_names_of_their_own() -> None:
 
     assert all(PurePosixPath(e.file.file_name).name.startswith("changelog-") for e in part.entries)
     assert [e.file.file_name.startswith("data-") for e in table.live_files(part.snapshot)] == [True]
+
+
+@pytest.mark.parametrize("producer", ["none", "input", "lookup", "full-compaction"])
+def test_expiry_leaves_the_changes_that_are_to_outlive_snapshots(producer: str) -> None:
+    kept = {
+        "snapshot.num-retained.min": "1",
+        "snapshot.num-retained.max": "1",
+        "changelog.num-retained.max": "10",
+    }
+    table = given_table(producer, **kept)
+    for value in "abc":
+        write(table, ("+I", 1, value), ("+I", 2, value))
+        table.compact()
+    before = told(table.changes(0))
+
+    result = table.expire()
+
+    assert result.snapshots == (1, 2, 3, 4, 5)
+    assert told(Table.open(table.path, file_io=table.file_io).changes(0)) == before
+    with pytest.raises(InvalidRequest):
+        table.scan(snapshot_id=1)
