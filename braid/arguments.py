@@ -8,7 +8,7 @@ from typing import Final, NoReturn
 
 import typer
 
-from lake import InvalidRequest, LakeError, StorageUnavailable, path_for
+from lake import InvalidRequest, LakeError, StorageUnavailable, parse_duration, path_for
 from registry.names import is_identifier, is_runner_name
 from registry.stream_rules import are_servers
 
@@ -64,6 +64,14 @@ def check_table(identifier: str) -> None:
     """End the process with one line when this cannot name a table."""
     if not is_identifier(identifier):
         _refuse("TABLE", identifier, "expected database.table")
+
+
+def duration_ms(option: str, text: str) -> int:
+    """Return the milliseconds of a duration such as `1 d`; end the process when it is none."""
+    found = parse_duration(text)
+    if found is None:
+        _refuse(option, text, "expected a duration such as `1 d`, `6 h` or `30 min`")
+    return found
 
 
 @contextmanager

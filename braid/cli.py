@@ -10,16 +10,16 @@ from typing import Annotated
 
 import typer
 
+from braid.options import Warehouse
+from braid.table_cli import app as table_app
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Many streams, one wide row.",
 )
-
-Warehouse = Annotated[
-    str, typer.Option("--warehouse", help="Folder of the tables and the registry.", metavar="PATH")
-]
+app.add_typer(table_app, name="table")
 
 
 def _print_version(is_wanted: bool) -> None:

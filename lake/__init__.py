@@ -77,7 +77,7 @@ from lake.merge.segments import Segments
 from lake.merge.selection import Pick
 from lake.merge.steps import Step, Steps
 from lake.merge.validation import validate_schema
-from lake.options import MergeEngine, TableOptions
+from lake.options import MergeEngine, TableOptions, parse_duration
 from lake.read.predicate import Condition, Operator
 from lake.read.scan import ScanPlan
 from lake.snapshots.consumer_store import ConsumerFile
@@ -174,6 +174,7 @@ __all__ = [
     "from_arrow_type",
     "function_named",
     "highest_field_id",
+    "parse_duration",
     "parse_messages",
     "parse_type",
     "path_for",

@@ -1,0 +1,9 @@
+"""Options that several commands take."""
+
+from typing import Annotated
+
+import typer
+
+Warehouse = Annotated[
+    str, typer.Option("--warehouse", help="Folder of the tables and the registry.", metavar="PATH")
+]

@@ -1,0 +1,175 @@
+"""`braid table …`: what people do with one table."""
+
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from braid.options import Warehouse
+
+app = typer.Typer(no_args_is_help=True, help="Look after one table.")
+tag_app = typer.Typer(no_args_is_help=True, help="Name snapshots, and forget the names.")
+app.add_typer(tag_app, name="tag")
+consumer_app = typer.Typer(no_args_is_help=True, help="Who still needs which snapshots.")
+app.add_typer(consumer_app, name="consumer")
+
+TableName = Annotated[str, typer.Argument(help="database.table", metavar="TABLE")]
+ConsumerName = Annotated[str, typer.Argument(help="Name of the consumer.", metavar="CONSUMER")]
+TagName = Annotated[str, typer.Argument(help="Name of the tag.", metavar="TAG")]
+
+
+@tag_app.command("create")
+def create_tag(
+    table: TableName,
+    tag: TagName,
+    *,
+    warehouse: Warehouse,
+    snapshot: Annotated[
+        int | None, typer.Option(min=1, help="Snapshot to tag; the newest unless given.")
+    ] = None,
+    retain: Annotated[
+        str | None,
+        typer.Option(help="How long, such as `7 d`; for ever unless the table says otherwise."),
+    ] = None,
+) -> None:
+    """Give a snapshot a name, under which it stays readable when it has expired."""
+    from braid.arguments import duration_ms
+    from braid.tags import create
+
+    retained_ms = None if retain is None else duration_ms("--retain", retain)
+    _run(warehouse, table, lambda path: create(path, table, tag, snapshot, retained_ms))
+
+
+@tag_app.command("list")
+def list_tags(table: TableName, *, warehouse: Warehouse) -> None:
+    """Print the tags: name, snapshot, time to live."""
+    from braid.tags import list_all
+
+    _run(warehouse, table, lambda path: list_all(path, table))
+
+
+@tag_app.command("delete")
+def delete_tag(table: TableName, tag: TagName, *, warehouse: Warehouse) -> None:
+    """Delete a tag and the files that nothing else needs."""
+    from braid.tags import delete
+
+    _run(warehouse, table, lambda path: delete(path, table, tag))
+
+
+@tag_app.command("expire")
+def expire_tags(table: TableName, *, warehouse: Warehouse) -> None:
+    """Delete the tags whose time to live is over."""
+    from braid.tags import expire
+
+    _run(warehouse, table, lambda path: expire(path, table))
+
+
+@app.command()
+def rollback(
+    table: TableName,
+    *,
+    warehouse: Warehouse,
+    snapshot: Annotated[int | None, typer.Option(min=1, help="Snapshot to go back to.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Or the tag.")] = None,
+) -> None:
+    """Take a table back to a snapshot or a tag; its streams have to be stopped."""
+    from braid.rollback import roll_back
+
+    _run(warehouse, table, lambda path: roll_back(path, table, snapshot, tag))
+
+
+@app.command("clean-orphans")
+def clean_orphans(
+    table: TableName,
+    *,
+    warehouse: Warehouse,
+    older_than: Annotated[str, typer.Option(help="Younger files are left alone.")] = "1 d",
+    delete: Annotated[bool, typer.Option("--delete", help="Delete what is found.")] = False,
+) -> None:
+    """Print the files that nothing in the table names, and delete them if told to."""
+    from braid.arguments import duration_ms
+    from braid.orphans import clean
+
+    min_age_ms = duration_ms("--older-than", older_than)
+    _run(warehouse, table, lambda path: clean(path, table, min_age_ms=min_age_ms, delete=delete))
+
+
+@app.command("expire")
+def expire_snapshots(
+    table: TableName,
+    *,
+    warehouse: Warehouse,
+    retain_min: Annotated[
+        int | None,
+        typer.Option(min=1, help="So many stay; snapshot.num-retained.min unless given."),
+    ] = None,
+    retain_max: Annotated[
+        int | None,
+        typer.Option(min=1, help="No more stay; snapshot.num-retained.max unless given."),
+    ] = None,
+    older_than: Annotated[
+        str | None,
+        typer.Option(help="Younger ones stay; snapshot.time-retained unless given."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+) -> None:
+    """Remove the oldest snapshots that nobody needs, and the files that only they need."""
+    from braid.arguments import duration_ms
+    from braid.expiry import expire
+
+    age_ms = None if older_than is None else duration_ms("--older-than", older_than)
+    _run(
+        warehouse,
+        table,
+        lambda path: expire(
+            path,
+            table,
+            retain_min=retain_min,
+            retain_max=retain_max,
+            older_than_age_ms=age_ms,
+            is_dry_run=dry_run,
+        ),
+    )
+
+
+@consumer_app.command("list")
+def list_all_consumers(table: TableName, *, warehouse: Warehouse) -> None:
+    """Print consumers and leases: name, the oldest snapshot that they need, how long they hold."""
+    from braid.expiry import list_consumers
+
+    _run(warehouse, table, lambda path: list_consumers(path, table))
+
+
+@consumer_app.command("reset")
+def reset_one_consumer(
+    table: TableName,
+    consumer: ConsumerName,
+    *,
+    warehouse: Warehouse,
+    snapshot: Annotated[int, typer.Option(min=1, help="The oldest that it needs from now on.")],
+) -> None:
+    """Set from which snapshot on a consumer needs the table."""
+    from braid.expiry import reset_consumer
+
+    _run(warehouse, table, lambda path: reset_consumer(path, table, consumer, snapshot))
+
+
+@consumer_app.command("delete")
+def delete_one_consumer(table: TableName, consumer: ConsumerName, *, warehouse: Warehouse) -> None:
+    """Forget a consumer, so that it holds nothing any more."""
+    from braid.expiry import delete_consumer
+
+    _run(warehouse, table, lambda path: delete_consumer(path, table, consumer))
+
+
+def _run(warehouse: str, table: str, command: Callable[[str], int]) -> None:
+    """Check what every command is given, run it with the warehouse's path, and exit."""
+    # Here, not above: `braid --help` and the runner load nothing of it.
+    from braid.arguments import check_table, one_line_errors, warehouse_path
+
+    path = warehouse_path(warehouse)
+    check_table(table)
+    with one_line_errors():
+        status = command(path)
+    sys.exit(status)

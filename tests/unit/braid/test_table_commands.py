@@ -1,0 +1,130 @@
+"""`braid table …`, run as the program that it is."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lake import Catalog, SystemClock, file_io_for
+from registry.documents import RegistryStore
+from registry.registrar import Registrar, Verb
+from tests.unit.braid.test_compaction import braid, given_table, write
+from tests.unit.registry.shop import definition, orders
+
+TABLE = "shop.orders"
+
+
+def run(warehouse: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return braid("table", *arguments, "--warehouse", str(warehouse))
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    """Return a warehouse whose table has three snapshots."""
+    table = given_table(tmp_path)
+    for k in (1, 2, 3):
+        write(table, (k, k))
+    return tmp_path
+
+
+def keys(warehouse: Path) -> list[int]:
+    return sorted(Catalog(str(warehouse)).table(TABLE).scan().to_arrow()["k"].to_pylist())
+
+
+def test_tags_are_made_listed_and_deleted(warehouse: Path) -> None:
+    made = run(warehouse, "tag", "create", TABLE, "first", "--snapshot", "1")
+    run(warehouse, "tag", "create", TABLE, "week", "--retain", "7 d")
+    listed = run(warehouse, "tag", "list", TABLE)
+    deleted = run(warehouse, "tag", "delete", TABLE, "first")
+    expired = run(warehouse, "tag", "expire", TABLE)
+
+    assert made.stdout == "shop.orders: tag first of snapshot 1, kept for ever\n"
+    assert listed.stdout == (
+        "first\tsnapshot 1\tkept for ever\nweek\tsnapshot 3\tkept 7 days, 0:00:00\n"
+    )
+    assert deleted.stdout == "shop.orders: tag first is deleted, and 0 files that only it needed\n"
+    assert expired.stdout == "shop.orders: no tag's time is over\n"
+
+
+def test_a_table_is_rolled_back(warehouse: Path) -> None:
+    done = run(warehouse, "rollback", TABLE, "--snapshot", "1")
+
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout == ("shop.orders: is as at snapshot 1, 2 snapshots removed, newest is 1\n")
+    assert keys(warehouse) == [1]
+
+
+def test_a_table_whose_streams_run_is_not_rolled_back(tmp_path: Path) -> None:
+    clock = SystemClock()
+    store = RegistryStore(file_io_for(str(tmp_path)), str(tmp_path), clock)
+    registrar = Registrar(store, Catalog(str(tmp_path)), clock)
+    registrar.put_table("shop", "orders", orders())
+    registrar.put_stream(TABLE, "sales", definition(sequence_group="sales"))
+    table = Catalog(str(tmp_path)).table(TABLE)
+    table.committer().claim_stream("sales", topic="orders", initial_offsets={0: 4})
+
+    refused = run(tmp_path, "rollback", TABLE, "--snapshot", "1")
+    registrar.ask(TABLE, "sales", Verb.STOP)
+    done = run(tmp_path, "rollback", TABLE, "--snapshot", "1")
+
+    assert refused.returncode == 2
+    assert refused.stderr == (
+        "error: streams of shop.orders are not stopped: sales (RUNNING); hint: stop them and wait "
+        "until their runners have let them go\n"
+    )
+    assert done.returncode == 0
+    assert "stream sales continues at the offsets of the snapshot, epoch 2\n" in done.stdout
+
+
+def test_orphans_are_printed_and_deleted_when_told(warehouse: Path) -> None:
+    stray = warehouse / "shop.db/orders/bucket-0/data-x-0.parquet"
+    stray.write_bytes(b"12345")
+    os.utime(stray, (1_000_000_000, 1_000_000_000))
+
+    found = run(warehouse, "clean-orphans", TABLE)
+    young = run(warehouse, "clean-orphans", TABLE, "--older-than", "20000 d")
+    assert stray.exists()
+    deleted = run(warehouse, "clean-orphans", TABLE, "--delete")
+
+    assert found.stdout == (
+        f"{stray}\t5\t2001-09-09T01:46:40+00:00\t"
+        "data or changelog file that no snapshot, tag, branch or changelog names\n"
+    )
+    assert re.search(r"1 file, 5 bytes found, nothing was deleted", found.stderr)
+    assert (young.stdout, "0 files, 0 bytes" in young.stderr) == ("", True)
+    assert "1 younger left alone" in young.stderr
+    assert deleted.stdout == found.stdout
+    assert not stray.exists()
+    assert keys(warehouse) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["rollback", "orders", "--snapshot", "1"], "TABLE 'orders': expected database.table"),
+        (["rollback", TABLE], "expected either a snapshot or a tag"),
+        (["rollback", TABLE, "--snapshot", "9"], "has no snapshot 9"),
+        (["tag", "create", TABLE, "a/b"], "expected a name without `/`"),
+        (["tag", "create", TABLE, "a", "--retain", "soon"], "--retain 'soon': expected a duration"),
+        (["tag", "delete", TABLE, "a"], "the table has no tag"),
+        (["clean-orphans", TABLE, "--older-than", "x"], "--older-than 'x': expected a duration"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_one_line(
+    warehouse: Path, arguments: list[str], told: str
+) -> None:
+    done = run(warehouse, *arguments)
+
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.returncode == 2
+    assert keys(warehouse) == [1, 2, 3]
+
+
+def test_help_loads_no_engine() -> None:
+    code = "import sys, braid.cli; sys.exit('lake' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,58 @@
+"""A stream counts as stopped when it is wanted so and nobody works on it any more."""
+
+import pytest
+
+from lake import Catalog, ManualClock, MemoryFileIO
+from registry.documents import RegistryStore
+from registry.errors import StreamNotStopped
+from registry.leases import LeaseStore
+from registry.registrar import Registrar, Verb
+from registry.stopped_streams import check_streams_stopped
+from tests.unit.registry.shop import definition, orders
+
+TABLE = "shop.orders"
+WAREHOUSE = "/w"
+
+
+@pytest.fixture
+def registrar(file_io: MemoryFileIO, clock: ManualClock) -> Registrar:
+    """Return a registrar of a table with the streams `sales` and `payments`."""
+    store = RegistryStore(file_io, WAREHOUSE, clock)
+    registrar = Registrar(store, Catalog(WAREHOUSE, file_io=file_io, clock=clock), clock)
+    registrar.put_table("shop", "orders", orders())
+    for name in ("sales", "payments"):
+        registrar.put_stream(TABLE, name, definition(sequence_group=name))
+    return registrar
+
+
+def check(file_io: MemoryFileIO, clock: ManualClock, table: str = TABLE) -> None:
+    check_streams_stopped(file_io, WAREHOUSE, table, clock=clock)
+
+
+def test_running_and_paused_streams_are_named(
+    registrar: Registrar, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    registrar.ask(TABLE, "payments", Verb.PAUSE)
+
+    with pytest.raises(StreamNotStopped, match=r"payments \(PAUSED\), sales \(RUNNING\)"):
+        check(file_io, clock)
+
+
+def test_a_stream_that_somebody_still_works_on_is_not_stopped(
+    registrar: Registrar, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    for name in ("sales", "payments"):
+        registrar.ask(TABLE, name, Verb.STOP)
+    lease = LeaseStore(file_io, WAREHOUSE, clock).acquire(TABLE, "sales", "r1", 5_000)
+    assert lease is not None
+
+    with pytest.raises(StreamNotStopped, match=r"not stopped: sales \(still held by r1\)"):
+        check(file_io, clock)
+    clock.advance(ms=5_000)
+    check(file_io, clock)
+
+
+def test_a_table_that_is_not_registered_has_no_streams(
+    file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    check(file_io, clock, "shop.unknown")
