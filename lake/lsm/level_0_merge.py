@@ -8,7 +8,8 @@ merge of level 0, done until the compaction is worth it, has written as much as 
 
 1. Newest first, files are taken as long as the next one is no larger than those before it together;
    further ones, until at most one run more is left than `num-sorted-run.compaction-trigger`.
-2. One file alone waits for more: that run more is what this costs readers.
+2. One file alone waits for more, and so does level 0 when nothing was appended since it was merged:
+   that run more is what this costs readers.
 3. A level 0 that has outgrown the bound, or small files, is compacted as it always was.
 
 Bytes written per byte appended, commits of one size, one compaction between commits:
@@ -22,7 +23,8 @@ Bytes written per byte appended, commits of one size, one compaction between com
 
 Merging files of level 0 alone must not show. It does not where a merge of some neighbours in the order
 of records, put in their place, gives what all records give: see `merges_neighbours`. Tables that need
-lookup are never merged like that: there level 0 is what has not met the compacted rows yet.
+lookup are never merged like that: there level 0 is what has not met the compacted rows yet; nor are
+those that ask for `compaction.force-up-level-0`.
 """
 
 from collections.abc import Sequence
@@ -103,14 +105,17 @@ def count_level_0_merge(
     size = sum(run.size for run in new)
     # Larger files would not be merged by a plan, which leaves large ones whole.
     small_bytes = options.target_file_size_bytes * options.compaction_small_file_ratio
-    if options.needs_lookup or not merges_neighbours(spec) or size >= small_bytes:
+    stays_apart = options.needs_lookup or options.compaction_force_up_level_0
+    if stays_apart or not merges_neighbours(spec) or size >= small_bytes:
         return None
     appended = sum(run.size for run in new if run.files[0].file_source is not FileSource.COMPACT)
     besides = sum(run.size for run in unit.runs) - size
+    too_many = len(levels.runs) - (options.num_sorted_run_compaction_trigger + 1)
+    if not appended and too_many <= 0 < len(new):
+        return 1
     if size * size >= appended * besides:
         return None
-    runs_left_max = options.num_sorted_run_compaction_trigger + 1
-    count = max(_count_alike(new, options), len(levels.runs) - runs_left_max + 1)
+    count = max(_count_alike(new, options), too_many + 1)
     if not _minds_no_order(spec):
         count = _count_with_overlapping(new, count)
     if count > len(new):
@@ -133,6 +138,9 @@ def merges_neighbours(spec: MergeSpec) -> bool:
     if spec.engine is MergeEngine.FIRST_ROW or spec.sequence_fields:
         return False
     grouped = {name for group in spec.groups for name in group.protected}
+    # Records without a version of the group leave null behind, which the merged file cannot hold.
+    if grouped & spec.not_null_columns:
+        return False
     return all(
         _is_associative(function, is_grouped=function.column in grouped)
         for function in spec.functions

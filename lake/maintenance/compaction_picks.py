@@ -9,9 +9,11 @@ from datetime import datetime
 from typing import TypeAlias
 
 from lake.format.schema import TableSchema
-from lake.lsm.compaction_pick import CompactionUnit, PickState, first_pick_state, pick_compaction
+from lake.lsm.compaction_pick import CompactionUnit, PickState, first_pick_state
 from lake.lsm.compaction_plan import full_compaction_unit
+from lake.lsm.level_0_merge import pick_merge_or_compaction
 from lake.lsm.levels import Levels
+from lake.merge.spec import merge_spec
 
 Place: TypeAlias = tuple[bytes, int]
 """Serialised partition row and bucket number."""
@@ -44,19 +46,20 @@ def full_pick(schema: TableSchema) -> Pick:
 
 
 def due_pick(schema: TableSchema, memory: CompactionMemory, *, now_ms: int) -> Pick:
-    """Return what picks by the rules of universal compaction.
+    """Return what picks by the rules of universal compaction, or merges of level 0 before.
 
     Args:
         schema: Of the table.
         memory: Of the looks before; changed by this one.
         now_ms: Milliseconds since 1970; off-peak hours are those of this machine's zone.
     """
+    spec, options = merge_spec(schema), schema.table_options
     local_hour = datetime.fromtimestamp(now_ms / 1000).astimezone().hour
 
     def pick(place: Place, levels: Levels, _marked: frozenset[str]) -> CompactionUnit | None:
         state = memory.states.get(place) or first_pick_state(levels)
-        picked = pick_compaction(
-            levels, schema.table_options, state, now_ms=now_ms, local_hour=local_hour
+        picked = pick_merge_or_compaction(
+            levels, spec, options, state, now_ms=now_ms, local_hour=local_hour
         )
         memory.states[place] = picked.state
         return picked.unit

@@ -224,7 +224,7 @@ class TableCompaction:
                 reasons.append(_GONE)
             elif work.vectors.base != (None if index is None else index.file_name):
                 reasons.append(_VECTORS_CHANGED)
-            elif not settled <= work.settled:
+            elif work.plan.output_level > 0 and not settled <= work.settled:
                 reasons.append(_LEVEL_TAKEN)
             else:
                 reasons.append(None)
