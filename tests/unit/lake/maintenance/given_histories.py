@@ -3,6 +3,7 @@
 import itertools
 import random
 from collections.abc import Callable
+from contextlib import suppress
 
 from lake import FileIO, LakeError, ManualClock, MemoryFileIO, Table
 from tests.support.faulty_file_io import FaultyFileIO
@@ -76,25 +77,31 @@ def count_calls(given: MemoryFileIO, act: Callable[[Table], object]) -> int:
 
 
 def fail_at(
-    file_io: FaultyFileIO,
-    act: Callable[[], object],
+    inner: MemoryFileIO,
+    act: Callable[[Table], object],
     number: int,
     *,
     is_done: bool,
     is_lasting: bool,
 ) -> type[BaseException] | None:
-    """Do something while storage fails at its n-th call; return the error it ends with."""
+    """Do something to a table while storage fails at its n-th call; return the error it ends with."""
+    file_io = FaultyFileIO(inner)
+    table = late(file_io)
     start = len(file_io.calls) + number
     file_io.fail_calls(start, is_done=is_done, is_lasting=is_lasting)
     try:
-        act()
+        act(table)
     except LakeError as error:
         return type(error)
     return None
 
 
-def die_at(file_io: FaultyFileIO, act: Callable[[], object], number: int, *, is_done: bool) -> None:
-    """Do something and die at its n-th storage call, before or after its effect."""
+def die_at(
+    inner: MemoryFileIO, act: Callable[[Table], object], number: int, *, is_done: bool
+) -> None:
+    """Do something to a table and die at its n-th storage call, before or after its effect."""
+    file_io = FaultyFileIO(inner)
+    table = late(file_io)
     start = len(file_io.calls) + number
 
     def fault(at: int, method: str, path: str) -> None:
@@ -106,7 +113,5 @@ def die_at(file_io: FaultyFileIO, act: Callable[[], object], number: int, *, is_
         file_io.after = fault
     else:
         file_io.before = fault
-    try:
-        act()
-    except Died:
-        return
+    with suppress(Died):
+        act(table)

@@ -148,7 +148,7 @@ def test_tags_branches_and_kept_changelogs_need_their_files() -> None:
     assert late(file_io).scan(tag="one").count() == 1
     assert late(file_io).branch("b").scan().count() == 2
     assert missing_files(file_io, late(file_io)) == set()
-    assert [changes.num_rows for changes in appended(late(file_io))] == [1, 1, 1]
+    assert [changed.to_arrow().num_rows for changed in late(file_io).changes(0, 3)] == [1, 1, 1]
 
 
 def test_a_file_that_is_committed_after_the_listing_is_kept() -> None:
@@ -286,9 +286,7 @@ def test_whatever_dies_wherever_leaves_only_what_is_found(
     leftovers = 0
     for number in range(count_calls(given, act)):
         inner = copied(given)
-        file_io = FaultyFileIO(inner)
-        table = late(file_io)
-        die_at(file_io, lambda table=table: act(table), number, is_done=is_done)
+        die_at(inner, act, number, is_done=is_done)
         before = read(late(inner))
         leftovers += len(unneeded_files(inner, late(inner)))
 
@@ -310,12 +308,9 @@ def test_storage_fails_at_any_call_of_the_cleaning(is_done: bool, is_lasting: bo
 
     for number in range(count_calls(given, clean)):
         inner = copied(given)
-        file_io = FaultyFileIO(inner)
-        table = late(file_io)
-
         fail_at(
-            file_io,
-            lambda table=table: clean(table),
+            inner,
+            clean,
             number,
             is_done=is_done,
             is_lasting=is_lasting,
@@ -331,9 +326,3 @@ def given_branch(file_io: MemoryFileIO, *, snapshot_id: int) -> None:
     data = file_io.read_bytes(paths.snapshot(snapshot_id))
     file_io.write_new(branch.snapshot(snapshot_id), data)
     file_io.write_new(branch.schema(0), file_io.read_bytes(paths.schema(0)))
-
-
-def appended(table: Table) -> list[object]:
-    """Return the changes of the first three commits."""
-    changes = table.changes(0, 3)
-    return [changed.to_arrow() for changed in changes]

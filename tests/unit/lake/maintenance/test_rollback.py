@@ -36,8 +36,9 @@ from tests.unit.lake.snapshots.test_snapshot_store import SNAPSHOT
 from tests.unit.lake.snapshots.test_tag_store import given_tag
 
 
-def keys(table: Table, **given: int | str) -> list[object]:
-    return sorted(table.scan(columns=["k"], **given).to_arrow()["k"].to_pylist())
+def keys(table: Table, *, snapshot_id: int | None = None, tag: str | None = None) -> list[object]:
+    scan = table.scan(columns=["k"], snapshot_id=snapshot_id, tag=tag)
+    return sorted(scan.to_arrow()["k"].to_pylist())
 
 
 def ids(file_io: MemoryFileIO, table: Table) -> list[int]:
@@ -155,19 +156,21 @@ def test_the_newest_snapshot_is_a_target_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "message"),
+    ("snapshot_id", "tag", "message"),
     [
-        ({}, "either a snapshot or a tag"),
-        ({"snapshot_id": 1, "tag": "t"}, "either a snapshot or a tag"),
-        ({"snapshot_id": 9}, "no snapshot 9"),
-        ({"tag": "x"}, "no such tag"),
+        (None, None, "either a snapshot or a tag"),
+        (1, "t", "either a snapshot or a tag"),
+        (9, None, "no snapshot 9"),
+        (None, "x", "no such tag"),
     ],
 )
-def test_a_target_that_is_none_is_refused(target: dict[str, object], message: str) -> None:
+def test_a_target_that_is_none_is_refused(
+    snapshot_id: int | None, tag: str | None, message: str
+) -> None:
     table = given_history(MemoryFileIO())
 
     with pytest.raises(InvalidRequest, match=message):
-        table.rollback(**target)
+        table.rollback(snapshot_id=snapshot_id, tag=tag)
     assert keys(table) == [1, 2, 3, 5]
 
 
@@ -384,12 +387,9 @@ def test_storage_fails_at_any_call(is_done: bool, is_lasting: bool) -> None:
     given = given_storage()
     for number in range(count_calls(given, lambda table: table.rollback(tag="two"))):
         inner = copied(given)
-        file_io = FaultyFileIO(inner)
-        table = late(file_io)
-
         fail_at(
-            file_io,
-            lambda table=table: table.rollback(tag="two"),
+            inner,
+            lambda table: table.rollback(tag="two"),
             number,
             is_done=is_done,
             is_lasting=is_lasting,
@@ -404,10 +404,7 @@ def test_the_process_dies_at_any_call(is_done: bool) -> None:
     given = given_storage()
     for number in range(count_calls(given, lambda table: table.rollback(tag="two"))):
         inner = copied(given)
-        file_io = FaultyFileIO(inner)
-        table = late(file_io)
-
-        die_at(file_io, lambda table=table: table.rollback(tag="two"), number, is_done=is_done)
+        die_at(inner, lambda table: table.rollback(tag="two"), number, is_done=is_done)
 
         assert_before_or_after_then_done(inner)
 

@@ -233,24 +233,18 @@ def test_a_tag_that_is_made_at_any_moment_of_an_expiry_is_whole_or_refused() -> 
 
 
 def test_a_look_that_fails_leaves_no_tag() -> None:
-    inner = MemoryFileIO()
-    given_history(inner)
+    given = MemoryFileIO()
+    given_history(given)
 
     def act(table: Table) -> object:
         return table.create_tag("two", snapshot_id=2)
 
-    for number in range(count_calls(inner, act)):
-        given = copied(inner)
-        file_io = FaultyFileIO(given)
-        table = late(file_io)
-        fail_at(
-            file_io,
-            lambda table=table: act(table),
-            number,
-            is_done=False,
-            is_lasting=False,
-        )
-        assert tag_names(given) == []
+    for number in range(count_calls(given, act)):
+        inner = copied(given)
+
+        fail_at(inner, act, number, is_done=False, is_lasting=False)
+
+        assert tag_names(inner) == []
 
 
 @pytest.mark.slow
@@ -260,12 +254,9 @@ def test_storage_fails_while_a_tag_is_deleted(is_done: bool, is_lasting: bool) -
     given = given_tagged(2, 3)
     for number in range(count_calls(given, lambda table: table.delete_tag("t3"))):
         inner = copied(given)
-        file_io = FaultyFileIO(inner)
-        table = late(file_io)
-
         fail_at(
-            file_io,
-            lambda table=table: table.delete_tag("t3"),
+            inner,
+            lambda table: table.delete_tag("t3"),
             number,
             is_done=is_done,
             is_lasting=is_lasting,
@@ -282,10 +273,7 @@ def test_the_process_dies_while_a_tag_is_deleted(is_done: bool) -> None:
     given = given_tagged(2, 3)
     for number in range(count_calls(given, lambda table: table.delete_tag("t3"))):
         inner = copied(given)
-        file_io = FaultyFileIO(inner)
-        table = late(file_io)
-
-        die_at(file_io, lambda table=table: table.delete_tag("t3"), number, is_done=is_done)
+        die_at(inner, lambda table: table.delete_tag("t3"), number, is_done=is_done)
 
         assert missing_files(inner, late(inner)) == set()
         assert_cleaned_exact(inner)
