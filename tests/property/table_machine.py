@@ -11,9 +11,10 @@ same, but storage goes on after it.
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import pyarrow as pa
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -24,12 +25,14 @@ from hypothesis.stateful import (
 )
 
 from lake import Catalog, LakeError, Machine, ManualClock, MemoryFileIO, StorageUnavailable, Table
+from lake.snapshots.snapshot_store import SnapshotStore
 from tests.property.folded_changelog import FoldedChangelog
 from tests.property.test_compaction import COMPACTED
 from tests.property.test_table_model import (
     COLUMNS,
     Commit,
     Engine,
+    Key,
     Record,
     State,
     commits,
@@ -82,6 +85,7 @@ class Fault:
     is_crash: bool
 
 
+KEYS = st.tuples(st.integers(0, 4), st.sampled_from(["", "é/b"]))
 FAULTS = st.builds(Fault, call=st.integers(0, 60), is_done=st.booleans(), is_crash=st.booleans())
 
 
@@ -112,6 +116,21 @@ AGGREGATION = Engine(
 ENGINES: Mapping[str, Engine] = {**COMPACTED, "aggregation": AGGREGATION}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What a snapshot is.
+
+    Attributes:
+        state: The rows of all that was written.
+        visible: Those that readers see.
+        changes: What its changes and those before add up to.
+    """
+
+    state: State
+    visible: State
+    changes: State
+
+
 class TableMachine(RuleBasedStateMachine):
     """One table under way."""
 
@@ -135,9 +154,9 @@ class TableMachine(RuleBasedStateMachine):
             options={**options, **self.engine.options},
         )
         self.changelog = FoldedChangelog(self.engine, options.get("changelog-producer"))
-        self.state: State = {}
-        self.visible: State = {}
-        self.seen: dict[int, State] = {}
+        self.now = Known(state={}, visible={}, changes={})
+        self.seen: dict[int, Known] = {}
+        self.tagged: dict[str, tuple[int, Known]] = {}
         self.left_over: set[str] = set()
 
     # --- what happens -----------------------------------------------------------------------
@@ -146,25 +165,91 @@ class TableMachine(RuleBasedStateMachine):
     def write(self, data: st.DataObject, fault: Fault | None) -> None:
         commit = data.draw(commits(self.engine))
         flush_after = data.draw(st.integers(0, len(commit.rows)))
-
-        def work(table: Table) -> None:
-            write(table, commit, flush_after=flush_after)
-
-        if self.attempt(work, fault):
-            self.apply(commit)
-            self.note()
+        before = self.newest_id()
+        self.attempt(lambda table: write(table, commit, flush_after=flush_after), fault)
+        if self.newest_id() > before:
+            self.note(self.applied(commit))
 
     @rule(full=st.booleans(), machine=st.sampled_from(Machine), fault=st.none() | FAULTS)
     def compact(self, full: bool, machine: Machine, fault: Fault | None) -> None:
         def work(table: Table) -> None:
             assert table.compact(full=full, machine=machine).dropped == ()
 
-        if self.attempt(work, fault):
+        before = self.newest_id()
+        self.attempt(work, fault)
+        if self.newest_id() > before:
             # Whatever hides its new rows brings all of them up.
-            self.visible = copy_of(self.state)
-            self.note()
+            self.note(replace(self.now, visible=copy_of(self.now.state)))
         if full and fault is None:
-            self.changelog.must_add_up_to(self.state)
+            self.changelog.must_add_up_to(self.now.state)
+
+    @rule(retained=st.integers(1, 4), fault=st.none() | FAULTS)
+    def expire(self, retained: int, fault: Fault | None) -> None:
+        later = self.clock.now_ms() + 1_000_000
+        self.attempt(lambda t: t.expire(retain_min=retained, older_than_ms=later), fault)
+        kept = set(self.kept_ids())
+        assert kept >= set(sorted(self.seen)[-retained:])
+        assert fault is not None or len(kept) <= retained
+        self.seen = {number: known for number, known in self.seen.items() if number in kept}
+        assert kept == self.seen.keys()
+
+    @precondition(lambda self: self.seen)
+    @rule(data=st.data(), name=st.sampled_from("abc"), fault=st.none() | FAULTS)
+    def tag(self, data: st.DataObject, name: str, fault: Fault | None) -> None:
+        """Make a tag; one that is there goes."""
+        if name in self.tagged:
+            self.attempt(lambda table: table.delete_tag(name), fault)
+        else:
+            number = data.draw(st.sampled_from(sorted(self.seen)))
+            self.attempt(lambda table: table.create_tag(name, snapshot_id=number), fault)
+            self.tagged[name] = number, self.seen[number]
+        was_there = set(self.tagged)
+        self.forget_tags()
+        assert fault is not None or was_there - self.tagged.keys() <= {name}
+
+    @precondition(lambda self: self.seen)
+    @rule(data=st.data(), fault=st.none() | FAULTS)
+    def roll_back(self, data: st.DataObject, fault: Fault | None) -> None:
+        targets: dict[tuple[int, str | None], Known] = {}
+        targets |= {(number, None): known for number, known in self.seen.items()}
+        targets |= {(number, name): known for name, (number, known) in self.tagged.items()}
+        number, name = data.draw(st.sampled_from(sorted(targets, key=str)))
+        before = self.newest_id()
+
+        def work(table: Table) -> None:
+            if name is None:
+                table.rollback(snapshot_id=number)
+            else:
+                table.rollback(tag=name)
+
+        self.attempt(work, fault)
+        assert self.newest_id() == number or (fault is not None and self.newest_id() == before)
+        kept = set(self.kept_ids())
+        if self.newest_id() == number:
+            self.now = targets[number, name]
+            self.changelog.go_back(number, copy_of(self.now.changes))
+            self.seen[number] = self.now
+        self.seen = {number: known for number, known in self.seen.items() if number in kept}
+        assert kept == self.seen.keys()
+        self.forget_tags()
+        self.left_over |= unneeded_files(self.memory, self.table)
+
+    @rule(delete=st.booleans(), fault=st.none() | FAULTS)
+    def clean(self, delete: bool, fault: Fault | None) -> None:
+        unneeded = unneeded_files(self.memory, self.table)
+        too_young: list[int] = []
+
+        def work(table: Table) -> None:
+            report = table.clean_orphans(min_age_ms=0, delete=delete)
+            too_young.append(report.younger_files)
+            found = {file.path.removeprefix(f"{PATH}/") for file in report.files}
+            assert found <= unneeded
+            assert len(unneeded - found) <= report.younger_files
+
+        self.attempt(work, fault)
+        self.left_over = unneeded_files(self.memory, self.table)
+        if fault is None and delete:
+            assert len(self.left_over) <= too_young[0]
 
     @rule(ms=st.integers(1, 10_000))
     def wait(self, ms: int) -> None:
@@ -184,37 +269,49 @@ class TableMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_newest_rows_are_the_models(self) -> None:
-        assert scanned(self.table.scan().to_arrow()) == rows_of(self.visible)
+        assert scanned(self.table.scan().to_arrow()) == rows_of(self.now.visible)
 
     @precondition(lambda self: self.seen)
     @rule(data=st.data())
     def look_back(self, data: st.DataObject) -> None:
         number = data.draw(st.sampled_from(sorted(self.seen)))
         rows = self.table.scan(snapshot_id=number).to_arrow()
-        assert scanned(rows) == rows_of(self.seen[number])
+        assert scanned(rows) == rows_of(self.seen[number].visible)
 
-    @rule(k=st.integers(0, 4), p=st.sampled_from(["", "é/b"]))
-    def get(self, k: int, p: str) -> None:
-        assert self.table.get({"k": k, "p": p}) == self.visible.get((k, p))
+    @rule(keys=st.lists(KEYS, min_size=1, max_size=6), is_old=st.booleans(), data=st.data())
+    def look_up(self, keys: list[Key], is_old: bool, data: st.DataObject) -> None:
+        number, known = None, self.now
+        if is_old and self.seen:
+            number = data.draw(st.sampled_from(sorted(self.seen)))
+            known = self.seen[number]
+        k, p = zip(*keys, strict=True)
+        asked = pa.table({"k": pa.array(k, pa.int32()), "p": pa.array(p)})
+        expected = [known.visible[key] for key in keys if key in known.visible]
+        assert self.table.lookup(asked, snapshot_id=number).to_pylist() == expected
+        assert self.table.get({"k": k[0], "p": p[0]}, snapshot_id=number) == known.visible.get(
+            keys[0]
+        )
 
     def teardown(self) -> None:
         if not hasattr(self, "seen"):
             return
         self.reopen()
-        for number, state in self.seen.items():
+        for number, known in self.seen.items():
             rows = self.table.scan(snapshot_id=number).to_arrow()
-            assert scanned(rows) == rows_of(state), number
+            assert scanned(rows) == rows_of(known.visible), number
+        for name, (_, known) in self.tagged.items():
+            rows = self.table.scan(tag=name).to_arrow()
+            assert scanned(rows) == rows_of(known.visible), name
         assert missing_files(self.memory, self.table) == set()
         assert unneeded_files(self.memory, self.table) <= self.left_over
 
     # --- how it is done ---------------------------------------------------------------------
 
-    def attempt(self, work: Callable[[Table], None], fault: Fault | None) -> bool:
-        """Do something to the table; return whether a snapshot came of it."""
-        before = self.newest_id()
+    def attempt(self, work: Callable[[Table], object], fault: Fault | None) -> None:
+        """Do something to the table; what a fault leaves over is known afterwards."""
         if fault is None:
             work(self.table)
-            return self.newest_id() > before
+            return
         self.break_storage(fault)
         try:
             work(self.table)
@@ -227,7 +324,6 @@ class TableMachine(RuleBasedStateMachine):
         if fault.is_crash:
             self.reopen()
         self.left_over |= unneeded_files(self.memory, self.table)
-        return self.newest_id() > before
 
     def break_storage(self, fault: Fault) -> None:
         start = len(self.storage.calls) + fault.call
@@ -248,16 +344,28 @@ class TableMachine(RuleBasedStateMachine):
         snapshot = self.table.latest_snapshot()
         return 0 if snapshot is None else snapshot.id
 
-    def apply(self, commit: Commit) -> None:
-        for record, kind in zip(commit.rows, commit.kinds, strict=True):
-            self.engine.apply(self.state, record, kind)
-        if not self.table.schema.table_options.hides_level_0:
-            self.visible = copy_of(self.state)
+    def kept_ids(self) -> list[int]:
+        return SnapshotStore(self.memory, self.table.paths).list_ids()
 
-    def note(self) -> None:
-        """Remember the rows of the newest snapshot."""
-        self.seen[self.newest_id()] = copy_of(self.visible)
+    def forget_tags(self) -> None:
+        """Forget the tags that are gone; all that are there are known."""
+        names = {tag.name for tag in self.table.tags()}
+        assert names <= self.tagged.keys()
+        self.tagged = {name: known for name, known in self.tagged.items() if name in names}
+
+    def applied(self, commit: Commit) -> Known:
+        """Return what the table is after a commit."""
+        state = copy_of(self.now.state)
+        for record, kind in zip(commit.rows, commit.kinds, strict=True):
+            self.engine.apply(state, record, kind)
+        hides = self.table.schema.table_options.hides_level_0
+        return replace(self.now, state=state, visible=self.now.visible if hides else copy_of(state))
+
+    def note(self, known: Known) -> None:
+        """Remember what the newest snapshot is."""
         self.changelog.follow(self.table)
+        self.now = replace(known, changes=copy_of(self.changelog.rows))
+        self.seen[self.newest_id()] = self.now
 
 
 def nothing(_number: int, _method: str, _path: str) -> None:
