@@ -6,7 +6,7 @@
 | `_SEQUENCE_NUMBER` | int64, not null | 2147483646 | order of arrival within a bucket |
 | `_VALUE_KIND` | int8, not null | 2147483645 | `RowKind` |
 
-`_LEVEL`, int8 and not null, is in no file: readers add it to records that are merged by level.
+`_LEVEL`, int32 and not null, is in no file: readers add it to records that are merged by level.
 
 Source: table-format 12.1 and 12.2.
 """
@@ -31,7 +31,7 @@ RESERVED_NAMES = frozenset({SEQUENCE_NUMBER, VALUE_KIND, LEVEL, ROW_KIND, ROW_ID
 
 SEQUENCE_NUMBER_FIELD = pa.field(SEQUENCE_NUMBER, pa.int64(), nullable=False)
 VALUE_KIND_FIELD = pa.field(VALUE_KIND, pa.int8(), nullable=False)
-LEVEL_FIELD = pa.field(LEVEL, pa.int8(), nullable=False)
+LEVEL_FIELD = pa.field(LEVEL, pa.int32(), nullable=False)
 
 
 class RowKind(IntEnum):

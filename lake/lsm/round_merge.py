@@ -105,7 +105,7 @@ class PlainMerge:
 class LookupMerge:
     """Records of level 0, and of the others that on the lowest level.
 
-    Records carry `_LEVEL` int8, not null; what comes out does not.
+    Records carry `_LEVEL` int32, not null; what comes out does not.
 
     Attributes:
         spec: How the table's records merge.
@@ -153,7 +153,7 @@ class LookupMerge:
 
 
 def lowest_levels(
-    levels: np.ndarray[tuple[int], np.dtype[np.int8]], codes: Uints
+    levels: np.ndarray[tuple[int], np.dtype[np.int32]], codes: Uints
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
     """Return which records count: of a key's records from level 1 on that of the lowest level.
 

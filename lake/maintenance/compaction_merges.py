@@ -5,7 +5,7 @@
 | `LookupCompactionMerge` | changelog of lookups, deletion vectors, `force-lookup`, first-row | among the records, else in the levels above |
 | `ToldMerge` | changelog of full compactions | on the highest level |
 
-Records carry `_LEVEL` int8, not null; what comes out does not.
+Records carry `_LEVEL` int32, not null; what comes out does not.
 
 Source: merge-semantics 6.2, 6.4, 6.6.
 """
@@ -136,12 +136,12 @@ class ToldMerge:
         return records if self.takes_levels else records.drop_columns([LEVEL])
 
 
-def _levels(records: pa.Table) -> npt.NDArray[np.int8]:
-    levels: npt.NDArray[np.int8] = one_array(records.column(LEVEL)).to_numpy()
+def _levels(records: pa.Table) -> npt.NDArray[np.int32]:
+    levels: npt.NDArray[np.int32] = one_array(records.column(LEVEL)).to_numpy()
     return levels
 
 
-def _first_of_new_keys(levels: npt.NDArray[np.int8], codes: Uints) -> npt.NDArray[np.int64]:
+def _first_of_new_keys(levels: npt.NDArray[np.int32], codes: Uints) -> npt.NDArray[np.int64]:
     """Return one record of each key that has records of level 0 only, by ascending key."""
     keys, first = np.unique(codes, return_index=True)
     compacted = np.unique(codes[levels > 0])

@@ -52,7 +52,7 @@ SCHEMA = pa.schema(
         ("k", pa.int64()),
         ("v", pa.int64()),
         ("w", pa.int64()),
-        pa.field(LEVEL, pa.int8(), nullable=False),
+        pa.field(LEVEL, pa.int32(), nullable=False),
     ]
 )
 

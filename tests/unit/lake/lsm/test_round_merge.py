@@ -29,7 +29,7 @@ def records(*rows: Record) -> pa.Table:
             VALUE_KIND: pa.array(kinds, pa.int8()),
             "k": pa.array(keys, pa.int32()),
             "v": pa.array(values, pa.int32()),
-            LEVEL: pa.array(levels, pa.int8()),
+            LEVEL: pa.array(levels, pa.int32()),
         }
     )
 
@@ -85,7 +85,7 @@ def test_a_plain_merge_adds_up_every_level() -> None:
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=30, unique=True))
 def test_lowest_levels_against_a_model(pairs: list[tuple[int, int]]) -> None:
     codes = np.array([code for code, _ in pairs], dtype=np.uint64)
-    levels = np.array([level for _, level in pairs], dtype=np.int8)
+    levels = np.array([level for _, level in pairs], dtype=np.int32)
 
     kept = lowest_levels(levels, codes)
 

@@ -90,6 +90,13 @@ def test_a_lone_record_of_a_table_with_lookup_stays_as_it_is(machine: Machine) -
     assert table.read(machine=machine) == [(1, -5), (2, 20), (3, 30)]
 
 
+def test_a_bucket_may_have_more_levels_than_fit_a_byte(machine: Machine) -> None:
+    """As many as `num-sorted-run.compaction-trigger` says, and one more."""
+    table = given_levels({**SUM, **LOOKUP}, 300, 200, 0)
+
+    assert table.read(machine=machine) == [(1, 50), (2, 50), (3, 50)]
+
+
 def test_a_projection_does_not_change_what_counts(machine: Machine) -> None:
     table = given_levels({**SUM, **LOOKUP}, 5, 3, 0)
 
