@@ -3,6 +3,7 @@ import org.apache.paimon.fs.Path;
 import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.manifest.BucketEntry;
 import org.apache.paimon.manifest.ManifestEntry;
+import org.apache.paimon.operation.LocalOrphanFilesClean;
 import org.apache.paimon.options.ExpireConfig;
 import org.apache.paimon.schema.SchemaManager;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.*;
@@ -30,13 +31,17 @@ import java.util.concurrent.*;
  *   write       {"rows": [[kind, value, ...], ...]}               newest snapshot id
  *   compact     {"mode": "full" | "normal", "threads": n}         newest snapshot id
  *   expire      {"retain": n}                                     earliest snapshot id
+ *               {"retain": n, "min": n, "changelogs": n}          of changelogs, n outlive their snapshots
  *   tag         {"name": text}                                    null
+ *               {"name": text, "snapshot": id, "seconds": n}      of another snapshot, with a time to live
+ *   branch      {"name": text, "tag": text}                       null
  *   delete_tag  {"name": text}                                    null
  *   rollback    {"snapshot": id} or {"tag": text}                 newest snapshot id
  *   read        {"snapshot": id, "tag": text, "columns": [...]}   rows, sorted by primary key
  *   changelog   {"from": id, "to": id}                            [[snapshot id, [[kind, value, ...], ...]], ...]
  *   files       {}                                                [[bucket, level, name, rows, bytes], ...] of the newest snapshot
  *   snapshots   {}                                                [[id, kind], ...]
+ *   orphans     {}                                                [path, ...] of what orphan cleaning would delete at any age
  * </pre>
  *
  * Any command takes {"options": {...}}: options of the table for this command alone. A table is opened anew for
@@ -97,14 +102,13 @@ public final class Driver {
                 return newest(table);
             }
             case "expire":
-                table.newExpireSnapshots().config(ExpireConfig.builder()
-                        .snapshotRetainMax(command.get("retain").asInt())
-                        .snapshotRetainMin(1)
-                        .snapshotTimeRetain(Duration.ZERO)
-                        .build()).expire();
+                expire(table, command);
                 return F.numberNode(table.snapshotManager().earliestSnapshotId());
             case "tag":
-                table.createTag(command.get("name").asText());
+                tag(table, command);
+                return F.nullNode();
+            case "branch":
+                table.createBranch(command.get("name").asText(), command.get("tag").asText());
                 return F.nullNode();
             case "delete_tag":
                 table.deleteTag(command.get("name").asText());
@@ -121,6 +125,8 @@ public final class Driver {
                 return files(table);
             case "snapshots":
                 return snapshots(table);
+            case "orphans":
+                return orphans(table);
             default:
                 throw new IllegalArgumentException("unknown command " + what);
         }
@@ -136,6 +142,38 @@ public final class Driver {
         }
         if (command.get("do").asText().equals("compact")) options.put("write-only", "false");
         return options.isEmpty() ? table : table.copy(options);
+    }
+
+    private static void tag(FileStoreTable table, JsonNode command) {
+        String name = command.get("name").asText();
+        if (command.has("snapshot")) {
+            Duration life = command.has("seconds") ? Duration.ofSeconds(command.get("seconds").asLong()) : null;
+            table.createTag(name, command.get("snapshot").asLong(), life);
+        } else {
+            table.createTag(name);
+        }
+    }
+
+    private static JsonNode orphans(FileStoreTable table) throws Exception {
+        long later = System.currentTimeMillis() + Duration.ofDays(1).toMillis();
+        ArrayNode all = F.arrayNode();
+        for (Path path : new LocalOrphanFilesClean(table, later, true).clean().getDeletedFilesPath()) {
+            all.add(path.toUri().getPath());
+        }
+        return all;
+    }
+
+    private static void expire(FileStoreTable table, JsonNode command) {
+        ExpireConfig.Builder config = ExpireConfig.builder()
+                .snapshotRetainMax(command.get("retain").asInt())
+                .snapshotRetainMin(command.has("min") ? command.get("min").asInt() : 1)
+                .snapshotTimeRetain(Duration.ZERO);
+        if (command.has("changelogs")) {
+            int kept = command.get("changelogs").asInt();
+            config.changelogRetainMax(kept).changelogRetainMin(kept);
+        }
+        table.newExpireSnapshots().config(config.build()).expire();
+        if (command.has("changelogs")) table.newExpireChangelog().config(config.build()).expire();
     }
 
     private static JsonNode newest(FileStoreTable table) {

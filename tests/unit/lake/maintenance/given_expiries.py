@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from lake import Catalog, ExpiryResult, FileIO, ManualClock, MemoryFileIO, Table
 from lake.files.paths import TablePaths
+from lake.format.data_file import FileSource
 from lake.format.manifest import FileKind
 from lake.format.snapshot import CommitKind, Snapshot
 from lake.options import ChangelogProducer
@@ -93,6 +94,7 @@ def needed(table: Table) -> set[str]:
             names |= _of_changelog(changelog, manifests)
             if table.schema.table_options.changelog_producer is ChangelogProducer.NONE:
                 names |= _of_appended(changelog, manifests)
+                names |= _merged(next(_snapshots(table.file_io, paths)), manifests)
     return names
 
 
@@ -140,7 +142,20 @@ def _of_appended(snapshot: Snapshot, manifests: ManifestStore) -> set[str]:
     delta = snapshot.delta_manifest_list
     lists |= {delta, *(manifest.file_name for manifest in manifests.read_list(delta))}
     is_changelog = snapshot.commit_kind is CommitKind.APPEND
-    return lists | (set(_added(delta, manifests)) if is_changelog else set())
+    return lists | (set(_added(delta, manifests)) if is_changelog else _merged(snapshot, manifests))
+
+
+def _merged(snapshot: Snapshot, manifests: ManifestStore) -> set[str]:
+    """Return the appended files that a compaction took out.
+
+    They go with the changelog of the compaction, as Java does it, whenever they were appended.
+    """
+    return {
+        entry.file.file_name
+        for manifest in manifests.read_list(snapshot.delta_manifest_list)
+        for entry in manifests.read_manifest(manifest.file_name)
+        if entry.kind is FileKind.DELETE and entry.file.file_source is not FileSource.COMPACT
+    }
 
 
 def _added(list_name: str, manifests: ManifestStore) -> Iterator[str]:

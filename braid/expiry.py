@@ -1,0 +1,100 @@
+"""Expiry and consumers on the command line: what was done on stdout, a line."""
+
+from datetime import UTC, datetime
+
+import typer
+
+from lake import Catalog, Clock, ExpiryResult, SystemClock
+
+
+def expire(
+    warehouse: str,
+    identifier: str,
+    *,
+    retain_min: int | None,
+    retain_max: int | None,
+    older_than_age_ms: int | None,
+    is_dry_run: bool,
+    clock: Clock | None = None,
+) -> int:
+    """Expire snapshots and print what was done; return the status to exit with.
+
+    Raises:
+        LakeError: As `Table.expire` does.
+    """
+    table = Catalog(warehouse).table(identifier)
+    now_ms = (clock or SystemClock()).now_ms()
+    result = table.expire(
+        retain_min=retain_min,
+        retain_max=retain_max,
+        older_than_ms=None if older_than_age_ms is None else now_ms - older_than_age_ms,
+        dry_run=is_dry_run,
+    )
+    for name in result.consumers:
+        typer.echo(f"{identifier}: consumer {name} was not renewed and is forgotten", err=True)
+    typer.echo(f"{identifier}: {_summary(result, is_dry_run=is_dry_run)}")
+    return 0
+
+
+def list_consumers(warehouse: str, identifier: str) -> int:
+    """Print who needs which snapshots, a line each; return the status to exit with.
+
+    Raises:
+        LakeError: As `Table.consumers` does.
+    """
+    for file in Catalog(warehouse).table(identifier).consumers():
+        deadline_ms, holder = file.consumer.deadline_ms, file.consumer.holder
+        modified = f"written {_time(file.modified_ms)}"
+        kind = modified if deadline_ms is None else f"leased until {_time(deadline_ms)}"
+        by = "" if holder is None else f"\t{holder}"
+        typer.echo(f"{file.id}\tfrom snapshot {file.consumer.next_snapshot}\t{kind}{by}")
+    return 0
+
+
+def reset_consumer(warehouse: str, identifier: str, consumer: str, snapshot: int) -> int:
+    """Set from which snapshot on a consumer needs the table; return the status to exit with.
+
+    Raises:
+        LakeError: As `Table.reset_consumer` does.
+    """
+    Catalog(warehouse).table(identifier).reset_consumer(consumer, snapshot)
+    typer.echo(f"{identifier}: consumer {consumer} continues at snapshot {snapshot}")
+    return 0
+
+
+def delete_consumer(warehouse: str, identifier: str, consumer: str) -> int:
+    """Forget a consumer; return the status to exit with.
+
+    Raises:
+        LakeError: As `Table.delete_consumer` does.
+    """
+    is_done = Catalog(warehouse).table(identifier).delete_consumer(consumer)
+    told = f"consumer {consumer} is forgotten" if is_done else f"there was no consumer {consumer}"
+    typer.echo(f"{identifier}: {told}")
+    return 0
+
+
+def _summary(result: ExpiryResult, *, is_dry_run: bool) -> str:
+    if result.earliest is None:
+        return "no snapshots"
+    left = f"the oldest left is {result.earliest}: {result.held_by}"
+    if not result.snapshots and not result.changelogs:
+        return f"nothing to expire, {left}"
+    verb = "would expire" if is_dry_run else "expired"
+    what = [f"{_range('snapshot', result.snapshots)} {verb}"] if result.snapshots else []
+    if result.changelogs:
+        what.append(f"{_range('changelog', result.changelogs)} {verb}")
+    if not is_dry_run:
+        what.append(
+            f"{result.data_files} data and changelog files ({result.data_bytes} bytes) and "
+            f"{result.metadata_files} others deleted"
+        )
+    return ", ".join([*what, left])
+
+
+def _range(what: str, ids: tuple[int, ...]) -> str:
+    return f"{what} {ids[0]}" if len(ids) == 1 else f"{what}s {ids[0]} to {ids[-1]}"
+
+
+def _time(time_ms: int) -> str:
+    return datetime.fromtimestamp(time_ms / 1000, tz=UTC).isoformat(timespec="seconds")
