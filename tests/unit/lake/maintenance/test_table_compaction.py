@@ -244,8 +244,6 @@ def test_streams_go_on_where_they_were() -> None:
 @pytest.mark.parametrize(
     ("options", "field"),
     [
-        ({"changelog-producer": "lookup"}, "changelog-producer"),
-        ({"changelog-producer": "full-compaction"}, "changelog-producer"),
         (
             {"record-level.expire-time": "1 d", "record-level.time-field": "v"},
             "record-level.expire-time",
