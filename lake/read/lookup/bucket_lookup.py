@@ -41,7 +41,7 @@ from lake.format.system_columns import (
 )
 from lake.lsm.levels import levels_of
 from lake.merge.order_words import one_array
-from lake.read.lookup.file_lookup import FileLookup
+from lake.read.lookup.file_lookup import FEW_KEYS, FileLookup
 from lake.read.lookup.key_ranges import KeyRanges
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array, wanted_keys
@@ -71,6 +71,14 @@ class Found:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+
+_NOTHING: Final = Found(
+    keys=np.zeros(0, dtype=np.int64),
+    files=(),
+    file_numbers=np.zeros(0, dtype=np.int32),
+    positions=np.zeros(0, dtype=np.int64),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,6 +287,8 @@ class BucketLookup:
         return self._sorted_hits(hits)
 
     def _sorted_hits(self, hits: Sequence[tuple[Rows, int, Rows]]) -> Found:
+        if not hits:
+            return _NOTHING
         files = tuple(self._files[number] for _, number, _ in hits)
         if len(hits) == 1:
             [(keys, _, positions)] = hits
@@ -288,9 +298,8 @@ class BucketLookup:
                 file_numbers=np.zeros(len(keys), dtype=np.int32),
                 positions=positions,
             )
-        none = np.zeros(0, dtype=np.int64)
-        keys = np.concatenate([none, *(found for found, _, _ in hits)])
-        positions = np.concatenate([none, *(places for _, _, places in hits)])
+        keys = np.concatenate([found for found, _, _ in hits])
+        positions = np.concatenate([places for _, _, places in hits])
         counts = [len(found) for found, _, _ in hits]
         numbers = np.repeat(np.arange(len(hits), dtype=np.int32), counts)
         order = np.argsort(keys, kind="stable")
@@ -305,21 +314,24 @@ class BucketLookup:
         self, numbers: range, keys: WantedKeys, wanted: Rows
     ) -> Iterator[tuple[int, Rows]]:
         """Yield files of a run, each with the keys that it may have."""
-        if self._are_probed(numbers, wanted):
+        ranges = self._ranges[numbers.start]
+        if self._are_probed(numbers, wanted, ranges):
             # One probe of each file is less than to compare with the ends of their ranges.
             for number in numbers:
                 yield number, wanted
             return
-        places = self._ranges[numbers.start].files_of(keys, wanted)
-        for place in np.unique(places[places >= 0]).tolist():
-            yield numbers[place], wanted[places == place]
+        places = ranges.files_of(keys, wanted)
+        for place, number in enumerate(numbers):
+            here = (places == place).nonzero()[0]
+            if len(here):
+                yield number, wanted[here]
 
-    def _are_probed(self, numbers: range, wanted: Rows) -> bool:
-        return (
-            len(numbers) <= _PROBED_FILES_MAX
-            and len(wanted) <= _PROBED_KEYS_MAX
-            and all(self._cache.ready(self._paths[number]) for number in numbers)
-        )
+    def _are_probed(self, numbers: range, wanted: Rows, ranges: KeyRanges) -> bool:
+        if len(numbers) > _PROBED_FILES_MAX or len(wanted) > _PROBED_KEYS_MAX:
+            return False
+        if len(numbers) > 1 and ranges.is_of_numbers and len(wanted) > FEW_KEYS:
+            return False
+        return all(self._cache.ready(self._paths[number]) for number in numbers)
 
     def _find_in(
         self, number: int, keys: WantedKeys, wanted: Rows, vectors: Vectors

@@ -60,6 +60,7 @@ class BucketRows:
         self._schema = schema
         self._spec = spec
         self._read_vectors = read_vectors
+        self._empty: dict[tuple[str, ...], pa.Table] = {}
         self._merge = scan_merge(schema, spec, Machine.COLUMN, FoldCounters())
         assert self._merge.keeps_lone, "what is alone is given out as it is"
 
@@ -82,6 +83,8 @@ class BucketRows:
             StorageUnavailable: Storage or the local disk refuses.
         """
         found = self._lookup.find_all(keys, wanted, vectors=self._vectors)
+        if not len(found):
+            return KeyedRows(keys=found.keys, rows=self._no_rows(columns))
         if len(found.files) <= 1 or not (found.keys[1:] == found.keys[:-1]).any():
             # A scan leaves a record as it is that is alone.
             rows, is_add = self._lookup.rows(found, columns)
@@ -94,6 +97,15 @@ class BucketRows:
         merged = self._merge.merge(records, found.keys.astype(np.uint64))
         kinds = one_array(merged.column(VALUE_KIND)).to_numpy()
         return _live(np.unique(found.keys), merged.select(list(columns)), (kinds & 1) == 0)
+
+    def _no_rows(self, columns: Sequence[str]) -> pa.Table:
+        # As many keys may be absent as present, and to make a schema takes as long as to find one.
+        names = tuple(columns)
+        empty = self._empty.get(names)
+        if empty is None:
+            fields = [self._schema.arrow_schema.field(name) for name in names]
+            empty = self._empty[names] = pa.schema(fields).empty_table()
+        return empty
 
     @cached_property
     def _vectors(self) -> Vectors:

@@ -36,7 +36,7 @@ _UNPACKED: Final = 4
 """How much larger columns are than the file they come from, about."""
 
 _HASHED_ROWS: Final = 65_536
-_FEW_KEYS: Final = 4
+FEW_KEYS: Final = 4
 """So many are looked for one by one, which costs less than to set up a search for many."""
 
 _RECORD_FIELDS: Final = {
@@ -116,7 +116,7 @@ class FileLookup:
             keys: Keys.
             wanted: Which of them are looked for.
         """
-        if len(wanted) <= _FEW_KEYS:
+        if len(wanted) <= FEW_KEYS:
             return np.array([self._find_one(keys, key) for key in wanted.tolist()], dtype=np.int64)
 
         def matches(numbers: Rows, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -210,8 +210,14 @@ class FileLookup:
             return part
         path = self._scratch.new_path(".arrow")
         self._paths.append(path)
-        with self._scratch.new_file(path) as sink, pa.ipc.new_file(sink, part.schema) as writer:
-            writer.write_table(part)
+        try:
+            with self._scratch.new_file(path) as sink, pa.ipc.new_file(sink, part.schema) as writer:
+                writer.write_table(part)
+        except pa.ArrowInvalid:
+            # Arrow files nest 64 levels at most, two for each MAP.
+            self._scratch.remove(path)
+            self.memory_bytes += part.nbytes
+            return part
         source = self._scratch.mapped(path)
         self.disk_bytes += source.size
         return pa.ipc.open_file(source).read_all()

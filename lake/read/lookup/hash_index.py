@@ -70,26 +70,21 @@ class HashIndex:
             hashes: Of the wanted keys.
             matches: Says which candidates have the keys; each key is in one row at most.
         """
-        found = np.full(len(hashes), -1, dtype=np.int64)
         stretches = (hashes >> np.uint64(self.shift)).view(np.int64)
-        places, ends = self.begins.take(stretches), self.begins.take(stretches + 1)
-        wanted = (places < ends).nonzero()[0]
-        places, ends = places[wanted], ends[wanted]
-        row_bits = np.uint64(self.row_bits)
-        firsts = (hashes[wanted] >> row_bits) << row_bits
-        while len(wanted):
-            differences = self.entries.take(places) ^ firsts
-            alike = (differences >> row_bits == 0).nonzero()[0]
-            places += 1
-            goes_on = places < ends
-            if len(alike):
-                keys, rows = wanted[alike], differences[alike].view(np.int64)
-                same = matches(keys, rows)
-                found[keys[same]] = rows[same]
-                goes_on[alike[same]] = False
-            left = goes_on.nonzero()[0]
-            wanted, firsts = wanted[left], firsts[left]
-            places, ends = places[left], ends[left]
+        begins = self.begins.take(stretches)
+        counts = self.begins.take(stretches + 1) - begins
+        # All entries of all stretches at once: few keys have more than one or two.
+        ends = counts.cumsum()
+        keys = np.arange(len(hashes)).repeat(counts)
+        entries = self.entries.take(np.arange(len(keys)) + (begins - ends + counts).repeat(counts))
+        differences = entries ^ hashes.take(keys)
+        alike = (differences >> np.uint64(self.row_bits) == 0).nonzero()[0]
+        found = np.full(len(hashes), -1, dtype=np.int64)
+        if len(alike):
+            row_mask = np.uint64((1 << self.row_bits) - 1)
+            keys, rows = keys[alike], (entries[alike] & row_mask).view(np.int64)
+            same = matches(keys, rows)
+            found[keys[same]] = rows[same]
         return found
 
 

@@ -26,31 +26,40 @@ class KeyRanges:
         self._bounds: pa.Table = decode_rows(rows, key_fields)
         self._count = len(files)
         self._numbers = self._as_numbers()
+        self._order = None if self._numbers is None else self._numbers[: self._count].argsort()
+
+    @property
+    def is_of_numbers(self) -> bool:
+        """Whether keys are single numbers, which are compared with the ranges in no time."""
+        return self._numbers is not None
 
     def files_of(self, keys: WantedKeys, wanted: Rows) -> Rows:
         """Return for some of the keys the number of the file whose range holds it, -1 for none."""
         if self._numbers is not None:
-            return self._located(self._numbers, _ordered(keys.columns[0])[wanted])
+            return self._located(self._numbers, _ordered(keys.columns[0])[wanted], self._order)
         rows = row_array(wanted)
         columns = [
             pa.chunked_array([*bound.chunks, column.take(rows)])
             for bound, column in zip(self._bounds.columns, keys.columns, strict=True)
         ]
         codes = key_codes(columns)
-        return self._located(codes[: 2 * self._count], codes[2 * self._count :])
+        return self._located(codes[: 2 * self._count], codes[2 * self._count :], None)
 
     def _as_numbers(self) -> npt.NDArray[Any] | None:
         if self._bounds.num_columns > 1 or not is_number(self._bounds.column(0).type):
             return None
         return _ordered(one_array(self._bounds.column(0)))
 
-    def _located(self, bounds: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> Rows:
+    def _located(
+        self, bounds: npt.NDArray[Any], wanted: npt.NDArray[Any], order: Rows | None
+    ) -> Rows:
         lows, highs = bounds[: self._count], bounds[self._count :]
         if self._count == 1:
             number: Rows = ((wanted >= lows[0]) & (wanted <= highs[0])).astype(np.int64) - 1
             return number
-        order = np.argsort(lows)
-        place = np.searchsorted(lows[order], wanted, side="right") - 1
+        if order is None:
+            order = lows.argsort()
+        place = lows[order].searchsorted(wanted, side="right") - 1
         number = order[np.maximum(place, 0)]
         return np.where((place >= 0) & (wanted <= highs[number]), number, -1)
 

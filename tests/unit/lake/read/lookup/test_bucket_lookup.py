@@ -192,6 +192,22 @@ def test_keys_and_files_of_any_size_agree_with_a_dictionary() -> None:
         assert lookup.records(found, ["k"]).column("k").to_pylist() == asked[is_held].tolist()
 
 
+def test_values_that_nest_deeper_than_arrow_files_can_are_given_too() -> None:
+    value = "INT"
+    for _ in range(35):
+        value = f"MAP<INT, {value}>"
+    table = given_table({"k": "INT", "v": value})
+    nested: object = 7
+    for _ in range(35):
+        nested = [(1, nested)]
+    table.write([1, nested], [2, None])
+    lookup = given_lookup(table, in_memory=False)
+
+    found = lookup.find(keys(2, 1), above_level=-1)
+
+    assert lookup.records(found, ["v"]).column("v").to_pylist() == [None, nested]
+
+
 def test_a_file_that_is_gone_is_an_error_and_the_next_question_tries_again() -> None:
     table = given_levels()
     lookup = given_lookup(table)

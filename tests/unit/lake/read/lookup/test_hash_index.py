@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from lake.read.lookup.hash_index import Rows, build_index
 
@@ -37,6 +37,7 @@ def test_an_index_of_nothing_finds_nothing() -> None:
     assert list(index.candidates(7)) == []
 
 
+@settings(deadline=None)
 @given(
     hashes=st.lists(st.sampled_from([0, 1, 1 << 40, (1 << 64) - 1]), min_size=1, max_size=40),
     wanted=st.lists(st.integers(0, 60), max_size=40),

@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from lake.read.lookup.key_hash import key_hashes
 
@@ -27,6 +27,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=str)
+@settings(deadline=None)
 @given(data=st.data())
 def test_hashes_are_equal_where_values_are(kind: pa.DataType, data: st.DataObject) -> None:
     values = data.draw(st.lists(TYPES[kind], min_size=1, max_size=30))
