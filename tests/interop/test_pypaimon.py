@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from lake import Catalog, LocalFileIO, Machine
 from tests.conformance.case import parse_case
 from tests.conformance.compare import difference
+from tests.conformance.execute import create_declared, write_rows
 from tests.interop.generators import (
     ATOMIC_TYPES,
     NESTED_TYPES,
@@ -37,4 +39,28 @@ def test_pypaimon_reads_exactly_our_rows(
     theirs = read_table(tmp_path, "t.ours")
 
     ours = json_rows(table.scan().to_arrow())
+    assert difference(ours, theirs, schema=case.arrow_schema, hints={}) is None
+
+
+def test_pypaimon_sees_neither_marked_nor_waiting_rows(tmp_path: Path) -> None:
+    raw = deduplicate_case("marked", 302, types=["INT", "STRING"])
+    raw["options"] |= {
+        "deletion-vectors.enabled": "true",
+        "compaction.max-size-amplification-percent": "100000",
+    }
+    case = parse_case(raw)
+    table = create_declared(case, Catalog(str(tmp_path), file_io=LocalFileIO()), case.id)
+    *steps, last = case.steps
+    for step in steps:
+        write_rows(table, step.action["write"], case.arrow_schema, machine=Machine.COLUMN)
+        table.compact(full=False)
+    ours = json_rows(table.scan().to_arrow())
+    write_rows(table, last.action["write"], case.arrow_schema, machine=Machine.COLUMN)
+
+    theirs = read_table(tmp_path, "t.marked")
+
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    assert snapshot.index_manifest is not None, "no row is marked"
+    assert json_rows(table.scan().to_arrow()) == ours
     assert difference(ours, theirs, schema=case.arrow_schema, hints={}) is None
