@@ -25,12 +25,14 @@ class CommitChanges:
         changelog: Changelog files added.
         indexes: Index files added, each in the place of its bucket's one of the same type.
         removed_indexes: Places of index files that go without another one coming.
+        moved: Names of added files whose rows are not new, but come in the place of others.
     """
 
     delta: tuple[ManifestEntry, ...] = ()
     changelog: tuple[ManifestEntry, ...] = ()
     indexes: tuple[IndexManifestEntry, ...] = ()
     removed_indexes: tuple[IndexPlace, ...] = ()
+    moved: frozenset[str] = frozenset()
 
     @property
     def is_empty(self) -> bool:
@@ -63,11 +65,15 @@ class CommitChanges:
         )
 
     def numbered(self, snapshot_id: int) -> "CommitChanges":
-        """Return the changes with the snapshot's id for the sequence numbers of added data files.
+        """Return the changes with the snapshot's id for the sequence numbers of new rows' files.
 
         Tables with `sequence.snapshot-ordering` order records by it (merge-semantics 3.7).
         """
-        return replace(self, delta=tuple(_numbered(entry, snapshot_id) for entry in self.delta))
+        delta = tuple(
+            entry if entry.file.file_name in self.moved else _numbered(entry, snapshot_id)
+            for entry in self.delta
+        )
+        return replace(self, delta=delta)
 
 
 def changes_of(messages: Sequence[CommitMessage], kind: CommitKind) -> CommitChanges:
@@ -107,6 +113,7 @@ def changes_of(messages: Sequence[CommitMessage], kind: CommitKind) -> CommitCha
             for message in messages
             if message.vectors and message.vectors.base and message.vectors.new is None
         ),
+        moved=frozenset(file.file_name for message in messages for file in message.compact_after),
     )
 
 

@@ -3,7 +3,7 @@
 1. A writer's bucket count and schema are those of the newest schema (appends and overwrites).
 2. A delta names each identity once.
 3. Every DELETE hits a live file, no ADD repeats one.
-4. The bucket count of a partition changes through OVERWRITE only.
+4. The bucket count of a partition changes through OVERWRITE only, and then for all of its files.
 5. In each (partition, bucket, level >= 1) the key ranges of what will be live are disjoint.
 6. Rows that an index routed to their buckets were routed by the newest snapshot's index.
 7. Files of a bucket with deletion vectors are replaced by who saw the newest vectors.
@@ -49,7 +49,9 @@ def check_writers(
         if message.schema_id != schema.id:
             text = f"rows were written under schema {message.schema_id}, the newest is {schema.id}"
             raise CommitConflict(text)
-        if message.total_buckets != buckets:
+        # Files that only go were routed by whatever count there was.
+        brings_rows = message.new_files or message.compact_after or not message.compact_before
+        if brings_rows and message.total_buckets != buckets:
             text = f"rows were routed to {message.total_buckets} buckets, the table has {buckets}"
             raise CommitConflict(text)
 
@@ -153,19 +155,21 @@ def check_files(delta: Sequence[ManifestEntry], live: Live) -> None:
 
 
 def check_total_buckets(delta: Sequence[ManifestEntry], live: Live, *, kind: CommitKind) -> None:
-    """Check that no partition's bucket count changes, other than by an overwrite.
+    """Check that no partition's bucket count changes, other than by an overwrite of all its files.
 
     Raises:
-        CommitConflict: A partition has files with another bucket count.
+        CommitConflict: A partition has, or would have, files with another bucket count.
     """
-    if kind is CommitKind.OVERWRITE:
-        return
     counts: dict[bytes, int] = {}
+    gone: set[FileIdentity] = set()
     for entry in delta:
+        if kind is CommitKind.OVERWRITE and entry.kind is FileKind.DELETE:
+            gone.add(entry.identity)
+            continue
         known = counts.setdefault(entry.partition, entry.total_buckets)
         _check_count(entry, known)
-    for entry in live.values():
-        if entry.partition in counts:
+    for identity, entry in live.items():
+        if entry.partition in counts and identity not in gone:
             _check_count(entry, counts[entry.partition])
 
 
@@ -228,7 +232,8 @@ def _check_count(entry: ManifestEntry, expected: int) -> None:
     if entry.total_buckets != expected:
         text = (
             f"{_place(entry)} was written for {entry.total_buckets} buckets, expected {expected}: "
-            "only an overwrite changes the bucket count of a partition"
+            "only an overwrite of all its files changes the bucket count of a partition\n"
+            "hint: a rescale has begun; wait for its end, or run it again if it broke off"
         )
         raise CommitConflict(text)
 

@@ -2,7 +2,7 @@
 
 import random as random_module
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
@@ -13,11 +13,10 @@ import pyarrow as pa
 from lake.commit.commit_result import CommitResult
 from lake.commit.committer import TableCommitter
 from lake.errors import (
-    CommitConflict,
     CorruptData,
     InvalidRequest,
+    LakeError,
     Problem,
-    StorageUnavailable,
     TableNotFound,
     UnsupportedFeature,
     names_table,
@@ -40,6 +39,7 @@ from lake.maintenance.compaction_picks import CompactionMemory, Place, due_pick,
 from lake.maintenance.compaction_result import CompactionResult
 from lake.maintenance.expiry_result import ExpiryResult
 from lake.maintenance.orphan_files import DAY_MS, OrphanReport
+from lake.maintenance.rescale_result import RescaleResult
 from lake.maintenance.rollback import RollbackResult
 from lake.maintenance.table_compaction import LiveTable, TableCompaction
 from lake.maintenance.table_expiry import snapshot_retention
@@ -67,9 +67,11 @@ from lake.table.arguments import (
     check_writer,
     refuse_argument,
 )
+from lake.table.batch_write import BatchWrite
 from lake.table.changes import Changes, check_range
 from lake.table.key_lookup import KeyLookup
 from lake.table.lookups import Lookups
+from lake.table.rescaling import WAIT_MS, TableRescaling, check_wait, wait_while_rescaled
 from lake.table.retention import TableRetention
 from lake.table.scan import Scan
 from lake.table.snapshot_lookup import SnapshotLookup
@@ -503,6 +505,7 @@ class Table:
         """Write rows and commit them as one snapshot, for batch use.
 
         Not repeatable: after `CommitUnknown` look whether the rows are there before trying again.
+        Rows that a rescale overtakes are written again for the new buckets.
 
         Args:
             rows: Table columns by name; missing ones become null.
@@ -519,25 +522,19 @@ class Table:
             CommitUnknown: The commit may have happened.
         """
         check_rows(rows, kinds)
-        writer = self.writer(machine=machine)
-        try:
-            writer.write(rows, kinds=kinds)
-            result = writer.prepare_commit()
-        except BaseException:
-            writer.abort()
-            raise
-        try:
-            return self.committer().commit(
+        user = commit_user or str(self._new_uuid())
+        write = BatchWrite(
+            new_writer=lambda: self.writer(machine=machine),
+            commit=lambda result: self.committer().commit(
                 result.messages,
-                commit_user=commit_user or str(self._new_uuid()),
+                commit_user=user,
                 commit_identifier=BATCH_COMMIT_IDENTIFIER,
                 next_sequence_number=_next(result.max_sequence_number),
-            )
-        except (CommitConflict, InvalidRequest, StorageUnavailable):
-            # Nothing was committed; what cannot be deleted is left to orphan cleaning.
-            with suppress(StorageUnavailable):
-                self.delete_uncommitted(result.messages)
-            raise
+            ),
+            delete=self.delete_uncommitted,
+            follow_schema=self.follow_schema,
+        )
+        return write.run(rows, kinds)
 
     @names_table
     def compact(
@@ -589,12 +586,7 @@ class Table:
         schema = self._schema_of(snapshot, is_newest=True)
         check_compactable(schema)
         self._check_readable(snapshot, schema, live.entries)
-        options = schema.table_options
         now_ms = self._clock.now_ms()
-        lookups = LookupCache(
-            max_disk_bytes=options.lookup_cache_max_disk_bytes,
-            max_memory_bytes=options.lookup_cache_max_memory_bytes,
-        )
         compaction = TableCompaction(
             file_io=self._file_io,
             schema=schema,
@@ -611,15 +603,73 @@ class Table:
                 uuid=self._new_uuid(),
                 machine=machine,
                 vectors=self._vectors,
-                lookups=lookups,
+                lookups=self._lookups.cache,
             ),
             vectors=self._vectors,
             committer=self.committer(),
             newest=lambda: self._newest_live()[1],
             commit_user=commit_user or str(self._new_uuid()),
         )
-        with closing(lookups):
-            return compaction.run(live if buckets is None else live.of(buckets))
+        return compaction.run(live if buckets is None else live.of(buckets))
+
+    @names_table
+    def rescale(self, buckets: int, *, commit_user: str | None = None) -> RescaleResult:
+        """Give the table another number of buckets, beside readers and writers.
+
+        Every record keeps its level, sequence number and kind, so scans, lookups, changelogs and
+        later compactions find what they would have found. Commits of rows that were routed for the
+        old count are `CommitConflict` from one moment on; streams and `write_and_commit` wait for
+        the end, which is close then, and write them again. Other writers: see `follow_schema`.
+
+        Run again what broke off: it goes on where it stopped, or back with the old count. A table
+        that was rolled back behind a rescale is rescaled anew.
+
+        Args:
+            buckets: From 1.
+            commit_user: Named in the snapshots; a fresh random one when None.
+
+        Returns:
+            What was done. When nothing was to be done no snapshot is made.
+
+        Raises:
+            UnsupportedFeature: This is a branch, or a table without a fixed bucket count.
+            CommitConflict: Somebody else has changed the schema, or goes on compacting.
+            CommitUnknown: The last commit may have happened; rescale again.
+            StorageUnavailable: Readers see the table as before; rescale again.
+
+        Source:
+            table-format 18.3; design 7.
+        """
+        self.refresh()
+        user = commit_user or str(self._new_uuid())
+        try:
+            return self._rescaling.rescale(self.committer(), buckets, user=user)
+        finally:
+            with suppress(LakeError):
+                self.refresh()
+
+    @names_table
+    def follow_schema(self, *, wait_ms: int = WAIT_MS) -> bool:
+        """Look for a newer schema, and wait for the end of a rescale that is under way.
+
+        For whoever writes, after a `CommitConflict`: rows that were routed for another bucket count
+        are to be written again, if this returns True.
+
+        Args:
+            wait_ms: How long at most, milliseconds; the table's writers are turned back meanwhile.
+
+        Returns:
+            Whether there was either.
+
+        Raises:
+            CommitConflict: The rescale takes longer, or broke off.
+            TableNotFound: The table is gone, or another one is in its place.
+        """
+        check_wait(wait_ms)
+        known = self._schema.id
+        self.refresh()
+        has_waited = wait_while_rescaled(self._is_rescaled, wait_ms=wait_ms)
+        return has_waited or self._schema.id > known
 
     @names_table
     def delete_uncommitted(self, messages: Iterable[CommitMessage]) -> None:
@@ -871,6 +921,26 @@ class Table:
             StorageUnavailable: What was deleted is gone; clean again.
         """
         return self._upkeep.clean_orphans(min_age_ms=min_age_ms, delete=delete)
+
+    @property
+    def _rescaling(self) -> TableRescaling:
+        return TableRescaling(
+            file_io=self._file_io,
+            paths=self._paths,
+            schema=self._schema,
+            schemas=self._schemas,
+            newest=self._newest_live,
+            vectors=self._vectors,
+            clock=self._clock,
+            new_uuid=self._new_uuid,
+        )
+
+    def _is_rescaled(self) -> bool:
+        """Return whether a rescale is between its schema and its last commit."""
+        self.refresh()
+        buckets = self._schema.table_options.bucket
+        entries = self._newest_live()[1].entries
+        return buckets > 0 and any(entry.total_buckets != buckets for entry in entries)
 
     @property
     def _retention(self) -> TableRetention:

@@ -1,0 +1,226 @@
+"""Files of some buckets, rewritten as files of others; nothing is committed.
+
+Rows are read in key order over all old buckets and dealt out to the new ones. Memory does not depend
+on how many rows there are: batches of the runs that are read, and for each new bucket the rows of its
+next file, of all new buckets together `MEMORY_BYTES`. Where rows go to more new buckets than can be
+written side by side, the old files are read once for each group of them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+from uuid import UUID
+
+import numpy as np
+import pyarrow as pa
+
+from lake.files.clock import Clock
+from lake.files.file_io import FileIO
+from lake.files.paths import TablePaths
+from lake.format.bucket import Int32Array, assign_buckets
+from lake.format.data_file import DataFileMeta, FileSource
+from lake.format.schema import TableSchema
+from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
+from lake.maintenance.rescale_plan import RescaleUnit
+from lake.merge.key_order import key_codes
+from lake.merge.spec import MergeSpec, merge_spec
+from lake.merge.words import Uints
+from lake.read.run_reader import RunReader
+from lake.write.level_file import DataFileSink
+from lake.write.rolling_files import MEMORY_BYTES, RollingFiles
+
+_SINKS_MAX: Final = 16
+"""New buckets written side by side: with fewer bytes each, files would be very small."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RescaledUnit:
+    """A unit that is rewritten.
+
+    Attributes:
+        unit: What was to be rewritten.
+        files: The new files by new bucket; buckets that get no rows are absent.
+        paths: Of the new files.
+    """
+
+    unit: RescaleUnit
+    files: Mapping[int, tuple[DataFileMeta, ...]]
+    paths: tuple[str, ...]
+
+
+class RescaleWriter:
+    """Rewrites units of one table."""
+
+    def __init__(
+        self,
+        *,
+        file_io: FileIO,
+        paths: TablePaths,
+        schema: TableSchema,
+        routing: TableSchema,
+        clock: Clock,
+        uuid: UUID,
+    ) -> None:
+        """Take over what all units share.
+
+        Args:
+            file_io: Storage.
+            paths: Of the table.
+            schema: Under which all files were written, and will be.
+            routing: The same with the new bucket count.
+            clock: Says when a file was made.
+            uuid: Names the new files; fresh.
+
+        Raises:
+            UnsupportedFeature: The table merges in a way that this version does not have.
+        """
+        self._file_io = file_io
+        self._paths = paths
+        self._schema = schema
+        self._routing = routing
+        self._spec = merge_spec(schema)
+        self._clock = clock
+        self._uuid = uuid
+        self._name_count = 0
+        self._written: list[str] = []
+
+    @property
+    def written(self) -> Sequence[str]:
+        """Return the paths of all files begun so far."""
+        return self._written
+
+    def rewrite(self, unit: RescaleUnit) -> RescaledUnit:
+        """Write the new files of a unit.
+
+        Raises:
+            CorruptData: A file is absent or not what its metadata says.
+            StorageUnavailable: Storage refused.
+        """
+        begun = len(self._written)
+        files: dict[int, tuple[DataFileMeta, ...]] = {}
+        for start in range(0, len(unit.buckets), _SINKS_MAX):
+            files.update(self._pass(unit, unit.buckets[start : start + _SINKS_MAX]))
+        return RescaledUnit(unit=unit, files=files, paths=tuple(self._written[begun:]))
+
+    def _pass(
+        self, unit: RescaleUnit, buckets: Sequence[int]
+    ) -> dict[int, tuple[DataFileMeta, ...]]:
+        """Return the new files of some of the new buckets."""
+        source = unit.entries[0].file.file_source if unit.level == 0 else FileSource.COMPACT
+        rolling = {
+            bucket: RollingFiles(
+                self._sink(unit.partition, bucket),
+                level=unit.level,
+                file_source=FileSource.APPEND if source is None else source,
+                memory_bytes=MEMORY_BYTES // len(buckets),
+            )
+            for bucket in buckets
+        }
+        for rows in self._rows(unit):
+            for bucket, part in self._dealt(rows, unit):
+                if bucket in rolling:
+                    rolling[bucket].add(part)
+        finished = {bucket: files.finish() for bucket, files in rolling.items()}
+        return {
+            bucket: tuple(_as_old_as(unit, file) for file in files)
+            for bucket, files in finished.items()
+            if files
+        }
+
+    def _rows(self, unit: RescaleUnit) -> Iterator[pa.Table]:
+        """Yield the records of a unit in key order, without those that are marked."""
+        runs = unit.runs(self._schema.key_fields)
+        rows, size = rows_per_run(len(runs)), bytes_per_run(len(runs))
+        batches = [
+            RunReader(
+                file_io=self._file_io,
+                paths=self._paths,
+                schema=self._schema,
+                partition=unit.partition,
+                bucket=bucket,
+                vectors=unit.marks,
+            ).batches(run, self._schema.field_names, batch_rows=rows, batch_bytes=size)
+            for bucket, run in runs
+        ]
+        yield from merge_runs(
+            batches, _OrderByKey(spec=self._spec), batch_rows=rows, batch_bytes=size
+        )
+
+    def _dealt(self, rows: pa.Table, unit: RescaleUnit) -> Iterator[tuple[int, pa.Table]]:
+        """Yield new buckets with their rows, which stay in order."""
+        if len(unit.buckets) == 1:
+            yield unit.buckets[0], rows
+            return
+        buckets = assign_buckets(rows, self._routing)
+        order = np.argsort(buckets, kind="stable")
+        dealt = rows.take(pa.array(order))
+        for bucket, start, end in _stretches(buckets[order]):
+            yield bucket, dealt.slice(start, end - start)
+
+    def _sink(self, partition: bytes, bucket: int) -> DataFileSink:
+        return DataFileSink(
+            file_io=self._file_io,
+            paths=self._paths,
+            schema=self._schema,
+            partition=partition,
+            bucket=bucket,
+            new_file_name=self._new_file_name,
+            clock=self._clock,
+            drop_null_columns=True,
+            on_new_file=self._written.append,
+        )
+
+    def _new_file_name(self) -> str:
+        prefix = self._schema.table_options.data_file_prefix
+        name = f"{prefix}{self._uuid}-{self._name_count}.parquet"
+        self._name_count += 1
+        return name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OrderByKey:
+    """No merge at all: runs of different buckets have no key in common.
+
+    Attributes:
+        spec: Names the key columns.
+        keeps_lone: Always.
+    """
+
+    spec: MergeSpec
+    keeps_lone: bool = field(default=True, init=False)
+
+    def keep(self, records: pa.Table) -> pa.Table:
+        """Return the records as they are."""
+        return records
+
+    def merge(self, records: pa.Table, codes: Uints | None) -> pa.Table:
+        """Return the records in key order."""
+        if codes is None:
+            codes = key_codes([records.column(name) for name in self.spec.key_columns])
+        return records.take(pa.array(np.argsort(codes, kind="stable")))
+
+
+def _as_old_as(unit: RescaleUnit, file: DataFileMeta) -> DataFileMeta:
+    """Return a file with the bounds of sequence numbers that order it among its neighbours.
+
+    Those of a file of level 0 say how new it is, and in tables ordered by snapshot they are the
+    numbers of its records. A part of the file is as new as the whole.
+    """
+    if unit.level > 0:
+        return file
+    whole = unit.entries[0].file
+    return replace(
+        file,
+        min_sequence_number=whole.min_sequence_number,
+        max_sequence_number=whole.max_sequence_number,
+    )
+
+
+def _stretches(ascending: Int32Array) -> Iterator[tuple[int, int, int]]:
+    """Yield each number with where it begins and ends."""
+    if not len(ascending):
+        return
+    starts = np.flatnonzero(np.diff(ascending, prepend=ascending[0] - 1))
+    ends = np.append(starts[1:], len(ascending))
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        yield int(ascending[start]), start, end
