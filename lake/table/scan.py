@@ -35,12 +35,12 @@ class Scan:
         schema: Under which the snapshot is read.
         snapshot: That is read; None for a table without one.
         entries: Its live files.
+        indexes: Its index files.
+        vectors: Reads deletion vectors.
         columns: Of the result, in order.
         where: A conjunction.
         batch_rows: Upper bound of the rows of a batch.
         machine: Which execution merges.
-        indexes: Its index files.
-        vectors: Remembers deletion vectors between splits; None reads them anew.
         counters: What reading has cost so far.
         merge_counters: What merging has done so far; sections of one run are not merged and not
             counted.
@@ -51,13 +51,13 @@ class Scan:
     schema: TableSchema
     snapshot: Snapshot | None
     entries: Sequence[ManifestEntry]
+    indexes: Sequence[IndexManifestEntry]
+    vectors: VectorStore
     columns: tuple[str, ...]
     where: tuple[Condition, ...]
     batch_rows: int
     machine: Machine
     counters: ReadCounters
-    indexes: Sequence[IndexManifestEntry] = ()
-    vectors: VectorStore | None = None
     merge_counters: FoldCounters = field(default_factory=FoldCounters)
 
     @property
@@ -140,8 +140,7 @@ class Scan:
         if len(known) == len(ranges):
             return known
         # Old writers did not count.
-        store = self.vectors or VectorStore(self.file_io, self.paths)
-        vectors = store.read(entry).vectors
+        vectors = self.vectors.read(entry).vectors
         return {name: len(vector) for name, vector in vectors.items()}
 
     def _read(self, split: Split, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
