@@ -15,11 +15,12 @@ The middle three wait for as many runs as the trigger says. What a unit makes go
 before that of the first run left out, or to the highest one when none is. It never goes to level 0,
 so a unit takes levels 0 and 1 whole, whatever their sizes.
 
-Releases of the format differ in when level 1 is taken. Release 2.0.0 looks at sizes first, stops at
-the first run that is too large, and adds levels 0 and 1 at the end. Here, as in later releases, they
-are taken at once, so that their sizes count against the next level. Else level 1 would take in every
-small commit of a table that needs lookup and grow without bounds, because such a table never has
-enough runs for another rule. What readers see is the same.
+Releases of the format differ in when these are taken. Release 2.0.0 looks at sizes first, stops at the
+first run that is too large, and at the end adds what is left of level 0, and the level behind it.
+Here, as in later releases, levels 0 and 1 are taken at once, so that their sizes count against the
+next level. Else level 1 would take in every small commit of a table that needs lookup and grow
+without bounds, because such a table never has enough runs for another rule. What readers see is the
+same.
 
 Source: merge-semantics 7.2, 7.3, 10.
 """
