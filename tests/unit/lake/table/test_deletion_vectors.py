@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -120,6 +121,15 @@ def test_counting_opens_no_file(table: Table) -> None:
 
     assert table.scan(counters=counters).count() == len(EXPECTED)
     assert counters.files == 0
+
+
+def test_marks_that_a_writer_did_not_count_are_counted(table: Table) -> None:
+    scan = table.scan()
+    (entry,) = scan.indexes
+    places = [replace(place, cardinality=None) for place in entry.deletion_vector_ranges or ()]
+    uncounted = replace(entry, deletion_vector_ranges=tuple(places))
+
+    assert replace(scan, indexes=[uncounted]).count() == len(EXPECTED)
 
 
 def test_counting_where_a_condition_holds_reads_live_rows(table: Table) -> None:
