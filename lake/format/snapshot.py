@@ -85,6 +85,18 @@ class Snapshot:
     next_row_id: int | None = None
     operation: str | None = None
 
+    def is_same(self, other: "Snapshot | None") -> bool:
+        """Return whether the other is this snapshot, whoever wrote its file again.
+
+        Other engines leave out what they do not know when they copy a snapshot into a tag, `uuid`
+        for one; the name of its delta list is unique.
+        """
+        return (
+            other is not None
+            and self.id == other.id
+            and self.delta_manifest_list == other.delta_manifest_list
+        )
+
 
 def parse_snapshot(data: bytes) -> Snapshot:
     """Return the snapshot that the bytes of a snapshot file describe.

@@ -219,12 +219,12 @@ class TableRollback:
             self._file_io.create_exclusive(path, serialize_snapshot(target))
             # Looked at afterwards: whoever deletes a tag first deletes it, then looks for its
             # snapshot before the files go.
-            if not any(tag.snapshot == target for tag in self._tags.list()):
+            if not any(tag.snapshot.is_same(target) for tag in self._tags.list()):
                 self._file_io.delete(path)
                 message = f"snapshot {target.id} has expired meanwhile, the table is as it was"
                 raise InvalidRequest(message)
             found = self._snapshots.find(target.id)
-        if found != target:
+        if not target.is_same(found):
             message = f"{self._paths.snapshot(target.id)} is not what the table is taken back to"
             raise CorruptData(message)
 

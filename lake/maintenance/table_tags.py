@@ -96,7 +96,7 @@ class TableTags:
             with suppress(StorageUnavailable):
                 self._store.delete(name)
             raise
-        if found != snapshot:
+        if not snapshot.is_same(found):
             self._store.delete(name)
             message = f"snapshot {snapshot.id} has expired meanwhile, nothing was tagged"
             raise InvalidRequest(message)
@@ -137,7 +137,7 @@ class TableTags:
         return done
 
     def _delete_files(self, snapshot: Snapshot) -> int:
-        if self._snapshots.find(snapshot.id) == snapshot:
+        if snapshot.is_same(self._snapshots.find(snapshot.id)):
             return 0
         needed = self._needed()
         entries = self._live.by_identity(snapshot).values()

@@ -1,5 +1,6 @@
 """A tag keeps its files as long as it is there, and not longer."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -110,6 +111,38 @@ def test_deleting_a_tag_of_a_snapshot_that_is_there_deletes_no_file() -> None:
 
     assert (done.tag.name, done.deleted_files, done.left_over) == ("two", 0, None)
     assert stored_files(file_io, PATH) == before - {"tag/tag-two"}
+
+
+def tagged_by_another_engine(file_io: MemoryFileIO, name: str) -> None:
+    """Write a tag again without what the format's own engine does not know."""
+    path = late(file_io).paths.tag(name)
+    document = json.loads(file_io.read_bytes(path))
+    del document["uuid"]
+    file_io.overwrite(path, json.dumps(document).encode())
+
+
+def test_a_tag_that_another_engine_made_of_our_snapshot_takes_no_file() -> None:
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    table.create_tag("two", snapshot_id=2)
+    tagged_by_another_engine(file_io, "two")
+    before = stored_files(file_io, PATH)
+
+    assert late(file_io).delete_tag("two").deleted_files == 0
+
+    assert stored_files(file_io, PATH) == before - {"tag/tag-two"}
+
+
+def test_a_tag_that_another_engine_made_of_our_snapshot_is_rolled_back_to() -> None:
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    table.create_tag("two", snapshot_id=2)
+    expected = read(table, 2)
+    tagged_by_another_engine(file_io, "two")
+
+    late(file_io).rollback(tag="two")
+
+    assert read(late(file_io)) == expected
 
 
 @pytest.mark.parametrize("order", [["t1", "t3", "t2"], ["t3", "t1", "t2"], ["t2", "t3", "t1"]])
