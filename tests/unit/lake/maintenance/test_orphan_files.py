@@ -1,6 +1,6 @@
 """What nothing names is found, and what anything may need is not."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
@@ -131,27 +131,50 @@ def test_partitions_and_the_directory_of_data_files_are_looked_through() -> None
     ]
 
 
-def test_tags_branches_and_kept_changelogs_need_their_files() -> None:
+def given_compacted(
+    options: Mapping[str, str] | None = None, *, tag: int | None = None, branch: int | None = None
+) -> Table:
+    """Return a table of which three commits have been compacted, and all before has expired."""
     file_io = MemoryFileIO()
-    given_table({"changelog.time-retained": "9 d"}, file_io=file_io)
+    given_table(options, file_io=file_io)
     table = late(file_io)
     for k in (1, 2, 3):
         write(table, (k, k))
-    table.create_tag("one", snapshot_id=1)
-    given_branch(file_io, snapshot_id=2)
+    if tag is not None:
+        table.create_tag("t", snapshot_id=tag)
+    if branch is not None:
+        given_branch(file_io, snapshot_id=branch)
     table.compact()
     expire_all_but(table, 1)
-    assert ChangelogStore(file_io, table.paths).list_ids() == [1, 2, 3]
-
     late(file_io).clean_orphans(min_age_ms=0, delete=True)
-
-    assert late(file_io).scan(tag="one").count() == 1
-    assert late(file_io).branch("b").scan().count() == 2
     assert missing_files(file_io, late(file_io)) == set()
-    assert [changed.to_arrow().num_rows for changed in late(file_io).changes(0, 3)] == [1, 1, 1]
+    return late(file_io)
 
 
-def test_a_file_that_is_committed_after_the_listing_is_kept() -> None:
+def test_a_tag_needs_its_files() -> None:
+    assert given_compacted(tag=2).scan(tag="t").count() == 2
+
+
+def test_a_branch_needs_its_files() -> None:
+    assert given_compacted(branch=2).branch("b").scan().count() == 2
+
+
+def test_a_kept_changelog_needs_its_files() -> None:
+    table = given_compacted({"changelog.time-retained": "9 d"})
+
+    assert ChangelogStore(table.file_io, table.paths).list_ids() == [1, 2, 3]
+    assert [changed.to_arrow().num_rows for changed in table.changes(0, 3)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("directory", "times"),
+    [
+        pytest.param("bucket-0", 1, id="after-the-listing"),
+        pytest.param("tag", 2, id="before-the-deletion"),
+    ],
+)
+def test_an_old_file_that_is_committed_meanwhile_is_kept(directory: str, times: int) -> None:
+    """Buckets are listed once; tags, as the last of what needs files, twice until nothing is new."""
     inner = MemoryFileIO()
     given_history(inner)
     table = late(inner)
@@ -159,19 +182,21 @@ def test_a_file_that_is_committed_after_the_listing_is_kept() -> None:
     writer.write(rows((9, 9)))
     messages = writer.prepare_commit().messages
     file_io = FaultyFileIO(inner)
+    lists = 0
 
     def commit(number: int, method: str, path: str) -> None:
-        # Buckets are listed first, then snapshots are read.
-        if method == "list" and path.endswith("/bucket-0"):
+        nonlocal lists
+        del number
+        lists += method == "list" and path == f"{PATH}/{directory}"
+        if lists == times:
             file_io.after = lambda *_: None
             table.committer().commit(messages, commit_user="u")
 
     cleaning = late(file_io)
     file_io.after = commit
-    report = cleaning.clean_orphans(min_age_ms=0, delete=True)
+    cleaning.clean_orphans(min_age_ms=0, delete=True)
 
-    assert report.files == ()
-    assert (5, 5) in [row[1:3] for row in read(late(inner))]
+    assert lists == times
     assert (9, 9) in [row[1:3] for row in read(late(inner))]
     assert_exact(inner)
 
