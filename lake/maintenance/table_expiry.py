@@ -1,7 +1,9 @@
 """One run of expiry on a table: forgotten consumers, snapshots, then changelogs that outlived them."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
+from lake.errors import StorageUnavailable
 from lake.files.clock import Clock
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
@@ -148,17 +150,25 @@ class TableExpiry:
                 keeps_changelogs=keeps_changelogs,
             ).run(plan.begin, plan.end)
         changelogs = self._expire_changelogs(removal)
-        is_stopped = len(snapshots) < plan.end - plan.begin
+        earliest = self._snapshots.earliest_id()
+        is_stopped = earliest is not None and earliest < plan.end
+        self._hint_at(earliest)
         return ExpiryResult(
             snapshots=snapshots,
-            earliest=self._snapshots.earliest_id(),
-            held_by="it was taken up meanwhile" if is_stopped else plan.held_by,
+            earliest=earliest,
+            held_by="somebody came to need it meanwhile" if is_stopped else plan.held_by,
             changelogs=changelogs,
             consumers=forgotten,
             data_files=removal.data_files,
             data_bytes=removal.data_bytes,
             metadata_files=removal.metadata_files,
         )
+
+    def _hint_at(self, earliest: int | None) -> None:
+        """Write `EARLIEST` where nobody has yet: the next look for it is no listing."""
+        with suppress(OSError, StorageUnavailable):
+            if earliest is not None and not self.file_io.exists(self.paths.earliest_hint):
+                self._snapshots.write_earliest_hint(earliest)
 
     def _forget_consumers(self) -> tuple[str, ...]:
         now_ms = self.clock.now_ms()

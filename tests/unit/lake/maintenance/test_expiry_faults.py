@@ -204,6 +204,7 @@ def test_a_lease_that_comes_in_the_last_moment_is_kept_or_refused(is_after: bool
         if leases:
             leases[0].check()
             assert result.earliest == number
+            assert result.held_by == "somebody came to need it meanwhile"
             assert states(reader) == {n: expected[n] for n in range(number, 7)}
         else:
             assert is_after

@@ -131,6 +131,15 @@ def test_hints_follow() -> None:
     assert (store.earliest_id(), store.latest_id()) == (7, 8)
 
 
+def test_a_missing_hint_of_the_oldest_is_written_though_nothing_expires() -> None:
+    table, _ = given_history()
+    table.file_io.delete(table.paths.earliest_hint)
+
+    table.expire()
+
+    assert table.file_io.read_bytes(table.paths.earliest_hint) == b"1"
+
+
 def test_a_latest_hint_above_what_goes_is_left_alone() -> None:
     table, _ = given_history()
     store = SnapshotStore(table.file_io, table.paths)
