@@ -57,6 +57,7 @@ from lake.format.schema import TableSchema, check_supported
 from lake.format.snapshot import CommitKind, Snapshot
 from lake.format.tag import Tag
 from lake.maintenance.compactable import check_compactable
+from lake.maintenance.compaction_picks import CompactionMemory
 from lake.maintenance.compaction_result import CompactionResult, DroppedCompaction
 from lake.maintenance.expiry_result import ExpiryResult
 from lake.maintenance.orphan_files import OrphanFile, OrphanReport
@@ -101,6 +102,7 @@ __all__ = [
     "CommitMessage",
     "CommitResult",
     "CommitUnknown",
+    "CompactionMemory",
     "CompactionResult",
     "Condition",
     "ConsumerFile",
