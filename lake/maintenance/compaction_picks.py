@@ -3,7 +3,7 @@
 Source: merge-semantics 7.2, 7.3.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
@@ -26,17 +26,13 @@ Pick: TypeAlias = Callable[[Place, Levels, frozenset[str]], CompactionUnit | Non
 class CompactionMemory:
     """What picking remembers of each bucket; without it every look is the first.
 
-    For one thread at a time. It forgets buckets that are gone.
+    For one thread at a time.
 
     Attributes:
         states: By bucket.
     """
 
     states: dict[Place, PickState] = field(default_factory=dict)
-
-    def keep(self, places: Collection[Place]) -> None:
-        """Forget all other buckets."""
-        self.states = {place: state for place, state in self.states.items() if place in places}
 
 
 def full_pick(schema: TableSchema) -> Pick:

@@ -93,7 +93,7 @@ class TableCompaction:
         dropped: list[DroppedCompaction] = []
         begun: list[BucketWork] = []
         try:
-            planned = list(self._plan(live))
+            planned = list(self.plan(live))
             for number, work in enumerate(planned, start=1):
                 self._tell_begin(work, number, len(planned))
                 begun.append(work)
@@ -121,7 +121,8 @@ class TableCompaction:
             sum(file.row_count for file in work.plan.files),
         )
 
-    def _plan(self, live: LiveTable) -> Iterator[BucketWork]:
+    def plan(self, live: LiveTable) -> Iterator[BucketWork]:
+        """Yield the work on each bucket that has any; nothing is written."""
         members: defaultdict[Place, list[ManifestEntry]] = defaultdict(list)
         for entry in live.entries:
             members[entry.partition, entry.bucket].append(entry)

@@ -33,15 +33,15 @@ from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema, check_supported
 from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from lake.format.tag import Tag
-from lake.maintenance.bucket_compaction import BucketCompactor
+from lake.lsm.compaction_pick import PickState
 from lake.maintenance.compactable import check_compactable
-from lake.maintenance.compaction_picks import CompactionMemory, Place, due_pick, full_pick
+from lake.maintenance.compaction_picks import CompactionMemory, Place
 from lake.maintenance.compaction_result import CompactionResult
 from lake.maintenance.expiry_result import ExpiryResult
 from lake.maintenance.orphan_files import DAY_MS, OrphanReport
 from lake.maintenance.rescale_result import RescaleResult
 from lake.maintenance.rollback import RollbackResult
-from lake.maintenance.table_compaction import LiveTable, TableCompaction
+from lake.maintenance.table_compaction import LiveTable
 from lake.maintenance.table_expiry import snapshot_retention
 from lake.maintenance.table_tags import TagDeletion
 from lake.merge.fold import Machine
@@ -69,6 +69,7 @@ from lake.table.arguments import (
 )
 from lake.table.batch_write import BatchWrite
 from lake.table.changes import Changes, check_range
+from lake.table.compacting import Compacting
 from lake.table.key_lookup import KeyLookup
 from lake.table.lookups import Lookups
 from lake.table.rescaling import WAIT_MS, TableRescaling, check_wait, wait_while_rescaled
@@ -582,35 +583,51 @@ class Table:
         check_machine(machine)
         if commit_user is not None and not isinstance(commit_user, str):
             refuse_argument("commit_user", commit_user, "text")
+        compacting, live = self._compacting(machine)
+        return compacting.run(
+            live, full=full, buckets=buckets, memory=memory, commit_user=commit_user
+        )
+
+    @names_table
+    def compaction_places(
+        self, *, full: bool = False, memory: CompactionMemory | None = None
+    ) -> dict[Place, PickState | None]:
+        """Return the buckets that `compact` would find something to do in; for who distributes them.
+
+        Args:
+            full: Look for all that a full compaction would change; else for what is due.
+            memory: Of those who ask again and again; it goes on for the buckets that are not
+                returned, and forgets those that are gone.
+
+        Returns:
+            By serialised partition row and bucket number, what `memory` knows of it: give it to
+            who compacts the bucket, as `CompactionMemory(states={place: state})`.
+
+        Raises:
+            UnsupportedFeature: As `compact`.
+        """
+        compacting, live = self._compacting(Machine.COLUMN)
+        return compacting.places(live, full=full, memory=memory or CompactionMemory())
+
+    def _compacting(self, machine: Machine) -> tuple[Compacting, LiveTable]:
+        """Return what compacts the table, and what is live now."""
         snapshot, live = self._newest_live()
         schema = self._schema_of(snapshot, is_newest=True)
         check_compactable(schema)
         self._check_readable(snapshot, schema, live.entries)
-        now_ms = self._clock.now_ms()
-        compaction = TableCompaction(
+        compacting = Compacting(
             file_io=self._file_io,
+            paths=self._paths,
             schema=schema,
-            pick=(
-                full_pick(schema)
-                if full
-                else due_pick(schema, memory or CompactionMemory(), now_ms=now_ms)
-            ),
-            compactor=BucketCompactor(
-                file_io=self._file_io,
-                paths=self._paths,
-                schema=schema,
-                clock=self._clock,
-                uuid=self._new_uuid(),
-                machine=machine,
-                vectors=self._vectors,
-                lookups=self._lookups.cache,
-            ),
+            clock=self._clock,
+            new_uuid=self._new_uuid,
             vectors=self._vectors,
+            lookups=self._lookups.cache,
             committer=self.committer(),
             newest=lambda: self._newest_live()[1],
-            commit_user=commit_user or str(self._new_uuid()),
+            machine=machine,
         )
-        return compaction.run(live if buckets is None else live.of(buckets))
+        return compacting, live
 
     @names_table
     def rescale(self, buckets: int, *, commit_user: str | None = None) -> RescaleResult:
