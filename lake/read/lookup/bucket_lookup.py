@@ -42,12 +42,16 @@ from lake.format.system_columns import (
 from lake.lsm.levels import levels_of
 from lake.merge.order_words import one_array
 from lake.read.lookup.file_lookup import FEW_KEYS, FileLookup
+from lake.read.lookup.joint_index import JOINT_ROWS_MAX, JointIndex
 from lake.read.lookup.key_ranges import KeyRanges
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array, wanted_keys
 
 Vectors = Mapping[str, AbstractBitMap]
 """Positions of deleted rows by file name."""
+
+Hits = tuple[Rows, int, Rows]
+"""Which keys, ascending, the number of a file, and their rows in it."""
 
 _PROBED_FILES_MAX: Final = 4
 _PROBED_KEYS_MAX: Final = 1_024
@@ -132,6 +136,11 @@ class BucketLookup:
         self._paths = [
             live_file_path(paths, schema, partition, bucket, file) for file in self._files
         ]
+        self._new_files = sum(file.level == 0 for file in self._files)
+        self._may_join = self._new_files > 1 and (
+            sum(file.row_count for file in self._files[: self._new_files]) <= JOINT_ROWS_MAX
+        )
+        self._joint: JointIndex | None = None
         ends = np.cumsum([len(run.files) for run in self._runs]).tolist()
         self._run_numbers = [
             range(end - len(run.files), end) for run, end in zip(self._runs, ends, strict=True)
@@ -272,7 +281,9 @@ class BucketLookup:
         first_only: bool,
         above_level: int = -1,
     ) -> Found:
-        hits: list[tuple[Rows, int, Rows]] = []
+        joint = None if first_only else self._joint_index()
+        hits = [] if joint is None else _joint_hits(joint, keys, wanted)
+        above_level = above_level if joint is None else 0
         for run, numbers in zip(self._runs, self._run_numbers, strict=True):
             if run.level <= above_level or not len(wanted):
                 continue
@@ -286,7 +297,16 @@ class BucketLookup:
                 wanted = np.setdiff1d(wanted, np.concatenate(found_here), assume_unique=True)
         return self._sorted_hits(hits)
 
-    def _sorted_hits(self, hits: Sequence[tuple[Rows, int, Rows]]) -> Found:
+    def _joint_index(self) -> JointIndex | None:
+        """Return the index of all files of level 0, once they are ready; None to ask each."""
+        if self._joint is None and self._may_join:
+            lookups = [self._cache.ready(path) for path in self._paths[: self._new_files]]
+            ready = [lookup for lookup in lookups if lookup is not None]
+            if len(ready) == len(lookups):
+                self._joint = JointIndex(ready)
+        return self._joint
+
+    def _sorted_hits(self, hits: Sequence[Hits]) -> Found:
         if not hits:
             return _NOTHING
         files = tuple(self._files[number] for _, number, _ in hits)
@@ -370,6 +390,16 @@ class BucketLookup:
             scratch=scratch,
             on_growth=on_growth,
         )
+
+
+def _joint_hits(joint: JointIndex, keys: WantedKeys, wanted: Rows) -> list[Hits]:
+    """Return what several files have, file by file."""
+    found, files, positions = joint.find_all(keys, wanted)
+    hits: list[Hits] = []
+    for number in np.unique(files).tolist() if len(files) else ():
+        here = files == number
+        hits.append((found[here], number, positions[here]))
+    return hits
 
 
 def _marked(positions: Rows, vector: AbstractBitMap) -> npt.NDArray[np.bool_]:

@@ -67,7 +67,13 @@ class FileRows(Protocol):
 
 
 class FileLookup:
-    """Finds keys in one data file, and gives rows of it; safe between threads."""
+    """Finds keys in one data file, and gives rows of it; safe between threads.
+
+    Attributes:
+        key_columns: The key of each row, column by column.
+        disk_bytes: What it keeps on disk.
+        memory_bytes: What it keeps in memory.
+    """
 
     def __init__(
         self,
@@ -107,7 +113,8 @@ class FileLookup:
         except BaseException:
             self.remove()
             raise
-        self._keys = KeyColumns([self._columns[name] for name in key_columns])
+        self.key_columns = tuple(self._columns[name] for name in key_columns)
+        self._keys = KeyColumns(self.key_columns)
 
     def find(self, keys: WantedKeys, wanted: Rows) -> Rows:
         """Return for some of the keys the positions of their rows, -1 where the file has none.

@@ -70,6 +70,18 @@ class HashIndex:
             hashes: Of the wanted keys.
             matches: Says which candidates have the keys; each key is in one row at most.
         """
+        found = np.full(len(hashes), -1, dtype=np.int64)
+        keys, rows = self.find_all(hashes, matches)
+        found[keys] = rows
+        return found
+
+    def find_all(self, hashes: Uints, matches: Match) -> tuple[Rows, Rows]:
+        """Return numbers of wanted keys, ascending, and rows that have them; a key may be in many.
+
+        Args:
+            hashes: Of the wanted keys.
+            matches: Says which candidates have the keys.
+        """
         stretches = (hashes >> np.uint64(self.shift)).view(np.int64)
         begins = self.begins.take(stretches)
         counts = self.begins.take(stretches + 1) - begins
@@ -79,13 +91,11 @@ class HashIndex:
         entries = self.entries.take(np.arange(len(keys)) + (begins - ends + counts).repeat(counts))
         differences = entries ^ hashes.take(keys)
         alike = (differences >> np.uint64(self.row_bits) == 0).nonzero()[0]
-        found = np.full(len(hashes), -1, dtype=np.int64)
-        if len(alike):
-            row_mask = np.uint64((1 << self.row_bits) - 1)
-            keys, rows = keys[alike], (entries[alike] & row_mask).view(np.int64)
-            same = matches(keys, rows)
-            found[keys[same]] = rows[same]
-        return found
+        keys, rows = keys[alike], (entries[alike] & np.uint64((1 << self.row_bits) - 1))
+        if not len(alike):
+            return keys, rows.view(np.int64)
+        same = matches(keys, rows.view(np.int64))
+        return keys[same], rows.view(np.int64)[same]
 
 
 def build_index(hashes: Uints) -> HashIndex:
