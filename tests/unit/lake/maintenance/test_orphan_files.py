@@ -170,11 +170,11 @@ def test_a_kept_changelog_needs_its_files() -> None:
     ("directory", "times"),
     [
         pytest.param("bucket-0", 1, id="after-the-listing"),
-        pytest.param("tag", 2, id="before-the-deletion"),
+        pytest.param("tag", 3, id="before-the-deletion"),
     ],
 )
 def test_an_old_file_that_is_committed_meanwhile_is_kept(directory: str, times: int) -> None:
-    """Buckets are listed once; tags, as the last of what needs files, twice until nothing is new."""
+    """Buckets are listed once; tags, too, and twice more until nothing new needs files."""
     inner = MemoryFileIO()
     given_history(inner)
     table = late(inner)
