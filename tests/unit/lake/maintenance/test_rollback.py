@@ -270,6 +270,31 @@ def test_a_batch_that_comes_at_any_moment_is_rolled_back_or_fenced() -> None:
     assert fenced > 0
 
 
+def test_no_batch_is_taken_in_any_more_when_the_first_snapshot_goes() -> None:
+    inner = MemoryFileIO()
+    given_table(file_io=inner)
+    epoch = claim(late(inner)).epoch
+    consume(late(inner), 10, 20, epoch=epoch)
+    consume(late(inner), 20, 30, epoch=epoch)
+    file_io = FaultyFileIO(inner)
+    table = late(file_io)
+    stream = late(inner)
+    is_refused = False
+
+    def run_stream(number: int, method: str, path: str) -> None:
+        nonlocal is_refused
+        del number
+        if method == "delete" and "/snapshot-" in path and not is_refused:
+            with pytest.raises(StreamFenced):
+                consume(stream, 30, 31, epoch=epoch)
+            is_refused = True
+
+    file_io.before = run_stream
+    table.rollback(snapshot_id=2)
+
+    assert is_refused
+
+
 def test_a_commit_that_was_planned_before_comes_after() -> None:
     file_io = MemoryFileIO()
     table = given_history(file_io)
