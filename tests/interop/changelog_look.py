@@ -49,6 +49,15 @@ class ChangelogLook:
             self._apply(found)
         return None
 
+    def mark(self) -> dict[str, list[Any]]:
+        """Return what the changes add up to so far."""
+        return dict(self._rows)
+
+    def go_back(self, snapshot_id: int, mark: dict[str, list[Any]]) -> None:
+        """Go on from an older snapshot."""
+        self._known = snapshot_id
+        self._rows = dict(mark)
+
     def difference_from(self, rows: pa.Table) -> str | None:
         """Return how the changes so far, added up, differ from rows; None if they do not.
 

@@ -33,6 +33,14 @@ class Twin(Protocol):
         """Follow a full compaction."""
         ...
 
+    def mark(self) -> int:
+        """Return what names this moment."""
+        ...
+
+    def go_back(self, mark: int) -> None:
+        """Be what it was then."""
+        ...
+
     def difference(self, rows: pa.Table) -> str | None:
         """Return in words how rows that somebody read differ from its own, None if they do not."""
         ...
@@ -53,6 +61,12 @@ class JavaTwin:
     def compact(self) -> None:
         self._java.do("compact", self._path, mode="full")
 
+    def mark(self) -> int:
+        return int(self._java.do("snapshots", self._path)[-1][0])
+
+    def go_back(self, mark: int) -> None:
+        self._java.do("rollback", self._path, snapshot=mark)
+
     def difference(self, rows: pa.Table) -> str | None:
         return difference_of(self._case, self._java.rows(self._path), rows)
 
@@ -64,14 +78,25 @@ class AppendedTwin:
     """
 
     def __init__(self, case: Case) -> None:
-        self._case = case
         plain = {key: value for key, value in case.options.items() if key not in _OF_FILES}
-        self._table = create_declared(replace(case, options=plain), memory_catalog())
+        self._case = replace(case, options=plain)
+        self._table = create_declared(self._case, memory_catalog())
+        self._commits: list[Rows] = []
 
     def write(self, rows: Rows) -> None:
+        self._commits.append(rows)
         write_rows(self._table, rows, self._case.arrow_schema, machine=Machine.ROW)
         if hides_new_rows(self._table):
             self._table.compact(machine=Machine.ROW)
+
+    def mark(self) -> int:
+        return len(self._commits)
+
+    def go_back(self, mark: int) -> None:
+        commits, self._commits = self._commits[:mark], []
+        self._table = create_declared(self._case, memory_catalog())
+        for rows in commits:
+            self.write(rows)
 
     def compact(self) -> None:
         pass
