@@ -6,6 +6,8 @@
 3. The account is checked against the budget, and the topic is still the one that was claimed.
 4. The commit publishes files, offsets and account in one snapshot, or finds that it is a replay
    after all. Files that no snapshot will name are deleted.
+5. Where the schema has changed, or the table is rescaled, nothing is committed: the batch is written
+   again under the newest schema, once a rescale under way has ended.
 
 The plan of step 2 is made anew for each micro-batch, so the number of tasks follows its size.
 """
@@ -163,7 +165,8 @@ class BatchSink:
             except CommitConflict:
                 if attempt == _SCHEMA_ATTEMPTS:
                     raise
-                self._table.refresh()
+                # Where the buckets become others, writing again is of use only when they are.
+                self._table.follow_schema()
         raise AssertionError
 
     def _batch(self, batch_id: int) -> StreamBatch:

@@ -80,12 +80,39 @@ def test_a_file_to_add_must_not_be_live() -> None:
 
 
 def test_the_bucket_count_of_a_partition_changes_by_overwrite_only() -> None:
-    delta = entries(appended(data_file("b"), total_buckets=4))
+    removal, addition = (
+        entries(compacted((data_file("a"),), ())),
+        entries(appended(data_file("b"), total_buckets=4)),
+    )
     there = live(data_file("a"))
 
-    check_total_buckets(delta, there, kind=CommitKind.OVERWRITE)
-    with pytest.raises(CommitConflict, match="only an overwrite"):
-        check_total_buckets(delta, there, kind=CommitKind.COMPACT)
+    check_total_buckets([*removal, *addition], there, kind=CommitKind.OVERWRITE)
+    with pytest.raises(CommitConflict, match="only an overwrite of all its files"):
+        check_total_buckets([*removal, *addition], there, kind=CommitKind.COMPACT)
+
+
+def test_an_overwrite_changes_the_bucket_count_of_all_files_or_none() -> None:
+    removal, addition = (
+        entries(compacted((data_file("a"),), ())),
+        entries(appended(data_file("b"), total_buckets=4)),
+    )
+
+    with pytest.raises(CommitConflict, match="file c of bucket 0 was written for 2 buckets"):
+        check_total_buckets(
+            [*removal, *addition], live(data_file("a"), data_file("c")), kind=CommitKind.OVERWRITE
+        )
+
+
+def test_files_that_only_go_may_be_of_any_bucket_count() -> None:
+    gone = compacted((data_file("a"),), ())
+
+    check_writers([gone], table_schema(options={"bucket": "4"}), kind=CommitKind.OVERWRITE)
+    with pytest.raises(CommitConflict, match="routed to 2 buckets, the table has 4"):
+        check_writers(
+            [replace(gone, compact_after=(data_file("b"),))],
+            table_schema(options={"bucket": "4"}),
+            kind=CommitKind.OVERWRITE,
+        )
 
 
 def test_other_partitions_may_have_another_bucket_count() -> None:

@@ -1,0 +1,178 @@
+"""Storage fails at every single call of a rescale, and the process dies at every one.
+
+Whatever happens: readers see the rows they saw before, every file that is named is there, what is
+named by nothing is found by orphan cleaning, and rescaling again, or back, works.
+"""
+
+import contextlib
+from collections.abc import Callable
+
+import pytest
+
+from lake import (
+    CommitConflict,
+    CommitUnknown,
+    LakeError,
+    ManualClock,
+    MemoryFileIO,
+    StorageUnavailable,
+)
+from tests.support.faulty_file_io import FaultyFileIO
+from tests.unit.lake.maintenance.given_rescales import (
+    given_table,
+    named,
+    names,
+    read,
+    reopened,
+    rows,
+    stored,
+    totals,
+    write,
+)
+
+pytestmark = pytest.mark.slow
+
+OLD, NEW = 2, 3
+
+
+class Died(BaseException):
+    """The process is gone: nothing may catch this."""
+
+
+def given_storage() -> MemoryFileIO:
+    """Return storage with a table that has marked rows, two levels and two buckets."""
+    file_io = MemoryFileIO()
+    table = given_table(
+        file_io, {"bucket": str(OLD), "deletion-vectors.enabled": "true", "write-only": "true"}
+    )
+    write(table, *((k, k) for k in range(20)))
+    table.compact()
+    write(table, *((k, -k) for k in range(5)))
+    table.compact(full=False)
+    write(table, (100, 1))
+    return file_io
+
+
+def count_calls() -> int:
+    file_io = FaultyFileIO(given_storage())
+    table = reopened(file_io)
+    opening = len(file_io.calls)
+    table.rescale(NEW)
+    return len(file_io.calls) - opening
+
+
+def assert_as_before_or_after(inner: MemoryFileIO, expected: list[tuple[object, ...]]) -> None:
+    fresh = reopened(inner)
+    assert read(fresh) == expected
+    assert totals(fresh) in ({OLD}, {NEW})
+
+
+def assert_can_go_on(inner: MemoryFileIO, number: int) -> None:
+    """Check that a table can be rescaled on or back, written, compacted and cleaned."""
+    # Later than what storage says of any file.
+    fresh = reopened(inner, clock=ManualClock(start_ms=1 << 42))
+    wanted = NEW if number % 2 else OLD
+    fresh.rescale(wanted)
+    assert totals(fresh) == {wanted}
+    write(fresh, (1, 1_000), (200, 2))
+    fresh.compact()
+    found = {row[1]: row[2] for row in read(fresh)}
+    assert (found[1], found[2], found[100], found[200]) == (1_000, -2, 1, 2)
+    fresh.clean_orphans(min_age_ms=0, delete=True)
+    fresh.expire(retain_min=1, retain_max=1, older_than_ms=1 << 50)
+    fresh.clean_orphans(min_age_ms=0, delete=True)
+    assert names(stored(inner)) == named(fresh)
+
+
+@pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
+@pytest.mark.parametrize("is_lasting", [False, True], ids=["once", "for-good"])
+def test_storage_fails_at_any_call(is_done: bool, is_lasting: bool) -> None:
+    expected = read(reopened(given_storage()))
+    outcomes: set[type[BaseException] | None] = set()
+    for number in range(count_calls()):
+        inner = given_storage()
+        before = stored(inner)
+        file_io = FaultyFileIO(inner)
+        table = reopened(file_io)
+        file_io.fail_calls(len(file_io.calls) + number, is_done=is_done, is_lasting=is_lasting)
+
+        outcome: type[BaseException] | None = None
+        try:
+            table.rescale(NEW)
+        except LakeError as error:
+            outcome = type(error)
+        outcomes.add(outcome)
+
+        assert_as_before_or_after(inner, expected)
+        if outcome is StorageUnavailable and not is_lasting:
+            # What failed for once is as before or after for writers, too, and leaves nothing.
+            fresh = reopened(inner)
+            assert {fresh.schema.table_options.bucket} == totals(fresh)
+            assert stored(inner) == before or names(stored(inner) - before) <= named(fresh)
+        assert_can_go_on(inner, number)
+    assert StorageUnavailable in outcomes
+    assert outcomes <= {None, StorageUnavailable, CommitUnknown}
+
+
+@pytest.mark.parametrize("is_done", [False, True], ids=["before", "after"])
+def test_the_process_dies_at_any_call(is_done: bool) -> None:
+    expected = read(reopened(given_storage()))
+    for number in range(count_calls()):
+        inner = given_storage()
+        file_io = FaultyFileIO(inner)
+        table = reopened(file_io)
+        fault = dying_from(len(file_io.calls) + number)
+        if is_done:
+            file_io.after = fault
+        else:
+            file_io.before = fault
+        with contextlib.suppress(Died):
+            table.rescale(NEW)
+
+        assert_as_before_or_after(inner, expected)
+        assert_can_go_on(inner, number)
+
+
+def test_between_schema_and_commit_writers_are_turned_back_and_readers_are_not() -> None:
+    inner = given_storage()
+    expected = read(reopened(inner))
+    file_io = FaultyFileIO(inner)
+    table = reopened(file_io)
+    file_io.before = dying_at_snapshot()
+    with contextlib.suppress(Died):
+        table.rescale(NEW)
+
+    broken_off = reopened(inner)
+    assert (broken_off.schema.table_options.bucket, totals(broken_off)) == (NEW, {OLD})
+    assert read(broken_off) == expected
+    assert broken_off.get({"p": "x", "k": 3}) == {"p": "x", "k": 3, "v": -3}
+    writer = broken_off.writer()
+    writer.write(rows((1, 2)))
+    messages = writer.prepare_commit().messages
+    with pytest.raises(CommitConflict, match="rescale"):
+        broken_off.committer().commit(messages, commit_user="u")
+    with pytest.raises(CommitConflict, match="run it again"):
+        broken_off.follow_schema(wait_ms=0)
+
+    broken_off.rescale(NEW)
+    assert totals(broken_off) == {NEW}
+    assert read(broken_off) == expected
+    assert broken_off.follow_schema(wait_ms=0) is False
+
+
+def dying_from(number: int) -> Callable[[int, str, str], None]:
+    def fault(at: int, method: str, path: str) -> None:
+        del method, path
+        if at >= number:
+            raise Died
+
+    return fault
+
+
+def dying_at_snapshot() -> Callable[[int, str, str], None]:
+    def fault(at: int, method: str, path: str) -> None:
+        del at
+        if method == "create_exclusive" and "/snapshot/" in path:
+            raise Died
+
+    return fault
