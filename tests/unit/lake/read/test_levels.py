@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -83,11 +84,20 @@ def test_a_lone_record_of_a_table_with_lookup_stays_as_it_is(machine: Machine) -
     """The engine, were it asked, would make a row of a retract (merge-semantics 1.6)."""
     table = given_table({**SUM, **LOOKUP})
     table.write([1, 10], [2, 20], kinds="-U +I")
-    table.write([3, 30])
+    table.write([0, 7], [3, 30])
 
-    assert table.read(machine=machine) == [(2, 20), (3, 30)]
+    assert table.read(machine=machine) == [(0, 7), (2, 20), (3, 30)]
     table.write([1, 5])
-    assert table.read(machine=machine) == [(1, -5), (2, 20), (3, 30)]
+    assert table.read(machine=machine) == [(0, 7), (1, -5), (2, 20), (3, 30)]
+
+
+def test_a_first_row_that_has_to_be_merged_is_the_oldest(machine: Machine) -> None:
+    """No compaction leaves a key on two levels; a file with retracts is merged all the same."""
+    table = given_levels({"merge-engine": "first-row"}, 5, 3)
+    entry = table.entries[1]
+    table.entries[1] = replace(entry, file=replace(entry.file, delete_row_count=1))
+
+    assert table.read(machine=machine) == [(1, 10), (2, 10), (3, 10)]
 
 
 def test_a_bucket_may_have_more_levels_than_fit_a_byte(machine: Machine) -> None:
