@@ -16,6 +16,8 @@ from lake.errors import InvalidRequest, Problem
 
 DYNAMIC_BUCKET: Final = -1
 POSTPONE_BUCKET: Final = -2
+DELETE_RETENTION: Final = "braid.delete-retention"
+DELETE_TIME_FIELDS: Final = "braid.delete-retention.time-fields"
 _INT_MAX: Final = 2_147_483_647
 _LONG_MAX: Final = (1 << 63) - 1
 # What file systems take for one name; a prefix leaves room for a UUID, a number and a suffix.
@@ -163,6 +165,9 @@ class TableOptions:
     changelog_producer_row_deduplicate_ignore_fields: tuple[str, ...] = ()
     changelog_file_format: str | None = None  # that of data files unless set
     changelog_file_compression: str | None = None
+    # Ours: how long retracts stay on the highest level, and the columns that say when they came.
+    delete_retention_ms: int | None = None  # braid.delete-retention
+    delete_time_fields: tuple[str, ...] = ()  # braid.delete-retention.time-fields
     deletion_vectors_enabled: bool = False
     deletion_vectors_merge_on_read: bool = False
     deletion_vectors_bitmap64: bool = False
@@ -318,6 +323,8 @@ class TableOptions:
             ),
             changelog_file_format=reader.optional_text("changelog-file.format"),
             changelog_file_compression=reader.optional_text("changelog-file.compression"),
+            delete_retention_ms=reader.optional_duration(DELETE_RETENTION),
+            delete_time_fields=reader.names(DELETE_TIME_FIELDS),
             deletion_vectors_enabled=reader.flag("deletion-vectors.enabled"),
             deletion_vectors_merge_on_read=reader.flag("deletion-vectors.merge-on-read"),
             deletion_vectors_bitmap64=reader.flag("deletion-vectors.bitmap64"),

@@ -28,6 +28,7 @@ from lake.lsm.levels import Levels
 from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
 from lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
 from lake.lsm.sorted_run import Section, SortedRun
+from lake.lsm.tombstones import drop_old_retracts
 from lake.maintenance.compaction_merges import FindOld, LookupCompactionMerge, Tell, ToldMerge
 from lake.merge.fold import Machine, drop_retracts
 from lake.merge.spec import merge_spec
@@ -164,8 +165,16 @@ class BucketCompactor:
             self._sink(work), level=work.plan.output_level, file_source=FileSource.COMPACT
         )
         for table in self._merged(work, sections, merge):
-            files.add(drop_retracts(table) if work.plan.drops_retracts else table)
+            files.add(self._without_retracts(table) if work.plan.drops_retracts else table)
         return files.finish()
+
+    def _without_retracts(self, table: pa.Table) -> pa.Table:
+        """Return the rows without retracts; young ones stay where the table keeps them."""
+        retention_ms = self._options.delete_retention_ms
+        if retention_ms is None:
+            return drop_retracts(table)
+        oldest_ms = self._clock.now_ms() - retention_ms
+        return drop_old_retracts(table, self._options.delete_time_fields, oldest_ms=oldest_ms)
 
     def _scan(
         self,
@@ -230,7 +239,7 @@ class BucketCompactor:
 
     def _plain_merge(self) -> RoundMerge:
         if self._options.needs_lookup:
-            return LookupMerge(spec=self._spec, machine=self._machine)
+            return LookupMerge(spec=self._spec, machine=self._machine, single_untouched=True)
         return PlainMerge(spec=self._spec, machine=self._machine)
 
     def _find_old(self, work: BucketWork, marked: dict[str, BitMap]) -> FindOld:

@@ -14,6 +14,7 @@ reference; `dormant_options` tells of those.
 | `sequence.snapshot-ordering` | `snapshot_ordering_rules` |
 | a declaration repeated as options, sizes | `option_rules` |
 | options that exclude an engine or each other | `engine_rules` |
+| how long retracts of deleted rows are kept | `tombstone_rules` |
 | sequence groups and deletes of partial-update | `partial_update_rules` |
 | names, types and options of aggregate functions | `function_rules` |
 
@@ -35,6 +36,7 @@ from lake.merge.sequence_rules import (
     sequence_field_problems,
 )
 from lake.merge.snapshot_ordering_rules import snapshot_ordering_problems
+from lake.merge.tombstone_rules import tombstone_problems
 from lake.merge.type_rules import type_problems
 from lake.options import MergeEngine, TableOptions
 
@@ -72,6 +74,7 @@ def _merging_problems(schema: TableSchema, options: TableOptions) -> Iterator[Pr
     yield from row_kind_field_problems(schema, options)
     yield from fields_option_problems(schema)
     yield from engine_problems(schema, options)
+    yield from tombstone_problems(schema, options)
     if options.merge_engine is MergeEngine.PARTIAL_UPDATE:
         yield from partial_update_problems(schema, options)
     if options.merge_engine in (MergeEngine.PARTIAL_UPDATE, MergeEngine.AGGREGATION):

@@ -167,6 +167,32 @@ def test_java_goes_on_where_we_compacted(tmp_path: Path) -> None:
     assert_same(case, table, theirs[-1])
 
 
+def test_java_reads_a_table_that_keeps_its_deletes(tmp_path: Path) -> None:
+    raw = deduplicate_case("kept_deletes", 321)
+    stamp = {"name": "stamp", "type": "TIMESTAMP(3)"}
+    raw["schema"]["columns"].append(stamp)
+    raw["options"] |= {
+        "braid.delete-retention": "100000 d",
+        "braid.delete-retention.time-fields": "stamp",
+    }
+    for step in raw["steps"]:
+        step["write"] = [[*row, "2024-01-02T03:04:05.678"] for row in step["write"]]
+    case = parse_case(with_retracts(raw, 321))
+    table = write_case(case, tmp_path)
+    expected = json_rows(table.scan().to_arrow())
+
+    table.compact()
+
+    files = [entry.file for entry in table.live_files(newest(table))]
+    assert {file.level for file in files} == {table.schema.table_options.num_levels - 1}
+    assert sum(file.delete_row_count or 0 for file in files) > 0
+    assert json_rows(table.scan().to_arrow()) == expected
+    (read,) = java_reader.read_tables([Path(table.path)], tmp_path)
+    rows = read[max(read)]
+    assert isinstance(rows, list), rows
+    assert_same(case, table, rows)
+
+
 def newest(table: Table) -> Snapshot:
     snapshot = table.latest_snapshot()
     assert snapshot is not None

@@ -1,0 +1,46 @@
+"""Retracts that a compaction keeps although nothing older lies below: the tombstones of deleted rows.
+
+A deleted row is gone with the first compaction to the highest level, and a record that comes late is
+then the only one of its key: it brings the row back. A table with `braid.delete-retention` keeps
+retracts there until they are older than that, so that what was before the delete stays before it.
+Readers drop them as they drop every retract.
+
+Source: ours; merge-semantics 7.4 has what is otherwise dropped.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from lake.format.system_columns import VALUE_KIND
+from lake.merge.order_words import one_array
+
+_MILLISECONDS = pa.timestamp("ms")
+
+
+def drop_old_retracts(table: pa.Table, time_fields: Sequence[str], *, oldest_ms: int) -> pa.Table:
+    """Return the key-value table without retracts from before a moment, in the same order.
+
+    Args:
+        table: Key-value table with the columns of `time_fields`.
+        time_fields: Columns of type TIMESTAMP, with or without zone; the latest of their values is
+            when a row was deleted. A retract without any has no age, and is dropped.
+        oldest_ms: Milliseconds since 1970; retracts from then on are kept.
+    """
+    kinds = one_array(table.column(VALUE_KIND)).to_numpy()
+    retracts = np.flatnonzero(kinds & 1)
+    if not len(retracts):
+        return table
+    chosen = pa.array(retracts)
+    is_young = np.zeros(len(retracts), dtype=np.bool_)
+    for name in time_fields:
+        times = one_array(table.column(name).take(chosen))
+        naive = times.view(pa.timestamp(times.type.unit)).cast(_MILLISECONDS, safe=False)
+        moments = naive.view(pa.int64()).fill_null(np.iinfo(np.int64).min)
+        is_young |= moments.to_numpy() >= oldest_ms
+    if is_young.all():
+        return table
+    kept = np.ones(len(kinds), dtype=np.bool_)
+    kept[retracts[~is_young]] = False
+    return table.filter(pa.array(kept))
