@@ -113,7 +113,14 @@ PARTS: Mapping[str, Callable[[argparse.Namespace, Path], Figures]] = {
 
 
 def _chosen(words: Sequence[str]) -> list[Case]:
-    return [case for case in CASES if not words or any(word in case.name for word in words)]
+    """Return the cases whose names contain a word, or that alone whose name it is."""
+    names = {case.name for case in CASES}
+    return [
+        case
+        for case in CASES
+        if not words
+        or any(word == case.name or (word not in names and word in case.name) for word in words)
+    ]
 
 
 def _written(folder: Path, case: Case, rows: int) -> tuple[Path, int]:
