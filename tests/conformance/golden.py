@@ -36,6 +36,7 @@ def golden_checks(folder: Path) -> Iterator[tuple[str, Check]]:
     for part in ("tag", "branch"):
         if any(step.kind == part for step in case.steps):
             yield f"{case.id}:{part}", functools.partial(_check_named, part, case, folder / "table")
+    yield f"{case.id}:lookup", functools.partial(_check_lookups, folder / "table")
     yield f"{case.id}:files", functools.partial(_check_files, folder / "table")
 
 
@@ -95,6 +96,24 @@ def _check_named(part: str, case: Case, path: Path, machine: Machine) -> None:
                 scan = table.branch(name).scan(machine=machine)
                 schema = _schema_of_snapshot(path, _latest_snapshot(path))
             _compare(case, f"{part} {name}", expected, scan.to_arrow(), schema)
+    except UnsupportedFeature as error:
+        raise unsupported(error) from error
+
+
+def _check_lookups(path: Path, machine: Machine) -> None:
+    """Look for every key of every snapshot: together, and some alone."""
+    try:
+        table = Table.open(str(path), file_io=LocalFileIO())
+        for file in sorted((path / "snapshot").glob("snapshot-*")):
+            number = int(file.name.removeprefix("snapshot-"))
+            rows = table.scan(snapshot_id=number, machine=machine).to_arrow()
+            keys = rows.select(list(table.schema.primary_keys))
+            at = table.lookup_at(number)
+            for begin, count in ((0, rows.num_rows), (0, 1), (rows.num_rows // 2, 1)):
+                found = at.rows(keys.slice(begin, count)).to_pylist()
+                if repr(found) != repr(rows.slice(begin, count).to_pylist()):
+                    message = f"snapshot {number}: rows by key are not those of a scan"
+                    raise Mismatch(message)
     except UnsupportedFeature as error:
         raise unsupported(error) from error
 
