@@ -139,7 +139,7 @@ class TableTags:
     def _delete_files(self, snapshot: Snapshot) -> int:
         if snapshot.is_same(self._snapshots.find(snapshot.id)):
             return 0
-        needed = self._needed()
+        needed = self._needed(snapshot)
         entries = self._live.by_identity(snapshot).values()
         released = [
             data_file_path(
@@ -166,16 +166,18 @@ class TableTags:
         yield from (self._paths.statistics(name) for name in names.statistics - needed)
         yield from (self._paths.manifest(name) for name in names.manifests - needed)
 
-    def _needed(self) -> set[str]:
-        """Return the names of all that everybody else needs.
+    def _needed(self, tagged: Snapshot) -> set[str]:
+        """Return the names of all that everybody but a deleted tag needs.
 
-        What a snapshot later than the oldest one needs of a tag's files, the oldest needs as well:
-        a file that was deleted does not come back.
+        Args:
+            tagged: The snapshot of the deleted tag.
         """
         needed = NeededFiles(manifests=self._manifests, live=self._live)
         for branch in ("", *list_branches(self._file_io, self._paths)):
             paths = replace(self._paths, branch=branch)
-            self._add_oldest(needed, SnapshotStore(self._file_io, paths))
+            snapshots = SnapshotStore(self._file_io, paths)
+            is_older = not branch and tagged.id < (snapshots.earliest_id() or 0)
+            self._add_chain(needed, snapshots, is_oldest_enough=is_older)
             for tag in TagStore(self._file_io, paths).list():
                 needed.add_snapshot(tag.snapshot)
             changelogs = ChangelogStore(self._file_io, paths)
@@ -185,13 +187,22 @@ class TableTags:
                     needed.add_changelog(changelog)
         return needed.names
 
-    def _add_oldest(self, needed: NeededFiles, snapshots: SnapshotStore) -> None:
+    def _add_chain(
+        self, needed: NeededFiles, snapshots: SnapshotStore, *, is_oldest_enough: bool
+    ) -> None:
+        """Add what a chain of snapshots needs.
+
+        What a later snapshot of the same chain needs of an older tag's files, the oldest snapshot
+        needs as well: a file that was deleted does not come back. Nothing of the kind holds for
+        other branches, nor for a tag of what was rolled back.
+        """
         for number in snapshots.list_ids():
             snapshot = snapshots.find(number)
             try:
                 if snapshot is not None:
                     needed.add_snapshot(snapshot)
-                    return
+                    if is_oldest_enough:
+                        return
             except ManifestGone:
                 # It has expired, or is about to; the next one is the oldest.
                 if number == snapshots.latest_id():

@@ -98,10 +98,14 @@ class TableUpkeep:
             )
             message = f"table {self.paths.identifier} cannot be taken back"
             raise InvalidRequest(message, problems=[problem])
-        if tag is not None:
-            return TagStore(self.file_io, self.paths).get(tag).snapshot
-        assert snapshot_id is not None, "one of the two is given"
-        return SnapshotStore(self.file_io, self.paths).get(snapshot_id)
+        snapshots = SnapshotStore(self.file_io, self.paths)
+        if tag is None:
+            assert snapshot_id is not None, "one of the two is given"
+            return snapshots.get(snapshot_id)
+        tagged = TagStore(self.file_io, self.paths).get(tag).snapshot
+        found = snapshots.find(tagged.id)
+        # Its own file says more: other engines leave out of tags what they do not know.
+        return found if found is not None and tagged.is_same(found) else tagged
 
 
 def refuse_branch(paths: TablePaths) -> None:

@@ -197,6 +197,22 @@ def test_a_tag_whose_files_nobody_can_tell_is_deleted_all_the_same() -> None:
     assert_cleaned_exact(file_io)
 
 
+def test_a_tag_of_what_was_rolled_back_takes_no_file_of_the_chain() -> None:
+    """As a rollback leaves it that dies between the snapshots and the tags above its target."""
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    table.create_tag("five", snapshot_id=5)
+    for number in (4, 5):
+        file_io.delete(table.paths.snapshot(number))
+    file_io.delete(table.paths.latest_hint)
+
+    done = late(file_io).delete_tag("five")
+
+    assert done.deleted_files > 0
+    assert missing_files(file_io, late(file_io)) == set()
+    assert len(read(late(file_io))) == 3
+
+
 def test_tags_expire_when_their_time_is_over() -> None:
     file_io = MemoryFileIO()
     given_history(file_io, **{"tag.default-time-retained": "1 h"})
