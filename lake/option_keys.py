@@ -24,7 +24,8 @@ alter-column-null-to-not-null.disabled async-file-write auto-create blob-as-desc
 blob-compaction.enabled blob-descriptor-field blob-descriptor.source-table blob-field
 blob-view-field blob-view.resolve.enabled blob-write-null-on-fetch-failure
 blob-write-null-on-missing-file blob.copy-buffer-size blob.split-by-file-size
-blob.target-file-size branch bucket bucket-append-ordered bucket-function.type bucket-key
+blob.target-file-size braid.delete-retention braid.delete-retention.time-fields branch bucket
+bucket-append-ordered bucket-function.type bucket-key
 cache-page-size chain-table.chain-partition-keys chain-table.enabled
 chain-table.split.key-range-enabled chain-table.streaming.merge-snapshot
 changelog-file.compression changelog-file.format changelog-file.prefix changelog-file.stats-mode
