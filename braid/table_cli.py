@@ -79,6 +79,19 @@ def rollback(
     _run(warehouse, table, lambda path: roll_back(path, table, snapshot, tag))
 
 
+@app.command()
+def rescale(
+    table: TableName,
+    *,
+    warehouse: Warehouse,
+    buckets: Annotated[int, typer.Option(min=1, help="Buckets of every partition from now on.")],
+) -> None:
+    """Give a table another number of buckets, beside its readers and streams."""
+    from braid.rescale import rescale as rescale_table
+
+    _run(warehouse, table, lambda path: rescale_table(path, table, buckets))
+
+
 @app.command("clean-orphans")
 def clean_orphans(
     table: TableName,

@@ -61,6 +61,7 @@ from lake.maintenance.compaction_picks import CompactionMemory
 from lake.maintenance.compaction_result import CompactionResult, DroppedCompaction
 from lake.maintenance.expiry_result import ExpiryResult
 from lake.maintenance.orphan_files import OrphanFile, OrphanReport
+from lake.maintenance.rescale_result import RescaleResult
 from lake.maintenance.rollback import RollbackResult
 from lake.maintenance.table_tags import TagDeletion
 from lake.merge.aggregate_function import (
@@ -137,6 +138,7 @@ __all__ = [
     "ReadCounters",
     "Reduced",
     "Reduction",
+    "RescaleResult",
     "RollbackResult",
     "Row",
     "Scan",

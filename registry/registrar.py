@@ -146,6 +146,21 @@ class Registrar:
             return Registered(document=document, is_new=True)
         raise _too_many_conflicts(identifier)
 
+    def note_buckets(self, identifier: str, buckets: int) -> TableDocument:
+        """Write down the bucket count that a rescale has given a table.
+
+        From then on the table is declared with it. Its streams go on.
+
+        Raises:
+            TableNotFound: No table of that name is registered.
+        """
+
+        def change(document: TableDocument) -> TableDocument:
+            spec = document.table.model_copy(update={"buckets": buckets})
+            return document.model_copy(update={"table": spec})
+
+        return self._change(identifier, change)
+
     def check_stream(
         self, identifier: str, name: str, definition: StreamDefinition
     ) -> list[FieldProblem]:

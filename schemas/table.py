@@ -105,7 +105,8 @@ class TableSpec(Contract):
         columns: In the order in which readers see them; generated columns come after them.
         primary_key: Column names; they become NOT NULL.
         partition_keys: A part of the primary key, fewer columns than it has.
-        buckets: Number of buckets of every partition; fixed for the life of the table.
+        buckets: Number of buckets of every partition; `braid table rescale` changes it, and the
+            declaration with it.
         merge_engine: What several versions of one key become.
         sequence_groups: For `partial-update`; groups share no column.
         default_aggregate: The aggregate function of declared columns that name none, keys and

@@ -128,3 +128,32 @@ def test_help_loads_no_engine() -> None:
     code = "import sys, braid.cli; sys.exit('lake' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_table_is_rescaled(warehouse: Path) -> None:
+    done = run(warehouse, "rescale", TABLE, "--buckets", "3")
+    again = run(warehouse, "rescale", TABLE, "--buckets", "3")
+    refused = run(warehouse, "rescale", TABLE, "--buckets", "0")
+
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout == (
+        "shop.orders: has 3 buckets at snapshot 4, 3 files replaced by 3, 3 rows\n"
+    )
+    assert again.stdout == "shop.orders: has 3 buckets already\n"
+    assert refused.returncode == 2
+    assert keys(warehouse) == [1, 2, 3]
+    assert Catalog(str(warehouse)).table(TABLE).schema.table_options.bucket == 3
+
+
+def test_a_registered_table_is_rescaled_while_its_streams_run(tmp_path: Path) -> None:
+    clock = SystemClock()
+    store = RegistryStore(file_io_for(str(tmp_path)), str(tmp_path), clock)
+    registrar = Registrar(store, Catalog(str(tmp_path)), clock)
+    registrar.put_table("shop", "orders", orders())
+    registrar.put_stream(TABLE, "sales", definition(sequence_group="sales"))
+
+    done = run(tmp_path, "rescale", TABLE, "--buckets", "8")
+
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert registrar.document(TABLE).table == orders(buckets=8)
+    assert not registrar.put_table("shop", "orders", orders(buckets=8)).is_new

@@ -89,6 +89,17 @@ def test_a_table_of_the_name_declared_otherwise_says_what_differs(with_orders: R
     assert [problem.field for problem in caught.value.problems] == ["buckets", "comment"]
 
 
+def test_a_rescaled_table_is_declared_with_its_new_buckets(with_orders: Registrar) -> None:
+    before = with_orders.document(ORDERS)
+
+    with_orders.note_buckets(ORDERS, 16)
+
+    assert with_orders.document(ORDERS) == before.model_copy(update={"table": orders(buckets=16)})
+    assert with_orders.check_table("shop", "orders", orders(buckets=16)) == []
+    (problem,) = with_orders.check_table("shop", "orders", orders())
+    assert (problem.message, problem.field) == ("is `16`", "buckets")
+
+
 def test_a_refused_table_leaves_nothing_behind(registrar: Registrar, file_io: MemoryFileIO) -> None:
     with pytest.raises(DefinitionRefused, match="primary_key"):
         registrar.put_table("shop", "orders", orders(primary_key=["nope"]))
