@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from lake import ManualClock, SystemClock, Table
@@ -173,6 +174,34 @@ def test_deleted_tags_take_the_files_that_javas_take(
         assert {f"{by_java}/{file}" for file in gone} <= orphans(ours(by_java))
         assert java.rows(by_us) == java.rows(by_java) == rows(ours(by_us))
     assert orphans(ours(by_us)) == set()
+
+
+def test_javas_tag_of_our_snapshot_is_that_snapshot(
+    java: JavaDriver, pair: tuple[Path, Path]
+) -> None:
+    """Java leaves out of a tag what its version does not know, `uuid` for one."""
+    for path, use in zip(pair, ("delete", "rollback"), strict=True):
+        table = ours(path)
+        table.write_and_commit(pa.table({"p": ["p9"], "k": [9], "v": [9]}))
+        position = table.committer().claim_stream("s", topic="t", initial_offsets={0: 4})
+        java.do("tag", path, name="javas")
+        tagged = rows(table)
+        java.write(path, [["+I", "p0", 1, 1]])
+        java.do("compact", path, mode="full")
+
+        if use == "delete":
+            expected = java.rows(path)
+            assert ours(path).delete_tag("javas").deleted_files == 0
+        else:
+            expected = tagged
+            ours(path).rollback(tag="javas")
+            found = ours(path).committer().stream_positions()["s"]
+            assert found.offsets == position.offsets
+            assert found.epoch > position.epoch
+
+        assert java.rows(path) == expected == rows(ours(path))
+        ours(path).clean_orphans(min_age_ms=0, delete=True)
+        assert java.rows(path) == expected
 
 
 def test_times_to_live_are_read_by_the_other(java: JavaDriver, pair: tuple[Path, Path]) -> None:
