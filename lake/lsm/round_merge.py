@@ -111,8 +111,9 @@ class LookupMerge:
         spec: How the table's records merge.
         machine: Which execution folds.
         counters: Added to.
-        single_untouched: A key of whose records one counts keeps it as it is. So it is for scans;
-            the engine of a compaction is asked about a lone record, too.
+        single_untouched: A key of whose records one counts keeps it as it is. So it is for scans
+            and for compactions that take in nothing new; the engine of one that looks old rows up
+            is asked about a lone record, too.
     """
 
     spec: MergeSpec

@@ -1,5 +1,6 @@
 """What compactions tell of, seen through the changes of a table."""
 
+import pyarrow as pa
 import pytest
 
 from lake import Catalog, MemoryFileIO, Table
@@ -118,3 +119,28 @@ def test_changelog_files_of_compactions_are_no_part_of_the_table() -> None:
     names = {entry.file.file_name for entry in table.live_files(snapshot)}
     assert names.isdisjoint(entry.file.file_name for entry in part.entries)
     assert table.scan().to_arrow()["k"].to_pylist() == [1]
+
+
+def test_a_lone_record_stays_as_it_is_where_nothing_is_looked_up() -> None:
+    table = Catalog("/wh", file_io=MemoryFileIO()).create_table(
+        "db.t",
+        columns=[("k", "INT"), ("v", "INT")],
+        primary_key=["k"],
+        options={
+            "bucket": "1",
+            "merge-engine": "aggregation",
+            "fields.v.aggregate-function": "sum",
+            "force-lookup": "true",
+            **FULL,
+        },
+    )
+    rows = pa.table({"k": [1, 2], "v": [3, 5]})
+    table.write_and_commit(rows, kinds=pa.array([1, 0], pa.int8()))
+
+    table.compact()
+
+    # Merged, the lone -U would be a row of -3.
+    assert table.scan().to_arrow().to_pylist() == [{"k": 2, "v": 5}]
+    assert table.changes(0, columns=["k", "v"]).to_arrow().to_pylist() == [
+        {"_VALUE_KIND": 0, "k": 2, "v": 5}
+    ]
