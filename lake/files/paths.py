@@ -20,6 +20,7 @@ SNAPSHOT_PREFIX = "snapshot-"
 SCHEMA_PREFIX = "schema-"
 CHANGELOG_PREFIX = "changelog-"
 CONSUMER_PREFIX = "consumer-"
+EXPIRING_PREFIX = "expiring-"
 TAG_PREFIX = "tag-"
 BRANCH_PREFIX = "branch-"
 
@@ -168,6 +169,10 @@ class TablePaths:
     def consumer(self, consumer_id: str) -> str:
         """Return the path of a consumer's file."""
         return f"{self.branch_root}/consumer/{CONSUMER_PREFIX}{consumer_id}"
+
+    def expiring(self, name: str) -> str:
+        """Return the path of the mark of an expiry that is under way, beside the consumers."""
+        return f"{self.branch_root}/consumer/{EXPIRING_PREFIX}{name}"
 
     def bucket_dir(self, partition_dir: str, bucket: int) -> str:
         """Return the directory of one bucket.

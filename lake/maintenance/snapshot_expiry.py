@@ -2,12 +2,12 @@
 
 For snapshot i:
 
-1. look who needs it (consumers, leases); if somebody does, stop;
-2. where changelogs live longer, keep its file as `changelog/changelog-i`;
-3. delete `snapshot-i`;
-4. look again. Whoever has taken a lease on i between 1 and 3 believes to hold it: put the file back,
-   byte for byte, and stop. Whoever has tagged it keeps its files;
-5. delete the data files that the delta of i + 1 takes out, the changelog files of i, and the
+1. mark it, so that nobody takes a lease on it from now on;
+2. look who needs it (consumers, leases); if somebody does, stop;
+3. where changelogs live longer, keep its file as `changelog/changelog-i`;
+4. delete `snapshot-i`;
+5. look for tags once more: whoever has tagged it meanwhile keeps its files;
+6. delete the data files that the delta of i + 1 takes out, the changelog files of i, and the
    metadata that i names and i + 1 does not, all without what tags and other branches need.
 
 At the end `EARLIEST` names the first that stays. Before the start `LATEST` is mended when it names a
@@ -82,6 +82,7 @@ class SnapshotExpiry:
         clock: Says which leases are over.
         removal: Deletes files and counts them.
         keeps_changelogs: Snapshots go on as changelogs.
+        name: Of this run, unique.
     """
 
     file_io: FileIO
@@ -92,6 +93,7 @@ class SnapshotExpiry:
     clock: Clock
     removal: FileRemoval
     keeps_changelogs: bool
+    name: str
 
     def __post_init__(self) -> None:
         self._snapshots = SnapshotStore(self.file_io, self.paths)
@@ -119,6 +121,14 @@ class SnapshotExpiry:
         assert newest is not None, "snapshots were found, and the newest never expires"
         if self._snapshots.read_hint(self.paths.latest_hint) in range(end):
             self._snapshots.write_latest_hint(newest.snapshot.id)
+        try:
+            return self._remove(begin, end, newest)
+        finally:
+            # One that stays behind keeps nobody from leasing anything but the snapshot it names.
+            with suppress(OSError, StorageUnavailable):
+                self._consumers.unmark(self.name)
+
+    def _remove(self, begin: int, end: int, newest: NewestState) -> tuple[int, ...]:
         removed = []
         earliest = end
         for snapshot_id in range(begin, end):
@@ -148,7 +158,10 @@ class SnapshotExpiry:
         with corrupt_at(path):
             snapshot = parse_snapshot(data)
         successor = self._successor(snapshot_id)
-        if successor is None or self._is_held(snapshot_id):
+        if successor is None:
+            return None
+        self._consumers.mark(self.name, snapshot)
+        if self._is_held(snapshot_id):
             return None
         released = self._released(snapshot, successor, newest)
         # Before anything is deleted: what cannot be read now must not be found out afterwards.
@@ -157,9 +170,6 @@ class SnapshotExpiry:
             self._changelogs.keep(snapshot_id, data)
             self._changelogs.write_latest_hint(snapshot_id)
         is_removed = self.file_io.delete(path)
-        if self._is_held(snapshot_id):
-            self.file_io.create_exclusive(path, data)
-            return None
         released = self._unprotected(released, self._protectors.of_step(snapshot_id))
         self.removal.remove_data(released.data.values())
         self.removal.remove_data(released.changelog.values())

@@ -1,7 +1,9 @@
 """One run of expiry on a table: forgotten consumers, snapshots, then changelogs that outlived them."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from uuid import UUID
 
 from lake.errors import StorageUnavailable
 from lake.files.clock import Clock
@@ -26,6 +28,9 @@ from lake.snapshots.consumer_store import ConsumerStore
 from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.snapshot_store import SnapshotStore
+
+# A run that is older has died.
+_LONGEST_RUN_MS = 86_400_000
 
 
 def snapshot_retention(
@@ -85,6 +90,7 @@ class TableExpiry:
         manifests: Reads manifests.
         live: Finds live files.
         clock: Says what is old.
+        new_uuid: Makes names.
     """
 
     file_io: FileIO
@@ -93,6 +99,7 @@ class TableExpiry:
     manifests: ManifestStore
     live: LiveFiles
     clock: Clock
+    new_uuid: Callable[[], UUID]
 
     def __post_init__(self) -> None:
         self._options = self.schema.table_options
@@ -148,6 +155,7 @@ class TableExpiry:
                 clock=self.clock,
                 removal=removal,
                 keeps_changelogs=keeps_changelogs,
+                name=str(self.new_uuid()),
             ).run(plan.begin, plan.end)
         changelogs = self._expire_changelogs(removal)
         earliest = self._snapshots.earliest_id()
@@ -173,6 +181,7 @@ class TableExpiry:
     def _forget_consumers(self) -> tuple[str, ...]:
         now_ms = self.clock.now_ms()
         expiration_ms = self._options.consumer_expiration_time_ms
+        self._consumers.forget_marks(before_ms=now_ms - _LONGEST_RUN_MS)
         expired = [
             file.id
             for file in self._consumers.list()

@@ -2,14 +2,19 @@
 
 A file per consumer, overwritten as it goes on. What is read here decides what may be deleted, so a
 file that cannot be understood is an error and never nobody.
+
+Beside them lie the marks of expiries that are under way: the snapshot that each is about to remove.
 """
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
-from lake.files.file_io import FileIO
-from lake.files.paths import CONSUMER_PREFIX, TablePaths
+from lake.files.file_io import FileIO, FileStatus
+from lake.files.paths import CONSUMER_PREFIX, EXPIRING_PREFIX, TablePaths
 from lake.format.consumer import Consumer, parse_consumer, serialize_consumer
 from lake.format.corruption import corrupt_at
+from lake.format.snapshot import Snapshot, parse_snapshot, serialize_snapshot
 from lake.snapshots.tag_store import checked_name
 
 
@@ -97,6 +102,48 @@ class ConsumerStore:
             InvalidRequest: As `find`.
         """
         return self._file_io.delete(self._path(consumer_id))
+
+    def mark(self, expiry: str, snapshot: Snapshot) -> None:
+        """Say that an expiry is about to remove a snapshot, in the place of what it said before.
+
+        Args:
+            expiry: Name of the run, unique.
+            snapshot: Which one.
+        """
+        self._file_io.overwrite(self._paths.expiring(expiry), serialize_snapshot(snapshot))
+
+    def unmark(self, expiry: str) -> None:
+        """Take back what an expiry said."""
+        self._file_io.delete(self._paths.expiring(expiry))
+
+    def is_marked(self, snapshot: Snapshot) -> bool:
+        """Return whether an expiry is about to remove a snapshot.
+
+        What a run that died has left names one snapshot that it would have removed, and no other.
+
+        Raises:
+            CorruptData: A mark cannot be read.
+        """
+        return any(snapshot.is_same(marked) for _, marked in self._marks())
+
+    def forget_marks(self, *, before_ms: int) -> None:
+        """Delete the marks of runs that have died, as their age tells.
+
+        Args:
+            before_ms: Milliseconds since 1970 UTC; older ones go.
+
+        Raises:
+            CorruptData: A mark cannot be read.
+        """
+        for status, _ in self._marks():
+            if status.modified_ms < before_ms:
+                self._file_io.delete(status.path)
+
+    def _marks(self) -> Iterator[tuple[FileStatus, Snapshot]]:
+        for status in self._file_io.list(self._paths.consumer_dir):
+            if status.name.startswith(EXPIRING_PREFIX):
+                with suppress(FileNotFoundError), corrupt_at(status.path):
+                    yield status, parse_snapshot(self._file_io.read_bytes(status.path))
 
     def _path(self, consumer_id: str) -> str:
         return self._paths.consumer(checked_name(consumer_id, field="consumer"))

@@ -1,11 +1,11 @@
 """Leases: a snapshot that does not expire while somebody reads it.
 
 A lease is a consumer file, which every engine of the format respects, with a deadline: whoever dies
-holds nothing for ever. Taking one is writing the file and *then* looking whether the snapshot is
-still there. Expiry of this engine looks for consumers once more after it has deleted a snapshot's
-file, and puts it back when it finds one; so of the two, one sees the other, and a lease that was
-taken is kept. Another engine's expiry may pass a file that is written in the same moment, and
-somebody may delete consumers: then the lease is lost, which `check` and `refresh` tell.
+holds nothing for ever. Taking one is writing the file and *then* looking whether an expiry has marked
+the snapshot, and whether it is there. Expiry of this engine marks a snapshot and *then* looks for
+consumers; so of the two, one sees the other, and a lease that was taken is kept. Another engine's
+expiry may pass a file that is written in the same moment, and somebody may delete consumers: then
+the lease is lost, which `check` and `refresh` tell.
 """
 
 import threading
@@ -114,7 +114,8 @@ class Lease:
                 message = f"the lease on snapshot {self.snapshot_id} was released"
                 raise InvalidRequest(message)
             now_ms = self._clock.now_ms()
-            if now_ms > self._deadline_ms:
+            is_taken_anew = now_ms > self._deadline_ms
+            if is_taken_anew:
                 # An expiry may be about to delete the old file, even as it is overwritten.
                 self._delete_file()
                 self._id = f"{LEASE_PREFIX}{self._new_uuid()}"
@@ -127,6 +128,8 @@ class Lease:
             )
             self._deadline_ms = deadline_ms
             try:
+                if is_taken_anew:
+                    self._check_unmarked()
                 self.check()
             except LeaseLost:
                 self._delete_file()
@@ -138,7 +141,7 @@ class Lease:
         Raises:
             LeaseLost: It is not.
         """
-        if self._snapshots.find(self.snapshot_id) != self._snapshot:
+        if not self._snapshot.is_same(self._snapshots.find(self.snapshot_id)):
             message = (
                 f"snapshot {self.snapshot_id} is gone, although it was leased\n"
                 "hint: read a newer snapshot; something other than this engine has removed it, or "
@@ -184,6 +187,12 @@ class Lease:
                     self._check_with(error)
         finally:
             self.release()
+
+    def _check_unmarked(self) -> None:
+        # Before the look at the snapshot: a mark goes on to the next one when the snapshot is gone.
+        if self._consumers.is_marked(self._snapshot):
+            message = f"snapshot {self.snapshot_id} is about to expire\nhint: read a newer snapshot"
+            raise LeaseLost(message)
 
     def _check_with(self, cause: BaseException | None) -> None:
         try:

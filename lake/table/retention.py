@@ -53,6 +53,7 @@ class TableRetention:
             manifests=self.manifests,
             live=self.live,
             clock=self.clock,
+            new_uuid=self.new_uuid,
         )
         if not is_dry_run:
             return expiry.run(retention)

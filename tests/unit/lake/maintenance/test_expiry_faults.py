@@ -11,7 +11,18 @@ from functools import cache, partial
 
 import pytest
 
-from lake import LakeError, Lease, MemoryFileIO, StorageUnavailable, Table
+from lake import (
+    InvalidRequest,
+    LakeError,
+    Lease,
+    LeaseLost,
+    ManualClock,
+    MemoryFileIO,
+    StorageUnavailable,
+    Table,
+)
+from lake.format.tag import Tag
+from lake.snapshots.consumer_store import ConsumerStore
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.unit.lake.maintenance.given_compactions import PATH, reopened
 from tests.unit.lake.maintenance.given_expiries import (
@@ -163,73 +174,97 @@ def die_at(call: int) -> Callable[[int, str, str], None]:
 # Somebody comes while a snapshot is being removed
 
 
-def take(reader: Table, number: int, leases: list[Lease]) -> None:
-    with contextlib.suppress(LakeError):
-        leases.append(reader.lease(number))
+def at_call(call: int, action: Callable[[], object]) -> Callable[[int, str, str], None]:
+    """Return a hook that does something before a call."""
 
-
-def tag(reader: Table, number: int) -> None:
-    with contextlib.suppress(LakeError):
-        reader.create_tag("late", snapshot_id=number)
-
-
-def when_deleting(path: str, action: Callable[[], object]) -> Callable[[int, str, str], None]:
-    """Return a hook that does something at the first deletion of a file."""
-    left = [action]
-
-    def hook(_: int, method: str, called: str) -> None:
-        if method == "delete" and called == path and left:
-            left.pop()()
+    def hook(number: int, _: str, __: str) -> None:
+        if number == call:
+            action()
 
     return hook
 
 
-@pytest.mark.parametrize("is_after", [False, True], ids=["before", "after"])
-def test_a_lease_that_comes_in_the_last_moment_is_kept_or_refused(is_after: bool) -> None:
-    for number in range(1, 5):
+def take(reader: Table, number: int, leases: list[Lease]) -> None:
+    with contextlib.suppress(InvalidRequest):
+        leases.append(reader.lease(number))
+
+
+def tag(reader: Table, number: int, tags: list[Tag]) -> None:
+    with contextlib.suppress(InvalidRequest):
+        tags.append(reader.create_tag("late", snapshot_id=number))
+
+
+@pytest.mark.parametrize("number", [1, 3, 4])
+def test_a_lease_that_comes_at_any_moment_is_kept_or_refused(number: int) -> None:
+    expected = states(reopened(given_storage()))
+    taken = refused = 0
+    for call in range(count_calls("plain")):
         inner = given_storage()
-        expected = states(reopened(inner))
         file_io = FaultyFileIO(inner)
         table, reader = reopened(file_io), reopened(inner)
         leases: list[Lease] = []
-        hook = when_deleting(
-            f"{PATH}/snapshot/snapshot-{number}", partial(take, reader, number, leases)
-        )
-        if is_after:
-            file_io.after = hook
-        else:
-            file_io.before = hook
+        file_io.before = at_call(len(file_io.calls) + call, partial(take, reader, number, leases))
+
         result = expire_all(table)
 
         if leases:
+            taken += 1
             leases[0].check()
             assert result.earliest == number
-            assert result.held_by == "somebody came to need it meanwhile"
             assert states(reader) == {n: expected[n] for n in range(number, 7)}
+            leases[0].release()
         else:
-            assert is_after
+            refused += 1
             assert result.earliest == 5
+        assert [file.id for file in reader.consumers()] == ["reports"]
         assert stored(reader) == needed(reader)
+    assert taken
+    assert refused
 
 
-@pytest.mark.parametrize("is_after", [False, True], ids=["before", "after"])
-def test_a_tag_that_comes_in_the_last_moment_is_whole_or_refused(is_after: bool) -> None:
-    for number in range(1, 5):
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_a_tag_that_comes_at_any_moment_is_whole_or_refused(number: int) -> None:
+    expected = states(reopened(given_storage()))
+    taken = refused = 0
+    for call in range(count_calls("plain")):
         inner = given_storage()
-        expected = states(reopened(inner))
         file_io = FaultyFileIO(inner)
         table, reader = reopened(file_io), reopened(inner)
-        hook = when_deleting(f"{PATH}/snapshot/snapshot-{number}", partial(tag, reader, number))
-        if is_after:
-            file_io.after = hook
-        else:
-            file_io.before = hook
+        tags: list[Tag] = []
+        file_io.before = at_call(len(file_io.calls) + call, partial(tag, reader, number, tags))
+
         result = expire_all(table)
 
         fresh = reopened(inner)
         assert result.earliest == 5
-        names = sorted(found.name for found in fresh.tags())
-        assert names == (["a"] if is_after else ["a", "late"])
-        if not is_after:
+        assert sorted(found.name for found in fresh.tags()) == ["a", "late"][: 1 + len(tags)]
+        if tags:
+            taken += 1
             assert tagged(fresh, "late") == expected[number]
+        else:
+            refused += 1
         assert stored(fresh) == needed(fresh)
+    assert taken
+    assert refused
+
+
+def test_a_mark_that_was_left_behind_goes_after_a_day() -> None:
+    inner = given_storage()
+    table = reopened(inner)
+    clock = ManualClock()
+    store = ConsumerStore(inner, table.paths)
+    store.mark("dead", table.snapshot(5))
+    (status,) = [s for s in inner.list(table.paths.consumer_dir) if s.name == "expiring-dead"]
+    clock.advance(ms=status.modified_ms + 24 * 3_600_000 - clock.now_ms())
+    later = Table.open(PATH, file_io=inner, clock=clock)
+
+    with pytest.raises(LeaseLost, match="about to expire"):
+        later.lease(5)
+    later.lease(6).release()
+    later.expire(retain_min=6)
+    assert store.is_marked(table.snapshot(5))
+    clock.advance(ms=1)
+    later.expire(retain_min=6)
+
+    assert not store.is_marked(table.snapshot(5))
+    later.lease(5).release()

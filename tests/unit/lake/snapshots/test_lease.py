@@ -106,7 +106,9 @@ def test_the_snapshot_of_a_rollback_is_another_one() -> None:
     lease = table.lease(8)
     path = table.paths.snapshot(8)
     data = table.file_io.read_bytes(path)
-    table.file_io.overwrite(path, data.replace(b'"commitUser": "', b'"commitUser": "other-'))
+    table.file_io.overwrite(
+        path, data.replace(b'"deltaManifestList": "', b'"deltaManifestList": "other-')
+    )
 
     with pytest.raises(LeaseLost):
         lease.check()
