@@ -9,6 +9,10 @@
 | MAP, MULTISET | maps with the same entries, in whatever order |
 | any other | equal values |
 
+The reference means the same, but takes null inside of ARRAYs and MAPs, and numbers of MAPs beyond
+-128 to 127, for different from themselves; it then tells of an update that changes nothing. That is
+not imitated.
+
 Source: merge-semantics 6.5.
 """
 
