@@ -50,19 +50,25 @@ class SnapshotChanges:
         """Yield the rows in batches of at least one; see `Changes` for columns and order.
 
         Raises:
-            CorruptData: A file is not what its metadata says, or has expired.
+            InvalidRequest: The changes have expired meanwhile.
+            CorruptData: A file is absent, or not what its metadata says.
         """
         changes = self.changes
         with naming_table(changes.paths.identifier):
-            yield from read_changes(
-                changes.file_io,
-                changes.paths,
-                changes.schema,
-                self.entries,
-                columns=changes.columns,
-                batch_rows=changes.batch_rows,
-                counters=changes.counters,
-            )
+            try:
+                yield from read_changes(
+                    changes.file_io,
+                    changes.paths,
+                    changes.schema,
+                    self.entries,
+                    columns=changes.columns,
+                    batch_rows=changes.batch_rows,
+                    counters=changes.counters,
+                )
+            except CorruptData:
+                # Expiry removes the snapshot before its files, so then it is gone as well.
+                changes.snapshot(self.snapshot_id)
+                raise
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as one table."""

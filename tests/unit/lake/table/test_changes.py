@@ -7,7 +7,15 @@ from pathlib import PurePosixPath
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, InvalidRequest, MemoryFileIO, ReadCounters, Table, UnsupportedFeature
+from lake import (
+    Catalog,
+    CorruptData,
+    InvalidRequest,
+    MemoryFileIO,
+    ReadCounters,
+    Table,
+    UnsupportedFeature,
+)
 from tests.unit.lake.table.given_changes import told, write
 
 
@@ -256,3 +264,24 @@ def test_expiry_leaves_the_changes_that_are_to_outlive_snapshots(producer: str) 
     assert told(Table.open(table.path, file_io=table.file_io).changes(0)) == before
     with pytest.raises(InvalidRequest):
         table.scan(snapshot_id=1)
+
+
+@pytest.mark.parametrize(
+    ("is_expired", "error"), [(True, InvalidRequest), (False, CorruptData)], ids=["expired", "lost"]
+)
+def test_a_file_that_is_gone_is_expired_only_if_its_snapshot_is(
+    is_expired: bool, error: type[Exception]
+) -> None:
+    table = given_table("input")
+    write(table, ("+I", 1, "a"))
+    write(table, ("+I", 2, "b"))
+    part = next(iter(table.changes(0)))
+    (entry,) = part.entries
+    table.file_io.delete(f"{table.path}/bucket-0/{entry.file.file_name}")
+    if is_expired:
+        expire(table, 1, keep_changes=False)
+
+    with pytest.raises(error) as caught:
+        part.to_arrow()
+
+    assert type(caught.value) is error
