@@ -417,6 +417,23 @@ def assert_before_or_after_then_done(inner: MemoryFileIO) -> None:
     assert keys(late(inner)) == [20, 25]
 
 
+@pytest.mark.parametrize("gap", [[2], [3, 4], [2, 3, 4]])
+def test_a_rollback_that_was_broken_off_and_forgotten_stops_nobody(gap: list[int]) -> None:
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    file_io.delete(table.paths.latest_hint)
+    for number in gap:
+        file_io.delete(table.paths.snapshot(number))
+
+    assert write(late(file_io), (9, 9)) == 6
+    late(file_io).compact()
+    expire_all_but(late(file_io), 1)
+
+    assert keys(late(file_io)) == [1, 2, 3, 5, 9]
+    assert ids(file_io, table) == [7]
+    assert_cleaned_exact(file_io)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
 @pytest.mark.parametrize("is_lasting", [False, True], ids=["once", "for-good"])
