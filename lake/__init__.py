@@ -85,15 +85,22 @@ from lake.read.scan import ScanPlan
 from lake.snapshots.consumer_store import ConsumerFile
 from lake.snapshots.lease import Lease, LeaseLost
 from lake.table.catalog import Catalog
+from lake.table.bucket_work import BucketOutcome, BucketWork
 from lake.table.changes import Changes, SnapshotChanges
+from lake.table.inspection.inspection import Inspection
+from lake.table.compaction_pool import CompactionPool
+from lake.table.maintenance_service import MaintenanceService
 from lake.table.scan import Scan
 from lake.table.table import Row, Table
+from lake.table.upkeep_counts import TableUpkeep
 from lake.write.table_writer import TableWriter, WriteResult
 from lake.write.writable import check_writable
 
 __all__ = [
     "AggregateFunction",
     "BatchAccount",
+    "BucketOutcome",
+    "BucketWork",
     "Catalog",
     "Changes",
     "Clock",
@@ -104,6 +111,7 @@ __all__ = [
     "CommitResult",
     "CommitUnknown",
     "CompactionMemory",
+    "CompactionPool",
     "CompactionResult",
     "Condition",
     "ConsumerFile",
@@ -118,6 +126,7 @@ __all__ = [
     "FoldCounters",
     "FunctionDeclaration",
     "FunctionOption",
+    "Inspection",
     "InvalidRequest",
     "LakeError",
     "Lease",
@@ -127,6 +136,7 @@ __all__ = [
     "Machine",
     "ManualClock",
     "MemoryFileIO",
+    "MaintenanceService",
     "MergeEngine",
     "OffsetMismatch",
     "Operator",
@@ -160,6 +170,7 @@ __all__ = [
     "TableNotFound",
     "TableOptions",
     "TableSchema",
+    "TableUpkeep",
     "TableWriter",
     "Tag",
     "TagDeletion",

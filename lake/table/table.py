@@ -34,6 +34,7 @@ from lake.format.schema import TableSchema, check_supported
 from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from lake.format.tag import Tag
 from lake.lsm.compaction_pick import PickState
+from lake.lsm.run_counts import count_runs
 from lake.maintenance.compactable import check_compactable
 from lake.maintenance.compaction_picks import CompactionMemory, Place
 from lake.maintenance.compaction_result import CompactionResult
@@ -70,6 +71,7 @@ from lake.table.arguments import (
 from lake.table.batch_write import BatchWrite
 from lake.table.changes import Changes, check_range
 from lake.table.compacting import Compacting
+from lake.table.inspection.inspection import Inspection
 from lake.table.key_lookup import KeyLookup
 from lake.table.lookups import Lookups
 from lake.table.rescaling import WAIT_MS, TableRescaling, check_wait, wait_while_rescaled
@@ -609,6 +611,18 @@ class Table:
         compacting, live = self._compacting(Machine.COLUMN)
         return compacting.places(live, full=full, memory=memory or CompactionMemory())
 
+    @names_table
+    def runs_per_bucket(self) -> dict[Place, int]:
+        """Return the number of sorted runs of each bucket in the newest snapshot.
+
+        Each file of level 0 is a run, and so is each higher level that has files. Costs what is new
+        in the metadata since the last call.
+
+        Returns:
+            By serialised partition row and bucket number; only buckets with files.
+        """
+        return count_runs(self._newest_live()[1].entries)
+
     def _compacting(self, machine: Machine) -> tuple[Compacting, LiveTable]:
         """Return what compacts the table, and what is live now."""
         snapshot, live = self._newest_live()
@@ -940,6 +954,22 @@ class Table:
         return self._upkeep.clean_orphans(min_age_ms=min_age_ms, delete=delete)
 
     @property
+    def inspect(self) -> Inspection:
+        """What the table consists of, as Arrow tables: snapshots, files, buckets and so on.
+
+        Each look reads anew: `table.inspect.buckets()`.
+        """
+        return Inspection(
+            file_io=self._file_io,
+            paths=self._paths,
+            schema=self._schema,
+            schema_store=self._schemas,
+            manifests=self._manifests,
+            newest=self._newest_live,
+            at=self._live_at,
+        )
+
+    @property
     def _rescaling(self) -> TableRescaling:
         return TableRescaling(
             file_io=self._file_io,
@@ -1016,6 +1046,13 @@ class Table:
     @cached_property
     def _lookups(self) -> Lookups:
         return Lookups(self._schema.table_options)
+
+    def _live_at(self, snapshot_id: int) -> LiveTable:
+        """Return what is live in a snapshot."""
+        snapshot = self.snapshot(snapshot_id)
+        return LiveTable(
+            entries=self.live_files(snapshot), vectors=vector_entries(self._indexes_of(snapshot))
+        )
 
     def _newest_live(self) -> tuple[Snapshot | None, LiveTable]:
         """Return the newest snapshot and what is live in it, whatever expires meanwhile."""

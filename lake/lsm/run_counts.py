@@ -1,0 +1,28 @@
+"""How many sorted runs each bucket has: what every read merges, and what tells that compaction is behind.
+
+Source: merge-semantics 7.1.
+"""
+
+from collections.abc import Iterable
+
+from lake.format.manifest import ManifestEntry
+
+
+def count_runs(entries: Iterable[ManifestEntry]) -> dict[tuple[bytes, int], int]:
+    """Return the number of sorted runs by serialised partition row and bucket number.
+
+    Each file of level 0 is a run, and so is each higher level that has files.
+
+    Args:
+        entries: Live files, in any order.
+    """
+    counts: dict[tuple[bytes, int], int] = {}
+    seen: set[tuple[bytes, int, int]] = set()
+    for entry in entries:
+        level = (entry.partition, entry.bucket, entry.file.level)
+        if entry.file.level > 0 and level in seen:
+            continue
+        seen.add(level)
+        place = (entry.partition, entry.bucket)
+        counts[place] = counts.get(place, 0) + 1
+    return counts

@@ -1,0 +1,1 @@
+"""What a table consists of, as Arrow tables."""

@@ -1,0 +1,216 @@
+"""Looks at what a table consists of, each read from storage when it is asked for."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import pyarrow as pa
+
+from lake.errors import InvalidRequest, Problem, names_table
+from lake.files.file_io import FileIO
+from lake.files.paths import TablePaths
+from lake.format.manifest import ManifestEntry
+from lake.format.schema import TableSchema
+from lake.format.snapshot import CommitKind, Snapshot
+from lake.maintenance.table_compaction import LiveTable
+from lake.snapshots.consumer_store import ConsumerStore
+from lake.snapshots.manifest_store import ManifestGone, ManifestStore
+from lake.snapshots.schema_store import SchemaStore
+from lake.snapshots.snapshot_store import SnapshotStore
+from lake.snapshots.tag_store import TagStore
+from lake.table.inspection.file_views import bucket_rows, file_rows, level_rows, partition_rows
+from lake.table.inspection.history_views import compaction_rows, snapshot_rows
+from lake.table.inspection.holder_views import consumer_rows, schema_rows, tag_rows
+
+VIEWS: Final = (
+    "snapshots",
+    "files",
+    "buckets",
+    "levels",
+    "partitions",
+    "compactions",
+    "tags",
+    "consumers",
+    "schemas",
+)
+"""Names of all views, as `Inspection.view`, the command line and HTTP take them."""
+
+_OF_A_SNAPSHOT: Final = ("files", "buckets", "levels", "partitions")
+_OF_HISTORY: Final = ("snapshots", "compactions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspection:
+    """What a table consists of, as Arrow tables; made by `Table.inspect`.
+
+    Each call looks anew. The columns of each view are told where they are declared
+    (`lake.table.inspection`), and in the guide about inspection.
+
+    Attributes:
+        file_io: Storage.
+        paths: Of the table or branch.
+        schema: Newest.
+        schema_store: Of the table.
+        manifests: Shared with the table's readers.
+        newest: Reads the newest snapshot and what is live in it.
+        at: Reads what is live in one snapshot.
+    """
+
+    VIEWS: ClassVar[tuple[str, ...]] = VIEWS
+    """Names of all views."""
+
+    file_io: FileIO
+    paths: TablePaths
+    schema: TableSchema
+    schema_store: SchemaStore
+    manifests: ManifestStore
+    newest: Callable[[], tuple[Snapshot | None, LiveTable]]
+    at: Callable[[int], LiveTable]
+
+    @property
+    def identifier(self) -> str:
+        """`db.table`."""
+        return self.paths.identifier
+
+    @names_table
+    def view(
+        self, name: str, *, snapshot_id: int | None = None, last: int | None = None
+    ) -> pa.Table:
+        """Return a view by its name.
+
+        Args:
+            name: One of `VIEWS`.
+            snapshot_id: Of views of one snapshot; None means the newest.
+            last: Of views of the history: only that many of the newest snapshots are looked at.
+
+        Raises:
+            InvalidRequest: No such view or snapshot, or an argument that the view does not take.
+            CorruptData: Something cannot be read.
+        """
+        _check_arguments(name, snapshot_id, last)
+        views: dict[str, Callable[[], pa.Table]] = {
+            "snapshots": lambda: self.snapshots(last),
+            "files": lambda: self.files(snapshot_id),
+            "buckets": lambda: self.buckets(snapshot_id),
+            "levels": lambda: self.levels(snapshot_id),
+            "partitions": lambda: self.partitions(snapshot_id),
+            "compactions": lambda: self.compactions(last),
+            "tags": self.tags,
+            "consumers": self.consumers,
+            "schemas": self.schemas,
+        }
+        assert views.keys() == set(VIEWS), "all views are there"
+        return views[name]()
+
+    @names_table
+    def snapshots(self, last: int | None = None) -> pa.Table:
+        """Return the snapshots that are kept (`SNAPSHOTS`), one read each; the last so many."""
+        return snapshot_rows(self._kept(last))
+
+    @names_table
+    def files(self, snapshot_id: int | None = None) -> pa.Table:
+        """Return the live data files of a snapshot (`FILES`)."""
+        live = self._live(snapshot_id)
+        return file_rows(live.entries, live.vectors, self.schema)
+
+    @names_table
+    def buckets(self, snapshot_id: int | None = None) -> pa.Table:
+        """Return runs, files and bytes of each bucket of a snapshot (`BUCKETS`)."""
+        live = self._live(snapshot_id)
+        return bucket_rows(live.entries, live.vectors, self.schema)
+
+    @names_table
+    def levels(self, snapshot_id: int | None = None) -> pa.Table:
+        """Return space by level of a snapshot (`LEVELS`)."""
+        live = self._live(snapshot_id)
+        return level_rows(live.entries, live.vectors)
+
+    @names_table
+    def partitions(self, snapshot_id: int | None = None) -> pa.Table:
+        """Return the partitions of a snapshot (`PARTITIONS`)."""
+        return partition_rows(self._live(snapshot_id).entries, self.schema)
+
+    @names_table
+    def compactions(self, last: int | None = None) -> pa.Table:
+        """Return what compactions did to each bucket (`COMPACTIONS`), among the last snapshots."""
+        return compaction_rows(self._compactions(last), self.schema)
+
+    @names_table
+    def tags(self) -> pa.Table:
+        """Return the tags (`TAGS`)."""
+        return tag_rows(TagStore(self.file_io, self.paths).list())
+
+    @names_table
+    def consumers(self) -> pa.Table:
+        """Return consumers and leases (`CONSUMERS`)."""
+        return consumer_rows(ConsumerStore(self.file_io, self.paths).list())
+
+    @names_table
+    def schemas(self) -> pa.Table:
+        """Return all schemas (`SCHEMAS`)."""
+        newest = self.schema_store.latest_id()
+        assert newest is not None, "a table has a schema"
+        return schema_rows(self.schema_store.get(number) for number in range(newest + 1))
+
+    def _live(self, snapshot_id: int | None) -> LiveTable:
+        return self.newest()[1] if snapshot_id is None else self.at(snapshot_id)
+
+    def _kept(self, last: int | None) -> Iterator[Snapshot]:
+        """Yield the last snapshots, oldest first; what expires meanwhile is left out."""
+        store = SnapshotStore(self.file_io, self.paths)
+        ids = sorted(store.list_ids())
+        for number in ids if last is None else ids[-last:]:
+            snapshot = store.find(number)
+            if snapshot is not None:
+                yield snapshot
+
+    def _compactions(self, last: int | None) -> Iterator[tuple[Snapshot, Sequence[ManifestEntry]]]:
+        for snapshot in self._kept(last):
+            if snapshot.commit_kind is not CommitKind.COMPACT:
+                continue
+            try:
+                manifests = self.manifests.read_list(snapshot.delta_manifest_list)
+                yield (
+                    snapshot,
+                    [e for m in manifests for e in self.manifests.read_manifest(m.file_name)],
+                )
+            except ManifestGone:
+                continue  # it has just expired
+
+
+def _check_arguments(name: str, snapshot_id: int | None, last: object) -> None:
+    problems: list[Problem] = []
+    if name not in VIEWS:
+        problems.append(
+            Problem(
+                field="view",
+                value=str(name),
+                message="no such view",
+                hint=f"views: {', '.join(VIEWS)}",
+            )
+        )
+    elif snapshot_id is not None and name not in _OF_A_SNAPSHOT:
+        problems.append(
+            Problem(
+                field="snapshot_id",
+                value=str(snapshot_id),
+                message=f"the view `{name}` is not of one snapshot",
+                hint=f"these are: {', '.join(_OF_A_SNAPSHOT)}",
+            )
+        )
+    elif last is not None and name not in _OF_HISTORY:
+        problems.append(
+            Problem(
+                field="last",
+                value=str(last),
+                message=f"the view `{name}` is not of the history",
+                hint=f"these are: {', '.join(_OF_HISTORY)}",
+            )
+        )
+    elif last is not None and (not isinstance(last, int) or isinstance(last, bool) or last < 1):
+        problems.append(
+            Problem(field="last", value=str(last), message="expected a whole number from 1")
+        )
+    if problems:
+        message = "the table cannot be inspected so"
+        raise InvalidRequest(message, problems=problems)
