@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.compaction import report
 from benchmarks.compaction.amplification import measure_amplification
 from benchmarks.compaction.full import measure_full
-from benchmarks.compaction.latency import measure_latency
+from benchmarks.compaction.latency import OLD, YOUNG, measure_latency
 from benchmarks.compaction.memory import measure_compaction_peak
 from benchmarks.machine import machine
 from benchmarks.merging.cases import CASES, Case
@@ -50,6 +50,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--lines", nargs="*", default=[], help="words of names; full, memory")
     parser.add_argument("--rows", type=int, default=ROWS, help="records of a table of full")
     parser.add_argument("--millions", type=int, nargs="+", default=MILLIONS, help="of memory")
+    parser.add_argument("--commits", type=int, default=OLD, help="of latency, before the last")
     parser.add_argument("--json", type=Path, help="file for all figures")
     parser.add_argument("--folder", type=Path, help="where tables are written, removed at the end")
     arguments = parser.parse_args()
@@ -84,8 +85,8 @@ def _amplification(_: argparse.Namespace, folder: Path) -> Figures:
     return report.amplification_figures(sides)
 
 
-def _latency(_: argparse.Namespace, folder: Path) -> Figures:
-    ages = measure_latency(folder, _progress("commit latency"))
+def _latency(arguments: argparse.Namespace, folder: Path) -> Figures:
+    ages = measure_latency(folder, _progress("commit latency"), ages=(YOUNG, arguments.commits))
     print(report.latency_table(ages), flush=True)
     return report.latency_figures(ages)
 

@@ -14,7 +14,7 @@ from benchmarks.bulk_rows import GROUPED_COLUMNS, GROUPED_OPTIONS, grouped_rows
 from lake import Catalog
 from lake.maintenance.compaction_picks import CompactionMemory
 
-AGES = (10, 10_000)
+YOUNG, OLD = 10, 10_000
 SAMPLE = 100
 ROWS_OF_A_COMMIT = 20
 KEYS = 100_000
@@ -39,7 +39,7 @@ class CommitLatency:
 
 
 def measure_latency(
-    folder: Path, progress: Callable[[str], None], *, ages: tuple[int, ...] = AGES
+    folder: Path, progress: Callable[[str], None], *, ages: tuple[int, ...]
 ) -> list[CommitLatency]:
     """Return the latency at each age of one table."""
     table = Catalog(str(folder)).create_table(
