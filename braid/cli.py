@@ -102,19 +102,57 @@ def runner(
 
 @app.command()
 def compact(
-    table: Annotated[str, typer.Argument(help="database.table", metavar="TABLE")],
+    tables: Annotated[list[str], typer.Argument(help="database.table", metavar="TABLE...")],
     *,
     warehouse: Warehouse,
+    due: Annotated[
+        bool, typer.Option("--due", help="Only what is due, instead of everything.")
+    ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Buckets compacted at once, a commit each; else one for all."),
+    ] = None,
 ) -> None:
-    """Merge the files of a table into one sorted run per bucket, beside any writers."""
+    """Merge the files of tables into one sorted run per bucket, beside any writers."""
     # Here, not above, as for the other commands.
-    from braid.arguments import check_table, one_line_errors, warehouse_path
-    from braid.compaction import compact_table
+    from braid.arguments import check_table, warehouse_path
+    from braid.compaction import compact_tables
 
     warehouse = warehouse_path(warehouse)
-    check_table(table)
+    for table in tables:
+        check_table(table)
+    sys.exit(compact_tables(warehouse, tables, full=not due, workers=workers))
+
+
+@app.command()
+def maintain(
+    tables: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="database.table; all of the warehouse unless given", metavar="TABLE..."
+        ),
+    ] = None,
+    *,
+    warehouse: Warehouse,
+    every: Annotated[
+        float, typer.Option(min=0.1, help="Seconds between two looks at what is due.")
+    ] = 5.0,
+    workers: Annotated[int, typer.Option(min=1, help="Buckets compacted at once.")] = 1,
+    expire: Annotated[bool, typer.Option(help="Let old snapshots expire as well.")] = True,
+    once: Annotated[bool, typer.Option("--once", help="Do what is due now, and end.")] = False,
+) -> None:
+    """Compact what is due and let snapshots expire, until told to end (Ctrl-C, SIGTERM)."""
+    # Here, not above, as for the other commands.
+    from braid.arguments import check_table, one_line_errors, warehouse_path
+    from braid.maintenance import maintain as run
+
+    warehouse = warehouse_path(warehouse)
+    for table in tables or ():
+        check_table(table)
     with one_line_errors():
-        status = compact_table(warehouse, table)
+        status = run(
+            warehouse, tables or (), every_s=every, workers=workers, expires=expire, is_once=once
+        )
     sys.exit(status)
 
 

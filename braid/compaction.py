@@ -1,30 +1,110 @@
-"""Compacts one table for the command line: progress and what was dropped on stderr, the result on stdout."""
+"""Compacts tables for the command line: progress and what was dropped on stderr, results on stdout."""
 
 import logging
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures.process import BrokenProcessPool
 
 import typer
 
-from braid.arguments import EXIT_TRY_AGAIN
-from lake import Catalog, CompactionResult
+from braid.arguments import EXIT_TRY_AGAIN, one_line_errors
+from lake import Catalog, CompactionPool, CompactionResult, DroppedCompaction, LakeError, Table
 
 
-def compact_table(warehouse: str, identifier: str) -> int:
-    """Compact a table and print what was done.
+def compact_tables(
+    warehouse: str, identifiers: Sequence[str], *, full: bool, workers: int | None
+) -> int:
+    """Compact tables one after the other and print what was done.
+
+    What is wrong with one table is told in a line, and the others are compacted all the same.
+
+    Args:
+        warehouse: Absolute path.
+        identifiers: `db.table` each.
+        full: Everything; else what is due.
+        workers: Processes that compact a bucket each, committed by itself; None: this process
+            does all buckets and commits them at once.
 
     Returns:
-        The status to exit with: 0, or that for trying again later where work was dropped.
-
-    Raises:
-        LakeError: As `Table.compact` does; nothing was committed, unless it is `CommitUnknown`.
+        The status to exit with: 0, or that of the first table that failed, or that for trying
+        again later where work was dropped.
     """
     _show_progress()
-    result = Catalog(warehouse).table(identifier).compact()
-    for dropped in result.dropped:
-        place = f"{dropped.partition}/" if dropped.partition else ""
-        text = f"dropped: {place}bucket {dropped.bucket}, {dropped.files} files: {dropped.reason}"
-        typer.echo(text, err=True)
-    typer.echo(f"{identifier}: {_summary(result)}")
+    catalog = Catalog(warehouse)
+    if workers is None:
+        statuses = [
+            _try(catalog, name, lambda table: _compact(table, full=full)) for name in identifiers
+        ]
+    else:
+        with CompactionPool(workers=workers) as pool:
+            statuses = [
+                _try(catalog, name, lambda table: _compact_with(pool, table, full=full))
+                for name in identifiers
+            ]
+    failed = [status for status in statuses if status]
+    return failed[0] if failed else 0
+
+
+def _try(catalog: Catalog, identifier: str, compact: Callable[[Table], int]) -> int:
+    try:
+        with one_line_errors():
+            return compact(catalog.table(identifier))
+    except typer.Exit as ended:
+        return ended.exit_code
+
+
+def _compact(table: Table, *, full: bool) -> int:
+    """Compact all buckets in this process, for one commit."""
+    result = table.compact(full=full)
+    _tell_dropped(result.dropped)
+    typer.echo(f"{table.identifier}: {_summary(result)}")
     return EXIT_TRY_AGAIN if result.dropped else 0
+
+
+def _compact_with(pool: CompactionPool, table: Table, *, full: bool) -> int:
+    """Compact each bucket in a process of its own, for a commit each."""
+    results: list[CompactionResult] = []
+    errors: list[LakeError | OSError] = []
+    try:
+        for outcome in pool.compact(table, full=full):
+            if outcome.result is None:
+                errors += [] if outcome.error is None else [outcome.error]
+                continue
+            results.append(outcome.result)
+            _tell_dropped(outcome.result.dropped)
+            if outcome.result.snapshot_id is not None:
+                typer.echo(f"bucket {outcome.place[1]}: {_summary(outcome.result)}", err=True)
+    except BrokenProcessPool as error:
+        message = f"a process that compacts {table.identifier} was killed; compact again"
+        raise OSError(message) from error
+    total = _sum(results)
+    typer.echo(f"{table.identifier}: {_summary(total)}")
+    if errors:
+        raise errors[0]
+    return EXIT_TRY_AGAIN if total.dropped else 0
+
+
+def _sum(results: Iterable[CompactionResult]) -> CompactionResult:
+    total = CompactionResult()
+    for result in results:
+        ids = [one for one in (total.snapshot_id, result.snapshot_id) if one is not None]
+        total = CompactionResult(
+            snapshot_id=max(ids, default=None),
+            buckets=total.buckets + result.buckets,
+            files_in=total.files_in + result.files_in,
+            files_out=total.files_out + result.files_out,
+            files_moved=total.files_moved + result.files_moved,
+            rows_in=total.rows_in + result.rows_in,
+            rows_out=total.rows_out + result.rows_out,
+            dropped=(*total.dropped, *result.dropped),
+        )
+    return total
+
+
+def _tell_dropped(dropped: Iterable[DroppedCompaction]) -> None:
+    for work in dropped:
+        place = f"{work.partition}/" if work.partition else ""
+        text = f"dropped: {place}bucket {work.bucket}, {work.files} files: {work.reason}"
+        typer.echo(text, err=True)
 
 
 def _summary(result: CompactionResult) -> str:

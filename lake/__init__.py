@@ -84,11 +84,11 @@ from lake.read.predicate import Condition, Operator
 from lake.read.scan import ScanPlan
 from lake.snapshots.consumer_store import ConsumerFile
 from lake.snapshots.lease import Lease, LeaseLost
-from lake.table.catalog import Catalog
 from lake.table.bucket_work import BucketOutcome, BucketWork
+from lake.table.catalog import Catalog
 from lake.table.changes import Changes, SnapshotChanges
-from lake.table.inspection.inspection import Inspection
 from lake.table.compaction_pool import CompactionPool
+from lake.table.inspection.inspection import Inspection
 from lake.table.maintenance_service import MaintenanceService
 from lake.table.scan import Scan
 from lake.table.table import Row, Table
@@ -134,9 +134,9 @@ __all__ = [
     "LimitExceeded",
     "LocalFileIO",
     "Machine",
+    "MaintenanceService",
     "ManualClock",
     "MemoryFileIO",
-    "MaintenanceService",
     "MergeEngine",
     "OffsetMismatch",
     "Operator",

@@ -3,37 +3,24 @@
 A bucket is worked on by one process at a time and committed by itself, so what is killed has lost
 the work on a bucket at most, and the next look finds what is left. Others may compact the same
 table: what somebody else was faster with is dropped and counted.
+
+No process outlives the one that owns the pool, however that one ends.
 """
 
 import multiprocessing
+import os
 import signal
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from contextlib import suppress
-from dataclasses import dataclass
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
+from multiprocessing.connection import Connection
 from types import TracebackType
 
-from lake.errors import LakeError, TableNotFound
-from lake.files.file_io import FileIO
-from lake.lsm.compaction_pick import PickState
-from lake.maintenance.compaction_picks import CompactionMemory, Place
-from lake.maintenance.compaction_result import CompactionResult
+from lake.maintenance.compaction_picks import CompactionMemory
+from lake.table.bucket_work import BucketOutcome, BucketWork
 from lake.table.table import Table
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BucketOutcome:
-    """What became of the work on one bucket.
-
-    Attributes:
-        place: Serialised partition row and bucket number.
-        result: What was done; None when it failed.
-        error: Why it failed; None when it did not.
-    """
-
-    place: Place
-    result: CompactionResult | None = None
-    error: LakeError | OSError | None = None
+__all__ = ["BucketOutcome", "BucketWork", "CompactionPool"]
 
 
 class CompactionPool:
@@ -46,11 +33,16 @@ class CompactionPool:
             workers: How many buckets are worked on at once, from 1.
         """
         # Not forked: the process may have threads, Spark's and Arrow's among them.
+        context = multiprocessing.get_context("spawn")
+        # Never written to. Its end tells the processes that nobody waits for them any more.
+        self._reader, self._writer = context.Pipe(duplex=False)
         self._pool = ProcessPoolExecutor(
             max_workers=workers,
-            mp_context=multiprocessing.get_context("spawn"),
-            initializer=_ignore_interrupts,
+            mp_context=context,
+            initializer=_follow_owner,
+            initargs=(self._reader,),
         )
+        self._futures: set[Future[BucketOutcome]] = set()
 
     def __enter__(self) -> "CompactionPool":
         """Return the pool."""
@@ -65,9 +57,31 @@ class CompactionPool:
         """End the processes."""
         self.close()
 
-    def close(self) -> None:
-        """Wait for the buckets that are worked on, forget the others, end the processes."""
+    def close(self, *, grace_s: float | None = None) -> None:
+        """Forget the buckets that wait, let those that are worked on be finished, end the processes.
+
+        Args:
+            grace_s: How long to wait for them. Then the processes are ended: nothing is committed
+                of their buckets, and what they have written are orphan files. None: as long as it
+                takes.
+        """
+        for future in tuple(self._futures):
+            future.cancel()
+        wait(tuple(self._futures), timeout=grace_s)
+        self._writer.close()
         self._pool.shutdown(wait=True, cancel_futures=True)
+        self._reader.close()
+
+    def submit(self, work: BucketWork) -> Future[BucketOutcome]:
+        """Have a bucket compacted as soon as a process is free.
+
+        Raises:
+            BrokenProcessPool: A process was killed, now or later from the result; make a new pool.
+        """
+        future = self._pool.submit(work.run)
+        self._futures.add(future)
+        future.add_done_callback(self._futures.discard)
+        return future
 
     def compact(
         self, table: Table, *, full: bool, memory: CompactionMemory | None = None
@@ -85,56 +99,29 @@ class CompactionPool:
             BrokenProcessPool: A process was killed; make a new pool.
         """
         memory = memory or CompactionMemory()
-        futures: dict[Future[tuple[CompactionResult, PickState | None]], Place] = {}
-        for place, state in table.compaction_places(full=full, memory=memory).items():
-            work = self._pool.submit(
-                _compact_bucket, table.file_io, table.path, table.identifier, place, full, state
-            )
-            futures[work] = place
+        places = table.compaction_places(full=full, memory=memory)
+        futures = [
+            self.submit(BucketWork.of(table, place, full=full, state=state))
+            for place, state in places.items()
+        ]
         for done in as_completed(futures):
-            place = futures[done]
-            try:
-                result, after = done.result()
-            except (LakeError, OSError) as error:
-                yield BucketOutcome(place=place, error=error)
-                continue
-            if after is not None:
-                memory.states[place] = after
-            yield BucketOutcome(place=place, result=result)
+            outcome = done.result()
+            if outcome.state is not None:
+                memory.states[outcome.place] = outcome.state
+            yield outcome
 
 
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the process that owns the pool, which lets buckets be finished."""
+def _follow_owner(owner: Connection) -> None:
+    """Live as long as the process that owns the pool wants, not as long as a terminal does.
+
+    Signals that end a whole group of processes are left to the owner, which lets buckets be
+    finished. A process of `ProcessPoolExecutor` would outlive a killed owner for ever.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(owner,), daemon=True).start()
 
 
-_opened: dict[str, Table] = {}
-"""The table that this process of the pool worked on last; its caches serve the next bucket."""
-
-
-def _open(file_io: FileIO, path: str, identifier: str) -> Table:
-    """Return a table as it is now."""
-    table = _opened.get(path)
-    if table is not None:
-        with suppress(TableNotFound):
-            table.refresh()
-            return table
-    _opened.clear()
-    _opened[path] = Table.open(path, file_io=file_io, identifier=identifier)
-    return _opened[path]
-
-
-def _compact_bucket(
-    file_io: FileIO,
-    path: str,
-    identifier: str,
-    place: Place,
-    full: bool,
-    state: PickState | None,
-) -> tuple[CompactionResult, PickState | None]:
-    """Compact one bucket, in a process of the pool."""
-    states: Mapping[Place, PickState] = {} if state is None else {place: state}
-    memory = CompactionMemory(states=dict(states))
-    table = _open(file_io, path, identifier)
-    result = table.compact(full=full, buckets=frozenset([place]), memory=memory)
-    return result, memory.states.get(place)
+def _end_with(owner: Connection) -> None:
+    owner.poll(None)
+    os._exit(1)

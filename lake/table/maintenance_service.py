@@ -1,82 +1,101 @@
-"""Keeps tables fast and small while others write and read them: compaction, then expiry, again and again.
+"""Keeps tables fast and small while others write and read them: compaction and expiry, for ever.
 
-Each round asks which tables there are, compacts what is due in them, and lets snapshots expire that
-nobody needs. What fails is told and tried again in the next round; one table's trouble is not the
-others'. Any number of services may look after the same table.
+    every interval: which tables? ──► what is due in them? ──► buckets, most runs first
+                                                                   │ as processes are free
+                    counted, told ◄── outcome ◄── one process per bucket
+
+A bucket that takes long holds up nobody but itself: while it is worked on, the others are looked at
+again. Expiry runs in a thread beside. What fails is told once and tried again after a pause that
+doubles; one bucket's trouble is not the others'. Any number of services may look after the same
+table: work that another was faster with is dropped and counted.
 """
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from types import TracebackType
+from typing import Final
 
-from lake.errors import LakeError
-from lake.maintenance.compaction_picks import CompactionMemory
-from lake.maintenance.compaction_result import CompactionResult
+from lake.errors import LakeError, TableNotFound
+from lake.files.clock import Clock, SystemClock
+from lake.format.partition_path import bucket_directory
+from lake.lsm.compaction_pick import PickState
+from lake.maintenance.compaction_picks import Place
+from lake.table.bucket_work import BucketOutcome, BucketWork
+from lake.table.catalog import Catalog
 from lake.table.compaction_pool import CompactionPool
 from lake.table.table import Table
+from lake.table.upkeep_counts import TableUpkeep
+
+__all__ = ["MaintenanceService", "TableUpkeep"]
 
 logger = logging.getLogger(__name__)
 
+_LOOK: Final = "look"
+_EXPIRY: Final = "expiry"
+EXPIRY_INTERVAL_MS: Final = 10_000
+"""Between two expiries of a table; each lists its snapshots."""
 
-@dataclass(slots=True, kw_only=True)
-class TableUpkeep:
-    """What a service has done to one table so far.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bucket:
+    """A bucket with something to compact.
 
     Attributes:
-        rounds: Looks at the table.
-        compactions: Buckets compacted.
-        dropped: Buckets worked on in vain, because somebody else was faster.
-        rows_in: Rows read by compactions.
-        rows_out: Rows written by them, or moved with their files.
-        expired: Snapshots removed.
-        failures: Buckets, looks and expiries that failed.
-        error: The last failure; None after a round without any.
+        identifier: Of its table.
+        place: Serialised partition row and bucket number.
+        directory: `p=a/bucket-0`, for people.
     """
 
-    rounds: int = 0
-    compactions: int = 0
-    dropped: int = 0
-    rows_in: int = 0
-    rows_out: int = 0
-    expired: int = 0
-    failures: int = 0
-    error: str | None = None
-    memory: CompactionMemory = field(default_factory=CompactionMemory, repr=False)
-
-    def count(self, result: CompactionResult) -> None:
-        """Add what a compaction did."""
-        self.compactions += result.buckets
-        self.dropped += len(result.dropped)
-        self.rows_in += result.rows_in
-        self.rows_out += result.rows_out
+    identifier: str
+    place: Place
+    directory: str
 
 
 class MaintenanceService:
-    """Compacts and expires; as a context it ends its processes with the block."""
+    """Compacts and expires; as a context it ends its processes with the block.
+
+    One thread calls `run` or `round`; `stop` and `upkeep` are for any.
+    """
 
     def __init__(
         self,
-        tables: Callable[[], Mapping[str, Table]],
+        catalog: Catalog,
+        identifiers: Callable[[], Collection[str]],
         *,
         workers: int = 1,
         expires: bool = True,
+        clock: Clock | None = None,
     ) -> None:
         """Do nothing yet.
 
         Args:
-            tables: Asked in each round which tables to look after, by `db.table`. The same object
-                for the same table keeps what is known of its files.
+            catalog: Opens the tables; of storage that other processes reach.
+            identifiers: Asked at each look which tables to look after, as `db.table`.
             workers: Buckets compacted at once, each in a process of its own.
             expires: Whether snapshots expire, too.
+            clock: For pauses after failures.
         """
-        self._tables = tables
+        self._catalog = catalog
+        self._identifiers = identifiers
         self._workers = workers
         self._expires = expires
+        self._clock = clock or SystemClock()
+        self._tables: dict[str, Table] = {}
+        self._due: list[tuple[_Bucket, PickState | None]] = []
+        self._running: dict[Future[BucketOutcome], tuple[_Bucket, CompactionPool]] = {}
+        self._expiring: dict[str, Future[int]] = {}
+        self._expired_ms: dict[str, int] = {}
         self._pool: CompactionPool | None = None
+        self._expiry = ThreadPoolExecutor(max_workers=1, thread_name_prefix="expiry")
         self._stop = threading.Event()
+        self._wake = threading.Event()
+        self._is_closed = False
         self.upkeep: dict[str, TableUpkeep] = {}
 
     def __enter__(self) -> "MaintenanceService":
@@ -94,64 +113,200 @@ class MaintenanceService:
         self.close()
 
     def run(self, *, interval_s: float) -> None:
-        """Do a round every so often until `stop` is called, from a signal or another thread."""
+        """Look after the tables until `stop` is called, from a signal or another thread.
+
+        Args:
+            interval_s: Between two looks at what is due.
+        """
+        next_look = time.monotonic()
         while not self._stop.is_set():
-            self.round()
-            self._stop.wait(interval_s)
-
-    def stop(self) -> None:
-        """Ask for the end; buckets that are worked on are finished."""
-        self._stop.set()
-
-    def close(self) -> None:
-        """End the processes after the buckets that they work on."""
-        if self._pool is not None:
-            self._pool.close()
-            self._pool = None
+            if time.monotonic() >= next_look:
+                self._look()
+                next_look = time.monotonic() + interval_s
+            self._submit()
+            self._wake.wait(max(0.0, next_look - time.monotonic()))
+            self._wake.clear()
+            self._collect()
 
     def round(self) -> None:
-        """Look after every table once; failures are counted and told in the log."""
+        """Do once all that is due, and come back when it is done; what fails is in `upkeep`."""
+        self._look()
+        self._submit()
+        while self._running and not self._stop.is_set():
+            wait(self._running, return_when=FIRST_COMPLETED)
+            self._collect()
+            self._submit()
+        wait(self._expiring.values())
+        self._collect()
+
+    def stop(self) -> None:
+        """Ask for the end: nothing new is begun."""
+        self._stop.set()
+        self._wake.set()
+
+    def close(self, *, grace_s: float | None = None) -> None:
+        """End the processes.
+
+        Args:
+            grace_s: How long buckets that are worked on may take; None: as long as they do. What
+                is cut off has committed nothing.
+        """
+        self._is_closed = True
+        self._stop.set()
+        if self._pool is not None:
+            self._pool.close(grace_s=grace_s)
+        # An expiry that is cut off is taken up again by the next one, so it is not waited for long.
+        self._expiry.shutdown(wait=True, cancel_futures=True)
+        self._collect()
+
+    def _look(self) -> None:
+        """Find what is due, and let snapshots expire that may."""
         try:
-            tables = self._tables()
+            identifiers = self._identifiers()
         except (LakeError, OSError) as error:
             logger.warning("tables cannot be listed error=%s", error)
             return
-        for gone in self.upkeep.keys() - tables.keys():
-            del self.upkeep[gone]
-        for identifier, table in tables.items():
-            if self._stop.is_set():
-                return
-            self._look_after(table, self.upkeep.setdefault(identifier, TableUpkeep()))
+        for gone in self.upkeep.keys() - set(identifiers):
+            self._forget(gone)
+        due: list[tuple[int, _Bucket, PickState | None]] = []
+        for identifier in identifiers:
+            known = self.upkeep.setdefault(identifier, TableUpkeep())
+            if self._stop.is_set() or not known.is_due(_LOOK, now_ms=self._clock.now_ms()):
+                continue
+            with self._telling(identifier, _LOOK):
+                table = self._table(identifier)
+                self._start_expiry(table)
+                upkeep = self.upkeep[identifier]
+                due += self._due_in(table, upkeep)
+                upkeep.succeed(_LOOK)
+        busy = {bucket for bucket, _ in self._running.values()}
+        due.sort(key=lambda one: one[0], reverse=True)
+        self._due = [(bucket, state) for _, bucket, state in due if bucket not in busy]
 
-    def _look_after(self, table: Table, upkeep: TableUpkeep) -> None:
-        upkeep.rounds += 1
-        upkeep.error = None
-        try:
-            self._compact(table, upkeep)
-            if self._expires and not self._stop.is_set():
+    def _due_in(
+        self, table: Table, upkeep: TableUpkeep
+    ) -> Iterator[tuple[int, _Bucket, PickState | None]]:
+        """Yield number of runs, bucket and memory of what is to be compacted in a table."""
+        runs = table.runs_per_bucket()
+        upkeep.looks += 1
+        upkeep.buckets = len(runs)
+        upkeep.most_runs = max(runs.values(), default=0)
+        now_ms = self._clock.now_ms()
+        for place, state in table.compaction_places(memory=upkeep.memory).items():
+            directory = bucket_directory(*place, table.schema)
+            if upkeep.is_due(directory, now_ms=now_ms):
+                bucket = _Bucket(identifier=table.identifier, place=place, directory=directory)
+                yield runs.get(place, 0), bucket, state
+
+    def _table(self, identifier: str) -> Table:
+        """Return a table at its newest schema; another of the same name is begun with anew."""
+        table = self._tables.get(identifier)
+        if table is not None:
+            try:
                 table.refresh()
-                upkeep.expired += len(table.expire().snapshots)
+            except TableNotFound:
+                self._forget(identifier)
+                self.upkeep[identifier] = TableUpkeep()
+                table = None
+        if table is None:
+            table = self._tables[identifier] = self._catalog.table(identifier)
+        return table
+
+    def _forget(self, identifier: str) -> None:
+        self.upkeep.pop(identifier, None)
+        self._tables.pop(identifier, None)
+        self._expired_ms.pop(identifier, None)
+
+    def _submit(self) -> None:
+        """Keep the processes busy."""
+        while self._due and len(self._running) < self._workers and not self._stop.is_set():
+            bucket, state = self._due.pop(0)
+            table = self._tables.get(bucket.identifier)
+            if table is None:
+                continue
+            work = BucketWork.of(table, bucket.place, full=False, state=state)
+            if self._pool is None:
+                self._pool = CompactionPool(workers=self._workers)
+            with self._telling(bucket.identifier, bucket.directory):
+                future = self._pool.submit(work)
+                self._running[future] = (bucket, self._pool)
+                future.add_done_callback(lambda _: self._wake.set())
+
+    def _collect(self) -> None:
+        """Count what has come to an end."""
+        for done in [future for future in self._running if future.done()]:
+            bucket, pool = self._running.pop(done)
+            if done.cancelled() or (self._is_closed and done.exception() is not None):
+                continue  # cut off on purpose
+            with self._telling(bucket.identifier, bucket.directory, pool):
+                self._count(bucket, done.result())
+        for identifier in [name for name, one in self._expiring.items() if one.done()]:
+            expiry = self._expiring.pop(identifier)
+            if expiry.cancelled():
+                continue
+            with self._telling(identifier, _EXPIRY):
+                self._upkeep(identifier).expired += expiry.result()
+                self._upkeep(identifier).succeed(_EXPIRY)
+
+    def _count(self, bucket: _Bucket, outcome: BucketOutcome) -> None:
+        if outcome.error is not None:
+            raise outcome.error
+        upkeep = self._upkeep(bucket.identifier)
+        upkeep.succeed(bucket.directory)
+        if outcome.state is not None:
+            upkeep.memory.states[outcome.place] = outcome.state
+        if outcome.result is None:
+            return
+        upkeep.count(outcome.result)
+        name, done = bucket.identifier, outcome.result
+        if done.snapshot_id is not None:
+            logger.info(
+                "compacted table=%s bucket=%s snapshot=%d files=%d>%d rows=%d>%d",
+                name,
+                bucket.directory,
+                done.snapshot_id,
+                done.files_in,
+                done.files_out,
+                done.rows_in,
+                done.rows_out,
+            )
+        for dropped in done.dropped:
+            logger.info(
+                "dropped table=%s bucket=%s reason=%s", name, bucket.directory, dropped.reason
+            )
+
+    def _start_expiry(self, table: Table) -> None:
+        name, now_ms = table.identifier, self._clock.now_ms()
+        upkeep = self._upkeep(name)
+        is_time = now_ms >= self._expired_ms.get(name, 0) + EXPIRY_INTERVAL_MS
+        if (
+            self._expires
+            and is_time
+            and name not in self._expiring
+            and upkeep.is_due(_EXPIRY, now_ms=now_ms)
+        ):
+            self._expired_ms[name] = now_ms
+            self._expiring[name] = self._expiry.submit(lambda: len(table.expire().snapshots))
+
+    def _upkeep(self, identifier: str) -> TableUpkeep:
+        """Return the counts of a table; those of one that is not looked after any more go nowhere."""
+        return self.upkeep.get(identifier) or TableUpkeep()
+
+    @contextmanager
+    def _telling(
+        self, identifier: str, subject: str, pool: CompactionPool | None = None
+    ) -> Iterator[None]:
+        """Turn what goes wrong into a count and a line of the log."""
+        try:
+            yield
         except BrokenProcessPool:
-            self._pool = None
-            self._fail(table, upkeep, "a process that compacts was killed")
+            if self._pool is not None and pool in (None, self._pool):
+                self._pool.close()
+                self._pool = None
+            self._fail(identifier, subject, "a process that compacts was killed")
         except (LakeError, OSError) as error:
-            self._fail(table, upkeep, str(error))
+            self._fail(identifier, subject, str(error))
 
-    def _compact(self, table: Table, upkeep: TableUpkeep) -> None:
-        for outcome in self._processes().compact(table, full=False, memory=upkeep.memory):
-            if outcome.result is not None:
-                upkeep.count(outcome.result)
-            else:
-                self._fail(table, upkeep, f"bucket {outcome.place[1]}: {outcome.error}")
-            if self._stop.is_set():
-                return
-
-    def _processes(self) -> CompactionPool:
-        if self._pool is None:
-            self._pool = CompactionPool(workers=self._workers)
-        return self._pool
-
-    def _fail(self, table: Table, upkeep: TableUpkeep, why: str) -> None:
-        upkeep.failures += 1
-        upkeep.error = why
-        logger.warning("maintenance failed table=%s error=%s", table.identifier, why)
+    def _fail(self, identifier: str, subject: str, why: str) -> None:
+        if self._upkeep(identifier).fail(subject, why, now_ms=self._clock.now_ms()):
+            logger.warning("maintenance failed table=%s what=%s error=%s", identifier, subject, why)
