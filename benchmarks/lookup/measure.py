@@ -15,7 +15,7 @@ from lake.table.snapshot_lookup import SnapshotLookup
 
 SINGLES = 3_000
 BATCHES = 400
-BATCH_KEYS = (100, 10_000)
+BATCH_KEYS = (100, 1_000, 10_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

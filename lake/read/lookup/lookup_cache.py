@@ -128,11 +128,6 @@ class LookupCache:
                 self._scratch.close()
                 self._scratch = None
 
-    def __del__(self) -> None:
-        scratch = getattr(self, "_scratch", None)
-        if scratch is not None:
-            scratch.close()
-
     def _made(self, entry: _Entry, size: int, make: MakeLookup) -> FileLookup:
         with entry.ready:
             if entry.lookup is None:

@@ -45,6 +45,39 @@ def test_a_removed_file_may_be_gone_already(tmp_path: Path) -> None:
     scratch.close()
 
 
+def test_it_goes_with_whoever_has_it(tmp_path: Path) -> None:
+    scratch = ScratchDirectory(str(tmp_path))
+    assert len(directories(tmp_path)) == 1
+
+    del scratch
+
+    assert list(tmp_path.glob("braid-*/*")) == []
+
+
+@pytest.mark.parametrize("end", ["", "sys.exit(3)", "raise ValueError"])
+def test_a_process_that_ends_leaves_nothing_and_its_child_takes_nothing(
+    tmp_path: Path, end: str
+) -> None:
+    program = f"""
+        import os, sys
+        from pathlib import Path
+        from lake.files.scratch import ScratchDirectory
+        scratch = ScratchDirectory(sys.argv[1])
+        Path(scratch.new_path(".arrow")).write_bytes(b"left over")
+        if os.fork() == 0:
+            sys.exit(0)
+        os.wait()
+        print(len(os.listdir(scratch.path)), flush=True)
+        {end}
+    """
+    arguments = [sys.executable, "-c", textwrap.dedent(program), str(tmp_path)]
+
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+
+    assert done.stdout.strip() == "1", done.stderr
+    assert list(tmp_path.glob("braid-*/*")) == []
+
+
 def test_that_of_a_living_process_is_left_alone_and_that_of_a_killed_one_removed(
     tmp_path: Path,
 ) -> None:
