@@ -7,7 +7,6 @@ Beside them lie the marks of expiries that are under way: the snapshot that each
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 
 from lake.files.file_io import FileIO, FileStatus
@@ -141,9 +140,15 @@ class ConsumerStore:
 
     def _marks(self) -> Iterator[tuple[FileStatus, Snapshot]]:
         for status in self._file_io.list(self._paths.consumer_dir):
-            if status.name.startswith(EXPIRING_PREFIX):
-                with suppress(FileNotFoundError), corrupt_at(status.path):
-                    yield status, parse_snapshot(self._file_io.read_bytes(status.path))
+            if not status.name.startswith(EXPIRING_PREFIX):
+                continue
+            try:
+                data = self._file_io.read_bytes(status.path)
+            except FileNotFoundError:
+                continue  # that run is over
+            with corrupt_at(status.path):
+                marked = parse_snapshot(data)
+            yield status, marked
 
     def _path(self, consumer_id: str) -> str:
         return self._paths.consumer(checked_name(consumer_id, field="consumer"))
