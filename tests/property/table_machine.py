@@ -10,7 +10,7 @@ same, but storage goes on after it.
 """
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -158,6 +158,7 @@ class TableMachine(RuleBasedStateMachine):
         self.seen: dict[int, Known] = {}
         self.tagged: dict[str, tuple[int, Known]] = {}
         self.left_over: set[str] = set()
+        self.is_rescaled = False
 
     # --- what happens -----------------------------------------------------------------------
 
@@ -188,7 +189,7 @@ class TableMachine(RuleBasedStateMachine):
         later = self.clock.now_ms() + 1_000_000
         self.attempt(lambda t: t.expire(retain_min=retained, older_than_ms=later), fault)
         kept = set(self.kept_ids())
-        assert kept >= set(sorted(self.seen)[-retained:])
+        assert kept >= set(without_gap(self.seen)[-retained:])
         assert fault is not None or len(kept) <= retained
         self.seen = {number: known for number, known in self.seen.items() if number in kept}
         assert kept == self.seen.keys()
@@ -233,6 +234,18 @@ class TableMachine(RuleBasedStateMachine):
         assert kept == self.seen.keys()
         self.forget_tags()
         self.left_over |= unneeded_files(self.memory, self.table)
+
+        if self.is_rescaled:
+            # Writers are turned back until the partitions have the schema's number of buckets.
+            self.rescale_to(int(self.table.schema.options["bucket"]), fault=None)
+
+    @rule(buckets=st.integers(1, 3), fault=st.none() | FAULTS)
+    def rescale(self, buckets: int, fault: Fault | None) -> None:
+        self.is_rescaled = True
+        self.rescale_to(buckets, fault=fault)
+        if fault is not None:
+            self.the_newest_rows_are_the_models()
+            self.rescale_to(buckets, fault=None)
 
     @rule(delete=st.booleans(), fault=st.none() | FAULTS)
     def clean(self, delete: bool, fault: Fault | None) -> None:
@@ -325,6 +338,13 @@ class TableMachine(RuleBasedStateMachine):
             self.reopen()
         self.left_over |= unneeded_files(self.memory, self.table)
 
+    def rescale_to(self, buckets: int, *, fault: Fault | None) -> None:
+        before = self.newest_id()
+        self.attempt(lambda table: table.rescale(buckets), fault)
+        self.changelog.follow(self.table)
+        assert self.changelog.rows == self.now.changes
+        self.seen |= {number: self.now for number in self.kept_ids() if number > before}
+
     def break_storage(self, fault: Fault) -> None:
         start = len(self.storage.calls) + fault.call
 
@@ -366,6 +386,18 @@ class TableMachine(RuleBasedStateMachine):
         self.changelog.follow(self.table)
         self.now = replace(known, changes=copy_of(self.changelog.rows))
         self.seen[self.newest_id()] = self.now
+
+
+def without_gap(numbers: Collection[int]) -> list[int]:
+    """Return the ids up to the newest, from the last gap on: a rollback that broke off leaves one.
+
+    What lies below it is nobody's history any more, and goes first.
+    """
+    newest = max(numbers, default=0)
+    oldest = newest
+    while oldest - 1 in numbers:
+        oldest -= 1
+    return list(range(oldest, newest + 1)) if numbers else []
 
 
 def nothing(_number: int, _method: str, _path: str) -> None:
