@@ -124,3 +124,61 @@ def test_a_damaged_table_is_no_mistake_of_the_caller(tmp_path: Path) -> None:
 
     assert done.stderr.splitlines()[-1].startswith("error: ")
     assert done.returncode == 1
+
+
+def test_several_tables_are_compacted_though_one_of_them_fails(tmp_path: Path) -> None:
+    table = given_table(tmp_path)
+    write(table, (1, 10))
+    write(table, (1, 11))
+
+    done = braid("compact", "shop.absent", "shop.orders", "--warehouse", str(tmp_path))
+
+    assert "error: no table at" in done.stderr
+    assert "shop.orders: snapshot 3, 1 bucket: 2 files" in done.stdout
+    assert done.returncode == 2
+
+
+def test_only_what_is_due_is_compacted_when_asked_so(tmp_path: Path) -> None:
+    table = given_table(tmp_path, **{"num-sorted-run.compaction-trigger": "3"})
+    for value in (10, 11):
+        write(table, (1, value))
+
+    early = braid("compact", "shop.orders", "--due", "--warehouse", str(tmp_path))
+    write(table, (1, 12))
+    late = braid("compact", "shop.orders", "--due", "--warehouse", str(tmp_path))
+
+    assert early.stdout == "shop.orders: nothing to compact\n"
+    assert late.stdout.startswith("shop.orders: snapshot 4, 1 bucket: 3 files with 3 rows in")
+
+
+def test_workers_commit_each_bucket_by_itself(tmp_path: Path) -> None:
+    table = given_table(tmp_path, bucket="2")
+    for value in (10, 11):
+        write(table, *((key, value) for key in range(20)))
+
+    done = braid("compact", "shop.orders", "--workers", "2", "--warehouse", str(tmp_path))
+
+    assert done.stdout == (
+        "shop.orders: snapshot 4, 2 buckets: 4 files with 40 rows in, 2 files with 20 rows out "
+        "(0 only moved)\n"
+    )
+    assert sorted(line.split(":")[0] for line in done.stderr.splitlines()) == [
+        "bucket 0",
+        "bucket 1",
+    ]
+    assert done.returncode == 0
+    assert set(table.runs_per_bucket().values()) == {1}
+
+
+def test_what_fails_in_a_worker_is_told_in_one_line(tmp_path: Path) -> None:
+    table = given_table(tmp_path)
+    write(table, (1, 10))
+    write(table, (1, 11))
+    for file in tmp_path.rglob("bucket-0/*.parquet"):
+        file.write_bytes(b"damaged")
+
+    done = braid("compact", "shop.orders", "--workers", "1", "--warehouse", str(tmp_path))
+
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: table shop.orders")
+    assert done.returncode == 1
