@@ -92,6 +92,39 @@ def rescale(
     _run(warehouse, table, lambda path: rescale_table(path, table, buckets))
 
 
+@app.command()
+def inspect(
+    table: TableName,
+    view: Annotated[
+        str,
+        typer.Argument(
+            help="snapshots, files, buckets, levels, partitions, compactions, tags, consumers "
+            "or schemas.",
+            metavar="VIEW",
+        ),
+    ],
+    *,
+    warehouse: Warehouse,
+    snapshot: Annotated[
+        int | None,
+        typer.Option(min=1, help="For files, buckets, levels, partitions; else the newest."),
+    ] = None,
+    last: Annotated[
+        int | None,
+        typer.Option(min=1, help="For snapshots, compactions: how many snapshots back."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="A JSON object a line.")] = False,
+) -> None:
+    """Print what a table consists of."""
+    from braid.inspection import show
+
+    _run(
+        warehouse,
+        table,
+        lambda path: show(path, table, view, snapshot_id=snapshot, last=last, as_json=json),
+    )
+
+
 @app.command("clean-orphans")
 def clean_orphans(
     table: TableName,

@@ -1,6 +1,6 @@
 """What the service answers about tables and streams."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from schemas import Contract, DesiredState, FieldProblem, StreamSpec, TableSpec
 
@@ -56,6 +56,22 @@ class TableList(Contract):
 
     tables: tuple[TableName, ...]
     next_page_token: str | None
+
+
+class TableLook(Contract):
+    """Some rows of a view of a table.
+
+    Attributes:
+        view: Which one.
+        columns: Names, in order.
+        rows: Of this answer, by column; times are ISO 8601.
+        rows_total: Of the whole view.
+    """
+
+    view: str
+    columns: tuple[str, ...]
+    rows: tuple[dict[str, Any], ...]
+    rows_total: int
 
 
 class StreamView(Contract):

@@ -1,5 +1,6 @@
 """`braid table …`, run as the program that it is."""
 
+import json
 import os
 import re
 import subprocess
@@ -157,3 +158,23 @@ def test_a_registered_table_is_rescaled_while_its_streams_run(tmp_path: Path) ->
     assert (done.stderr, done.returncode) == ("", 0)
     assert registrar.document(TABLE).table == orders(buckets=8)
     assert not registrar.put_table("shop", "orders", orders(buckets=8)).is_new
+
+
+def test_a_table_is_inspected(warehouse: Path) -> None:
+    told = run(warehouse, "inspect", TABLE, "snapshots", "--last", "2")
+    as_json = run(warehouse, "inspect", TABLE, "levels", "--snapshot", "2", "--json")
+
+    assert (told.stderr, told.returncode) == ("", 0)
+    names, *lines = [line.split() for line in told.stdout.splitlines()]
+    assert names[:3] == ["snapshot_id", "kind", "committed_at"]
+    assert [line[:2] for line in lines] == [["2", "APPEND"], ["3", "APPEND"]]
+    assert [line[-1] for line in lines] == ["-", "-"]
+    (level,) = map(json.loads, as_json.stdout.splitlines())
+    assert (level["level"], level["files"], level["rows"]) == (0, 2, 2)
+
+
+def test_a_view_that_is_not_there_is_refused_with_those_there_are(warehouse: Path) -> None:
+    refused = run(warehouse, "inspect", TABLE, "rows")
+
+    assert (refused.stdout, refused.returncode) == ("", 2)
+    assert "no such view (found `rows`); hint: views: snapshots, files, buckets" in refused.stderr

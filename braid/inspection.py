@@ -1,0 +1,74 @@
+"""What a table consists of, on the command line."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import typer
+
+from lake import Catalog
+
+
+def show(
+    warehouse: str,
+    identifier: str,
+    view: str,
+    *,
+    snapshot_id: int | None,
+    last: int | None,
+    as_json: bool,
+) -> int:
+    """Print a view of a table, a line each row; return the status to exit with.
+
+    Raises:
+        LakeError: As `Inspection.view` does.
+    """
+    found = (
+        Catalog(warehouse).table(identifier).inspect.view(view, snapshot_id=snapshot_id, last=last)
+    )
+    for line in json_lines(found) if as_json else text_lines(found):
+        typer.echo(line)
+    return 0
+
+
+def text_lines(view: pa.Table) -> list[str]:
+    """Return the names of the columns and the rows as aligned text; numbers stand right."""
+    columns = [[name, *map(_text, view.column(name).to_pylist())] for name in view.column_names]
+    aligned = [
+        _aligned(texts, is_number=pa.types.is_integer(field.type))
+        for texts, field in zip(columns, view.schema, strict=True)
+    ]
+    return ["  ".join(cells).rstrip() for cells in zip(*aligned, strict=True)]
+
+
+def json_lines(view: pa.Table) -> list[str]:
+    """Return each row as a JSON object; times are ISO 8601."""
+    return [
+        json.dumps({name: _plain(value) for name, value in row.items()}) for row in view.to_pylist()
+    ]
+
+
+def _aligned(texts: Sequence[str], *, is_number: bool) -> list[str]:
+    width = max(map(len, texts))
+    return [text.rjust(width) if is_number else text.ljust(width) for text in texts]
+
+
+def _text(value: object) -> str:
+    plain = _plain(value)
+    if plain is None:
+        return "-"
+    if isinstance(plain, bool):
+        return "yes" if plain else "no"
+    if isinstance(plain, list):
+        return ", ".join(map(str, plain))
+    return str(plain)
+
+
+def _plain(value: object) -> object:
+    if not isinstance(value, datetime):
+        return value
+    if value.tzinfo is None:
+        return value.isoformat(timespec="milliseconds")
+    text = value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
+    return f"{text}Z"

@@ -1,0 +1,62 @@
+"""What a table consists of, page by page, as JSON."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from lake import Table
+from service.views import TableLook
+
+LAST = 1_000
+"""Snapshots that a look at the history goes back, unless told; each is a small read."""
+
+_HISTORY = ("snapshots", "compactions")
+
+
+def look(
+    table: Table,
+    view: str,
+    *,
+    snapshot_id: int | None,
+    last: int | None,
+    offset: int,
+    limit: int,
+) -> TableLook:
+    """Return some rows of a view.
+
+    Args:
+        table: The table.
+        view: One of `Inspection.VIEWS`.
+        snapshot_id: Of views of one snapshot; None means the newest.
+        last: Snapshots that a view of the history goes back; None means `LAST`.
+        offset: Of the first row.
+        limit: Rows at most.
+
+    Raises:
+        InvalidRequest: No such view or snapshot, or an argument that the view does not take.
+    """
+    if last is None and view in _HISTORY:
+        last = LAST
+    found = table.inspect.view(view, snapshot_id=snapshot_id, last=last)
+    page = found.slice(offset, limit)
+    return TableLook(
+        view=view,
+        columns=tuple(found.column_names),
+        rows=tuple(json_rows(page)),
+        rows_total=found.num_rows,
+    )
+
+
+def json_rows(page: pa.Table) -> list[dict[str, Any]]:
+    """Return rows as JSON has them; times are ISO 8601, of local wall time without a zone."""
+    return [{name: _json(value) for name, value in row.items()} for row in page.to_pylist()]
+
+
+def _json(value: object) -> object:
+    if not isinstance(value, datetime):
+        return value
+    if value.tzinfo is None:
+        return value.isoformat(timespec="milliseconds")
+    text = value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
+    return f"{text}Z"

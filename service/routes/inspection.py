@@ -1,0 +1,38 @@
+"""Inspection: what a table consists of."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from lake import Inspection
+from service.control.inspection import look
+from service.dependencies import ComponentsOf
+from service.views import TableLook
+
+ROWS = 1_000
+ROWS_MAX = 10_000
+
+router = APIRouter(prefix="/v1/tables/{database}/{table}/inspect", tags=["tables"])
+
+
+@router.get(
+    "/{view}",
+    description=(
+        "Return what a table consists of, row by row. Views: "
+        f"{', '.join(f'`{name}`' for name in Inspection.VIEWS)}. "
+        "`snapshot_id` is for views of one snapshot, `last` (snapshots) for those of the history."
+    ),
+)
+def inspect_table(
+    components: ComponentsOf,
+    database: str,
+    table: str,
+    view: str,
+    snapshot_id: Annotated[int | None, Query(ge=1)] = None,
+    last: Annotated[int | None, Query(ge=1)] = None,
+    offset: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=ROWS_MAX)] = ROWS,
+) -> TableLook:
+    """Return rows of a view."""
+    found = components.tables.get(f"{database}.{table}")
+    return look(found, view, snapshot_id=snapshot_id, last=last, offset=offset, limit=limit)

@@ -1,0 +1,99 @@
+"""Looks at a table over HTTP."""
+
+import pyarrow as pa
+import pytest
+
+from lake import Catalog, Inspection, ManualClock
+from service.control.inspection import json_rows
+from tests.unit.service.http_client import HttpClient
+
+LOOK = "/v1/tables/db/t/inspect"
+
+
+@pytest.fixture
+def db(client: HttpClient, catalog: Catalog, clock: ManualClock) -> HttpClient:
+    """Return the client, with a table of three snapshots and a tag."""
+    table = catalog.create_table(
+        "db.t",
+        columns=[("k", "INT"), ("v", "INT")],
+        primary_key=["k"],
+        options={"bucket": "2"},
+    )
+    for number in range(2):
+        clock.advance(ms=500)
+        rows = pa.table(
+            {"k": pa.array(range(9), pa.int32()), "v": pa.array([number] * 9, pa.int32())}
+        )
+        table.write_and_commit(rows, commit_user="writer")
+    table.compact(commit_user="compactor")
+    table.create_tag("week", retained_ms=1_000)
+    return client
+
+
+def test_snapshots_are_told(db: HttpClient) -> None:
+    answer = db.get(f"{LOOK}/snapshots")
+
+    assert answer.status_code == 200
+    body = answer.json()
+    assert (body["view"], body["rows_total"]) == ("snapshots", 3)
+    assert body["rows"][0] == {
+        "snapshot_id": 1,
+        "kind": "APPEND",
+        "committed_at": "2023-11-14T22:13:20.500Z",
+        "commit_user": "writer",
+        "commit_identifier": 9223372036854775807,
+        "schema_id": 0,
+        "rows": 9,
+        "added_rows": 9,
+        "changelog_rows": None,
+    }
+    assert body["columns"] == list(body["rows"][0])
+
+
+@pytest.mark.parametrize("view", Inspection.VIEWS)
+def test_every_view_is_there(db: HttpClient, catalog: Catalog, view: str) -> None:
+    body = db.get(f"{LOOK}/{view}").json()
+    expected = catalog.table("db.t").inspect.view(view)
+
+    assert body["columns"] == expected.column_names
+    assert body["rows"] == json_rows(expected)
+    assert body["rows_total"] == expected.num_rows
+
+
+def test_a_long_view_comes_in_parts_and_of_the_snapshot_that_is_asked_for(db: HttpClient) -> None:
+    whole = db.get(f"{LOOK}/files?snapshot_id=2").json()
+    part = db.get(f"{LOOK}/files?snapshot_id=2&offset=1&limit=2").json()
+
+    assert whole["rows_total"] == part["rows_total"] == 4
+    assert part["rows"] == whole["rows"][1:3]
+    assert [row["snapshot_id"] for row in db.get(f"{LOOK}/snapshots?last=1").json()["rows"]] == [3]
+
+
+def test_times_of_tags_are_of_the_wall(db: HttpClient) -> None:
+    (row,) = db.get(f"{LOOK}/tags").json()["rows"]
+
+    assert row["committed_at"].endswith("Z")
+    assert not row["expires_at"].endswith("Z")
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "said"),
+    [
+        ("rows", 422, "no such view"),
+        ("tags?snapshot_id=1", 422, "is not of one snapshot"),
+        ("files?last=1", 422, "is not of the history"),
+        ("files?snapshot_id=77", 422, "no snapshot 77"),
+        ("files?limit=0", 422, "greater than or equal to 1"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_refused(
+    db: HttpClient, query: str, status: int, said: str
+) -> None:
+    answer = db.get(f"{LOOK}/{query}")
+
+    assert answer.status_code == status
+    assert said in answer.text
+
+
+def test_a_table_that_is_not_there_is_not_found(db: HttpClient) -> None:
+    assert db.get("/v1/tables/db/other/inspect/files").status_code == 404
