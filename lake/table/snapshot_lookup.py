@@ -138,9 +138,9 @@ class SnapshotLookup:
             columns=tuple(whole[name] for name in self._schema.trimmed_primary_keys)
         )
         for place, numbers in self._routed(whole):
-            part = self._bucket(place).rows(wanted, numbers, names)
-            if len(part.keys):
-                parts.append(part)
+            parts.append(self._bucket(place).rows(wanted, numbers, names))
+        if len(parts) > 1:
+            parts = [part for part in parts if len(part.keys)] or parts[:1]
         if len(parts) == 1:
             return parts[0]
         if not parts:
