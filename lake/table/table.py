@@ -1010,6 +1010,7 @@ class Table:
             manifests=self._manifests,
             live=self._live_files,
             clock=self._clock,
+            new_uuid=self._new_uuid,
         )
 
     def _snapshot_to_read(self, snapshot_id: int | None, tag: str | None) -> Snapshot | None:

@@ -1,6 +1,8 @@
 """Tags, rollback and orphan cleaning, as the facade offers them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from uuid import UUID
 
 from lake.commit.committer import TableCommitter
 from lake.errors import InvalidRequest, Problem, UnsupportedFeature
@@ -13,6 +15,8 @@ from lake.format.tag import Tag
 from lake.maintenance.orphan_files import OrphanCleaner, OrphanReport
 from lake.maintenance.rollback import RollbackResult, TableRollback
 from lake.maintenance.table_tags import TableTags
+from lake.snapshots.consumer_store import ConsumerStore
+from lake.snapshots.lease import Lease
 from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.snapshot_store import SnapshotStore
@@ -30,6 +34,7 @@ class TableUpkeep:
         manifests: Shared with the table's readers.
         live: Likewise.
         clock: Says what time it is.
+        new_uuid: Makes names.
     """
 
     file_io: FileIO
@@ -38,6 +43,7 @@ class TableUpkeep:
     manifests: ManifestStore
     live: LiveFiles
     clock: Clock
+    new_uuid: Callable[[], UUID]
 
     @property
     def tags(self) -> TableTags:
@@ -67,7 +73,19 @@ class TableUpkeep:
             )
             message = f"tag `{name}` cannot be made"
             raise InvalidRequest(message, problems=[problem])
-        return self.tags.create(name, snapshot, retained_ms=retained_ms)
+        # Leased, so that no expiry ever sees a tag of files that are gone.
+        lease = Lease(
+            consumers=ConsumerStore(self.file_io, self.paths),
+            snapshots=snapshots,
+            snapshot=snapshot,
+            clock=self.clock,
+            new_uuid=self.new_uuid,
+            holder=f"the making of tag {name}",
+        )
+        try:
+            return self.tags.create(name, snapshot, retained_ms=retained_ms)
+        finally:
+            lease.release()
 
     def rollback(
         self, committer: TableCommitter, *, snapshot_id: int | None, tag: str | None, user: str
