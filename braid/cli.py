@@ -75,6 +75,10 @@ def runner(
     ] = None,
     cores: Annotated[int, typer.Option(min=1, help="Spark tasks that run at once.")] = 2,
     memory: Annotated[str, typer.Option(help="Heap of Spark's JVM.")] = "1g",
+    maintain: Annotated[
+        bool, typer.Option(help="Compact and expire the tables of the streams it hosts.")
+    ] = True,
+    compactors: Annotated[int, typer.Option(min=1, help="Buckets compacted at once.")] = 1,
 ) -> None:
     """Keep streaming queries running as the registry wants them."""
     # Before Spark is loaded, which takes seconds.
@@ -94,6 +98,8 @@ def runner(
         streams=tuple(stream or ()),
         cores=cores,
         memory=memory,
+        maintains=maintain,
+        maintenance_workers=compactors,
     )
     with one_line_errors():
         status = run(settings)

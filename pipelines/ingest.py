@@ -5,10 +5,14 @@ whoever ran it before, and reads from the table's offsets with a checkpoint dire
 that is deleted at the end. So nothing that happens to a checkpoint, or to a runner that believes
 it still owns the stream, can lose or repeat a record.
 
+The bound of a micro-batch is an option of Spark's source. Where back-pressure wants another one, Spark's
+query is stopped and goes on from the same checkpoint, within the same claim: `keep_pace`.
+
     stopped ── start() ──► running ── stop() ──► stopped
                               └── failure ─────► failed (`failure` says why)
 """
 
+import logging
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +30,8 @@ from pipelines.sink.batch_sink import BatchSink, SinkProgress
 from pipelines.source import check_topic, initial_offsets, read_topic, start_offsets
 from pipelines.stream_plan import StreamPlan
 from pipelines.topic import Topic, TopicReader
+
+_LOG = logging.getLogger(__name__)
 
 # Column names of the format are case-sensitive; so is JSON.
 SESSION_CONF = {
@@ -89,6 +95,8 @@ class Ingest:
         fresh = context.work_dir / "checkpoints" / f"{plan.table}.{plan.stream}-{uuid4().hex}"
         self._checkpoint = checkpoint or fresh
         self._topics = TopicReader(cluster)
+        self._start_offsets: dict[int, int] = {}
+        self._records_max = plan.spec.max_records_per_batch
         self._sink: BatchSink | None = None
         self._query: StreamingQuery | None = None
 
@@ -106,7 +114,7 @@ class Ingest:
         self._topics.ensure(self._plan.spec.dead_letter_topic, like=topic)
         earliest, end = self._topics.earliest(topic), self._topics.end(topic)
         position = self._claim(topic, initial_offsets(self._plan, earliest=earliest, end=end))
-        start = start_offsets(position, earliest=earliest, end=end)
+        self._start_offsets = start_offsets(position, earliest=earliest, end=end)
         self._sink = BatchSink(
             plan=self._plan,
             table=self._table,
@@ -117,8 +125,34 @@ class Ingest:
             cores=self._context.cores,
             clock=self._context.clock,
         )
-        self._query = self._start_query(self._sink, start)
+        self._query = self._start_query(self._sink)
         return position
+
+    def keep_pace(self) -> None:
+        """Give micro-batches the bound that back-pressure wants, when it matters; for one thread.
+
+        It matters where batches are full, and at the end of the pressure. A query is stopped while
+        it is put off between two batches, so that no work is lost.
+        """
+        if self._sink is None or self._query is None or not self._query.isActive:
+            return
+        pace, progress = self._sink.pace, self._sink.progress
+        is_full = (progress.batch_records or 0) >= min(self._records_max, pace.records_max)
+        is_time = pace.factor == 1 or (is_full and self._sink.is_held)
+        if pace.records_max == self._records_max or not is_time:
+            return
+        _LOG.info(
+            "micro-batches have another bound stream=%s records=%d>%d",
+            self._plan.key,
+            self._records_max,
+            pace.records_max,
+        )
+        self._sink.release()
+        # Comes back when the batch under way has ended; one that is dropped comes again.
+        self._query.stop()
+        self._sink.resume()
+        self._records_max = pace.records_max
+        self._query = self._start_query(self._sink)
 
     @property
     def is_active(self) -> bool:
@@ -166,6 +200,8 @@ class Ingest:
     def stop(self) -> None:
         """Stop reading. A commit that is under way is finished, other work is dropped."""
         try:
+            if self._sink is not None:
+                self._sink.release()
             if self._query is not None:
                 self._query.stop()
         finally:
@@ -186,9 +222,15 @@ class Ingest:
             fallback=self._fallback,
         )
 
-    def _start_query(self, sink: BatchSink, start: dict[int, int]) -> StreamingQuery:
+    def _start_query(self, sink: BatchSink) -> StreamingQuery:
         session = self._context.session
-        records = read_topic(session, plan=self._plan, cluster=self._cluster, start=start)
+        records = read_topic(
+            session,
+            plan=self._plan,
+            cluster=self._cluster,
+            start=self._start_offsets,
+            records_max=self._records_max,
+        )
         # A pool per stream; the query's thread inherits it from the one that starts it.
         session.sparkContext.setLocalProperty("spark.scheduler.pool", self._plan.key)
         return (

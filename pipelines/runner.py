@@ -4,7 +4,8 @@ One Spark driver, one thread per stream. A runner hosts the streams it may host 
 of; any number of runners work on one table, because nothing but the table connects their queries.
 
     registry ──► Runner.run ──► StreamSupervisor ──► Ingest ──► table
-                     └──────────── progress document ◄──┘
+                     │├──────────── progress document ◄──┘        ▲
+                     └└─────────► HostedTables: compaction ───────┘
 """
 
 import logging
@@ -25,8 +26,9 @@ from uuid import uuid4
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from lake import Clock, FileIO, LakeError, SystemClock, file_io_for, path_for
+from lake import Catalog, Clock, FileIO, LakeError, SystemClock, file_io_for, path_for
 from pipelines.dead_letter_counts import reported_counts
+from pipelines.hosted_tables import HostedTables
 from pipelines.ingest import SESSION_CONF, IngestContext
 from pipelines.ingest_starter import IngestStarter
 from pipelines.session import build_session
@@ -35,7 +37,7 @@ from pipelines.stream_supervisor import QueryStarter, StreamSupervisor, Wanted
 from registry.documents import RegistryStore
 from registry.leases import LeaseStore
 from registry.progress import ProgressStore, stream_key
-from schemas import RunnerProgress
+from schemas import RunnerProgress, StreamState
 
 _LOG = logging.getLogger(__name__)
 _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
@@ -71,14 +73,28 @@ class Runner:
         self._owner = f"{settings.name}-{uuid4().hex[:12]}"
         self._started_ms = clock.now_ms()
         self._hosted: dict[str, _HostedStream] = {}
+        self._maintenance: HostedTables | None = None
+        if settings.maintains:
+            self._maintenance = HostedTables(
+                Catalog(warehouse, file_io=file_io, clock=clock),
+                leases=self._leases,
+                owner=self._owner,
+                lease_ttl_ms=settings.lease_ttl_ms,
+                workers=settings.maintenance_workers,
+                clock=clock,
+            )
 
     def run(self, stop: threading.Event) -> None:
         """Follow the registry until `stop` is set, then stop every query and return."""
         written_ms = 0
         self._warn_of_namesake()
         try:
+            if self._maintenance is not None:
+                self._maintenance.start(interval_ms=self._settings.maintenance_ms)
             while not stop.is_set():
                 self._follow_registry()
+                if self._maintenance is not None:
+                    self._maintenance.want(self._hosted_tables())
                 if self._clock.now_ms() - written_ms >= self._settings.progress_ms:
                     written_ms = self._clock.now_ms()
                     self._write_progress()
@@ -120,6 +136,12 @@ class Runner:
         )
         return _HostedStream(supervisor, poll_ms=self._settings.poll_ms)
 
+    def _hosted_tables(self) -> set[str]:
+        """Return the tables of the streams that are this runner's now, by its leases."""
+        others = (StreamState.UNASSIGNED, StreamState.STOPPED)
+        supervisors = [hosted.supervisor for hosted in self._hosted.values()]
+        return {one.table for one in supervisors if one.progress.state not in others}
+
     def _warn_of_namesake(self) -> None:
         """Say so when a living runner may have our name: the two would overwrite their reports."""
         try:
@@ -154,6 +176,7 @@ class Runner:
             started_ms=self._started_ms,
             updated_ms=self._clock.now_ms(),
             streams={key: hosted.supervisor.progress for key, hosted in self._hosted.items()},
+            tables={} if self._maintenance is None else self._maintenance.progress(),
         )
         try:
             self._progress.write(progress)
@@ -163,9 +186,13 @@ class Runner:
     def _close(self) -> None:
         for hosted in self._hosted.values():
             hosted.ask_to_stop()
+        if self._maintenance is not None:
+            self._maintenance.ask_to_stop()
         for key, hosted in self._hosted.items():
             if not hosted.join(_STOP_SECONDS_MAX):
                 _LOG.error("query does not stop stream=%s", key)
+        if self._maintenance is not None:
+            self._maintenance.close()
         self._write_progress()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 LEASE_TTL_MS = 15_000
 PROGRESS_MS = 2_000
 REGISTRY_POLL_MS = 500
+MAINTENANCE_MS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +77,9 @@ class RunnerSettings:
         progress_ms: How often the progress document is written.
         budget: Dead letters allowed in one micro-batch.
         restarts: When failed queries start again.
+        maintains: Whether it compacts and expires the tables whose streams it hosts.
+        maintenance_ms: How often it looks at what is due.
+        maintenance_workers: Buckets that it compacts at once, each in a process of its own.
     """
 
     warehouse: str
@@ -90,6 +94,9 @@ class RunnerSettings:
     progress_ms: int = PROGRESS_MS
     budget: DeadLetterBudget = field(default_factory=DeadLetterBudget)
     restarts: RestartPolicy = field(default_factory=RestartPolicy)
+    maintains: bool = True
+    maintenance_ms: int = MAINTENANCE_MS
+    maintenance_workers: int = 1
 
     def hosts(self, table: str, stream: str) -> bool:
         """Return whether the runner may host a stream.

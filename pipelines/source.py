@@ -16,7 +16,12 @@ _FETCH_WAIT_MS = 5
 
 
 def read_topic(
-    session: SparkSession, *, plan: StreamPlan, cluster: KafkaCluster, start: Mapping[int, int]
+    session: SparkSession,
+    *,
+    plan: StreamPlan,
+    cluster: KafkaCluster,
+    start: Mapping[int, int],
+    records_max: int,
 ) -> DataFrame:
     """Return the stream's topic as a streaming DataFrame: committed records only, with headers.
 
@@ -26,6 +31,7 @@ def read_topic(
         cluster: Where the topic is.
         start: Next offset by partition, for every partition of the topic. Not looked at when the
             query's checkpoint has offsets of its own.
+        records_max: The bound of one micro-batch.
     """
     offsets = {plan.spec.topic: {str(partition): offset for partition, offset in start.items()}}
     options = {
@@ -34,7 +40,7 @@ def read_topic(
         "kafka.isolation.level": "read_committed",
         "subscribe": plan.spec.topic,
         "startingOffsets": json.dumps(offsets),
-        "maxOffsetsPerTrigger": str(plan.spec.max_records_per_batch),
+        "maxOffsetsPerTrigger": str(records_max),
         "failOnDataLoss": "true",
         "includeHeaders": "true",
     }

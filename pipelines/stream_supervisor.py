@@ -31,13 +31,22 @@ from lake import (
     OffsetMismatch,
     StreamFenced,
 )
+from pipelines.back_pressure import Pace
 from pipelines.dead_letter_counts import counts_before
 from pipelines.lag import LagMeter
 from pipelines.settings import RestartPolicy
 from pipelines.sink.batch_sink import SinkProgress
 from pipelines.topic import TopicMissing
 from registry.leases import Lease, LeaseStore
-from schemas import Account, DesiredState, StreamEntry, StreamProgress, StreamState, TableDocument
+from schemas import (
+    Account,
+    BackPressure,
+    DesiredState,
+    StreamEntry,
+    StreamProgress,
+    StreamState,
+    TableDocument,
+)
 
 _LOG = logging.getLogger(__name__)
 _PERMANENT = (InvalidRequest, LimitExceeded, CorruptData)
@@ -59,6 +68,10 @@ class StreamQuery(Protocol):
     @property
     def progress(self) -> SinkProgress | None:
         """What it has committed."""
+        ...
+
+    def keep_pace(self) -> None:
+        """Follow the back-pressure of the table; raises only what ends the query."""
         ...
 
     def end_offsets(self) -> Mapping[int, int]:
@@ -277,6 +290,7 @@ class StreamSupervisor:
         self._failed = None
         self._report(StreamState.RUNNING)
         try:
+            query.keep_pace()
             self._measure(query)
         except (OffsetMismatch, InvalidRequest) as error:
             self._stop_query()
@@ -365,7 +379,7 @@ class StreamSupervisor:
         done = query.progress
         if done is None:
             return
-        position = done.position
+        position, pace = done.position, done.pace
         self._progress = self._progress.model_copy(
             update={
                 "epoch": position.epoch,
@@ -383,5 +397,15 @@ class StreamSupervisor:
                 "batch_id": done.batch_id,
                 "batch_records": done.batch_records,
                 "batch_ms": done.batch_ms,
+                "back_pressure": None if pace is None else _back_pressure(pace),
             }
         )
+
+
+def _back_pressure(pace: Pace) -> BackPressure:
+    return BackPressure(
+        factor=pace.factor,
+        runs=pace.runs or 0,
+        interval_ms=pace.interval_ms,
+        records_max=pace.records_max,
+    )

@@ -16,6 +16,7 @@ from registry import paths
 from registry.versions import Versioned, VersionedFile
 from schemas import Contract
 
+MAINTENANCE = "+maintenance"  # no stream can be called so: who compacts the table holds it
 KEPT_LEASE_MS = 60_000  # renewals are many; no reader of a lease is slower than this
 
 

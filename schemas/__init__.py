@@ -4,9 +4,22 @@ from schemas.aggregate import OPTION_OF_FIELD, AggregateSpec
 from schemas.contract import Contract
 from schemas.document import DesiredState, StreamEntry, TableDocument
 from schemas.problem import FieldProblem, Problem, ProblemCode
-from schemas.progress import Account, RunnerProgress, StreamProgress, StreamState
+from schemas.progress import (
+    Account,
+    BackPressure,
+    RunnerProgress,
+    StreamProgress,
+    StreamState,
+    TableProgress,
+)
 from schemas.row import GroupState, GroupStatus, RowStatus, SnapshotInfo, WideRow
-from schemas.status import AccountView, LastCommit, StreamStatus
+from schemas.status import (
+    AccountView,
+    LastCommit,
+    MaintenanceStatus,
+    StreamStatus,
+    TableUpkeepView,
+)
 from schemas.stream import (
     KafkaSpec,
     OnNullOrdering,
@@ -32,6 +45,7 @@ __all__ = [
     "Account",
     "AccountView",
     "AggregateSpec",
+    "BackPressure",
     "ColumnSpec",
     "CompletenessSpec",
     "Contract",
@@ -42,6 +56,7 @@ __all__ = [
     "GroupStatus",
     "KafkaSpec",
     "LastCommit",
+    "MaintenanceStatus",
     "MergeEngine",
     "OnNullOrdering",
     "Problem",
@@ -61,7 +76,9 @@ __all__ = [
     "StreamState",
     "StreamStatus",
     "TableDocument",
+    "TableProgress",
     "TableSpec",
+    "TableUpkeepView",
     "Unordered",
     "WideRow",
 ]

@@ -40,6 +40,22 @@ class Account(Contract):
         return self.accepted + self.folded + self.ignored + self.dead_lettered
 
 
+class BackPressure(Contract):
+    """How far a stream is slowed down because compaction of its table is behind.
+
+    Attributes:
+        factor: What interval and bound are multiplied with; 1: the stream runs as declared.
+        runs: The most sorted runs of a bucket that its newest micro-batch wrote to.
+        interval_ms: Between the starts of two micro-batches, in effect.
+        records_max: Records of a micro-batch, wanted; in effect where batches are full.
+    """
+
+    factor: int
+    runs: int
+    interval_ms: int
+    records_max: int
+
+
 class StreamProgress(Contract):
     """What a runner says about one stream; None: not known yet.
 
@@ -62,6 +78,7 @@ class StreamProgress(Contract):
         batch_id: The newest micro-batch that was committed.
         batch_records: Records in it.
         batch_ms: How long it took.
+        back_pressure: How fast the stream writes; None before its first commit.
     """
 
     state: StreamState
@@ -80,6 +97,35 @@ class StreamProgress(Contract):
     batch_id: int | None = None
     batch_records: int | None = None
     batch_ms: int | None = None
+    back_pressure: BackPressure | None = None
+
+
+class TableProgress(Contract):
+    """What a runner says about the upkeep of one table, since it began with it.
+
+    Attributes:
+        looks: How often the table was looked at.
+        buckets: Buckets with files at the last look.
+        most_runs: The most sorted runs of a bucket at the last look.
+        compactions: Buckets compacted.
+        dropped: Buckets worked on in vain, because somebody else was faster.
+        rows_in: Rows read by compactions.
+        rows_out: Rows written by them, or moved with their files.
+        expired: Snapshots removed.
+        failures: Buckets, looks and expiries that failed.
+        error: What fails for now; None when nothing does.
+    """
+
+    looks: int = 0
+    buckets: int = 0
+    most_runs: int = 0
+    compactions: int = 0
+    dropped: int = 0
+    rows_in: int = 0
+    rows_out: int = 0
+    expired: int = 0
+    failures: int = 0
+    error: str | None = None
 
 
 class RunnerProgress(Contract):
@@ -90,9 +136,11 @@ class RunnerProgress(Contract):
         started_ms: When the process started, milliseconds since the epoch, UTC.
         updated_ms: When this was written.
         streams: By `<database>.<table>/<stream>`.
+        tables: Those that it compacts, by `<database>.<table>`.
     """
 
     runner: str
     started_ms: int
     updated_ms: int
     streams: Mapping[str, StreamProgress] = Field(default_factory=dict)
+    tables: Mapping[str, TableProgress] = Field(default_factory=dict)

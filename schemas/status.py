@@ -6,7 +6,7 @@ from pydantic import Field
 
 from schemas.contract import Contract
 from schemas.document import DesiredState
-from schemas.progress import StreamState
+from schemas.progress import BackPressure, StreamState, TableProgress
 
 
 class LastCommit(Contract):
@@ -52,6 +52,8 @@ class StreamStatus(Contract):
         last_commit: The newest commit.
         account: Sums since the first record.
         dead_letters: Records by reason, since the query's start.
+        back_pressure: How far the stream is slowed down because compaction is behind; None unless
+            a query is RUNNING and has committed.
     """
 
     database: str
@@ -70,3 +72,40 @@ class StreamStatus(Contract):
     last_commit: LastCommit | None = None
     account: AccountView = Field(default_factory=AccountView)
     dead_letters: Mapping[str, int] = Field(default_factory=dict)
+    back_pressure: BackPressure | None = None
+
+
+class TableUpkeepView(TableProgress):
+    """What one runner says about the upkeep of a table.
+
+    Attributes:
+        worker_id: The runner.
+        reported_at: When it said so, ISO 8601, UTC.
+    """
+
+    worker_id: str
+    reported_at: str
+
+
+class MaintenanceStatus(Contract):
+    """How far compaction is with a table, and who is at it.
+
+    Attributes:
+        database: Of the table.
+        table: The table's name.
+        snapshot_id: The snapshot that was looked at; None before the first commit.
+        buckets: Buckets with files in it.
+        most_runs: The most sorted runs of a bucket, which every read of it merges.
+        compaction_trigger: As many runs make a compaction due (`num-sorted-run.compaction-trigger`).
+        stop_trigger: More slow down the streams that write there (`num-sorted-run.stop-trigger`).
+        upkeep: What living runners that look after the table say, one at most times.
+    """
+
+    database: str
+    table: str
+    snapshot_id: int | None
+    buckets: int
+    most_runs: int
+    compaction_trigger: int
+    stop_trigger: int
+    upkeep: tuple[TableUpkeepView, ...] = ()

@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
@@ -173,12 +172,14 @@ class MaintenanceService:
             known = self.upkeep.setdefault(identifier, TableUpkeep())
             if self._stop.is_set() or not known.is_due(_LOOK, now_ms=self._clock.now_ms()):
                 continue
-            with self._telling(identifier, _LOOK):
+            try:
                 table = self._table(identifier)
                 self._start_expiry(table)
                 upkeep = self.upkeep[identifier]
                 due += self._due_in(table, upkeep)
                 upkeep.succeed(_LOOK)
+            except (LakeError, OSError) as error:
+                self._fail(identifier, _LOOK, error)
         busy = {bucket for bucket, _ in self._running.values()}
         due.sort(key=lambda one: one[0], reverse=True)
         self._due = [(bucket, state) for _, bucket, state in due if bucket not in busy]
@@ -227,36 +228,51 @@ class MaintenanceService:
             work = BucketWork.of(table, bucket.place, full=False, state=state)
             if self._pool is None:
                 self._pool = CompactionPool(workers=self._workers)
-            with self._telling(bucket.identifier, bucket.directory):
+            try:
                 future = self._pool.submit(work)
-                self._running[future] = (bucket, self._pool)
-                future.add_done_callback(lambda _: self._wake.set())
+            except BrokenProcessPool as error:
+                self._drop_pool(self._pool)
+                self._fail(bucket.identifier, bucket.directory, error)
+                continue
+            self._running[future] = (bucket, self._pool)
+            future.add_done_callback(lambda _: self._wake.set())
 
     def _collect(self) -> None:
         """Count what has come to an end."""
         for done in [future for future in self._running if future.done()]:
             bucket, pool = self._running.pop(done)
-            if done.cancelled() or (self._is_closed and done.exception() is not None):
+            if done.cancelled():
+                continue
+            error = done.exception()
+            if error is not None and self._is_closed:
                 continue  # cut off on purpose
-            with self._telling(bucket.identifier, bucket.directory, pool):
-                self._count(bucket, done.result())
+            if isinstance(error, BrokenProcessPool):
+                self._drop_pool(pool)
+            if error is None:
+                error = self._count(bucket, done.result())
+            if error is not None:
+                self._fail(bucket.identifier, bucket.directory, error)
         for identifier in [name for name, one in self._expiring.items() if one.done()]:
             expiry = self._expiring.pop(identifier)
             if expiry.cancelled():
                 continue
-            with self._telling(identifier, _EXPIRY):
-                self._upkeep(identifier).expired += expiry.result()
-                self._upkeep(identifier).succeed(_EXPIRY)
+            error = expiry.exception()
+            if error is not None:
+                self._fail(identifier, _EXPIRY, error)
+                continue
+            self._upkeep(identifier).expired += expiry.result()
+            self._upkeep(identifier).succeed(_EXPIRY)
 
-    def _count(self, bucket: _Bucket, outcome: BucketOutcome) -> None:
+    def _count(self, bucket: _Bucket, outcome: BucketOutcome) -> LakeError | OSError | None:
+        """Count what was done to a bucket, or return why nothing was."""
         if outcome.error is not None:
-            raise outcome.error
+            return outcome.error
         upkeep = self._upkeep(bucket.identifier)
         upkeep.succeed(bucket.directory)
         if outcome.state is not None:
             upkeep.memory.states[outcome.place] = outcome.state
         if outcome.result is None:
-            return
+            return None
         upkeep.count(outcome.result)
         name, done = bucket.identifier, outcome.result
         if done.snapshot_id is not None:
@@ -274,6 +290,7 @@ class MaintenanceService:
             logger.info(
                 "dropped table=%s bucket=%s reason=%s", name, bucket.directory, dropped.reason
             )
+        return None
 
     def _start_expiry(self, table: Table) -> None:
         name, now_ms = table.identifier, self._clock.now_ms()
@@ -286,27 +303,31 @@ class MaintenanceService:
             and upkeep.is_due(_EXPIRY, now_ms=now_ms)
         ):
             self._expired_ms[name] = now_ms
-            self._expiring[name] = self._expiry.submit(lambda: len(table.expire().snapshots))
+            self._expiring[name] = self._expiry.submit(_expire, table)
 
     def _upkeep(self, identifier: str) -> TableUpkeep:
         """Return the counts of a table; those of one that is not looked after any more go nowhere."""
         return self.upkeep.get(identifier) or TableUpkeep()
 
-    @contextmanager
-    def _telling(
-        self, identifier: str, subject: str, pool: CompactionPool | None = None
-    ) -> Iterator[None]:
-        """Turn what goes wrong into a count and a line of the log."""
-        try:
-            yield
-        except BrokenProcessPool:
-            if self._pool is not None and pool in (None, self._pool):
-                self._pool.close()
-                self._pool = None
-            self._fail(identifier, subject, "a process that compacts was killed")
-        except (LakeError, OSError) as error:
-            self._fail(identifier, subject, str(error))
+    def _drop_pool(self, broken: CompactionPool | None) -> None:
+        """Have the next bucket start new processes, unless that has happened already."""
+        if broken is not None and broken is self._pool:
+            broken.close()
+            self._pool = None
 
-    def _fail(self, identifier: str, subject: str, why: str) -> None:
+    def _fail(self, identifier: str, subject: str, error: BaseException) -> None:
+        """Count a failure, and tell it in the log unless it is the same as before."""
+        why = str(error)
+        if isinstance(error, BrokenProcessPool):
+            why = "a process that compacts was killed"
+        elif not isinstance(error, LakeError | OSError):
+            why = f"{type(error).__name__}: {error}"  # a mistake of ours, or of a function of a package
         if self._upkeep(identifier).fail(subject, why, now_ms=self._clock.now_ms()):
             logger.warning("maintenance failed table=%s what=%s error=%s", identifier, subject, why)
+
+
+def _expire(table: Table) -> int:
+    """Remove tags and snapshots whose time is over; return how many snapshots."""
+    # Tags first: what only they kept may go with the snapshots.
+    table.expire_tags()
+    return len(table.expire().snapshots)

@@ -10,8 +10,13 @@
    again under the newest schema, once a rescale under way has ended.
 
 The plan of step 2 is made anew for each micro-batch, so the number of tasks follows its size.
+
+Where compaction is behind, the end of a micro-batch is put off in the driver, which puts off Spark's
+next one (`back_pressure` has the rule). Tasks never wait, and what was committed is committed.
 """
 
+import logging
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -24,9 +29,11 @@ from pyspark.sql import DataFrame
 from lake import (
     Clock,
     CommitConflict,
+    CommitMessage,
     CommitResult,
     CommitUnknown,
     Decision,
+    LakeError,
     LimitExceeded,
     Outcome,
     StreamBatch,
@@ -35,6 +42,7 @@ from lake import (
     decide,
     parse_messages,
 )
+from pipelines.back_pressure import Pace, PaceRule
 from pipelines.checkpoint import batch_end, batch_start
 from pipelines.kafka_cluster import KafkaCluster
 from pipelines.settings import DeadLetterBudget
@@ -46,6 +54,7 @@ from pipelines.source import check_topic
 from pipelines.stream_plan import StreamPlan
 from pipelines.topic import TopicReader
 
+_LOG = logging.getLogger(__name__)
 _SCHEMA_ATTEMPTS = 3
 
 
@@ -63,6 +72,7 @@ class SinkProgress:
         replays: Micro-batches that were in the table already.
         dead_letters: Refused records by reason.
         newest_ms: Kafka's largest timestamp among committed records; None before the first.
+        pace: How fast the stream writes from now on; None before the first commit.
     """
 
     position: StreamPosition
@@ -74,6 +84,7 @@ class SinkProgress:
     replays: int = 0
     dead_letters: tuple[tuple[str, int], ...] = ()
     newest_ms: int | None = None
+    pace: Pace | None = None
 
 
 class BatchSink:
@@ -113,6 +124,9 @@ class BatchSink:
         self._cores = cores
         self._clock = clock
         self._topics = TopicReader(cluster)
+        self._pace = self._pace_rule().first()
+        self._released = threading.Event()
+        self._is_held = False
         self._failure: BaseException | None = None
         self._progress = SinkProgress(position=position)
 
@@ -126,8 +140,18 @@ class BatchSink:
         """What stopped the sink, as it was raised: Spark only keeps its text."""
         return self._failure
 
+    @property
+    def pace(self) -> Pace:
+        """How fast the stream shall write; the sink keeps the interval, its query the bound."""
+        return self._pace
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a micro-batch is done and the next one is put off: a query is best stopped now."""
+        return self._is_held
+
     def __call__(self, records: DataFrame, batch_id: int) -> None:
-        """Write and commit one micro-batch.
+        """Write and commit one micro-batch, and keep its query back where compaction is behind.
 
         Args:
             records: As `parse.parse_records` gives them.
@@ -147,7 +171,23 @@ class BatchSink:
         except BaseException as error:
             self._failure = error
             raise
-        self._note(batch_id, report, result, batch_ms=self._clock.now_ms() - started_ms)
+        batch_ms = self._clock.now_ms() - started_ms
+        self._keep_pace(report, batch_ms=batch_ms)
+        self._note(batch_id, report, result, batch_ms=batch_ms)
+        if self._pace.factor > 1:
+            rest_ms = started_ms + self._pace.interval_ms - self._clock.now_ms()
+            self._is_held = True
+            self._released.wait(max(0, rest_ms) / 1_000)
+            self._is_held = False
+
+    def release(self) -> None:
+        """Let go a query that is kept back, and keep it back no more: it is about to be stopped."""
+        self._released.set()
+
+    def resume(self) -> None:
+        """Forget that the query was stopped: another one goes on with the same batches."""
+        self._released.clear()
+        self._failure = None
 
     def close(self) -> None:
         """Close the connection to Kafka."""
@@ -168,6 +208,29 @@ class BatchSink:
                 # Where the buckets become others, writing again is of use only when they are.
                 self._table.follow_schema()
         raise AssertionError
+
+    def _pace_rule(self) -> PaceRule:
+        spec, options = self._plan.spec, self._table.schema.table_options
+        return PaceRule(
+            trigger_ms=spec.trigger_ms,
+            records_max=spec.max_records_per_batch,
+            relaxed_runs=options.num_sorted_run_compaction_trigger,
+            runs_max=options.num_sorted_run_stop_trigger,
+        )
+
+    def _keep_pace(self, report: TaskReport, *, batch_ms: int) -> None:
+        """Look what the batch has left to compaction in the buckets that it wrote to."""
+        written = {(message.partition, message.bucket) for message in _messages(report)}
+        if not written:
+            return
+        try:
+            runs = self._table.runs_per_bucket()
+        except (LakeError, OSError) as error:
+            # The batch is committed; how fast the next one comes is no reason to fail.
+            _LOG.warning("runs cannot be counted stream=%s error=%s", self._plan.key, error)
+            return
+        most = max((runs.get(place, 0) for place in written), default=0)
+        self._pace = self._pace_rule().next(self._pace, runs=most, batch_ms=batch_ms)
 
     def _batch(self, batch_id: int) -> StreamBatch:
         topic = self._plan.spec.topic
@@ -205,7 +268,7 @@ class BatchSink:
         return sum_reports([parse_report(row.messages, row.report) for row in rows.collect()])
 
     def _commit(self, batch: StreamBatch, report: TaskReport) -> CommitResult:
-        messages = [m for data in report.messages for m in parse_messages(data)]
+        messages = _messages(report)
         is_referenced = False
         try:
             self._check_budget(report)
@@ -258,7 +321,12 @@ class BatchSink:
             replays=old.replays,
             dead_letters=tuple(sorted(reasons.items())),
             newest_ms=max(report.newest_ms or 0, old.newest_ms or 0) or None,
+            pace=self._pace,
         )
+
+
+def _messages(report: TaskReport) -> list[CommitMessage]:
+    return [message for data in report.messages for message in parse_messages(data)]
 
 
 def _function(task: WriteTask) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

@@ -67,6 +67,7 @@ def stream_status(
         last_commit=_last_commit(position, report, snapshot_id),
         account=_account(position.account if position else (said.account if said else None)),
         dead_letters=dict(said.dead_letters_by_reason) if said else {},
+        back_pressure=watched.back_pressure if watched else None,
     )
 
 

@@ -9,7 +9,8 @@ from fastapi import APIRouter, Query, Response
 from lake import InvalidRequest, Problem
 from registry.revision import revision_of
 from registry.table_definition import define_table
-from schemas import TableDocument, TableSpec
+from schemas import MaintenanceStatus, TableDocument, TableSpec
+from service.control.maintenance_status import maintenance_status
 from service.dependencies import ComponentsOf, PreconditionOf
 from service.times import iso_utc
 from service.views import ColumnView, TableList, TableName, TableView, Validation
@@ -65,6 +66,16 @@ def validate_table(
     """Say what `PUT` would refuse, without creating anything."""
     problems = components.registrar.check_table(database, table, spec)
     return Validation(valid=not problems, errors=tuple(problems))
+
+
+@router.get("/{database}/{table}/maintenance")
+def get_maintenance(components: ComponentsOf, database: str, table: str) -> MaintenanceStatus:
+    """Return how far compaction is with a table, and which runner is at it."""
+    return maintenance_status(
+        components.tables.get(f"{database}.{table}"),
+        components.progress.read_all(),
+        alive_since_ms=components.clock.now_ms() - components.settings.runner_timeout_ms,
+    )
 
 
 def _answer(document: TableDocument, response: Response) -> TableView:

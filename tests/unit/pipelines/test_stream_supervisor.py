@@ -42,6 +42,9 @@ class StubQuery:
     is_active: bool = True
     is_stopped: bool = False
 
+    def keep_pace(self) -> None:
+        pass
+
     def end_offsets(self) -> Mapping[int, int]:
         if self.end_error is not None:
             raise self.end_error

@@ -4,7 +4,15 @@ import pytest
 
 from registry.progress import Report
 from registry.table_definition import complete_stream
-from schemas import Account, StreamEntry, StreamProgress, StreamState, StreamStatus, TableDocument
+from schemas import (
+    Account,
+    BackPressure,
+    StreamEntry,
+    StreamProgress,
+    StreamState,
+    StreamStatus,
+    TableDocument,
+)
 from service.control.stream_status import stream_status
 from tests.unit.registry.shop import definition, orders
 
@@ -43,10 +51,13 @@ def test_before_the_first_commit_the_runners_word_counts() -> None:
             last_commit_ms=1_000,
             last_commit_snapshot=3,
             account=Account(accepted=5),
+            back_pressure=BackPressure(factor=2, runs=9, interval_ms=2_000, records_max=10),
         )
     )
 
     assert (status.epoch, status.lag_records, status.account.records) == (2, 8, 5)
+    assert status.back_pressure is not None
+    assert status.back_pressure.factor == 2
     assert status.last_commit is not None
     assert (status.last_commit.snapshot_id, status.last_commit.time) == (
         3,

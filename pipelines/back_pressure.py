@@ -1,0 +1,95 @@
+"""How fast a stream writes when compaction is behind: a rule, and no clock, thread or table in it.
+
+Every commit adds a sorted run to each bucket that it writes to, and compaction takes them away. Where
+there are more than `num-sorted-run.stop-trigger` of them reads become slow, so the streams that
+write there commit less often and more at once:
+
+    runs of a bucket                                  factor
+    more than num-sorted-run.stop-trigger             doubles, up to 8
+    at most num-sorted-run.compaction-trigger         halves, down to 1
+    in between                                        stays
+
+After each micro-batch the factor follows the bucket with the most runs of those that the batch
+wrote to. The interval between the starts of two batches, and the bound of a batch, are as declared
+times the factor. What the stream may write per second stays the same, so it falls behind in seconds
+and never in records; and each commit of fewer files is work for compaction that pays.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+FACTOR_MAX: Final = 8
+INTERVAL_MS_MAX: Final = 60_000
+"""No interval is lengthened beyond; one that is declared longer stays."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How fast a stream writes.
+
+    Attributes:
+        factor: 1: as declared.
+        runs: The most runs of a bucket that the newest batch wrote to; None before the first.
+        interval_ms: Between the starts of two micro-batches, at least.
+        records_max: The bound of a micro-batch.
+    """
+
+    factor: int
+    runs: int | None
+    interval_ms: int
+    records_max: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaceRule:
+    """What a stream and its table declare.
+
+    Attributes:
+        trigger_ms: Interval between two micro-batches.
+        records_max: The bound of a micro-batch.
+        relaxed_runs: As many runs are no reason to hold back.
+        runs_max: More are.
+    """
+
+    trigger_ms: int
+    records_max: int
+    relaxed_runs: int
+    runs_max: int
+
+    def first(self) -> Pace:
+        """Return the pace as declared."""
+        return self._pace(1, runs=None, batch_ms=0)
+
+    def next(self, pace: Pace, *, runs: int, batch_ms: int) -> Pace:
+        """Return the pace after a micro-batch.
+
+        Args:
+            pace: Before it.
+            runs: The most runs of a bucket that it wrote to.
+            batch_ms: How long it took: where batches take longer than their trigger, they are what
+                is made rarer.
+
+        Example:
+            >>> rule = PaceRule(trigger_ms=1_000, records_max=100, relaxed_runs=5, runs_max=8)
+            >>> rule.next(rule.first(), runs=9, batch_ms=300)
+            Pace(factor=2, runs=9, interval_ms=2000, records_max=200)
+        """
+        if runs > self.runs_max:
+            factor = min(FACTOR_MAX, pace.factor * 2)
+        elif runs <= self.relaxed_runs:
+            factor = max(1, pace.factor // 2)
+        else:
+            factor = pace.factor
+        return self._pace(factor, runs=runs, batch_ms=batch_ms)
+
+    def _pace(self, factor: int, *, runs: int | None, batch_ms: int) -> Pace:
+        interval_ms = self.trigger_ms
+        if factor > 1:
+            longest_ms = max(INTERVAL_MS_MAX, self.trigger_ms)
+            interval_ms = min(longest_ms, factor * max(self.trigger_ms, batch_ms))
+        return Pace(
+            factor=factor,
+            runs=runs,
+            interval_ms=interval_ms,
+            records_max=factor * self.records_max,
+        )

@@ -1,0 +1,43 @@
+"""How far compaction is with a table: what its newest snapshot shows and its runners say."""
+
+from collections.abc import Iterable
+
+from lake import Table
+from registry.progress import RunnerProgress
+from schemas import MaintenanceStatus, TableUpkeepView
+from service.times import iso_utc
+
+
+def maintenance_status(
+    table: Table, runners: Iterable[RunnerProgress], *, alive_since_ms: int
+) -> MaintenanceStatus:
+    """Return the status of a table's maintenance.
+
+    Args:
+        table: The table.
+        runners: All that is reported.
+        alive_since_ms: Reports from before are of runners that are gone.
+    """
+    database, name = table.identifier.split(".")
+    newest = table.latest_snapshot()
+    runs = table.runs_per_bucket()
+    options = table.schema.table_options
+    upkeep = [
+        TableUpkeepView(
+            worker_id=runner.runner,
+            reported_at=iso_utc(runner.updated_ms),
+            **runner.tables[table.identifier].model_dump(),
+        )
+        for runner in runners
+        if table.identifier in runner.tables and runner.updated_ms >= alive_since_ms
+    ]
+    return MaintenanceStatus(
+        database=database,
+        table=name,
+        snapshot_id=None if newest is None else newest.id,
+        buckets=len(runs),
+        most_runs=max(runs.values(), default=0),
+        compaction_trigger=options.num_sorted_run_compaction_trigger,
+        stop_trigger=options.num_sorted_run_stop_trigger,
+        upkeep=tuple(upkeep),
+    )

@@ -1,0 +1,102 @@
+"""Streams slow down while nobody compacts their table, lose nothing, and come back."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from demo.broker import KafkaBroker
+from pipelines.ingest import Ingest
+from pipelines.sink.batch_sink import SinkProgress
+from tests.integration.conftest import WIDE
+from tests.integration.ingest_bed import IngestBed, left
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+WAIT_SECONDS = 90
+BATCH = 5
+
+
+@pytest.fixture
+def bed(kafka: KafkaBroker, session: SparkSession, tmp_path: Path) -> IngestBed:
+    """A table with one bucket and little patience."""
+    options = {"num-sorted-run.compaction-trigger": "2", "num-sorted-run.stop-trigger": "3"}
+    spec = WIDE.model_copy(update={"buckets": 1, "options": options})
+    return IngestBed(broker=kafka, session=session, directory=tmp_path, spec=spec)
+
+
+def follow(ingest: Ingest, condition: Callable[[SinkProgress], bool]) -> SinkProgress:
+    """Do what a supervisor does until the query's progress is as expected."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < deadline:
+        ingest.keep_pace()
+        assert ingest.failure is None
+        progress = ingest.progress
+        if progress is not None and condition(progress):
+            return progress
+        time.sleep(0.02)
+    message = f"the query did not come to be as expected, it is: {ingest.progress}"
+    raise AssertionError(message)
+
+
+def has_read(records: int) -> Callable[[SinkProgress], bool]:
+    return lambda progress: progress.position.account.records == records
+
+
+def factor(progress: SinkProgress) -> int:
+    return 0 if progress.pace is None else progress.pace.factor
+
+
+@pytest.mark.slow
+def test_a_stream_slows_down_while_nobody_compacts_and_comes_back(bed: IngestBed) -> None:
+    topic = bed.topic("left", partitions=1)
+    plan = bed.plan("left", topic=topic, trigger_ms=100, max_records_per_batch=BATCH)
+    count = 30 * BATCH
+    bed.produce(topic, [left(key % 40, key, f"v{key}") for key in range(count)])
+
+    with bed.running(plan) as ingest:
+        epoch = bed.position("left").epoch
+        pressed = follow(ingest, lambda p: factor(p) == 8)
+        assert pressed.pace is not None
+        assert pressed.pace.runs is not None
+        assert pressed.pace.runs > 3
+        assert pressed.pace.records_max == 8 * BATCH
+        assert pressed.pace.interval_ms >= 800
+        follow(ingest, lambda p: (p.batch_records or 0) == 8 * BATCH)
+        follow(ingest, lambda p: p.position.account.records == count)
+        bed.table().compact()
+        for number in range(count, count + 4):
+            bed.produce(topic, [left(number % 40, number, f"v{number}")])
+            follow(ingest, has_read(number + 1))
+            bed.table().compact()
+        relaxed = follow(ingest, lambda p: factor(p) == 1)
+        assert relaxed.pace is not None
+        assert (relaxed.pace.interval_ms, relaxed.pace.records_max) == (100, BATCH)
+        bed.produce(topic, [left(key % 40, 1_000 + key, f"w{key}") for key in range(2 * BATCH)])
+        last = follow(ingest, lambda p: p.position.account.records == count + 4 + 2 * BATCH)
+        assert (last.batch_records or 0) <= BATCH
+        assert bed.position("left").epoch == epoch, "the stream was claimed once"
+
+    assert bed.batch_accounts("left").records == count + 4 + 2 * BATCH
+    newest = {key % 40: f"v{key}" for key in range(count + 4)}
+    newest |= {key: f"w{key}" for key in range(2 * BATCH)}
+    assert {row["id"]: row["a"] for row in bed.rows("a")} == newest
+
+
+def test_a_query_that_is_held_back_stops_at_once(bed: IngestBed) -> None:
+    topic = bed.topic("left", partitions=1)
+    plan = bed.plan("left", topic=topic, trigger_ms=10_000)
+    for _ in range(4):
+        bed.produce(topic, [left(1, 1, "x")])
+        with bed.running(bed.plan("left", topic=topic)) as ingest:
+            follow(ingest, lambda p: p.commits == 1)
+    bed.produce(topic, [left(1, 2, "y")])
+    with bed.running(plan) as ingest:
+        follow(ingest, lambda p: factor(p) > 1)
+        before = time.monotonic()
+        ingest.stop()
+
+    assert time.monotonic() - before < 10
+    assert [row["a"] for row in bed.rows("a")] == ["y"]

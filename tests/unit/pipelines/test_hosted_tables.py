@@ -1,0 +1,100 @@
+"""A runner looks after the tables whose streams it hosts, and no two of them after one table."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from lake import Catalog, SystemClock, Table, file_io_for
+from pipelines.hosted_tables import HostedTables
+from registry.leases import MAINTENANCE, LeaseStore
+
+TTL_MS = 60_000
+
+
+def given_table(warehouse: Path, identifier: str = "shop.orders") -> Table:
+    return Catalog(str(warehouse)).create_table(
+        identifier,
+        columns=[("k", "INT")],
+        primary_key=["k"],
+        options={"bucket": "1", "num-sorted-run.compaction-trigger": "3"},
+    )
+
+
+def write(table: Table, *, commits: int) -> None:
+    for _ in range(commits):
+        table.write_and_commit(pa.table({"k": pa.array([1, 2], pa.int32())}))
+
+
+def leases_of(warehouse: Path) -> LeaseStore:
+    return LeaseStore(file_io_for(str(warehouse)), str(warehouse), SystemClock())
+
+
+def hosted(warehouse: Path, owner: str) -> HostedTables:
+    return HostedTables(
+        Catalog(str(warehouse)),
+        leases=leases_of(warehouse),
+        owner=owner,
+        lease_ttl_ms=TTL_MS,
+        workers=1,
+        clock=SystemClock(),
+    )
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to be"
+        time.sleep(0.02)
+
+
+@pytest.mark.slow
+def test_tables_are_compacted_while_their_streams_are_here(tmp_path: Path) -> None:
+    table, other = given_table(tmp_path), given_table(tmp_path, "shop.others")
+    write(table, commits=3)
+    write(other, commits=3)
+    leases = leases_of(tmp_path)
+    tables = hosted(tmp_path, "me")
+    tables.want({"shop.orders"})
+    tables.start(interval_ms=20)
+    try:
+        wait_until(lambda: max(table.runs_per_bucket().values()) == 1)
+        wait_until(lambda: tables.progress()["shop.orders"].most_runs == 1)
+        progress = tables.progress()["shop.orders"]
+        assert (progress.compactions, progress.rows_in, progress.rows_out) == (1, 6, 2)
+        assert (progress.failures, progress.error) == (0, None)
+        assert progress.looks > 1
+        assert leases.holder("shop.orders", MAINTENANCE) is not None
+        tables.want({"shop.others"})
+        wait_until(lambda: max(other.runs_per_bucket().values()) == 1)
+        assert tables.progress().keys() == {"shop.others"}
+        assert leases.holder("shop.orders", MAINTENANCE) is None
+    finally:
+        tables.close()
+
+    assert leases.holder("shop.others", MAINTENANCE) is None
+    assert tables.progress()["shop.others"].error is None
+
+
+@pytest.mark.slow
+def test_the_second_runner_waits_for_the_first(tmp_path: Path) -> None:
+    table = given_table(tmp_path)
+    first, second = hosted(tmp_path, "first"), hosted(tmp_path, "second")
+    for tables in (first, second):
+        tables.want({"shop.orders"})
+    first.start(interval_ms=20)
+    try:
+        wait_until(lambda: "shop.orders" in first.progress())
+        second.start(interval_ms=20)
+        write(table, commits=3)
+        wait_until(lambda: max(table.runs_per_bucket().values()) == 1)
+        assert second.progress() == {}
+        first.close()
+        write(table, commits=3)
+        wait_until(lambda: max(table.runs_per_bucket().values()) == 1)
+        assert second.progress()["shop.orders"].compactions == 1
+    finally:
+        first.close()
+        second.close()

@@ -1,0 +1,45 @@
+"""How far compaction is with a table is told over HTTP."""
+
+import pyarrow as pa
+
+from lake import Catalog, ManualClock, MemoryFileIO
+from registry.progress import ProgressStore
+from schemas import RunnerProgress, TableProgress
+from tests.unit.service.http_client import HttpClient
+
+
+def test_runs_are_counted_and_the_living_runner_tells_what_it_did(
+    shop: HttpClient, catalog: Catalog, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    table = catalog.table("shop.orders")
+    for _ in range(3):
+        table.write_and_commit(pa.table({"id": pa.array([1], pa.int64()), "region": ["eu"]}))
+    store = ProgressStore(file_io, "/w")
+    for name, silent_ms in (("alive", 0), ("gone", 3_600_000)):
+        store.write(
+            RunnerProgress(
+                runner=name,
+                started_ms=0,
+                updated_ms=clock.now_ms() - silent_ms,
+                tables={"shop.orders": TableProgress(looks=9, compactions=2, dropped=1)},
+            )
+        )
+
+    found = shop.get("/v1/tables/shop/orders/maintenance").json()
+
+    assert (found["snapshot_id"], found["buckets"], found["most_runs"]) == (3, 1, 3)
+    assert (found["compaction_trigger"], found["stop_trigger"]) == (5, 8)
+    (upkeep,) = found["upkeep"]
+    assert upkeep["worker_id"] == "alive"
+    assert (upkeep["looks"], upkeep["compactions"], upkeep["dropped"]) == (9, 2, 1)
+    assert upkeep["error"] is None
+
+
+def test_a_table_without_rows_has_no_runs(shop: HttpClient) -> None:
+    found = shop.get("/v1/tables/shop/orders/maintenance").json()
+
+    assert (found["snapshot_id"], found["most_runs"], found["upkeep"]) == (None, 0, [])
+
+
+def test_a_table_that_is_not_there_is_not_found(client: HttpClient) -> None:
+    assert client.get("/v1/tables/shop/orders/maintenance").status_code == 404
