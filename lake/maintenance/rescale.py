@@ -3,7 +3,8 @@
 1. Everything is rewritten for the new count, beside any writers, and what they commit meanwhile is
    rewritten in further rounds, until a round has little to do.
 2. The schema with the new count is created. From here on commits of rows that were routed with the
-   old count are turned back, by us and by every engine of the format, so the rest is soon done.
+   old count are turned back, so the rest is soon done. (Other engines of the format refuse it when
+   they open a bucket for writing; one that has it open already may not look again.)
 3. That rest is rewritten, and one OVERWRITE replaces exactly the files that were read. When somebody
    changed them meanwhile, only what is new is rewritten, and the commit tried again.
 4. A commit that was planned before step 2 can land between looking and step 3 in a partition that
