@@ -1,0 +1,114 @@
+"""What a rescale asks of its caller, and how writers wait for it."""
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lake import Catalog, CommitConflict, InvalidRequest, ManualClock, MemoryFileIO, Table
+from lake.commit.commit_result import CommitResult
+from lake.table.batch_write import BatchWrite
+from lake.table.rescaling import wait_while_rescaled
+from lake.write.table_writer import WriteResult
+
+ROWS = pa.table({"k": pa.array([1, 2], pa.int32())})
+
+
+def given_table() -> Table:
+    catalog = Catalog("/wh", file_io=MemoryFileIO(), clock=ManualClock())
+    return catalog.create_table(
+        "db.t", columns=[("k", "INT")], primary_key=["k"], options={"bucket": "2"}
+    )
+
+
+def test_nobody_waits_where_nothing_is_rescaled() -> None:
+    slept: list[float] = []
+
+    assert not wait_while_rescaled(lambda: False, sleep=slept.append)
+    assert slept == []
+
+
+def test_waits_grow_and_end_with_the_rescale() -> None:
+    slept: list[float] = []
+
+    assert wait_while_rescaled(lambda: len(slept) < 4, sleep=slept.append)
+    assert slept == [0.01, 0.02, 0.04, 0.08]
+
+
+def test_a_rescale_that_does_not_end_is_a_conflict_with_a_way_out() -> None:
+    slept: list[float] = []
+
+    with pytest.raises(CommitConflict, match="run it again if it broke off"):
+        wait_while_rescaled(lambda: True, wait_ms=10_000, sleep=slept.append)
+    assert 10 <= sum(slept) < 11.1
+    assert max(slept) == 1
+
+
+def test_a_newer_schema_is_followed_without_a_wait() -> None:
+    table = given_table()
+    other = Table.open(table.path, file_io=table.file_io, clock=ManualClock())
+    other.rescale(3)
+
+    assert table.follow_schema(wait_ms=0)
+    assert table.schema.table_options.bucket == 3
+    assert not table.follow_schema(wait_ms=0)
+
+
+@pytest.mark.parametrize("wait_ms", [-1, 1.5, True, None])
+def test_what_is_no_wait_is_refused(wait_ms: Any) -> None:
+    with pytest.raises(InvalidRequest, match="wait_ms: expected milliseconds"):
+        given_table().follow_schema(wait_ms=wait_ms)
+
+
+class Committing:
+    """A table's commits, of which the first so many are conflicts."""
+
+    def __init__(self, conflicts: int, *, is_moved: bool) -> None:
+        self.table = given_table()
+        self.conflicts = conflicts
+        self.is_moved = is_moved
+        self.deleted = 0
+
+    def commit(self, result: WriteResult) -> CommitResult:
+        if self.conflicts:
+            self.conflicts -= 1
+            message = "somebody was faster"
+            raise CommitConflict(message)
+        return self.table.committer().commit(result.messages, commit_user="u")
+
+    def delete(self, messages: Any) -> None:
+        self.table.delete_uncommitted(messages)
+        self.deleted += 1
+
+    def run(self) -> CommitResult:
+        write = BatchWrite(
+            new_writer=self.table.writer,
+            commit=self.commit,
+            delete=self.delete,
+            follow_schema=lambda: self.is_moved,
+        )
+        return write.run(ROWS, None)
+
+
+def test_a_batch_is_written_again_as_long_as_the_schema_moves() -> None:
+    committing = Committing(3, is_moved=True)
+
+    assert committing.run().snapshot_id == 1
+    assert committing.deleted == 3
+    assert committing.table.scan().to_arrow().num_rows == 2
+
+
+def test_a_schema_that_never_rests_ends_in_a_conflict() -> None:
+    committing = Committing(100, is_moved=True)
+
+    with pytest.raises(CommitConflict, match="somebody was faster"):
+        committing.run()
+    assert committing.deleted == 5
+
+
+def test_another_conflict_is_told_at_once() -> None:
+    committing = Committing(1, is_moved=False)
+
+    with pytest.raises(CommitConflict, match="somebody was faster"):
+        committing.run()
+    assert committing.deleted == 1
