@@ -5,11 +5,13 @@ so a record that was committed twice shows even where its row looks right.
 """
 
 import shutil
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from lake import BatchAccount, OffsetMismatch, StreamFenced
+from lake import BatchAccount, CommitResult, OffsetMismatch, StreamFenced, TableCommitter
 from lake.files.data_file_path import table_paths
 from tests.integration.ingest_bed import IngestBed, left
 from tests.support.foreign_engine import commit_foreign
@@ -133,3 +135,70 @@ def test_snapshots_of_another_engine_do_not_hide_the_position(bed: IngestBed) ->
     bed.ingest_available(plan)
 
     _check_all_there(bed, records=30)
+
+
+def _check_buckets(bed: IngestBed, buckets: int) -> None:
+    table = bed.table()
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    assert {entry.total_buckets for entry in table.live_files(snapshot)} == {buckets}
+
+
+def test_a_batch_that_a_rescale_overtakes_is_routed_again_and_committed_once(
+    bed: IngestBed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = bed.topic("left")
+    plan = bed.plan("left", topic=topic)
+    _produce(bed, topic, first=0, count=30)
+    bed.ingest_available(plan)
+    commit = TableCommitter.commit_stream_batch
+    attempts: list[int] = []
+
+    def overtaken(committer: TableCommitter, *args: Any, **given: Any) -> CommitResult:
+        attempts.append(bed.table().schema.table_options.bucket)
+        if len(attempts) == 1:
+            # What the batch has written is for the buckets of before.
+            bed.table().rescale(7)
+        return commit(committer, *args, **given)
+
+    monkeypatch.setattr(TableCommitter, "commit_stream_batch", overtaken)
+    _produce(bed, topic, first=30, count=30)
+    bed.ingest_available(plan)
+
+    assert attempts[1:] == [7]
+    _check_buckets(bed, 7)
+    _check_all_there(bed, records=60)
+
+
+def test_rescales_of_the_table_beside_a_stream_lose_and_repeat_nothing(bed: IngestBed) -> None:
+    topic = bed.topic("left")
+    plan = bed.plan("left", topic=topic)
+    is_over = threading.Event()
+    fed = [0]
+
+    def feed() -> None:
+        while not is_over.is_set():
+            _produce(bed, topic, first=fed[0], count=10)
+            fed[0] += 10
+            is_over.wait(0.1)
+
+    _produce(bed, topic, first=0, count=10)
+    fed[0] = 10
+    feeding = threading.Thread(target=feed)
+    with bed.running(plan) as ingest:
+        ingest.process_available()
+        feeding.start()
+        try:
+            for buckets in (7, 2, 5, 3, 4, 1, 6):
+                assert bed.table().rescale(buckets).snapshot_id
+                is_over.wait(1)
+        finally:
+            is_over.set()
+            feeding.join()
+        ingest.process_available()
+        progress = ingest.progress
+
+    assert progress is not None
+    assert progress.commits >= 3
+    _check_buckets(bed, 6)
+    _check_all_there(bed, records=fed[0])
