@@ -1,4 +1,7 @@
-"""Which tables can keep the retracts of deleted rows for a while (`braid.delete-retention`)."""
+"""Which tables can keep the retracts of deleted rows for a while (`braid.delete-retention`).
+
+Source: ours; merge-semantics 6.6 for what deletion vectors drop.
+"""
 
 from collections.abc import Iterator
 

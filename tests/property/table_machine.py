@@ -190,7 +190,9 @@ class TableMachine(RuleBasedStateMachine):
         self.attempt(lambda t: t.expire(retain_min=retained, older_than_ms=later), fault)
         kept = set(self.kept_ids())
         assert kept >= set(without_gap(self.seen)[-retained:])
-        assert fault is not None or len(kept) <= retained
+        # A tag or a rollback that broke off has left a lease, which ends by itself.
+        is_leased = bool(self.table.consumers())
+        assert fault is not None or is_leased or len(kept) <= retained
         self.seen = {number: known for number, known in self.seen.items() if number in kept}
         assert kept == self.seen.keys()
 
@@ -229,7 +231,9 @@ class TableMachine(RuleBasedStateMachine):
         if self.newest_id() == number:
             self.now = targets[number, name]
             self.changelog.go_back(number, copy_of(self.now.changes))
-            self.seen[number] = self.now
+        if number in kept:
+            # One that only a tag had left is there again, even if the rollback broke off then.
+            self.seen[number] = targets[number, name]
         self.seen = {number: known for number, known in self.seen.items() if number in kept}
         assert kept == self.seen.keys()
         self.forget_tags()

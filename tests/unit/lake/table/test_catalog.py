@@ -150,7 +150,6 @@ def test_a_dropped_table_is_gone(catalog: Catalog, file_io: MemoryFileIO) -> Non
         ({"bucket-key": "k"}, InvalidRequest, "bucket-key"),
         ({"bucket": "nine"}, InvalidRequest, "bucket"),
         ({"bucket": "1", "file.format": "orc"}, UnsupportedFeature, "file.format"),
-        ({"bucket": "1", "deletion-vectors.enabled": "true"}, UnsupportedFeature, "deletion"),
         ({"bucket": "1", "fields.nope.sequence-group": "v"}, InvalidRequest, "nope"),
         ({"bucket": "-1", "fields.nope.sequence-group": "v"}, InvalidRequest, "nope"),
     ],
