@@ -175,12 +175,25 @@ def test_every_key_keeps_its_records(
     assert totals(table) == {counts[1]}
     assert read(table) == before
     assert read(table, old.id) == before
+    assert sorted(map(tuple_of, looked_up(table)), key=repr) == before
     assert records(table) == physical
     assert result.rows == sum(len(value) for value in records(table).values())
     newest = table.latest_snapshot()
     assert newest is not None
     assert (newest.commit_kind, newest.id) == (CommitKind.OVERWRITE, result.snapshot_id)
     assert newest.schema_id == table.schema.id == result.schema_id
+
+
+def looked_up(table: Table) -> list[dict[str, object]]:
+    """Return the rows that a lookup finds of all keys that there can be."""
+    every = [(p, f"key {number}") for p in "xy" for number in range(41)]
+    keys = pa.table({"p": [p for p, _ in every], "k": [k for _, k in every]})
+    found: list[dict[str, object]] = table.lookup(keys).to_pylist()
+    return found
+
+
+def tuple_of(row: dict[str, object]) -> tuple[object, ...]:
+    return tuple(row.values())
 
 
 @pytest.mark.parametrize("engine", ENGINES)
