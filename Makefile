@@ -56,7 +56,7 @@ bench-lookup: $(INSTALL) ## Rows by key: make bench-lookup ARGS="--help"
 docs: $(INSTALL) ## Write the reference pages that are made from the code
 	@$(BIN)/python -m docs.generate
 
-soak: jars ## Faults for many minutes
+soak: jars ## Faults, and streams beside compaction, for many minutes
 	@$(BIN)/python -m pytest -m soak --timeout=0 $(ARGS)
 
 setup: jars ## Only set up: environment and jars

@@ -84,7 +84,7 @@ from lake.read.predicate import Condition, Operator
 from lake.read.scan import ScanPlan
 from lake.snapshots.consumer_store import ConsumerFile
 from lake.snapshots.lease import Lease, LeaseLost
-from lake.table.bucket_work import BucketOutcome, BucketWork
+from lake.table.bucket_work import BucketOutcome, BucketPool, BucketWork, compact_buckets
 from lake.table.catalog import Catalog
 from lake.table.changes import Changes, SnapshotChanges
 from lake.table.compaction_pool import CompactionPool
@@ -100,6 +100,7 @@ __all__ = [
     "AggregateFunction",
     "BatchAccount",
     "BucketOutcome",
+    "BucketPool",
     "BucketWork",
     "Catalog",
     "Changes",
@@ -183,6 +184,7 @@ __all__ = [
     "check_compactable",
     "check_supported",
     "check_writable",
+    "compact_buckets",
     "decide",
     "dormant_options",
     "file_io_for",

@@ -4,8 +4,11 @@ A process of a pool or an executor of a cluster gets it, opens the table for its
 commits the one bucket, and sends back what became of it.
 """
 
+from collections.abc import Iterator
+from concurrent.futures import Future, as_completed
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Protocol
 
 from lake.errors import LakeError, TableNotFound
 from lake.files.file_io import FileIO
@@ -76,6 +79,56 @@ class BucketWork:
         except (LakeError, OSError) as error:
             return BucketOutcome(place=self.place, error=error)
         return BucketOutcome(place=self.place, result=result, state=memory.states.get(self.place))
+
+
+class BucketPool(Protocol):
+    """Processes that do the work on buckets, here or on other machines."""
+
+    def submit(self, work: BucketWork) -> Future[BucketOutcome]:
+        """Have a bucket compacted as soon as a process is free.
+
+        Raises:
+            BrokenProcessPool: A process was killed; make a new pool.
+        """
+        ...
+
+    def close(self, *, grace_s: float | None = None) -> None:
+        """Forget the buckets that wait, let those that are worked on be finished, end the processes.
+
+        Args:
+            grace_s: How long to wait for them; None: as long as it takes. What is cut off has
+                committed nothing.
+        """
+        ...
+
+
+def compact_buckets(
+    pool: BucketPool, table: Table, *, full: bool, memory: CompactionMemory | None = None
+) -> Iterator[BucketOutcome]:
+    """Compact the buckets of a table that have something to compact; yield each when it is done.
+
+    Args:
+        pool: Does the work.
+        table: Of storage that the pool's processes reach.
+        full: Everything; else only what is due.
+        memory: Of those who compact what is due again and again; changed by this call.
+
+    Raises:
+        UnsupportedFeature: This version cannot compact the table.
+        CorruptData, StorageUnavailable: The newest snapshot cannot be read.
+        BrokenProcessPool: A process was killed; make a new pool.
+    """
+    memory = memory or CompactionMemory()
+    places = table.compaction_places(full=full, memory=memory)
+    futures = [
+        pool.submit(BucketWork.of(table, place, full=full, state=state))
+        for place, state in places.items()
+    ]
+    for done in as_completed(futures):
+        outcome = done.result()
+        if outcome.state is not None:
+            memory.states[outcome.place] = outcome.state
+        yield outcome
 
 
 _opened: dict[str, Table] = {}

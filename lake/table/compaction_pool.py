@@ -12,12 +12,12 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from multiprocessing.connection import Connection
 from types import TracebackType
 
 from lake.maintenance.compaction_picks import CompactionMemory
-from lake.table.bucket_work import BucketOutcome, BucketWork
+from lake.table.bucket_work import BucketOutcome, BucketWork, compact_buckets
 from lake.table.table import Table
 
 __all__ = ["BucketOutcome", "BucketWork", "CompactionPool"]
@@ -86,29 +86,8 @@ class CompactionPool:
     def compact(
         self, table: Table, *, full: bool, memory: CompactionMemory | None = None
     ) -> Iterator[BucketOutcome]:
-        """Compact the buckets of a table that have something to compact; yield each when it is done.
-
-        Args:
-            table: Of storage that other processes reach.
-            full: Everything; else only what is due.
-            memory: Of those who compact what is due again and again; changed by this call.
-
-        Raises:
-            UnsupportedFeature: This version cannot compact the table.
-            CorruptData, StorageUnavailable: The newest snapshot cannot be read.
-            BrokenProcessPool: A process was killed; make a new pool.
-        """
-        memory = memory or CompactionMemory()
-        places = table.compaction_places(full=full, memory=memory)
-        futures = [
-            self.submit(BucketWork.of(table, place, full=full, state=state))
-            for place, state in places.items()
-        ]
-        for done in as_completed(futures):
-            outcome = done.result()
-            if outcome.state is not None:
-                memory.states[outcome.place] = outcome.state
-            yield outcome
+        """Compact the buckets of a table; see `compact_buckets`."""
+        return compact_buckets(self, table, full=full, memory=memory)
 
 
 def _follow_owner(owner: Connection) -> None:

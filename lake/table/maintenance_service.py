@@ -14,7 +14,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from types import TracebackType
@@ -25,7 +25,7 @@ from lake.files.clock import Clock, SystemClock
 from lake.format.partition_path import bucket_directory
 from lake.lsm.compaction_pick import PickState
 from lake.maintenance.compaction_picks import Place
-from lake.table.bucket_work import BucketOutcome, BucketWork
+from lake.table.bucket_work import BucketOutcome, BucketPool, BucketWork
 from lake.table.catalog import Catalog
 from lake.table.compaction_pool import CompactionPool
 from lake.table.table import Table
@@ -68,6 +68,7 @@ class MaintenanceService:
         identifiers: Callable[[], Collection[str]],
         *,
         workers: int = 1,
+        new_pool: Callable[[], BucketPool] | None = None,
         expires: bool = True,
         clock: Clock | None = None,
     ) -> None:
@@ -77,20 +78,23 @@ class MaintenanceService:
             catalog: Opens the tables; of storage that other processes reach.
             identifiers: Asked at each look which tables to look after, as `db.table`.
             workers: Buckets compacted at once, each in a process of its own.
+            new_pool: Starts those processes when the first bucket is due, and again after one was
+                killed; None: on this machine.
             expires: Whether snapshots expire, too.
             clock: For pauses after failures.
         """
         self._catalog = catalog
         self._identifiers = identifiers
         self._workers = workers
+        self._new_pool = new_pool or (lambda: CompactionPool(workers=workers))
         self._expires = expires
         self._clock = clock or SystemClock()
         self._tables: dict[str, Table] = {}
         self._due: list[tuple[_Bucket, PickState | None]] = []
-        self._running: dict[Future[BucketOutcome], tuple[_Bucket, CompactionPool]] = {}
+        self._running: dict[Future[BucketOutcome], tuple[_Bucket, BucketPool]] = {}
         self._expiring: dict[str, Future[int]] = {}
         self._expired_ms: dict[str, int] = {}
-        self._pool: CompactionPool | None = None
+        self._pool: BucketPool | None = None
         self._expiry = ThreadPoolExecutor(max_workers=1, thread_name_prefix="expiry")
         self._stop = threading.Event()
         self._wake = threading.Event()
@@ -132,7 +136,8 @@ class MaintenanceService:
         self._look()
         self._submit()
         while self._running and not self._stop.is_set():
-            wait(self._running, return_when=FIRST_COMPLETED)
+            self._wake.wait()
+            self._wake.clear()
             self._collect()
             self._submit()
         wait(self._expiring.values())
@@ -193,8 +198,13 @@ class MaintenanceService:
         upkeep.buckets = len(runs)
         upkeep.most_runs = max(runs.values(), default=0)
         now_ms = self._clock.now_ms()
-        for place, state in table.compaction_places(memory=upkeep.memory).items():
-            directory = bucket_directory(*place, table.schema)
+        places = table.compaction_places(memory=upkeep.memory)
+        directories = {place: bucket_directory(*place, table.schema) for place in places}
+        # What failed in buckets that are gone, or that somebody else has compacted, is over.
+        for subject in upkeep.troubles.keys() - {_LOOK, _EXPIRY, *directories.values()}:
+            upkeep.succeed(subject)
+        for place, state in places.items():
+            directory = directories[place]
             if upkeep.is_due(directory, now_ms=now_ms):
                 bucket = _Bucket(identifier=table.identifier, place=place, directory=directory)
                 yield runs.get(place, 0), bucket, state
@@ -227,7 +237,7 @@ class MaintenanceService:
                 continue
             work = BucketWork.of(table, bucket.place, full=False, state=state)
             if self._pool is None:
-                self._pool = CompactionPool(workers=self._workers)
+                self._pool = self._new_pool()
             try:
                 future = self._pool.submit(work)
             except BrokenProcessPool as error:
@@ -303,13 +313,26 @@ class MaintenanceService:
             and upkeep.is_due(_EXPIRY, now_ms=now_ms)
         ):
             self._expired_ms[name] = now_ms
-            self._expiring[name] = self._expiry.submit(_expire, table)
+            self._expiring[name] = self._expiry.submit(self._expire, table)
+
+    def _expire(self, table: Table) -> int:
+        """Remove tags and snapshots whose time is over, in the thread; return how many snapshots."""
+        # Tags first: what only they kept may go with the snapshots.
+        table.expire_tags()
+        limit = table.schema.table_options.snapshot_expire_limit
+        total = 0
+        while not self._stop.is_set():
+            expired = len(table.expire().snapshots)
+            total += expired
+            if expired < limit:
+                break
+        return total
 
     def _upkeep(self, identifier: str) -> TableUpkeep:
         """Return the counts of a table; those of one that is not looked after any more go nowhere."""
         return self.upkeep.get(identifier) or TableUpkeep()
 
-    def _drop_pool(self, broken: CompactionPool | None) -> None:
+    def _drop_pool(self, broken: BucketPool | None) -> None:
         """Have the next bucket start new processes, unless that has happened already."""
         if broken is not None and broken is self._pool:
             broken.close()
@@ -324,10 +347,3 @@ class MaintenanceService:
             why = f"{type(error).__name__}: {error}"  # a mistake of ours, or of a function of a package
         if self._upkeep(identifier).fail(subject, why, now_ms=self._clock.now_ms()):
             logger.warning("maintenance failed table=%s what=%s error=%s", identifier, subject, why)
-
-
-def _expire(table: Table) -> int:
-    """Remove tags and snapshots whose time is over; return how many snapshots."""
-    # Tags first: what only they kept may go with the snapshots.
-    table.expire_tags()
-    return len(table.expire().snapshots)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, ManualClock, Table
+from lake import Catalog, CompactionPool, ManualClock, Table
 from lake.table.maintenance_service import EXPIRY_INTERVAL_MS, MaintenanceService
 
 OPTIONS = {
@@ -179,6 +179,24 @@ def test_expiry_waits_for_its_interval(tmp_path: Path) -> None:
         assert upkeep.expired > before
 
 
+def test_trouble_that_somebody_else_has_mended_is_over(tmp_path: Path) -> None:
+    table = given_table(tmp_path)
+    write(table, commits=3)
+    files = list(tmp_path.rglob("bucket-*/*.parquet"))
+    for file in files:
+        file.rename(file.with_suffix(".hidden"))
+
+    with service(tmp_path, clock=ManualClock()) as maintenance:
+        maintenance.round()
+        upkeep = maintenance.upkeep["shop.orders"]
+        assert len(upkeep.troubles) == 2
+        for file in files:
+            file.with_suffix(".hidden").rename(file)
+        table.compact()
+        maintenance.round()
+        assert upkeep.error is None
+
+
 @pytest.mark.slow
 def test_it_runs_until_it_is_stopped(tmp_path: Path) -> None:
     table = given_table(tmp_path)
@@ -208,7 +226,7 @@ def test_a_killed_process_is_replaced(tmp_path: Path) -> None:
     with service(tmp_path, clock=clock) as maintenance:
         maintenance.round()
         pool = maintenance._pool
-        assert pool is not None
+        assert isinstance(pool, CompactionPool)
         for process in list(pool._pool._processes):
             os.kill(process, signal.SIGKILL)
         write(table, commits=3)

@@ -1,0 +1,171 @@
+"""Compacts tables on a Spark cluster: each bucket is a task of its own, committed by itself.
+
+    driver: MaintenanceService ──► a job of one task per bucket ──► executors: compact, commit
+                  ▲───────────────────── outcome ◄──────────────────────────────┘
+
+A job per bucket and not one for all, so that a bucket that takes long holds up nobody but itself. A task
+that Spark repeats, because its machine was lost or is slow, does no harm: of two compactions of a bucket
+one yields.
+
+    spark-submit … compaction_job.py --warehouse PATH [--every SECONDS] [--full] [TABLE…]
+"""
+
+import argparse
+import logging
+import signal
+import sys
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from types import FrameType
+from typing import Final
+from uuid import uuid4
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from lake import (
+    BucketOutcome,
+    BucketWork,
+    Catalog,
+    LakeError,
+    MaintenanceService,
+    compact_buckets,
+)
+
+_LOG = logging.getLogger(__name__)
+_LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(message)s"
+_GRACE_SECONDS: Final = 30.0
+
+
+class SparkPool:
+    """Executors that compact, as many buckets at once as Spark has tasks free."""
+
+    def __init__(self, context: SparkContext, *, parallel: int) -> None:
+        """Start nothing yet.
+
+        Args:
+            context: Of the cluster; every machine reaches the warehouse under the same path.
+            parallel: Buckets that are given to Spark at once, from 1.
+        """
+        self._context = context
+        self._group = f"compaction-{uuid4().hex}"
+        self._threads = ThreadPoolExecutor(max_workers=parallel, thread_name_prefix="compaction")
+        self._futures: set[Future[BucketOutcome]] = set()
+
+    def submit(self, work: BucketWork) -> Future[BucketOutcome]:
+        """Have a bucket compacted as soon as a task is free."""
+        future = self._threads.submit(self._run, work)
+        self._futures.add(future)
+        future.add_done_callback(self._futures.discard)
+        return future
+
+    def close(self, *, grace_s: float | None = None) -> None:
+        """Forget the buckets that wait, and let those that are worked on be finished.
+
+        Args:
+            grace_s: How long they may take; then their tasks are cancelled, and have committed
+                nothing. None: as long as they do.
+        """
+        for future in tuple(self._futures):
+            future.cancel()
+        _, late = wait(tuple(self._futures), timeout=grace_s)
+        if late:
+            self._context.cancelJobGroup(self._group)
+        self._threads.shutdown(wait=True)
+
+    def _run(self, work: BucketWork) -> BucketOutcome:
+        what = f"{work.identifier} bucket {work.place[1]}"
+        self._context.setJobGroup(self._group, what, interruptOnCancel=True)
+        (outcome,) = self._context.parallelize([work], 1).map(BucketWork.run).collect()
+        return outcome
+
+
+def compact_fully(pool: SparkPool, catalog: Catalog, identifiers: Collection[str]) -> int:
+    """Compact everything in some tables; return how many buckets failed.
+
+    Raises:
+        LakeError: A table cannot be opened or compacted at all.
+    """
+    failures = 0
+    for identifier in identifiers:
+        for outcome in compact_buckets(pool, catalog.table(identifier), full=True):
+            if outcome.error is not None:
+                failures += 1
+                _LOG.error("failed table=%s error=%s", identifier, outcome.error)
+            else:
+                _LOG.info("done table=%s result=%s", identifier, outcome.result)
+    return failures
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Compact once, or again and again until SIGTERM; return the exit status: 0, 1 after failures.
+
+    Raises:
+        LakeError: A table that is named is not there, or the warehouse cannot be read.
+    """
+    options = _parse(arguments)
+    logging.basicConfig(stream=sys.stderr, format=_LOG_FORMAT)
+    for name in (_LOG.name, "lake.table"):
+        logging.getLogger(name).setLevel(logging.INFO)
+    catalog = Catalog(options.warehouse)
+    for identifier in options.tables:
+        catalog.table(identifier)
+    context = SparkSession.builder.appName("braid-compaction").getOrCreate().sparkContext
+    parallel = options.parallel or context.defaultParallelism
+    if options.full:
+        pool = SparkPool(context, parallel=parallel)
+        try:
+            failures = compact_fully(pool, catalog, options.tables or catalog.list_tables())
+        finally:
+            pool.close(grace_s=_GRACE_SECONDS)
+        return 1 if failures else 0
+    service = MaintenanceService(
+        catalog,
+        (lambda: options.tables) if options.tables else catalog.list_tables,
+        workers=parallel,
+        new_pool=lambda: SparkPool(context, parallel=parallel),
+        expires=options.expire,
+    )
+    every_s = options.every
+    _run(service, service.round if every_s is None else lambda: service.run(interval_s=every_s))
+    return 1 if every_s is None and any(one.failures for one in service.upkeep.values()) else 0
+
+
+def _run(service: MaintenanceService, work: Callable[[], None]) -> None:
+    """Work until it is done or a signal comes."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        service.stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    try:
+        # In a thread, so that a signal never finds the service's own locks taken by its handler.
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            thread.submit(work).result()
+    finally:
+        service.close(grace_s=_GRACE_SECONDS)
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Compact tables on Spark.")
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="database.table; else all")
+    parser.add_argument("--warehouse", required=True, metavar="PATH")
+    parser.add_argument("--every", type=float, metavar="SECONDS", help="again and again; else once")
+    parser.add_argument("--full", action="store_true", help="everything, once; else what is due")
+    parser.add_argument(
+        "--parallel", type=int, help="buckets at once; else what Spark has room for"
+    )
+    parser.add_argument("--no-expire", dest="expire", action="store_false", help="only compact")
+    options = parser.parse_args(arguments)
+    if options.full and options.every is not None:
+        parser.error("--full compacts once: leave --every out")
+    return options
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (LakeError, OSError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        sys.exit(1)

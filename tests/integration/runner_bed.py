@@ -1,0 +1,138 @@
+"""What tests of runners need: the registry as the service writes it, and a runner in a thread."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from lake import SystemClock
+from pipelines.ingest import IngestContext
+from pipelines.ingest_starter import IngestStarter
+from pipelines.runner import Runner
+from pipelines.settings import RunnerSettings
+from registry.documents import RegistryStore
+from registry.leases import LeaseStore
+from registry.progress import ProgressStore, newest_report, stream_key
+from registry.table_definition import complete_stream
+from schemas import (
+    DesiredState,
+    RunnerProgress,
+    StreamDefinition,
+    StreamEntry,
+    StreamProgress,
+    StreamState,
+    TableDocument,
+)
+from tests.integration.ingest_bed import IDENTIFIER, TRIGGER_MS, IngestBed
+
+WAIT_SECONDS = 90
+
+
+class Registry:
+    """The registry of a bed, as the service writes it."""
+
+    def __init__(self, bed: IngestBed) -> None:
+        file_io = bed.table().file_io
+        self._spec = bed.spec
+        self._store = RegistryStore(file_io, bed.warehouse, SystemClock())
+        self._progress = ProgressStore(file_io, bed.warehouse)
+        self.leases = LeaseStore(file_io, bed.warehouse, SystemClock())
+        database, name = IDENTIFIER.split(".")
+        self._store.put_table(
+            TableDocument(database=database, name=name, table=bed.spec), expected_version=None
+        )
+
+    def register(self, name: str, *, topic: str, trigger_ms: int = TRIGGER_MS) -> None:
+        """Register a stream; it is wanted to run."""
+        definition = StreamDefinition(topic=topic, trigger_ms=trigger_ms)
+        spec = complete_stream(self._spec, definition, name=name)
+        self._change(name, lambda _: StreamEntry(spec=spec))
+
+    def want(self, name: str, state: DesiredState) -> None:
+        """Pause, resume or stop a stream."""
+        self._change(name, lambda entry: entry.model_copy(update={"desired_state": state}))
+
+    def restart(self, name: str) -> None:
+        """Ask for a restart."""
+        self._change(
+            name,
+            lambda entry: entry.model_copy(
+                update={"restart_generation": entry.restart_generation + 1}
+            ),
+        )
+
+    def runners(self) -> list[RunnerProgress]:
+        """Read what runners report."""
+        return self._progress.read_all()
+
+    def wait_for(
+        self, name: str, condition: Callable[[StreamProgress], bool], *, runner: str | None = None
+    ) -> StreamProgress:
+        """Wait until a runner's report of a stream is as expected, and return it."""
+        deadline = time.monotonic() + WAIT_SECONDS
+        progress = None
+        while time.monotonic() < deadline:
+            reports = self._progress.read_all()
+            reports = [report for report in reports if runner in (None, report.runner)]
+            found = newest_report(reports, stream_key(IDENTIFIER, name))
+            progress = None if found is None else found.progress
+            if progress is not None and condition(progress):
+                return progress
+            time.sleep(0.1)
+        message = f"stream {name} did not come to be as expected, it is: {progress}"
+        raise AssertionError(message)
+
+    def _change(self, name: str, change: Callable[[StreamEntry], StreamEntry]) -> None:
+        versioned = self._store.table(IDENTIFIER)
+        assert versioned is not None
+        document = versioned.value
+        # A stream that is not there yet has no entry to change.
+        entry = change(document.streams.get(name))  # type: ignore[arg-type]
+        streams = {**document.streams, name: entry}
+        self._store.put_table(
+            document.model_copy(update={"streams": streams}), expected_version=versioned.version
+        )
+
+
+def has_read(records: int) -> Callable[[StreamProgress], bool]:
+    """Return whether so many records are committed."""
+    return lambda progress: progress.account.records >= records
+
+
+def is_state(state: StreamState) -> Callable[[StreamProgress], bool]:
+    """Return whether a stream is in a state."""
+    return lambda progress: progress.state is state
+
+
+@contextmanager
+def running_runner(bed: IngestBed) -> Iterator[None]:
+    """Run a runner of this process's session in a thread."""
+    table = bed.table()
+    clock = SystemClock()
+    settings = RunnerSettings(
+        warehouse=bed.warehouse,
+        name="inside",
+        kafka=bed.broker.bootstrap_servers,
+        poll_ms=50,
+        progress_ms=100,
+    )
+    context = IngestContext(
+        session=bed.session, cores=2, work_dir=bed.directory / "work", clock=clock
+    )
+    starter = IngestStarter(
+        context,
+        warehouse=bed.warehouse,
+        file_io=table.file_io,
+        progress=ProgressStore(table.file_io, bed.warehouse),
+        kafka=settings.kafka,
+    )
+    runner = Runner(settings, starter=starter, file_io=table.file_io, clock=clock)
+    stop = threading.Event()
+    thread = threading.Thread(target=runner.run, args=(stop,))
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(WAIT_SECONDS)
+        assert not thread.is_alive()

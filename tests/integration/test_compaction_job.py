@@ -1,0 +1,108 @@
+"""Buckets are compacted by Spark's executors."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from lake import Catalog, MaintenanceService, Table, compact_buckets
+from pipelines.compaction_job import SparkPool
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+
+def given_table(warehouse: Path, *, buckets: int = 3) -> Table:
+    return Catalog(str(warehouse)).create_table(
+        "shop.orders",
+        columns=[("k", "INT"), ("v", "TINYINT")],
+        primary_key=["k"],
+        options={
+            "bucket": str(buckets),
+            "num-sorted-run.compaction-trigger": "3",
+            "merge-engine": "aggregation",
+            "fields.v.aggregate-function": "sum",
+        },
+    )
+
+
+def write(table: Table, *, commits: int, value: int = 1) -> None:
+    for _ in range(commits):
+        rows = {"k": pa.array(range(50), pa.int32()), "v": pa.array([value] * 50, pa.int8())}
+        table.write_and_commit(pa.table(rows))
+
+
+def values(table: Table) -> set[int]:
+    return set(table.scan(columns=["v"]).to_arrow()["v"].to_pylist())
+
+
+def test_each_bucket_is_a_task_and_a_commit(spark: SparkSession, tmp_path: Path) -> None:
+    table = given_table(tmp_path)
+    write(table, commits=2)
+    pool = SparkPool(spark.sparkContext, parallel=2)
+    try:
+        outcomes = list(compact_buckets(pool, table, full=True))
+        assert list(compact_buckets(pool, table, full=True)) == []
+    finally:
+        pool.close()
+
+    assert sorted(outcome.place[1] for outcome in outcomes) == [0, 1, 2]
+    results = [outcome.result for outcome in outcomes if outcome.result is not None]
+    assert len({result.snapshot_id for result in results}) == 3
+    assert set(table.runs_per_bucket().values()) == {1}
+    assert values(table) == {2}
+
+
+def test_what_fails_on_an_executor_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    table = given_table(tmp_path, buckets=1)
+    write(table, commits=2, value=100)
+    pool = SparkPool(spark.sparkContext, parallel=1)
+    try:
+        (outcome,) = compact_buckets(pool, table, full=True)
+    finally:
+        pool.close()
+
+    assert "shop.orders" in str(outcome.error)
+    assert outcome.result is None
+
+
+def test_the_service_runs_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    table = given_table(tmp_path)
+    service = MaintenanceService(
+        Catalog(str(tmp_path)),
+        lambda: ["shop.orders"],
+        workers=2,
+        new_pool=lambda: SparkPool(spark.sparkContext, parallel=2),
+    )
+    with service:
+        for _ in range(2):
+            write(table, commits=3)
+            service.round()
+
+    upkeep = service.upkeep["shop.orders"]
+    assert (upkeep.looks, upkeep.compactions, upkeep.failures) == (2, 6, 0)
+    assert max(table.runs_per_bucket().values()) < 3
+    assert values(table) == {6}
+
+
+@pytest.mark.slow
+def test_the_job_is_a_program(tmp_path: Path) -> None:
+    table = given_table(tmp_path, buckets=2)
+    write(table, commits=3)
+    command = [sys.executable, "-m", "pipelines.compaction_job", "--warehouse", str(tmp_path)]
+    environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    environment["PYSPARK_SUBMIT_ARGS"] = (
+        "--master local[2] --conf spark.ui.enabled=false pyspark-shell"
+    )
+
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=150, check=False, env=environment
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("compacted table=shop.orders") == 2
+    assert set(table.runs_per_bucket().values()) == {1}
+    assert values(table) == {3}
