@@ -119,7 +119,8 @@ class MaintenanceService:
         """Look after the tables until `stop` is called, from a signal or another thread.
 
         Args:
-            interval_s: Between two looks at what is due.
+            interval_s: Between two looks at what is due, while little is; where there is more than
+                the processes can do the next look comes as soon as one of them has no work.
         """
         next_look = time.monotonic()
         while not self._stop.is_set():
@@ -129,7 +130,8 @@ class MaintenanceService:
             self._submit()
             self._wake.wait(max(0.0, next_look - time.monotonic()))
             self._wake.clear()
-            self._collect()
+            if self._collect() and not self._due:
+                next_look = time.monotonic()
 
     def round(self) -> None:
         """Do once all that is due, and come back when it is done; what fails is in `upkeep`."""
@@ -247,8 +249,9 @@ class MaintenanceService:
             self._running[future] = (bucket, self._pool)
             future.add_done_callback(lambda _: self._wake.set())
 
-    def _collect(self) -> None:
-        """Count what has come to an end."""
+    def _collect(self) -> bool:
+        """Count what has come to an end; return whether a bucket was compacted."""
+        is_compacted = False
         for done in [future for future in self._running if future.done()]:
             bucket, pool = self._running.pop(done)
             if done.cancelled():
@@ -262,6 +265,8 @@ class MaintenanceService:
                 error = self._count(bucket, done.result())
             if error is not None:
                 self._fail(bucket.identifier, bucket.directory, error)
+            elif (result := done.result().result) is not None:
+                is_compacted |= result.snapshot_id is not None
         for identifier in [name for name, one in self._expiring.items() if one.done()]:
             expiry = self._expiring.pop(identifier)
             if expiry.cancelled():
@@ -272,6 +277,7 @@ class MaintenanceService:
                 continue
             self._upkeep(identifier).expired += expiry.result()
             self._upkeep(identifier).succeed(_EXPIRY)
+        return is_compacted
 
     def _count(self, bucket: _Bucket, outcome: BucketOutcome) -> LakeError | OSError | None:
         """Count what was done to a bucket, or return why nothing was."""

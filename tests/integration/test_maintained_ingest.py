@@ -185,6 +185,7 @@ def run_together(bed: IngestBed, *, seconds: float) -> None:
     assert max(watch.most_runs) <= STOP_TRIGGER
     assert max(watch.live_files) <= BUCKETS * STOP_TRIGGER
     assert max(watch.snapshots) <= SNAPSHOTS_MAX
+    assert max(watch.data_files) <= 3 * SNAPSHOTS_MAX
     # Right.
     for name in STREAMS:
         assert finished[name].account.records == producer.sent[name]
