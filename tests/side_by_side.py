@@ -1,48 +1,57 @@
-"""Runs all tests as two processes side by side: `python -m tests.side_by_side [pytest's arguments]`.
+"""Runs all tests as processes side by side: `python -m tests.side_by_side [pytest's arguments]`.
 
-Those that start servers or Java wait much of their time, the others compute: together they take little
-longer than the longer half alone. Arguments go to both. With a choice of markers (`-m`), or on one core, there
-is one process.
+Those that start servers wait much of their time, those that ask Java wait for it in turns, the others compute:
+together they take little longer than the longest part alone. Arguments go to each. With a choice of markers
+(`-m`), or on one core, there is one process.
 """
 
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import IO
 
 ALWAYS = "not benchmark and not soak"
-WAITING = "(integration or spark or interop)"
-SERVERS = f"{ALWAYS} and {WAITING}"
-OTHERS = f"{ALWAYS} and not {WAITING}"
+SERVERS = "(integration or spark)"
+BESIDE = (f"{ALWAYS} and {SERVERS}", f"{ALWAYS} and interop and not {SERVERS}")
+"""Choices of tests that run in the background: those with servers, those with Java."""
+OTHERS = f"{ALWAYS} and not interop and not {SERVERS}"
 NOTHING_CHOSEN = 5
-"""Pytest's exit code when no test was chosen; one of the halves may be empty."""
+"""Pytest's exit code when no test was chosen; a part may be empty."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Return pytest's exit code: 0 when both halves passed."""
+    """Return pytest's exit code: 0 when every part passed."""
     if (os.cpu_count() or 1) < 2 or any(argument.startswith("-m") for argument in arguments):
         return subprocess.run(_pytest(arguments), check=False).returncode
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
-        command = _pytest([*arguments, "-m", SERVERS, "-p", "no:cacheprovider"])
-        servers = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+    with ExitStack() as stack:
+        beside = [stack.enter_context(_running([*arguments, "-m", part])) for part in BESIDE]
         print(
             "the tests that start servers or Java run beside these; their output comes last",
             flush=True,
         )
-        try:
-            others = subprocess.run(_pytest([*arguments, "-m", OTHERS]), check=False).returncode
-            print("\nthe tests that start servers or Java are being waited for", flush=True)
-            codes = (others, servers.wait())
-        except BaseException:
-            servers.terminate()
-            servers.wait()
-            raise
-        finally:
-            _print_all(output)
+        codes = [subprocess.run(_pytest([*arguments, "-m", OTHERS]), check=False).returncode]
+        print("\nthe tests that start servers or Java are being waited for", flush=True)
+        codes += [process.wait() for process in beside]
     failed = [code for code in codes if code not in (0, NOTHING_CHOSEN)]
     return failed[0] if failed else min(codes)
+
+
+@contextmanager
+def _running(arguments: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+    """Run a part in the background; at the end of the block it has ended, and its output is told."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+        command = _pytest([*arguments, "-p", "no:cacheprovider"])
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, text=True)
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+            _print_all(output)
 
 
 def _pytest(arguments: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The two halves of the test run, on folders of a test or two."""
+"""The parts of the test run, on folders of a few tests."""
 
 from pathlib import Path
 
@@ -9,27 +9,36 @@ from tests.side_by_side import main
 CONFIG = Path(__file__).parents[2] / "pyproject.toml"
 PASSES = "def test_one():\n    pass\n"
 SERVER = "import pytest\n\n@pytest.mark.integration\ndef test_two():\n    assert {}\n"
+JAVA = SERVER.replace("integration", "interop").replace("two", "three")
 
 
 @pytest.mark.parametrize(
-    ("engine", "server", "code"),
+    ("engine", "server", "java", "code"),
     [
-        (PASSES, SERVER.format("True"), 0),
-        (PASSES, SERVER.format("False"), 1),
-        (PASSES.replace("pass", "assert False"), SERVER.format("True"), 1),
-        (PASSES, "", 0),
-        ("", "", 5),
+        (PASSES, SERVER.format("True"), JAVA.format("True"), 0),
+        (PASSES, SERVER.format("False"), JAVA.format("True"), 1),
+        (PASSES, SERVER.format("True"), JAVA.format("False"), 1),
+        (PASSES.replace("pass", "assert False"), SERVER.format("True"), "", 1),
+        (PASSES, "", "", 0),
+        ("", "", "", 5),
     ],
-    ids=["both-pass", "server-fails", "other-fails", "one-half-empty", "nothing-chosen"],
+    ids=["all-pass", "server-fails", "java-fails", "other-fails", "empty-parts", "nothing-chosen"],
 )
-def test_a_failure_of_either_half_is_told(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], engine: str, server: str, code: int
+def test_a_failure_of_any_part_is_told(
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    engine: str,
+    server: str,
+    java: str,
+    code: int,
 ) -> None:
     (tmp_path / "test_engine.py").write_text(engine)
     (tmp_path / "test_server.py").write_text(server)
+    (tmp_path / "test_java.py").write_text(java)
 
     found = main(["-c", str(CONFIG), "--rootdir", str(tmp_path), "-q", str(tmp_path)])
 
     assert found == code
-    if "assert False" in server:
-        assert "test_two" in capfd.readouterr().out
+    told = capfd.readouterr().out
+    assert ("test_two" in told) == ("assert False" in server)
+    assert ("test_three" in told) == ("assert False" in java)
