@@ -14,7 +14,7 @@ query is stopped and goes on from the same checkpoint, within the same claim: `k
 
 import logging
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
 
@@ -57,7 +57,7 @@ class IngestContext:
     cores: int
     work_dir: Path
     clock: Clock
-    budget: DeadLetterBudget = DeadLetterBudget()  # noqa: RUF009 - it is frozen
+    budget: DeadLetterBudget = field(default_factory=DeadLetterBudget)
 
 
 class Ingest:

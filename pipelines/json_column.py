@@ -25,7 +25,7 @@ from typing import Final
 
 from pyspark.sql import (
     Column,
-    functions as F,  # noqa: N812 - Spark's own spelling
+    functions as fn,
     types as spark_types,
 )
 
@@ -128,20 +128,20 @@ def read_column(raw: Column, text: Column, data_type: DataType, *, column: str) 
         column: Its name, for errors.
     """
     kind = json_type(data_type, column=column)
-    out_of_range = F.lit(DeadLetterReason.OUT_OF_RANGE.value)
+    out_of_range = fn.lit(DeadLetterReason.OUT_OF_RANGE.value)
     match data_type.root:
         case TypeRoot.TINYINT | TypeRoot.SMALLINT:
             bound = 1 << (_INTEGER_BITS[data_type.root] - 1)
-            fault = F.when((raw < -bound) | (raw >= bound), out_of_range)
+            fault = fn.when((raw < -bound) | (raw >= bound), out_of_range)
             return JsonColumn(json_type=kind, value=raw, fault=fault)
         case TypeRoot.FLOAT | TypeRoot.DOUBLE:
-            is_said = F.contains(text, F.lit("Infinity")) | F.contains(text, F.lit("INF"))
-            fault = F.when((F.abs(raw) == float("inf")) & ~is_said, out_of_range)
+            is_said = fn.contains(text, fn.lit("Infinity")) | fn.contains(text, fn.lit("INF"))
+            fault = fn.when((fn.abs(raw) == float("inf")) & ~is_said, out_of_range)
             return JsonColumn(json_type=kind, value=raw, fault=fault)
         case TypeRoot.CHAR | TypeRoot.VARCHAR:
-            return _bounded(kind, raw, data_type.length, F.char_length)
+            return _bounded(kind, raw, data_type.length, fn.char_length)
         case TypeRoot.BINARY | TypeRoot.VARBINARY:
-            return _bounded(kind, raw, data_type.length, F.length)
+            return _bounded(kind, raw, data_type.length, fn.length)
         case TypeRoot.TIME:
             return _time(kind, raw)
         case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ if _is_nanosecond(data_type):
@@ -151,7 +151,7 @@ def read_column(raw: Column, text: Column, data_type: DataType, *, column: str) 
         case TypeRoot.ARRAY | TypeRoot.MAP | TypeRoot.ROW:
             inside = _inner_fault(raw, data_type)
             # What Python cannot hold must not get there.
-            value = raw if inside is None else F.when(inside.isNull(), raw)
+            value = raw if inside is None else fn.when(inside.isNull(), raw)
             return JsonColumn(json_type=kind, value=value, fault=inside)
         case _:
             return JsonColumn(json_type=kind, value=raw)
@@ -164,11 +164,11 @@ def _inner_fault(raw: Column, data_type: DataType) -> Column | None:
         (_is_beyond_limit, DeadLetterReason.OUT_OF_RANGE),
     )
     faults = [
-        F.when(wrong, F.lit(reason.value))
+        fn.when(wrong, fn.lit(reason.value))
         for is_wrong, reason in reasons
         if (wrong := _any_inside(raw, data_type, is_wrong)) is not None
     ]
-    return F.coalesce(*faults) if faults else None
+    return fn.coalesce(*faults) if faults else None
 
 
 _IsWrong = Callable[[Column, DataType], Column | None]
@@ -184,7 +184,7 @@ def _any_inside(value: Column, data_type: DataType, is_wrong: _IsWrong) -> Colum
 
     def among(values: Column, inner_type: DataType | None) -> Column | None:
         assert inner_type is not None
-        if found(F.lit(None), inner_type) is None:
+        if found(fn.lit(None), inner_type) is None:
             return None
 
         def test(inner: Column) -> Column:
@@ -192,14 +192,14 @@ def _any_inside(value: Column, data_type: DataType, is_wrong: _IsWrong) -> Colum
             assert answer is not None, "it depends on the type alone"
             return answer
 
-        return F.exists(values, test)
+        return fn.exists(values, test)
 
     match data_type.root:
         case TypeRoot.ARRAY:
             return among(value, data_type.element)
         case TypeRoot.MAP:
-            keys = among(F.map_keys(value), data_type.key)
-            return _any_of((keys, among(F.map_values(value), data_type.value)))
+            keys = among(fn.map_keys(value), data_type.key)
+            return _any_of((keys, among(fn.map_values(value), data_type.value)))
         case TypeRoot.ROW:
             fields = [found(value[field.name], field.type) for field in data_type.fields]
             # A field of a ROW that is null itself is not missing.
@@ -210,8 +210,8 @@ def _any_inside(value: Column, data_type: DataType, is_wrong: _IsWrong) -> Colum
 
 
 def _any_of(tests: Iterable[Column | None]) -> Column | None:
-    no = F.expr("false")
-    given = [F.coalesce(test, no) for test in tests if test is not None]
+    no = fn.expr("false")
+    given = [fn.coalesce(test, no) for test in tests if test is not None]
     return reduce(lambda left, right: left | right, given) if given else None
 
 
@@ -223,12 +223,12 @@ def _is_beyond_limit(value: Column, data_type: DataType) -> Column | None:
     match data_type.root:
         case TypeRoot.VARCHAR | TypeRoot.VARBINARY if data_type.length != _UNBOUNDED:
             assert data_type.length is not None
-            measure = F.char_length if data_type.root is TypeRoot.VARCHAR else F.length
+            measure = fn.char_length if data_type.root is TypeRoot.VARCHAR else fn.length
             return measure(value) > data_type.length
         case TypeRoot.DATE | TypeRoot.TIMESTAMP:
-            return ~F.year(value).between(1, 9999)
+            return ~fn.year(value).between(1, 9999)
         case TypeRoot.TIMESTAMP_LTZ:
-            return ~F.unix_seconds(value).between(_SECONDS_MIN, _SECONDS_MAX)
+            return ~fn.unix_seconds(value).between(_SECONDS_MIN, _SECONDS_MAX)
         case _:
             return None
 
@@ -243,15 +243,17 @@ def _bounded(
 ) -> JsonColumn:
     if length is None or length == _UNBOUNDED:
         return JsonColumn(json_type=kind, value=raw)
-    fault = F.when(measure(raw) > length, F.lit(DeadLetterReason.OUT_OF_RANGE.value))
+    fault = fn.when(measure(raw) > length, fn.lit(DeadLetterReason.OUT_OF_RANGE.value))
     return JsonColumn(json_type=kind, value=raw, fault=fault)
 
 
 def _time(kind: spark_types.DataType, raw: Column) -> JsonColumn:
     # A day of the epoch, read in the session's zone, which is UTC.
-    instant = F.concat(F.lit("1970-01-01 "), raw).try_cast("timestamp")
-    value = F.unix_millis(instant).cast("int")
-    fault = F.when(~F.rlike(raw, F.lit(_TIME_PATTERN)), F.lit(DeadLetterReason.WRONG_TYPE.value))
+    instant = fn.concat(fn.lit("1970-01-01 "), raw).try_cast("timestamp")
+    value = fn.unix_millis(instant).cast("int")
+    fault = fn.when(
+        ~fn.rlike(raw, fn.lit(_TIME_PATTERN)), fn.lit(DeadLetterReason.WRONG_TYPE.value)
+    )
     return JsonColumn(json_type=kind, value=value, fault=fault)
 
 
@@ -259,19 +261,19 @@ def _date_or_time(kind: spark_types.DataType, raw: Column, root: TypeRoot) -> Js
     has_zone = root is TypeRoot.TIMESTAMP_LTZ
     pattern = _TIMESTAMP_PATTERN + (_ZONE_PATTERN if has_zone else "$")
     parsed = raw.try_cast(_CASTS[root])
-    is_text = parsed.isNotNull() & F.rlike(
-        raw, F.lit(_DATE_PATTERN if root is TypeRoot.DATE else pattern)
+    is_text = parsed.isNotNull() & fn.rlike(
+        raw, fn.lit(_DATE_PATTERN if root is TypeRoot.DATE else pattern)
     )
-    is_near = ~F.startswith(raw, F.lit("0000-"))
+    is_near = ~fn.startswith(raw, fn.lit("0000-"))
     if has_zone:
         # Close to the bounds the zone decides which year it is.
-        is_near &= F.unix_seconds(parsed).between(_SECONDS_MIN, _SECONDS_MAX)
-    value = F.when(is_text & is_near, parsed)
+        is_near &= fn.unix_seconds(parsed).between(_SECONDS_MIN, _SECONDS_MAX)
+    value = fn.when(is_text & is_near, parsed)
     # Why it is no value is asked for few records only.
-    fault = F.when(
+    fault = fn.when(
         raw.isNotNull() & value.isNull(),
-        F.when(
-            is_text | F.rlike(raw, F.lit(_FAR_PATTERN)), DeadLetterReason.OUT_OF_RANGE.value
+        fn.when(
+            is_text | fn.rlike(raw, fn.lit(_FAR_PATTERN)), DeadLetterReason.OUT_OF_RANGE.value
         ).otherwise(DeadLetterReason.WRONG_TYPE.value),
     )
     return JsonColumn(json_type=kind, value=value, fault=fault)
@@ -279,17 +281,17 @@ def _date_or_time(kind: spark_types.DataType, raw: Column, root: TypeRoot) -> Js
 
 def _nanoseconds(kind: spark_types.DataType, raw: Column, *, has_zone: bool) -> JsonColumn:
     instant = raw.try_cast("timestamp")
-    finer = F.rpad(F.regexp_extract(raw, r"\.\d{6}(\d{1,3})", 1), 3, "0").cast("int")
-    micros = F.unix_micros(instant)
+    finer = fn.rpad(fn.regexp_extract(raw, r"\.\d{6}(\d{1,3})", 1), 3, "0").cast("int")
+    micros = fn.unix_micros(instant)
     pattern = _TIMESTAMP_PATTERN + (_ZONE_PATTERN if has_zone else "$")
-    is_text = F.rlike(raw, F.lit(pattern)) & instant.isNotNull()
-    is_near = F.abs(F.unix_seconds(instant)) < _NANOSECOND_SECONDS_MAX
+    is_text = fn.rlike(raw, fn.lit(pattern)) & instant.isNotNull()
+    is_near = fn.abs(fn.unix_seconds(instant)) < _NANOSECOND_SECONDS_MAX
     fault = (
-        F.when(raw.isNull(), None)
-        .when(~is_text, F.lit(DeadLetterReason.WRONG_TYPE.value))
-        .when(~is_near, F.lit(DeadLetterReason.OUT_OF_RANGE.value))
+        fn.when(raw.isNull(), None)
+        .when(~is_text, fn.lit(DeadLetterReason.WRONG_TYPE.value))
+        .when(~is_near, fn.lit(DeadLetterReason.OUT_OF_RANGE.value))
     )
-    value = F.when(is_text & is_near, micros * 1_000 + finer)
+    value = fn.when(is_text & is_near, micros * 1_000 + finer)
     return JsonColumn(json_type=kind, value=value, fault=fault)
 
 

@@ -20,7 +20,7 @@ from typing import Any, Final
 from pyspark.sql import (
     Column,
     DataFrame,
-    functions as F,  # noqa: N812 - Spark's own spelling
+    functions as fn,
     types as spark_types,
 )
 
@@ -95,42 +95,42 @@ def parse_records(records: DataFrame, plan: StreamPlan) -> DataFrame:
         "key",
         "value",
         "headers",
-        F.when(_is_readable(plan), _from_json(plan)).alias("parsed"),
+        fn.when(_is_readable(plan), _from_json(plan)).alias("parsed"),
     )
-    text = F.col("value").cast("string")
+    text = fn.col("value").cast("string")
     columns = [
         read_column(_field(message, column), text, column.type, column=column.name)
         for column in plan.columns
     ]
-    refusal = F.coalesce(
-        _refuse(F.col("value").isNull(), DeadLetterReason.TOMBSTONE),
-        _refuse(F.length("value") > plan.spec.max_message_bytes, DeadLetterReason.TOO_LARGE),
-        _refuse(F.col(message).isNull() | F.col(f"parsed.{_CORRUPT}").isNotNull(), UNPARSABLE),
+    refusal = fn.coalesce(
+        _refuse(fn.col("value").isNull(), DeadLetterReason.TOMBSTONE),
+        _refuse(fn.length("value") > plan.spec.max_message_bytes, DeadLetterReason.TOO_LARGE),
+        _refuse(fn.col(message).isNull() | fn.col(f"parsed.{_CORRUPT}").isNotNull(), UNPARSABLE),
         *[
-            F.when(column.fault.isNotNull(), _refusal(column.fault, mapped.name))
+            fn.when(column.fault.isNotNull(), _refusal(column.fault, mapped.name))
             for column, mapped in zip(columns, plan.columns, strict=True)
             if column.fault is not None
         ],
         *_partition_refusals(plan, message),
         *_null_refusals(plan, message),
-        F.lit(None).cast(_REFUSAL_TYPE),
+        fn.lit(None).cast(_REFUSAL_TYPE),
     )
     return parsed.select(
         "*",
         refusal.alias("refusal"),
         *[column.value.alias(value_column(i)) for i, column in enumerate(columns)],
     ).select(
-        F.col("partition").alias(PARTITION),
-        F.col("offset").alias(OFFSET),
-        F.col("timestamp").alias(TIMESTAMP),
-        F.col("refusal.reason").alias(REASON),
-        F.col("refusal.detail").alias(DETAIL),
+        fn.col("partition").alias(PARTITION),
+        fn.col("offset").alias(OFFSET),
+        fn.col("timestamp").alias(TIMESTAMP),
+        fn.col("refusal.reason").alias(REASON),
+        fn.col("refusal.detail").alias(DETAIL),
         *[
-            F.when(F.col("refusal").isNotNull(), raw).alias(name)
+            fn.when(fn.col("refusal").isNotNull(), raw).alias(name)
             for raw, name in (
-                (F.col("key"), RAW_KEY),
-                (F.col("value"), RAW_VALUE),
-                (F.to_json("headers"), RAW_HEADERS),
+                (fn.col("key"), RAW_KEY),
+                (fn.col("value"), RAW_VALUE),
+                (fn.to_json("headers"), RAW_HEADERS),
             )
         ],
         *[value_column(i) for i in range(len(columns))],
@@ -142,22 +142,22 @@ _REFUSAL_TYPE = "struct<reason:string,detail:string>"
 
 def _is_readable(plan: StreamPlan) -> Column:
     """Whether the value is worth parsing. Jackson would replace broken UTF-8 in silence."""
-    is_short = F.length("value") <= plan.spec.max_message_bytes
-    return is_short & F.is_valid_utf8(F.col("value").cast("string"))
+    is_short = fn.length("value") <= plan.spec.max_message_bytes
+    return is_short & fn.is_valid_utf8(fn.col("value").cast("string"))
 
 
 def _from_json(plan: StreamPlan) -> Column:
     # Spark reads the first JSON value of a text and ignores what follows. Inside an object of
     # ours, a second value after the first is an error: two messages sent as one are refused, not
     # half of them lost.
-    text = F.concat(F.lit(f'{{"{_ROOT}":'), F.col("value").cast("string"), F.lit("}"))
+    text = fn.concat(fn.lit(f'{{"{_ROOT}":'), fn.col("value").cast("string"), fn.lit("}"))
     schema = spark_types.StructType(
         [
             spark_types.StructField(_ROOT, _message_type(plan)),
             spark_types.StructField(_CORRUPT, spark_types.StringType()),
         ]
     )
-    return F.from_json(text, schema, _OPTIONS)
+    return fn.from_json(text, schema, _OPTIONS)
 
 
 def _message_type(plan: StreamPlan) -> spark_types.StructType:
@@ -180,7 +180,7 @@ def _struct(tree: dict[str, Any]) -> spark_types.StructType:
 
 
 def _field(message: str, column: MappedColumn) -> Column:
-    return reduce(lambda value, name: value.getField(name), column.path, F.col(message))
+    return reduce(lambda value, name: value.getField(name), column.path, fn.col(message))
 
 
 def _partition_refusals(plan: StreamPlan, message: str) -> list[Column]:
@@ -189,8 +189,8 @@ def _partition_refusals(plan: StreamPlan, message: str) -> list[Column]:
     for column in plan.columns:
         is_text = column.type.root in (TypeRoot.CHAR, TypeRoot.VARCHAR)
         if column.name in plan.partition_keys and is_text:
-            escaped = F.regexp_replace(_field(message, column), _ESCAPED, "%XX")
-            is_long = F.octet_length(escaped) > partition_bytes_max(column.name)
+            escaped = fn.regexp_replace(_field(message, column), _ESCAPED, "%XX")
+            is_long = fn.octet_length(escaped) > partition_bytes_max(column.name)
             refusals.append(_refuse(is_long, PARTITION_TOO_LONG, detail=column.name))
     return refusals
 
@@ -219,8 +219,8 @@ def _null_refusals(plan: StreamPlan, message: str) -> list[Column]:
 
 
 def _refuse(condition: Column, reason: str, *, detail: str | None = None) -> Column:
-    return F.when(condition, _refusal(F.lit(str(reason)), detail))
+    return fn.when(condition, _refusal(fn.lit(str(reason)), detail))
 
 
 def _refusal(reason: Column, detail: str | None) -> Column:
-    return F.struct(reason.alias("reason"), F.lit(detail).cast("string").alias("detail"))
+    return fn.struct(reason.alias("reason"), fn.lit(detail).cast("string").alias("detail"))
