@@ -163,7 +163,14 @@ class SnapshotExpiry:
         self._consumers.mark(self.name, snapshot)
         if self._is_held(snapshot_id):
             return None
-        released = self._released(snapshot, successor, newest)
+        try:
+            released = self._released(snapshot, successor, newest)
+        except ManifestGone as error:
+            if self._snapshots.exists(successor.id):
+                message = f"snapshot {successor.id} names a missing manifest: {error}"
+                raise CorruptData(message) from error
+            # Another expiry has come past it meanwhile; look again at what is there.
+            return self._step(snapshot_id, newest)
         # Before anything is deleted: what cannot be read now must not be found out afterwards.
         self._unprotected(released, self._protectors.of_step(snapshot_id))
         if self.keeps_changelogs:
@@ -193,12 +200,9 @@ class SnapshotExpiry:
     def _released(self, snapshot: Snapshot, successor: Snapshot, newest: NewestState) -> _Released:
         is_appended = self.schema.table_options.changelog_producer is ChangelogProducer.NONE
         spares_appended = self.keeps_changelogs and is_appended
-        try:
-            delta = entries_of(successor.delta_manifest_list, self.manifests)
-            kept = metadata_names(successor, self.manifests)
-        except ManifestGone as error:
-            message = f"snapshot {successor.id} names a missing manifest: {error}"
-            raise CorruptData(message) from error
+        """Return what goes with a snapshot; ManifestGone when its successor went meanwhile."""
+        delta = entries_of(successor.delta_manifest_list, self.manifests)
+        kept = metadata_names(successor, self.manifests)
         changelog = {}
         if not self.keeps_changelogs:
             changes = snapshot.changelog_manifest_list
