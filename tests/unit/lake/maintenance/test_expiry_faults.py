@@ -248,6 +248,22 @@ def test_a_tag_that_comes_at_any_moment_is_whole_or_refused(number: int) -> None
     assert refused
 
 
+@pytest.mark.parametrize("options", OPTIONS)
+def test_another_expiry_at_any_moment_does_the_rest(options: str) -> None:
+    expected = states(reopened(given_storage(options)))
+    for call in range(count_calls(options)):
+        inner = given_storage(options)
+        file_io = FaultyFileIO(inner)
+        table, other = reopened(file_io), reopened(inner)
+        file_io.before = at_call(len(file_io.calls) + call, partial(expire_all, other))
+
+        expire_all(table)
+
+        fresh = reopened(inner)
+        assert states(fresh) == {number: expected[number] for number in range(5, 7)}
+        assert stored(fresh) == needed(fresh)
+
+
 def test_a_mark_that_was_left_behind_goes_after_a_day() -> None:
     inner = given_storage()
     table = reopened(inner)
