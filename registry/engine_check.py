@@ -18,6 +18,7 @@ from lake import (
     highest_field_id,
     validate_schema,
 )
+from registry.delete_retention import DELETE_RETENTION, DELETE_TIME_FIELDS
 from registry.findings import Place, found_at
 from registry.table_definition import define_groups, define_table
 from schemas import OPTION_OF_FIELD, FieldProblem, TableSpec
@@ -34,6 +35,8 @@ FIELD_OF_OPTION: Final[Mapping[str, str]] = {
     "partial-update.remove-record-on-delete": "deletes",
     "partial-update.remove-record-on-sequence-group": "deletes",
     "aggregation.remove-record-on-delete": "deletes",
+    DELETE_RETENTION: "delete_retention",
+    DELETE_TIME_FIELDS: "delete_retention",
     "fields.default-aggregate-function": "default_aggregate",
 }
 """Options of the table format that a field of the declaration speaks for."""

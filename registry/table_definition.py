@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from lake import DataField, DataType, assign_field_ids, parse_type
 from registry.column_functions import column_functions, sequence_fields
+from registry.delete_retention import retention_options
 from registry.delete_rules import delete_options
 from registry.names import TOPIC_LENGTH_MAX
 from schemas import (
@@ -279,6 +280,7 @@ def _options(spec: TableSpec, groups: tuple[GroupDefinition, ...]) -> dict[str, 
     }
     options.update(group.option for group in groups)
     options |= delete_options(spec, {group.name: group.ordering for group in groups})
+    options |= retention_options(spec, {group.name: group.at_column for group in groups})
     return options | _function_options(spec) | dict(spec.options)
 
 

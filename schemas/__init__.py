@@ -32,6 +32,7 @@ from schemas.stream import (
 from schemas.table import (
     ColumnSpec,
     CompletenessSpec,
+    DeleteRetentionSpec,
     Deletes,
     MergeEngine,
     SequenceGroupSpec,
@@ -49,6 +50,7 @@ __all__ = [
     "ColumnSpec",
     "CompletenessSpec",
     "Contract",
+    "DeleteRetentionSpec",
     "Deletes",
     "DesiredState",
     "FieldProblem",

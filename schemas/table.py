@@ -98,6 +98,21 @@ class CompletenessSpec(Contract):
     groups: tuple[str, ...] | Literal["all"] = "all"
 
 
+class DeleteRetentionSpec(Contract):
+    """How long compactions keep the deletes of removed rows.
+
+    Until then a record that is older than the delete and comes late does not bring the row back.
+
+    Attributes:
+        seconds: Age of a delete at which compactions drop it.
+        columns: TIMESTAMP columns that a deleting record fills; the latest of them is its time.
+            None: `<group>__at` of the sequence groups that remove rows.
+    """
+
+    seconds: PositiveInt
+    columns: tuple[str, ...] | None = Field(default=None, min_length=1)
+
+
 class TableSpec(Contract):
     """A table as its owner declares it; the name is in the address.
 
@@ -112,6 +127,8 @@ class TableSpec(Contract):
         default_aggregate: The aggregate function of declared columns that name none, keys and
             ordering columns aside; in `aggregation` tables `last_non_null_value` if None.
         deletes: What a record that deletes does; None: deletes are not declared.
+        delete_retention: How long deletes of removed rows are kept; None: until a compaction to the
+            highest level.
         tracking: Whether every group carries `<group>__at` and `<group>__op`, on which row
             status rests.
         staleness: When a group's part of a row is stale; needs tracking.
@@ -131,6 +148,7 @@ class TableSpec(Contract):
     sequence_groups: tuple[SequenceGroupSpec, ...] = ()
     default_aggregate: str | None = Field(default=None, min_length=1)
     deletes: Deletes | None = None
+    delete_retention: DeleteRetentionSpec | None = None
     tracking: StrictBool = True
     staleness: StalenessSpec = Field(default_factory=StalenessSpec)
     completeness: CompletenessSpec = Field(default_factory=CompletenessSpec)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from lake import Catalog
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
 
@@ -151,3 +152,25 @@ def test_options_that_would_lose_rows_are_refused_at_their_pointers(client: Http
         (error,) = answer.json()["errors"]
         assert error["pointer"] == f"/options/{option}"
     assert "did you mean `ignore-delete`?" in misspelt.json()["errors"][0]["hint"]
+
+
+def test_a_retention_of_deletes_is_declared_and_is_the_tables(
+    client: HttpClient, catalog: Catalog
+) -> None:
+    spec = {
+        "columns": [{"name": "id", "type": "BIGINT"}, {"name": "total", "type": "INT"}],
+        "primary_key": ["id"],
+        "sequence_groups": [{"name": "sales", "columns": ["total"]}],
+        "deletes": "remove_row",
+        "delete_retention": {"seconds": 3600},
+    }
+
+    answer = client.put(TABLE, json=spec)
+    longer = client.put(TABLE, json=spec | {"delete_retention": {"seconds": 7200}})
+    never = client.post(f"{TABLE}/validate", json=spec | {"deletes": "clear_columns"})
+
+    assert answer.status_code == 201
+    assert answer.json()["spec"]["delete_retention"] == {"seconds": 3600, "columns": None}
+    assert catalog.table("shop.orders").schema.table_options.delete_retention_ms == 3_600_000
+    assert (longer.status_code, longer.json()["code"]) == (409, "table_exists")
+    assert [error["field"] for error in never.json()["errors"]] == ["delete_retention"]
