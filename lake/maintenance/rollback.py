@@ -6,7 +6,8 @@ a tag kept them. The steps, each of which leaves a table that is whole:
 1. all streams are fenced by an empty commit, so that whoever still runs commits nothing any more;
 2. `LATEST` is deleted: without a hint the newest snapshot is the one of the highest id;
 3. the snapshots between target and newest go, *oldest first*, so that the newest stays what it was;
-4. a target that has expired and is kept by a tag gets its snapshot file back;
+4. a target that has expired and is kept by a tag gets its snapshot file back, in the place of another
+   snapshot that got its id since;
 5. the newest goes: from this moment on the table is what it was at the target;
 6. `LATEST` is written, and tags and kept changelogs above the target go;
 7. the streams are fenced again, above every epoch that was in use, at the target's offsets.
@@ -27,7 +28,7 @@ from dataclasses import dataclass
 
 from lake.commit.committer import TableCommitter
 from lake.commit.stream_authority import StreamAuthority, find_authority
-from lake.errors import CommitConflict, CorruptData, InvalidRequest, Problem
+from lake.errors import CommitConflict, InvalidRequest, Problem
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
 from lake.format.snapshot import Snapshot, serialize_snapshot
@@ -146,7 +147,8 @@ class TableRollback:
         newest = self._snapshots.latest()
         epochs = self._epochs(newest)
         self._check_streams(target, authority, epochs)
-        if newest is not None and newest.id > target.id and epochs:
+        # A newest snapshot that has the target's id and is another one cannot make room for it either.
+        if newest is not None and ((newest.id > target.id and epochs) or _is_other(newest, target)):
             self._committer.fence_streams(commit_user=self._commit_user)
             epochs = self._epochs(self._snapshots.latest())
         removed = self._remove_snapshots(target)
@@ -200,6 +202,8 @@ class TableRollback:
             self._file_io.delete(self._paths.latest_hint)
             for number in above[:-1]:
                 self._file_io.delete(self._paths.snapshot(number))
+            if _is_other(self._snapshots.find(target.id), target):
+                self._file_io.delete(self._paths.snapshot(target.id))
             self._ensure_target(target)
             self._file_io.delete(self._paths.snapshot(above[-1]))
             removed.extend(above)
@@ -211,7 +215,7 @@ class TableRollback:
 
         Raises:
             InvalidRequest: It has expired meanwhile.
-            CorruptData: Another snapshot has its id.
+            CommitConflict: Another snapshot has come to have its id.
         """
         found = self._snapshots.find(target.id)
         if found is None:
@@ -226,7 +230,7 @@ class TableRollback:
             found = self._snapshots.find(target.id)
         if not target.is_same(found):
             message = f"{self._paths.snapshot(target.id)} is not what the table is taken back to"
-            raise CorruptData(message)
+            raise CommitConflict(message)
 
     def _write_hints(self, target: Snapshot) -> None:
         ids = self._snapshots.list_ids()
@@ -244,3 +248,11 @@ class TableRollback:
             self._file_io.delete(self._paths.earliest_changelog_hint)
         for number in reversed(plan.changelogs):
             self._changelogs.delete(number)
+
+
+def _is_other(found: Snapshot | None, target: Snapshot) -> bool:
+    """Return whether a snapshot has the target's id but is of another history.
+
+    A rollback that was broken off leaves the tags above its target, and ids are given anew from there.
+    """
+    return found is not None and found.id == target.id and not target.is_same(found)

@@ -25,6 +25,8 @@ from hypothesis.stateful import (
 )
 
 from lake import Catalog, LakeError, Machine, ManualClock, MemoryFileIO, StorageUnavailable, Table
+from lake.snapshots.consumer_store import ConsumerStore
+from lake.snapshots.lease import LeaseLost
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.property.folded_changelog import FoldedChangelog
 from tests.property.test_compaction import COMPACTED
@@ -204,7 +206,7 @@ class TableMachine(RuleBasedStateMachine):
             self.attempt(lambda table: table.delete_tag(name), fault)
         else:
             number = data.draw(st.sampled_from(sorted(self.seen)))
-            self.attempt(lambda table: table.create_tag(name, snapshot_id=number), fault)
+            self.attempt(lambda table: self.create_tag(table, name, number), fault)
             self.tagged[name] = number, self.seen[number]
         was_there = set(self.tagged)
         self.forget_tags()
@@ -323,6 +325,14 @@ class TableMachine(RuleBasedStateMachine):
         assert unneeded_files(self.memory, self.table) <= self.left_over
 
     # --- how it is done ---------------------------------------------------------------------
+
+    def create_tag(self, table: Table, name: str, number: int) -> None:
+        """Make a tag, unless an expiry that died was about to remove the snapshot."""
+        consumers = ConsumerStore(self.memory, table.paths)
+        try:
+            table.create_tag(name, snapshot_id=number)
+        except LeaseLost:
+            assert consumers.is_marked(SnapshotStore(self.memory, table.paths).get(number))
 
     def attempt(self, work: Callable[[Table], object], fault: Fault | None) -> None:
         """Do something to the table; what a fault leaves over is known afterwards."""

@@ -434,6 +434,28 @@ def test_a_rollback_that_was_broken_off_and_forgotten_stops_nobody(gap: list[int
     assert_cleaned_exact(file_io)
 
 
+@pytest.mark.parametrize("new_commits", [1, 2, 3], ids=["below", "newest", "above"])
+def test_a_tag_of_another_history_is_a_target_whoever_has_its_id_now(new_commits: int) -> None:
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    table.create_tag("three", snapshot_id=3)
+    # As a rollback to 1 leaves the table that is broken off before it comes to the tags.
+    kept = file_io.read_bytes(table.paths.tag("three"))
+    table.rollback(snapshot_id=1)
+    file_io.create_exclusive(table.paths.tag("three"), kept)
+    for number in range(new_commits):
+        write(late(file_io), (50 + number, 0))
+
+    late(file_io).rollback(tag="three")
+
+    assert keys(late(file_io)) == keys(late(file_io), tag="three") == [1, 2, 3]
+    assert max(ids(file_io, table)) == 3
+    write(late(file_io), (9, 9))
+    late(file_io).compact()
+    assert keys(late(file_io)) == [1, 2, 3, 9]
+    assert_cleaned_exact(file_io)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
 @pytest.mark.parametrize("is_lasting", [False, True], ids=["once", "for-good"])
