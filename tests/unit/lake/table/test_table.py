@@ -25,7 +25,6 @@ from lake import (
     UnsupportedFeature,
 )
 from lake.format.schema import serialize_schema
-from lake.snapshots.schema_store import SchemaStore
 from tests.support.faulty_file_io import FaultyFileIO
 
 
@@ -169,17 +168,51 @@ def test_rows_that_do_not_fit_leave_no_file() -> None:
 
 
 def test_a_conflicting_commit_leaves_no_file() -> None:
-    file_io = MemoryFileIO()
-    table = given_table(file_io)
-    table.write_and_commit(rows(k=[1]))
-    wider = dataclasses.replace(table.schema, id=1, options={**table.schema.options, "bucket": "8"})
-    assert SchemaStore(file_io, table.paths).create(wider)
-    before = [status.path for status in file_io.list(f"{table.path}/bucket-0")]
+    inner = MemoryFileIO()
+    given_table(inner, options={"bucket": "-1"}).write_and_commit(rows(k=[1]))
+    other = Table.open("/wh/db.db/t", file_io=inner, clock=ManualClock())
+    faulty = FaultyFileIO(inner)
+    table = Table.open("/wh/db.db/t", file_io=faulty, clock=ManualClock())
+    before: list[str] = []
 
-    with pytest.raises(CommitConflict):
+    def let_another_route_keys(_number: int, method: str, path: str) -> None:
+        if method == "open_output" and "/bucket-" in path and not before:
+            other.write_and_commit(rows(k=[2]))
+            before.extend(data_and_index_files(inner))
+
+    faulty.before = let_another_route_keys
+    with pytest.raises(CommitConflict, match="routed by an index"):
         table.write_and_commit(rows(k=list(range(100))))
 
-    assert [status.path for status in file_io.list(f"{table.path}/bucket-0")] == before
+    assert before
+    assert data_and_index_files(inner) == before
+
+
+def test_a_batch_that_is_routed_again_leaves_the_files_of_one_attempt() -> None:
+    file_io = MemoryFileIO()
+    table = given_table(file_io)
+    faulty = FaultyFileIO(file_io)
+    writing = Table.open(table.path, file_io=faulty, clock=ManualClock())
+
+    def let_another_rescale(_number: int, method: str, path: str) -> None:
+        if method == "open_output" and "/bucket-" in path and table.schema.id == 0:
+            table.rescale(8)
+
+    faulty.before = let_another_rescale
+    writing.write_and_commit(rows(k=list(range(100))))
+
+    assert writing.schema.table_options.bucket == 8
+    assert len(data_and_index_files(file_io)) == 8
+    assert len(all_rows(writing)) == 100
+
+
+def data_and_index_files(file_io: MemoryFileIO) -> list[str]:
+    """Return the paths of the table's data and index files."""
+    return [
+        status.path
+        for directory in (*(f"bucket-{number}" for number in range(8)), "index")
+        for status in file_io.list(f"/wh/db.db/t/{directory}")
+    ]
 
 
 def test_a_commit_that_storage_refuses_leaves_no_data_file() -> None:
