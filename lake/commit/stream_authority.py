@@ -41,10 +41,21 @@ class StreamAuthority:
         return {STREAMS_PROPERTY: completeness, **position_properties(self.positions)}
 
 
-def find_authority(latest: Snapshot | None, snapshots: SnapshotStore) -> StreamAuthority:
+def find_authority(
+    latest: Snapshot | None,
+    snapshots: SnapshotStore,
+    *,
+    known: tuple[Snapshot, StreamAuthority] | None = None,
+) -> StreamAuthority:
     """Return what the newest snapshot that knows of streams says.
 
     Costs nothing when `latest` is ours, else one read per snapshot of other engines above ours.
+
+    Args:
+        latest: The newest snapshot, None before the first.
+        snapshots: Of the table.
+        known: An earlier snapshot and what was found for it: the walk ends there. A commit that
+            races with another engine asks again and again.
 
     Raises:
         CorruptData: A property of ours cannot be read.
@@ -52,6 +63,8 @@ def find_authority(latest: Snapshot | None, snapshots: SnapshotStore) -> StreamA
     snapshot = latest
     oldest = 1
     while snapshot is not None:
+        if known is not None and snapshot == known[0]:
+            return known[1]
         if _speaks(snapshot):
             is_complete = snapshot.properties.get(STREAMS_PROPERTY) != INCOMPLETE
             return StreamAuthority(positions=positions_of(snapshot), is_complete=is_complete)

@@ -65,6 +65,7 @@ class TableReader:
         self.schemas = SchemaStore(file_io, paths)
         self._manifests = manifests
         self._live = live
+        self._known_streams: tuple[Snapshot, StreamAuthority] | None = None
 
     def state(self) -> TableState:
         """Return the newest state.
@@ -80,9 +81,10 @@ class TableReader:
             raise TableNotFound(message)
         if self._identity is None:
             self._identity = TableIdentity(self._file_io, self._paths, schema)
-        return TableState(
-            latest=latest, schema=schema, streams=find_authority(latest, self.snapshots)
-        )
+        streams = find_authority(latest, self.snapshots, known=self._known_streams)
+        if latest is not None:
+            self._known_streams = (latest, streams)
+        return TableState(latest=latest, schema=schema, streams=streams)
 
     def latest_snapshot(self) -> Snapshot | None:
         """Return the newest snapshot of this very table, None before the first commit.

@@ -236,6 +236,24 @@ def test_merged_manifests_are_reused_after_a_lost_race(bed: Bed) -> None:
     bed.assert_every_commit_is_there_once()
 
 
+def test_a_lost_race_walks_through_the_history_of_another_engine_once(bed: Bed) -> None:
+    foreign = [commit_foreign(bed.file_io, bed.paths) for _ in range(20)]
+    counting = FaultyFileIO(bed.file_io)
+
+    def lose(number: int, method: str, path: str) -> None:
+        if method == "create_exclusive" and number < 200:
+            commit_foreign(bed.file_io, bed.paths)
+
+    counting.before = lose
+    committer = new_committer(counting, bed.paths)
+
+    result = committer.commit([appended(data_file("mine"))], commit_user="me")
+
+    assert result.attempts > 5
+    walked = [path for method, path in counting.calls if method == "read_bytes"]
+    assert walked.count(bed.paths.snapshot(foreign[0].id)) == 1
+
+
 def test_a_merge_that_others_have_done_meanwhile_is_dropped(bed: Bed) -> None:
     bed.commit_others(31)
 

@@ -79,6 +79,35 @@ def test_a_newest_snapshot_of_ours_needs_no_walk(file_io: MemoryFileIO, paths: T
     assert [method for method, _ in counting.calls].count("read_bytes") == 2
 
 
+def test_a_walk_ends_where_another_one_began(file_io: MemoryFileIO, paths: TablePaths) -> None:
+    snapshots = SnapshotStore(file_io, paths)
+    commit_foreign(file_io, paths, properties=position_properties({"s": POSITION}))
+    looked_at = [commit_foreign(file_io, paths) for _ in range(5)][-1]
+    known = looked_at, find_authority(looked_at, snapshots)
+    newest = [commit_foreign(file_io, paths) for _ in range(2)][-1]
+    counting = FaultyFileIO(file_io)
+
+    found = find_authority(newest, SnapshotStore(counting, paths), known=known)
+
+    assert found == StreamAuthority(positions={"s": POSITION})
+    assert counting.calls == [("read_bytes", paths.snapshot(number)) for number in (7, 6)]
+
+
+def test_what_was_known_of_a_snapshot_rolled_back_is_forgotten(
+    file_io: MemoryFileIO, paths: TablePaths
+) -> None:
+    commit_foreign(file_io, paths)
+    taken_back = commit_foreign(file_io, paths)
+    known = taken_back, StreamAuthority(positions={"s": POSITION})
+    file_io.delete(paths.snapshot(taken_back.id))
+    SnapshotStore(file_io, paths).write_latest_hint(1)
+    newest = [commit_foreign(file_io, paths) for _ in range(2)][-1]
+
+    found = find_authority(newest, SnapshotStore(file_io, paths), known=known)
+
+    assert found == StreamAuthority()
+
+
 def test_an_unreadable_position_is_corrupt(file_io: MemoryFileIO, paths: TablePaths) -> None:
     commit_foreign(file_io, paths, properties={"braid.stream.s": "?"})
 
