@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Protocol, Self
 from uuid import UUID
 
 from lake.errors import InvalidRequest, LakeError, StorageUnavailable
@@ -20,12 +20,19 @@ from lake.files.clock import Clock
 from lake.format.consumer import Consumer
 from lake.format.snapshot import Snapshot
 from lake.snapshots.consumer_store import ConsumerStore
-from lake.snapshots.snapshot_store import SnapshotStore
 
 LEASE_MS: Final = 600_000
 LEASE_PREFIX: Final = "braid-lease-"
 # A refresh may fail twice before the deadline passes.
-_REFRESHES_PER_LEASE: Final = 3
+REFRESHES_PER_LEASE: Final = 3
+
+
+class Snapshots(Protocol):
+    """What knows whether a snapshot is there."""
+
+    def find(self, snapshot_id: int, /) -> Snapshot | None:
+        """Return the snapshot of that id, None when there is none."""
+        ...
 
 
 class LeaseLost(InvalidRequest):
@@ -43,14 +50,15 @@ class Lease:
         self,
         *,
         consumers: ConsumerStore,
-        snapshots: SnapshotStore,
+        snapshots: Snapshots,
         snapshot: Snapshot,
         clock: Clock,
         new_uuid: Callable[[], UUID],
         holder: str | None = None,
         lease_ms: int = LEASE_MS,
+        lease_id: str | None = None,
     ) -> None:
-        """Take the lease.
+        """Take the lease, or go on with one that another process has taken.
 
         Args:
             consumers: Where the file is written.
@@ -60,6 +68,8 @@ class Lease:
             new_uuid: Makes names.
             holder: Who takes it, for people.
             lease_ms: How long it holds without a refresh, in milliseconds.
+            lease_id: Of a lease to go on with, of this or an older snapshot; when it is gone or has
+                run out a new one is taken.
 
         Raises:
             LeaseLost: The snapshot has expired.
@@ -73,6 +83,10 @@ class Lease:
         self._lease_ms = lease_ms
         self._id = ""
         self._deadline_ms = 0
+        found = None if lease_id is None else consumers.find(lease_id)
+        # A consumer without a deadline is somebody's progress and none of ours.
+        if lease_id is not None and found is not None and found.deadline_ms is not None:
+            self._id, self._deadline_ms = lease_id, found.deadline_ms
         self._is_released = False
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -201,7 +215,7 @@ class Lease:
             raise lost from cause
 
     def _keep(self) -> None:
-        while not self._ended.wait(self._lease_ms / _REFRESHES_PER_LEASE / 1000):
+        while not self._ended.wait(self._lease_ms / REFRESHES_PER_LEASE / 1000):
             try:
                 self.refresh()
             except LeaseLost:

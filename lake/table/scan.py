@@ -1,12 +1,13 @@
 """A scan of a table at one snapshot."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
 
-from lake.errors import names_table, naming_table
+from lake.errors import CorruptData, names_table, naming_table
 from lake.files.file_io import FileIO
 from lake.files.parquet import ReadCounters
 from lake.files.paths import TablePaths
@@ -20,6 +21,7 @@ from lake.read.predicate import Condition
 from lake.read.reader import read_split
 from lake.read.scan import ScanPlan, Split, is_single_run, plan_scan
 from lake.snapshots.deletion_vectors import VectorStore
+from lake.snapshots.lease_keeper import LeaseKeeper
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a dictionary
@@ -41,6 +43,7 @@ class Scan:
         where: A conjunction.
         batch_rows: Upper bound of the rows of a batch.
         machine: Which execution merges.
+        keeper: Leases the snapshot while a read takes long.
         counters: What reading has cost so far.
         merge_counters: What merging has done so far; sections of one run are not merged and not
             counted.
@@ -57,6 +60,7 @@ class Scan:
     where: tuple[Condition, ...]
     batch_rows: int
     machine: Machine
+    keeper: LeaseKeeper | None = None
     counters: ReadCounters
     merge_counters: FoldCounters = field(default_factory=FoldCounters)
 
@@ -96,9 +100,10 @@ class Scan:
         Raises:
             UnsupportedFeature: As `plan`.
             SchemaMismatch: Records that the table's merge refuses.
-            CorruptData: A file is not what its metadata says, or has expired.
+            LeaseLost: The snapshot expired before it was read.
+            CorruptData: A file is not what its metadata says.
         """
-        with naming_table(self.identifier):
+        with naming_table(self.identifier), self._held():
             for split in self._plan.splits:
                 yield from self._read(split, self.columns)
 
@@ -108,7 +113,15 @@ class Scan:
 
     @names_table
     def count(self) -> int:
-        """Return the number of rows; opens no file whose metadata says it all."""
+        """Return the number of rows; opens no file whose metadata says it all.
+
+        Raises:
+            LeaseLost, CorruptData: As `to_batches`.
+        """
+        with self._held():
+            return self._count()
+
+    def _count(self) -> int:
         rows = 0
         keys = self.schema.trimmed_primary_keys
         for split in self._plan.splits:
@@ -121,6 +134,18 @@ class Scan:
                 batches = self._read(replace(split, sections=others), keys)
                 rows += sum(batch.num_rows for batch in batches)
         return rows
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        if self.keeper is None:
+            yield
+            return
+        with self.keeper.hold(self.snapshot, what="a scan"):
+            try:
+                yield
+            except CorruptData as error:
+                self.keeper.tell_if_expired(self.snapshot, error)
+                raise
 
     def _is_counted(self, section: Section) -> bool:
         if self.where or not is_single_run(section):

@@ -1,0 +1,186 @@
+"""Leases of what takes long, and of nothing else."""
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from lake import LeaseLost, ManualClock, Scan, Table
+from lake.format.consumer import Consumer
+from lake.snapshots.consumer_store import ConsumerStore
+from lake.snapshots.lease_keeper import LeaseKeeper
+from tests.unit.lake.maintenance.given_compactions import read
+from tests.unit.lake.maintenance.given_expiries import expire_all, given_history, kept_ids
+
+SOON_S = 0.005
+PATIENCE_S = 20.0
+
+
+def keeper_of(
+    table: Table, clock: ManualClock, *, after_s: float = SOON_S, lease_ms: int = 600_000
+) -> LeaseKeeper:
+    """A keeper of leases of the table."""
+    return LeaseKeeper(
+        file_io=table.file_io,
+        paths=table.paths,
+        clock=clock,
+        new_uuid=uuid4,
+        after_s=after_s,
+        lease_ms=lease_ms,
+    )
+
+
+def long_scan(table: Table, keeper: LeaseKeeper, *, snapshot_id: int) -> Scan:
+    return replace(table.scan(snapshot_id=snapshot_id), keeper=keeper)
+
+
+def wait_for(is_so: Callable[[], object]) -> None:
+    """Wait until something is so that another thread brings about."""
+    end = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(SOON_S)
+
+
+def test_what_takes_long_is_leased_until_it_is_done() -> None:
+    table, clock = given_history()
+
+    with keeper_of(table, clock).hold(table.snapshot(3), what="a report"):
+        wait_for(table.consumers)
+        result = expire_all(table)
+        assert result.earliest == 3
+        assert result.held_by.startswith("it is leased to a report, process ")
+
+    assert table.consumers() == []
+    assert expire_all(table).earliest == 8
+
+
+def test_what_is_done_soon_is_not_leased() -> None:
+    table, clock = given_history()
+    keeper = keeper_of(table, clock, after_s=60)
+
+    for _ in range(3):
+        with keeper.hold(table.snapshot(3), what="a look"):
+            assert table.consumers() == []
+
+
+def test_a_lease_is_refreshed_while_it_is_needed() -> None:
+    table, clock = given_history()
+    keeper = keeper_of(table, clock, lease_ms=30)
+
+    with keeper.hold(table.snapshot(3), what="a report"):
+        wait_for(table.consumers)
+        (first,) = table.consumers()
+        clock.advance(ms=20)
+        wait_for(lambda: table.consumers()[0].consumer != first.consumer)
+        (second,) = table.consumers()
+
+    assert first.consumer.deadline_ms is not None
+    assert second.id == first.id
+    assert second.consumer.deadline_ms == first.consumer.deadline_ms + 20
+
+
+def test_each_of_many_holds_its_own() -> None:
+    table, clock = given_history()
+    keeper = keeper_of(table, clock)
+
+    with ExitStack() as held:
+        for number in (2, 4, 4):
+            held.enter_context(keeper.hold(table.snapshot(number), what="a report"))
+        wait_for(lambda: len(table.consumers()) == 3)
+        needed = sorted(file.consumer.next_snapshot for file in table.consumers())
+
+    assert needed == [2, 4, 4]
+    assert table.consumers() == []
+
+
+def test_a_scan_that_takes_long_keeps_its_snapshot() -> None:
+    table, clock = given_history()
+    expected = read(table, 3)
+    scan = long_scan(table, keeper_of(table, clock), snapshot_id=3)
+
+    rows = 0
+    for batch in scan.to_batches():
+        if not rows:
+            wait_for(table.consumers)
+            expire_all(table)
+        rows += batch.num_rows
+
+    assert rows == len(expected)
+    assert kept_ids(table)[0] == 3
+    assert table.consumers() == []
+
+
+def test_a_scan_that_nobody_reads_to_its_end_lets_go() -> None:
+    table, clock = given_history()
+    batches: Iterator[object] = long_scan(
+        table, keeper_of(table, clock), snapshot_id=3
+    ).to_batches()
+    next(batches)
+    wait_for(table.consumers)
+
+    del batches
+    gc.collect()
+
+    assert table.consumers() == []
+
+
+def test_a_scan_whose_snapshot_has_expired_says_so() -> None:
+    table, clock = given_history()
+    scan = long_scan(table, keeper_of(table, clock), snapshot_id=3)
+    expire_all(table)
+
+    with pytest.raises(LeaseLost, match="snapshot 3 has expired while it was read") as raised:
+        scan.to_arrow()
+
+    assert "hint: " in str(raised.value)
+
+
+def test_a_snapshot_that_is_gone_is_not_leased_and_stops_nobody() -> None:
+    table, clock = given_history()
+    snapshot = table.snapshot(3)
+    expire_all(table)
+    keeper = keeper_of(table, clock)
+
+    with keeper.hold(snapshot, what="a report"):
+        time.sleep(10 * SOON_S)
+
+    assert table.consumers() == []
+
+
+def test_a_lease_goes_on_in_another_process() -> None:
+    table, clock = given_history()
+    keeper = keeper_of(table, clock)
+    first = keeper.lease(table.snapshot(3), what="a page")
+
+    second = keeper.lease(table.snapshot(5), what="a page", lease_id=first.id)
+
+    (file,) = table.consumers()
+    assert (second.id, file.id) == (first.id, first.id)
+    assert file.consumer.next_snapshot == 5
+
+
+def test_a_lease_that_is_gone_is_taken_anew() -> None:
+    table, clock = given_history()
+    keeper = keeper_of(table, clock)
+    first = keeper.lease(table.snapshot(3), what="a page")
+    table.delete_consumer(first.id)
+
+    second = keeper.lease(table.snapshot(3), what="a page", lease_id=first.id)
+
+    assert second.id != first.id
+    assert [file.id for file in table.consumers()] == [second.id]
+
+
+def test_a_consumer_of_somebody_else_is_no_lease_to_go_on_with() -> None:
+    table, clock = given_history()
+    ConsumerStore(table.file_io, table.paths).put("billing", Consumer(next_snapshot=4))
+
+    lease = keeper_of(table, clock).lease(table.snapshot(3), what="a page", lease_id="billing")
+
+    assert lease.id != "billing"
+    assert sorted(file.id for file in table.consumers()) == ["billing", lease.id]
