@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.bulk_rows import GROUPED_COLUMNS, GROUPED_OPTIONS, grouped_rows
+from benchmarks.figure import best_s
 from lake import Catalog, CommitKind, Snapshot, Table
 from lake.format.manifest import FileKind
 from lake.maintenance.compaction_picks import CompactionMemory
@@ -31,12 +32,14 @@ class Written:
         compacted: Bytes of the files of compactions.
         runs_max: The most sorted runs that a snapshot had.
         runs: Those of the newest.
+        read_s: Seconds of reading all rows with our reader, at the end.
     """
 
     appended: int
     compacted: int
     runs_max: int
     runs: int
+    read_s: float
 
     @property
     def amplification(self) -> float:
@@ -83,6 +86,7 @@ def written(table: Table) -> Written:
         compacted=sizes[CommitKind.COMPACT],
         runs_max=max(runs),
         runs=runs[-1],
+        read_s=best_s(lambda: table.scan().to_arrow(), repeats=3),
     )
 
 
