@@ -25,6 +25,7 @@ same.
 Source: merge-semantics 7.2, 7.3, 10.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from lake.lsm.levels import LevelRun, Levels
@@ -75,14 +76,20 @@ class Picked:
     is_early: bool = False
 
 
-def first_pick_state(levels: Levels) -> PickState:
+def first_pick_state(levels: Levels, *, utc_ms_of: Callable[[int], int]) -> PickState:
     """Return what a compactor that has never seen the bucket goes by.
 
     The newest file on the highest level tells when the last full compaction was.
+
+    Args:
+        levels: Of the bucket.
+        utc_ms_of: From the local wall time that files carry, in milliseconds as if it were UTC, to
+            milliseconds since 1970 UTC.
     """
     on_top = (run for run in levels.runs if run.level == levels.max_level)
     times = [file.creation_time_ms for run in on_top for file in run.files]
-    return PickState(last_full_ms=max((time for time in times if time is not None), default=None))
+    known = [time for time in times if time is not None]
+    return PickState(last_full_ms=utc_ms_of(max(known)) if known else None)
 
 
 def pick_compaction(

@@ -5,7 +5,7 @@ Source: merge-semantics 7.2, 7.3.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypeAlias
 
 from lake.format.schema import TableSchema
@@ -53,7 +53,7 @@ def due_pick(schema: TableSchema, memory: CompactionMemory, *, now_ms: int) -> P
     local_hour = datetime.fromtimestamp(now_ms / 1000).astimezone().hour
 
     def pick(place: Place, levels: Levels, _marked: frozenset[str]) -> CompactionUnit | None:
-        state = memory.states.get(place) or first_pick_state(levels)
+        state = memory.states.get(place) or first_pick_state(levels, utc_ms_of=_utc_ms)
         picked = pick_merge_or_compaction(
             levels, spec, options, state, now_ms=now_ms, local_hour=local_hour
         )
@@ -61,3 +61,9 @@ def due_pick(schema: TableSchema, memory: CompactionMemory, *, now_ms: int) -> P
         return picked.unit
 
     return pick
+
+
+def _utc_ms(wall_ms: int) -> int:
+    """Return the moment of a local wall time, of this machine's zone as the format has it."""
+    wall = datetime.fromtimestamp(wall_ms / 1000, tz=UTC).replace(tzinfo=None)
+    return round(wall.astimezone().timestamp() * 1000)

@@ -1,8 +1,9 @@
 """A table, compacted bucket by bucket and committed as one snapshot.
 
-1. Pick and plan each bucket on the newest snapshot.
+1. Pick and plan each bucket on the newest snapshot, or on a newer one where its deletion vectors
+   have been replaced and expired.
 2. Write the new files. A bucket whose old files vanish meanwhile (somebody else compacted it, and
-   expiry removed them) is dropped.
+   expiry removed them) is dropped; those that are only looked at are among them.
 3. Commit. When that does not fit any more, the buckets where somebody else was faster are dropped,
    and the others are committed.
 
@@ -137,7 +138,15 @@ class TableCompaction:
         """Return the work on a bucket; None when there is none."""
         options = self.schema.table_options
         levels = levels_of([entry.file for entry in entries], options)
-        vectors = self.vectors.read(index)
+        try:
+            vectors = self.vectors.read(index)
+        except CorruptData:
+            newest = self.newest()
+            now = newest.vectors.get(place)
+            if now == index:
+                raise
+            # Somebody else has replaced it, and expiry removed it: look at what is there now.
+            return self._plan_bucket(place, newest.of({place}).entries, now)
         unit = self.pick(place, levels, frozenset(vectors.vectors) | self._with_tombstones(levels))
         if unit is None:
             return None
@@ -167,9 +176,11 @@ class TableCompaction:
         try:
             return self.compactor.compact(work)
         except CorruptData:
-            # Files are immutable: only one that was replaced and removed may be absent.
-            live = {entry.identity for entry in self.newest().entries}
-            if work.inputs <= live:
+            # Files are immutable: only one that was replaced and removed may be absent. Lookups
+            # read others than the inputs, too.
+            place = work.partition, work.bucket
+            live = {entry.file.file_name for entry in self.newest().of({place}).entries}
+            if all(file.file_name in live for file in work.levels.files):
                 raise
             return None
 

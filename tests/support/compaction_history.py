@@ -61,7 +61,9 @@ class Bucket:
         """Do what is picked, if anything; return what was done."""
         self.clock_ms += 1
         levels = self.levels
-        picked = self.pick(levels, self.state or first_pick_state(levels), self.clock_ms)
+        picked = self.pick(
+            levels, self.state or first_pick_state(levels, utc_ms_of=int), self.clock_ms
+        )
         self.state = picked.state
         if picked.unit is None:
             return None

@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 from lake import CommitKind, CommitMessage, CompactionResult, CorruptData, MemoryFileIO, Table
+from lake.format.commit_message import VectorsChange
+from lake.format.data_file import DataFileMeta
 from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.faulty_file_io import FaultyFileIO
@@ -157,6 +159,82 @@ def test_old_files_that_expiry_removed_meanwhile_are_no_damage(at: str) -> None:
     assert read(table) == [(p, k, 1, None) for p in ("a", "b") for k in (1, 2)]
 
 
+VECTORS = {"deletion-vectors.enabled": "true"}
+
+
+def given_marked_rows() -> MemoryFileIO:
+    """Return storage with a table of 300 rows on level 5, one of them marked and anew on level 4."""
+    inner = MemoryFileIO()
+    table = given_table(VECTORS, file_io=inner)
+    write(table, *((k, k, f"{k * 7919 % 10_007:0100}") for k in range(300)))
+    table.compact()
+    write(table, (1, -1))
+    table.compact(full=False)
+    assert levels(table) == [4, 5]
+    return inner
+
+
+def test_an_old_file_of_a_lookup_that_expiry_removed_meanwhile_is_no_damage() -> None:
+    """Ours replaces level 0 alone, and looks for its keys in the file on level 5."""
+    inner = MemoryFileIO()
+    table = given_table(VECTORS, file_io=inner)
+    write(table, *((k, k, f"{k * 7919 % 10_007:0100}") for k in range(300)))
+    table.compact()
+    (old,) = files(table)
+    write(table, (1, -1))
+    file_io = FaultyFileIO(inner)
+
+    def intervene(_: int, method: str, path: str) -> None:
+        if method == "open_input" and path.endswith(old.file_name) and inner.exists(path):
+            replace_by_copy(reopened(inner), old, inner)
+            reopened(inner).expire(retain_max=1, older_than_ms=2**62)
+
+    file_io.before = intervene
+    result = reopened(file_io).compact(full=False)
+
+    table = reopened(inner)
+    assert not inner.exists(f"{table.path}/bucket-0/{old.file_name}")
+    assert [dropped.reason for dropped in result.dropped] == [
+        "files to be replaced are not live any more"
+    ]
+    assert levels(table) == [0, 5]
+    assert reopened(inner).compact(full=False).dropped == ()
+    assert read(table)[1] == ("x", 1, -1, None)
+
+
+def test_vectors_that_expiry_removed_before_they_were_read_are_no_damage() -> None:
+    inner = given_marked_rows()
+    file_io = FaultyFileIO(inner)
+    acted: list[object] = []
+
+    def intervene(_: int, method: str, path: str) -> None:
+        if method == "read_bytes" and "/index/" in path and not acted:
+            acted.append(None)
+            other = reopened(inner)
+            other.compact()
+            write(other, (2, -2))
+            other.expire(retain_max=1, older_than_ms=2**62)
+            assert not inner.exists(path)
+
+    file_io.before = intervene
+    result = reopened(file_io).compact(full=False)
+
+    assert (result.files_in, result.dropped) == (1, ())
+    assert read(reopened(inner))[1:3] == [
+        ("x", 1, -1, None),
+        ("x", 10, 10, f"{79190 % 10_007:0100}"),
+    ]
+
+
+def test_live_vectors_that_are_absent_are_damage() -> None:
+    inner = given_marked_rows()
+    (index,) = inner.list(f"{reopened(inner).path}/index")
+    inner.delete(index.path)
+
+    with pytest.raises(CorruptData, match=index.name):
+        reopened(inner).compact()
+
+
 def test_a_snapshot_that_expires_while_it_is_planned_on_is_no_damage() -> None:
     inner = given_two_buckets()
     file_io = FaultyFileIO(inner)
@@ -197,6 +275,27 @@ def compact_only(table: Table, partition: bytes) -> None:
         (entry.partition, entry.bucket) for entry in live(table) if entry.partition == partition
     }
     assert table.compact(buckets=places).buckets == 1
+
+
+def replace_by_copy(table: Table, old: DataFileMeta, file_io: MemoryFileIO) -> None:
+    """Replace a file of bucket 0 by one with the same rows, as a rewrite of it alone does."""
+    directory = f"{table.path}/bucket-0"
+    copy = replace(old, file_name=f"data-copy-of-{old.file_name}")
+    file_io.write_new(
+        f"{directory}/{copy.file_name}", file_io.read_bytes(f"{directory}/{old.file_name}")
+    )
+    entry = next(entry for entry in live(table) if entry.file == old)
+    message = CommitMessage(
+        partition=entry.partition,
+        bucket=entry.bucket,
+        total_buckets=entry.total_buckets,
+        schema_id=0,
+        new_files=(),
+        compact_before=(old,),
+        compact_after=(copy,),
+        vectors=VectorsChange(base=None, new=None),
+    )
+    table.committer().commit([message], commit_user="rewriter", kind=CommitKind.COMPACT)
 
 
 def move_newest(table: Table, *, level: int) -> None:

@@ -1,13 +1,14 @@
 """`Table.compact(full=False)`: what is due, and small new files merged among themselves."""
 
 import random
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 import pyarrow as pa
 import pytest
 
-from lake import CommitKind, CompactionResult, MemoryFileIO
+from lake import Catalog, CommitKind, CompactionResult, ManualClock, MemoryFileIO
 from lake.format.data_file import FileSource
 from lake.maintenance.compaction_picks import CompactionMemory
 from tests.given_tables import given_kinds
@@ -55,6 +56,36 @@ def test_as_many_runs_as_the_trigger_are_compacted() -> None:
 
     assert table.compact(full=False).files_in == 5
     assert levels(table) == [5]
+
+
+@pytest.fixture(params=["UTC", "America/Los_Angeles", "Asia/Shanghai"])
+def _zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let this machine be somewhere."""
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", request.param)
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("_zone")
+def test_the_interval_of_full_compactions_is_the_same_in_every_zone() -> None:
+    """Files say in local wall time when they were made."""
+    clock = ManualClock()
+    table = Catalog("/wh", file_io=MemoryFileIO(), clock=clock).create_table(
+        "db.t",
+        columns=[("p", "STRING"), ("k", "INT"), ("v", "INT"), ("w", "STRING")],
+        primary_key=["p", "k"],
+        options={"bucket": "1", "compaction.optimization-interval": "1 h"},
+    )
+    write(table, (1, 1))
+    table.compact()
+    write(table, (1, 2))
+
+    clock.advance(ms=3_600_000)
+    assert table.compact(full=False).files_in == 0
+    clock.advance(ms=1)
+    assert table.compact(full=False).files_in == 2
 
 
 @pytest.mark.parametrize("options", [{}, PARTIAL])
