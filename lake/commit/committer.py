@@ -29,6 +29,7 @@ from lake.format.snapshot import (
 )
 from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestStore
+from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.table_identity import TableIdentity
 
 RESERVED_PREFIX = "braid."
@@ -64,6 +65,7 @@ class TableCommitter:
         manifests: ManifestStore | None = None,
         live: LiveFiles | None = None,
         identity: TableIdentity | None = None,
+        schemas: SchemaStore | None = None,
         on_step: OnStep = ignore_step,
     ) -> None:
         """Make a committer.
@@ -80,6 +82,7 @@ class TableCommitter:
             live: Likewise; over the same store.
             identity: The table that is meant, should another take its place; None means the one
                 that the first commit finds.
+            schemas: Those read already, to share with readers of the table.
             on_step: Told before and after each effect on storage (see `lake.commit.steps`).
         """
         self._file_io = file_io
@@ -92,7 +95,9 @@ class TableCommitter:
         self._manifests = manifests or ManifestStore(file_io, paths)
         self._live = live or LiveFiles(self._manifests)
         self._on_step = on_step
-        self._reader = TableReader(file_io, paths, self._manifests, self._live, identity=identity)
+        self._reader = TableReader(
+            file_io, paths, self._manifests, self._live, identity=identity, schemas=schemas
+        )
         self._identities = IdentityLog(self._reader.snapshots)
         self._unknown_users: set[str] = set()
 

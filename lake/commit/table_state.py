@@ -56,13 +56,14 @@ class TableReader:
         live: LiveFiles,
         *,
         identity: TableIdentity | None = None,
+        schemas: SchemaStore | None = None,
     ) -> None:
         """Choose the table; without an identity it is the one that the first look finds."""
         self._file_io = file_io
         self._paths = paths
         self._identity = identity
         self.snapshots = SnapshotStore(file_io, paths)
-        self.schemas = SchemaStore(file_io, paths)
+        self.schemas = schemas or SchemaStore(file_io, paths)
         self._manifests = manifests
         self._live = live
         self._known_streams: tuple[Snapshot, StreamAuthority] | None = None

@@ -48,6 +48,7 @@ from tests.support.committing import (
     stream_batch,
     table_schema,
 )
+from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.foreign_engine import commit_foreign, expire
 
 
@@ -59,6 +60,13 @@ def file_io() -> MemoryFileIO:
 @pytest.fixture
 def paths(file_io: MemoryFileIO) -> TablePaths:
     return given_table(file_io)
+
+
+def commit_until(file_io: MemoryFileIO, paths: TablePaths, age: int) -> None:
+    """Commit until the newest snapshot has that id."""
+    committer = new_committer(file_io, paths)
+    for number in range(SnapshotStore(file_io, paths).latest_id() or 0, age):
+        committer.commit([appended(data_file(f"{number:04}"))], commit_user="before")
 
 
 def newest(file_io: MemoryFileIO, paths: TablePaths) -> Snapshot:
@@ -394,6 +402,36 @@ def test_many_commits_keep_the_base_list_short(file_io: MemoryFileIO, paths: Tab
     assert len(base) <= 45
     assert sum(manifest.num_added_files for manifest in base) == 499
     assert live_names(file_io, paths) == [f"{number:04}" for number in range(500)]
+
+
+def test_a_commit_takes_as_many_storage_calls_at_any_age(
+    file_io: MemoryFileIO, paths: TablePaths
+) -> None:
+    calls = []
+    for age in (10, 200):
+        commit_until(file_io, paths, age)
+        counting = FaultyFileIO(file_io)
+        new_committer(counting, paths).commit([appended(data_file(f"at {age}"))], commit_user="u")
+        calls.append([method for method, _ in counting.calls])
+
+    assert calls[0] == calls[1]
+
+
+def test_what_earlier_schemas_say_is_read_once_for_all_committers(
+    file_io: MemoryFileIO, paths: TablePaths
+) -> None:
+    for schema_id in range(1, 20):
+        assert SchemaStore(file_io, paths).create(table_schema(schema_id=schema_id))
+    counting = FaultyFileIO(file_io)
+    schemas = SchemaStore(counting, paths)
+
+    for number in range(3):
+        new_committer(counting, paths, schemas=schemas).commit(
+            [appended(data_file(f"{number}"), schema_id=19)], commit_user="u"
+        )
+
+    read = [path for method, path in counting.calls if method == "read_bytes"]
+    assert [read.count(paths.schema(schema_id)) for schema_id in range(19)] == [1] * 19
 
 
 # Sequence numbers
