@@ -160,6 +160,7 @@ class TableMachine(RuleBasedStateMachine):
         self.seen: dict[int, Known] = {}
         self.tagged: dict[str, tuple[int, Known]] = {}
         self.left_over: set[str] = set()
+        self.restored: set[str] = set()
         self.is_rescaled = False
 
     # --- what happens -----------------------------------------------------------------------
@@ -219,13 +220,13 @@ class TableMachine(RuleBasedStateMachine):
         targets |= {(number, None): known for number, known in self.seen.items()}
         targets |= {(number, name): known for name, (number, known) in self.tagged.items()}
         number, name = data.draw(st.sampled_from(sorted(targets, key=str)))
-        before = self.newest_id()
+        before, known = self.newest_id(), self.uuids()
 
         def work(table: Table) -> None:
-            if name is None:
-                table.rollback(snapshot_id=number)
-            else:
-                table.rollback(tag=name)
+            try:
+                table.rollback(snapshot_id=number if name is None else None, tag=name)
+            finally:
+                self.restored |= self.uuids() - known
 
         self.attempt(work, fault)
         assert self.newest_id() == number or (fault is not None and self.newest_id() == before)
@@ -239,7 +240,7 @@ class TableMachine(RuleBasedStateMachine):
         self.seen = {number: known for number, known in self.seen.items() if number in kept}
         assert kept == self.seen.keys()
         self.forget_tags()
-        self.left_over |= unneeded_files(self.memory, self.table)
+        self.left_over |= self.unneeded_files()
 
         if self.is_rescaled:
             # Writers are turned back until the partitions have the schema's number of buckets.
@@ -255,7 +256,7 @@ class TableMachine(RuleBasedStateMachine):
 
     @rule(delete=st.booleans(), fault=st.none() | FAULTS)
     def clean(self, delete: bool, fault: Fault | None) -> None:
-        unneeded = unneeded_files(self.memory, self.table)
+        unneeded = self.unneeded_files()
         too_young: list[int] = []
 
         def work(table: Table) -> None:
@@ -266,7 +267,7 @@ class TableMachine(RuleBasedStateMachine):
             assert len(unneeded - found) <= report.younger_files
 
         self.attempt(work, fault)
-        self.left_over = unneeded_files(self.memory, self.table)
+        self.left_over = self.unneeded_files()
         if fault is None and delete:
             assert len(self.left_over) <= too_young[0]
 
@@ -321,8 +322,8 @@ class TableMachine(RuleBasedStateMachine):
         for name, (_, known) in self.tagged.items():
             rows = self.table.scan(tag=name).to_arrow()
             assert scanned(rows) == rows_of(known.visible), name
-        assert missing_files(self.memory, self.table) == set()
-        assert unneeded_files(self.memory, self.table) <= self.left_over
+        assert missing_files(self.memory, self.table, restored=self.restored) == set()
+        assert self.unneeded_files() <= self.left_over
 
     # --- how it is done ---------------------------------------------------------------------
 
@@ -350,7 +351,7 @@ class TableMachine(RuleBasedStateMachine):
             self.storage.before = self.storage.after = nothing
         if fault.is_crash:
             self.reopen()
-        self.left_over |= unneeded_files(self.memory, self.table)
+        self.left_over |= self.unneeded_files()
 
     def rescale_to(self, buckets: int, *, fault: Fault | None) -> None:
         before = self.newest_id()
@@ -377,6 +378,13 @@ class TableMachine(RuleBasedStateMachine):
     def newest_id(self) -> int:
         snapshot = self.table.latest_snapshot()
         return 0 if snapshot is None else snapshot.id
+
+    def uuids(self) -> set[str]:
+        store = SnapshotStore(self.memory, self.table.paths)
+        return {str(store.get(number).uuid) for number in store.list_ids()}
+
+    def unneeded_files(self) -> set[str]:
+        return unneeded_files(self.memory, self.table, restored=self.restored)
 
     def kept_ids(self) -> list[int]:
         return SnapshotStore(self.memory, self.table.paths).list_ids()

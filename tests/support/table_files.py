@@ -4,9 +4,9 @@ Counted apart from the engine's own cleaning, of which this is the judge. Paths 
 table's directory.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from lake import FileIO, Table
+from lake import FileIO, MemoryFileIO, Table
 from lake.files.data_file_path import data_file_path
 from lake.format.snapshot import Snapshot, parse_snapshot
 from lake.snapshots.live_files import live_entries
@@ -18,32 +18,70 @@ _NEEDED_ANYWAY = ("schema/", "snapshot/", "tag/", "changelog/", "consumer/", "br
 
 def stored_files(file_io: FileIO, root: str) -> set[str]:
     """Return the paths of all files below a table's directory."""
-    return {path.removeprefix(f"{root}/") for path in _walk(file_io, root)}
+    return {path.removeprefix(f"{root}/") for path in paths_below(file_io, root)}
 
 
-def unneeded_files(file_io: FileIO, table: Table) -> set[str]:
-    """Return the files that no snapshot, tag or changelog names."""
-    stored = stored_files(file_io, table.path)
-    candidates = {path for path in stored if not path.startswith(_NEEDED_ANYWAY)}
-    return candidates - needed_files(file_io, table)
-
-
-def missing_files(file_io: FileIO, table: Table) -> set[str]:
-    """Return the files that a snapshot, tag or changelog names but storage lacks."""
-    return needed_files(file_io, table) - stored_files(file_io, table.path)
-
-
-def needed_files(file_io: FileIO, table: Table) -> set[str]:
-    """Return the manifests, data files and index files that anything names."""
-    return _Needed(file_io, table).all()
-
-
-def _walk(file_io: FileIO, directory: str) -> Iterator[str]:
+def paths_below(file_io: FileIO, directory: str = "/") -> Iterator[str]:
+    """Yield the paths of all files below a directory."""
     for status in file_io.list(directory):
         if status.is_directory:
-            yield from _walk(file_io, status.path)
+            yield from paths_below(file_io, status.path)
         else:
             yield status.path
+
+
+def copied(file_io: MemoryFileIO) -> MemoryFileIO:
+    """Return storage of its own with the same files: what takes long to make is made once."""
+    copy = MemoryFileIO()
+    for path in paths_below(file_io):
+        copy.write_new(path, file_io.read_bytes(path))
+    return copy
+
+
+def unneeded_files(file_io: FileIO, table: Table, *, restored: Collection[str] = ()) -> set[str]:
+    """Return the files that no snapshot, tag or changelog names, and halves of any others."""
+    needed = needed_files(file_io, table, restored=restored)
+    return _removable(stored_files(file_io, table.path)) - needed
+
+
+def missing_files(file_io: FileIO, table: Table, *, restored: Collection[str] = ()) -> set[str]:
+    """Return the files that a snapshot, tag or changelog names but storage lacks."""
+    return needed_files(file_io, table, restored=restored) - stored_files(file_io, table.path)
+
+
+def assert_orphans_found(file_io: FileIO, table: Table, place: str = "") -> None:
+    """Check that no file is missing, that cleaning finds those that nothing names, and removes them.
+
+    Args:
+        file_io: Storage.
+        table: Opened there, at a time at which every file is old.
+        place: What happened before, for people.
+    """
+    stored, needed = stored_files(file_io, table.path), needed_files(file_io, table)
+    assert needed - stored == set(), place
+    unneeded = _removable(stored) - needed
+    listed = table.clean_orphans(min_age_ms=0)
+    assert {file.path.removeprefix(f"{table.path}/") for file in listed.files} == unneeded, place
+    assert table.clean_orphans(min_age_ms=0, delete=True).is_deleted
+    assert stored_files(file_io, table.path) == stored - unneeded, place
+
+
+def _removable(stored: set[str]) -> set[str]:
+    """Return the files that have to be needed by something, else they are orphans."""
+    halves = {path for path in stored if path.rpartition("/")[2].startswith(".")}
+    return halves | {path for path in stored if not path.startswith(_NEEDED_ANYWAY)}
+
+
+def needed_files(file_io: FileIO, table: Table, *, restored: Collection[str] = ()) -> set[str]:
+    """Return the manifests, data files and index files that anything names.
+
+    Args:
+        file_io: Storage.
+        table: On it.
+        restored: The `uuid` of snapshots that a rollback has brought back from their tags: what a
+            tag keeps is the rows, and the changelog went when the snapshot expired.
+    """
+    return _Needed(file_io, table).all(restored)
 
 
 class _Needed:
@@ -54,11 +92,13 @@ class _Needed:
         self._table = table
         self._store = ManifestStore(file_io, table.paths)
 
-    def all(self) -> set[str]:
+    def all(self, restored: Collection[str]) -> set[str]:
         paths = self._table.paths
         needed: set[str] = set()
         for snapshot in self._states(paths.snapshot_dir, "snapshot-"):
-            needed |= self._live(snapshot) | self._changelog(snapshot)
+            needed |= self._live(snapshot)
+            if snapshot.uuid not in restored:
+                needed |= self._changelog(snapshot)
         for tag in self._states(paths.tag_dir, "tag-"):
             needed |= self._live(tag)
         for changelog in self._states(paths.changelog_dir, "changelog-"):
