@@ -207,8 +207,3 @@ class TablePaths:
     def new_index_name(uuid: str, number: int) -> str:
         """Return the name of the `number`-th index file of the writer `uuid`."""
         return f"index-{uuid}-{number}"
-
-    @staticmethod
-    def new_data_file_name(uuid: str, number: int, *, extension: str = "parquet") -> str:
-        """Return the name of the `number`-th data file of the writer `uuid`."""
-        return f"data-{uuid}-{number}.{extension}"

@@ -122,15 +122,6 @@ def pick_compaction(
     return Picked(unit=unit, state=state, is_early=bool(early))
 
 
-def owes_compaction(levels: Levels, options: TableOptions) -> bool:
-    """Return whether a table that needs lookup has records that are not compacted yet.
-
-    Source:
-        merge-semantics 6.3.
-    """
-    return options.needs_lookup and any(run.level == 0 for run in levels.runs)
-
-
 def is_off_peak(options: TableOptions, local_hour: int) -> bool:
     """Return whether an hour is one of those in which compactions may take more.
 

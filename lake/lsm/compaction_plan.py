@@ -55,11 +55,6 @@ class Rewrite:
             file for section in self.sections for run in section.runs for file in run.files
         )
 
-    @property
-    def reads_level_0(self) -> bool:
-        """Whether new records are among those merged: without them a lookup finds nothing new."""
-        return any(file.level == 0 for file in self.files)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionPlan:

@@ -49,4 +49,3 @@ def test_data_files_lie_in_their_bucket() -> None:
 def test_new_names_carry_writer_and_number() -> None:
     assert TablePaths.new_manifest_name("u", 0) == "manifest-u-0"
     assert TablePaths.new_manifest_list_name("u", 1) == "manifest-list-u-1"
-    assert TablePaths.new_data_file_name("u", 2) == "data-u-2.parquet"

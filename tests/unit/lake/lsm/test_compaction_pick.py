@@ -10,7 +10,6 @@ from lake.lsm.compaction_pick import (
     PickState,
     first_pick_state,
     is_off_peak,
-    owes_compaction,
     pick_compaction,
 )
 from lake.lsm.levels import Levels, levels_of
@@ -359,18 +358,6 @@ def test_off_peak_the_size_ratio_is_larger() -> None:
 
 def test_files_that_are_above_the_declared_levels_are_the_highest() -> None:
     assert told(pick("0:1 0:1 7:1", options("amp=25 trigger=3 levels=3")).unit) == (3, 7)
-
-
-@pytest.mark.parametrize(
-    ("needs_lookup", "runs", "expected"),
-    [("true", "0:1 1:1", True), ("true", "1:1", False), ("false", "0:1", False)],
-)
-def test_m12_level_0_of_a_table_that_needs_lookup_is_owed_a_compaction(
-    needs_lookup: str, runs: str, expected: bool
-) -> None:
-    given = options("", **{"force-lookup": needs_lookup})
-
-    assert owes_compaction(levels(runs, given), given) is expected
 
 
 def full_times(given: TableOptions, state: PickState, times: list[int]) -> list[int]:

@@ -220,13 +220,6 @@ def test_a_compacted_file_is_news_to_a_changelog_of_full_compactions() -> None:
     assert moved(plan("1[1,5]", {"changelog-producer": "full-compaction"})) == "1[1,5]*"
 
 
-def test_lookups_are_for_rewrites_of_new_records() -> None:
-    merged, alone = plan("0[1,3] 1[1,5] 2[7,9]-").rewrites
-
-    assert merged.reads_level_0
-    assert not alone.reads_level_0
-
-
 @pytest.mark.parametrize(
     ("text", "given", "marked", "expected"),
     [
