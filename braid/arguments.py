@@ -28,7 +28,7 @@ _MEMORY = re.compile(r"[1-9][0-9]*[kmgt]", re.IGNORECASE)
 def warehouse_path(text: str) -> str:
     """Return the absolute path of a warehouse; a relative one starts at the working directory."""
     if not text.strip() or "\0" in text:
-        _refuse("--warehouse", text, "expected the path of a folder")
+        refuse("--warehouse", text, "expected the path of a folder")
     has_scheme = "://" in text or text.startswith("file:")
     with one_line_errors():
         return path_for(text if has_scheme else str(Path(text).absolute()))
@@ -47,31 +47,36 @@ def check_runner(*, name: str, kafka: str | None, streams: Sequence[str], memory
     """End the process with one line when a runner cannot be started so."""
     if not is_runner_name(name):
         expected = "expected letters, digits, `-`, `_` and `.`, not `.` first"
-        _refuse("--name", name, expected)
+        refuse("--name", name, expected)
     if kafka is not None and not are_servers(kafka):
-        _refuse("--kafka", kafka, "expected host:port[,host:port]")
+        refuse("--kafka", kafka, "expected host:port[,host:port]")
     for stream in streams:
         table, slash, rest = stream.partition("/")
         if not is_identifier(table) or (
             slash and not is_identifier(f"{table.split('.')[0]}.{rest}")
         ):
-            _refuse("--stream", stream, "expected db.table or db.table/stream")
+            refuse("--stream", stream, "expected db.table or db.table/stream")
     if not _MEMORY.fullmatch(memory):
-        _refuse("--memory", memory, "expected a number and one of k, m, g, t, such as 2g")
+        refuse("--memory", memory, "expected a number and one of k, m, g, t, such as 2g")
 
 
 def check_table(identifier: str) -> None:
     """End the process with one line when this cannot name a table."""
     if not is_identifier(identifier):
-        _refuse("TABLE", identifier, "expected database.table")
+        refuse("TABLE", identifier, "expected database.table")
 
 
 def duration_ms(option: str, text: str) -> int:
     """Return the milliseconds of a duration such as `1 d`; end the process when it is none."""
     found = parse_duration(text)
     if found is None:
-        _refuse(option, text, "expected a duration such as `1 d`, `6 h` or `30 min`")
+        refuse(option, text, "expected a duration such as `1 d`, `6 h` or `30 min`")
     return found
+
+
+def refuse(option: str, value: str, expected: str) -> NoReturn:
+    """End the process with one line that says what is wrong with an argument."""
+    _end(f"{option} {value!r}: {expected}", EXIT_USAGE)
 
 
 @contextmanager
@@ -82,10 +87,6 @@ def one_line_errors() -> Iterator[None]:
     except (LakeError, OSError) as error:
         status = next(status for kind, status in _EXITS if isinstance(error, kind))
         _end("; ".join(line for line in str(error).splitlines() if line), status)
-
-
-def _refuse(option: str, value: str, expected: str) -> NoReturn:
-    _end(f"{option} {value!r}: {expected}", EXIT_USAGE)
 
 
 def _end(message: str, status: int) -> NoReturn:

@@ -125,6 +125,46 @@ def inspect(
     )
 
 
+@app.command()
+def changes(
+    table: TableName,
+    *,
+    warehouse: Warehouse,
+    after: Annotated[
+        int | None, typer.Option(min=0, help="The last snapshot that is known; 0 unless given.")
+    ] = None,
+    until: Annotated[
+        int | None, typer.Option(min=0, help="The last one wanted; the newest unless given.")
+    ] = None,
+    consumer: Annotated[
+        str | None, typer.Option(help="Begin where this consumer continues.")
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="Names, comma between; all unless given.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="A JSON object a line.")] = False,
+) -> None:
+    """Print what snapshots did to rows: snapshot, kind and values, oldest first."""
+    from braid.arguments import refuse
+    from braid.changes import show
+
+    if after is not None and consumer is not None:
+        refuse("--consumer", consumer, "not together with --after")
+    _run(
+        warehouse,
+        table,
+        lambda path: show(
+            path,
+            table,
+            after_snapshot_id=after,
+            until_snapshot_id=until,
+            consumer=consumer,
+            columns=None if columns is None else columns.split(","),
+            as_json=json,
+        ),
+    )
+
+
 @app.command("clean-orphans")
 def clean_orphans(
     table: TableName,

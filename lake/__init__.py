@@ -55,6 +55,7 @@ from lake.format.data_types import (
 )
 from lake.format.schema import TableSchema, check_supported
 from lake.format.snapshot import CommitKind, Snapshot
+from lake.format.system_columns import RowKind
 from lake.format.tag import Tag
 from lake.maintenance.compactable import check_compactable
 from lake.maintenance.compaction_picks import CompactionMemory
@@ -86,9 +87,10 @@ from lake.snapshots.consumer_store import ConsumerFile
 from lake.snapshots.lease import Lease, LeaseLost
 from lake.table.bucket_work import BucketOutcome, BucketPool, BucketWork, compact_buckets
 from lake.table.catalog import Catalog
-from lake.table.changes import Changes, SnapshotChanges
+from lake.table.changes import Changes, ChangesExpired, SnapshotChanges
 from lake.table.compaction_pool import CompactionPool
 from lake.table.inspection.inspection import Inspection
+from lake.table.key_lookup import python_rows
 from lake.table.maintenance_service import MaintenanceService
 from lake.table.scan import Scan
 from lake.table.table import Row, Table
@@ -104,6 +106,7 @@ __all__ = [
     "BucketWork",
     "Catalog",
     "Changes",
+    "ChangesExpired",
     "Clock",
     "ColumnFunction",
     "CommitConflict",
@@ -152,6 +155,7 @@ __all__ = [
     "RescaleResult",
     "RollbackResult",
     "Row",
+    "RowKind",
     "Scan",
     "ScanPlan",
     "SchemaMismatch",
@@ -196,6 +200,7 @@ __all__ = [
     "parse_type",
     "path_for",
     "positions_of",
+    "python_rows",
     "serialize_messages",
     "to_arrow_type",
     "validate_schema",

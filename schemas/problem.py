@@ -22,6 +22,7 @@ class ProblemCode(StrEnum):
     STREAM_NOT_STOPPED = "stream_not_stopped"
     SCHEMA_MISMATCH = "schema_mismatch"
     CONFLICT = "conflict"
+    EXPIRED = "expired"
     PRECONDITION_FAILED = "precondition_failed"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     LIMIT_EXCEEDED = "limit_exceeded"

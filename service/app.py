@@ -13,7 +13,7 @@ from schemas import Problem
 from service.components import Components, OpenTables
 from service.problems import MEDIA_TYPE, install_problem_handlers
 from service.request_context import RequestContext
-from service.routes import health, inspection, rows, streams, tables
+from service.routes import changes, health, inspection, rows, streams, tables
 from service.settings import ServiceSettings
 
 TITLE = "Braid"
@@ -62,7 +62,7 @@ def create_app(
         progress=ProgressStore(file_io, warehouse),
         started_ms=clock.now_ms(),
     )
-    for module in (health, tables, streams, rows, inspection):
+    for module in (health, tables, streams, rows, changes, inspection):
         app.include_router(module.router)
     install_problem_handlers(app)
     app.add_middleware(RequestContext)

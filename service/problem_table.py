@@ -13,6 +13,7 @@
 | stream_not_stopped     | 409    | stops the stream first                               |
 | schema_mismatch        | 409    | mends data or schema                                 |
 | conflict               | 409    | tries again                                          |
+| expired                | 410    | starts anew, from what is newest now                 |
 | precondition_failed    | 412    | reads again, decides again                           |
 | limit_exceeded         | 413    | sends less                                           |
 | unsupported_media_type | 415    | says `content-type: application/json`                |
@@ -28,11 +29,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from lake import (
+    ChangesExpired,
     CommitConflict,
     CommitUnknown,
     CorruptData,
     InvalidRequest,
     LakeError,
+    LeaseLost,
     LimitExceeded,
     OffsetMismatch,
     SchemaMismatch,
@@ -65,6 +68,7 @@ STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.STREAM_NOT_STOPPED: (409, "The stream is not stopped"),
     ProblemCode.SCHEMA_MISMATCH: (409, "Data and schema do not fit"),
     ProblemCode.CONFLICT: (409, "Others made changes at the same time"),
+    ProblemCode.EXPIRED: (410, "It is not kept any more"),
     ProblemCode.PRECONDITION_FAILED: (412, "It is not what the request expects"),
     ProblemCode.LIMIT_EXCEEDED: (413, "The request asks for too much"),
     ProblemCode.UNSUPPORTED_MEDIA_TYPE: (415, "The body is not JSON"),
@@ -87,6 +91,8 @@ _CODES: Final[Mapping[type[Exception], ProblemCode]] = {
     TableExists: ProblemCode.TABLE_EXISTS,
     SchemaMismatch: ProblemCode.SCHEMA_MISMATCH,
     UnsupportedFeature: ProblemCode.UNSUPPORTED_FEATURE,
+    ChangesExpired: ProblemCode.EXPIRED,
+    LeaseLost: ProblemCode.EXPIRED,
     InvalidRequest: ProblemCode.INVALID_REQUEST,
     CommitConflict: ProblemCode.CONFLICT,
     CommitUnknown: ProblemCode.STORAGE_UNAVAILABLE,

@@ -1,8 +1,12 @@
 """What the service answers about tables and streams."""
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
+
+from pydantic import Field
 
 from schemas import Contract, DesiredState, FieldProblem, StreamSpec, TableSpec
+
+SNAPSHOT_ID_MAX: Final = 2**63 - 1
 
 
 class ColumnView(Contract):
@@ -72,6 +76,70 @@ class TableLook(Contract):
     columns: tuple[str, ...]
     rows: tuple[dict[str, Any], ...]
     rows_total: int
+
+
+class RowChange(Contract):
+    """What a snapshot did to a row.
+
+    Attributes:
+        snapshot_id: The snapshot.
+        kind: `+I` it is new, `-U` its old values, `+U` its new ones, `-D` it is gone.
+        row: Values by column.
+    """
+
+    snapshot_id: int
+    kind: Literal["+I", "-U", "+U", "-D"]
+    row: dict[str, Any]
+
+
+class ChangesPage(Contract):
+    """Some of the changes of a range of snapshots, oldest first.
+
+    Attributes:
+        changes: Those of this page; there may be none although there is a next one.
+        after_snapshot_id: The last snapshot before the range.
+        until_snapshot_id: The last one of the range: where to go on after the last page.
+        next_page_token: Asks for the next page; None on the last one.
+    """
+
+    changes: tuple[RowChange, ...]
+    after_snapshot_id: int
+    until_snapshot_id: int
+    next_page_token: str | None
+
+
+class ConsumerPosition(Contract):
+    """How far a consumer has come.
+
+    Attributes:
+        next_snapshot_id: The first snapshot that it still needs; this and all later ones stay.
+    """
+
+    next_snapshot_id: int = Field(ge=1, le=SNAPSHOT_ID_MAX, strict=True)
+
+
+class ConsumerView(Contract):
+    """Somebody who needs snapshots.
+
+    Attributes:
+        id: Unique in the table.
+        next_snapshot_id: The first that is needed.
+        written_at: When it was last set, ISO 8601, UTC, by storage's clock.
+        leased_until: Of a lease, ISO 8601, UTC; None for a consumer, which stays.
+        holder: Who took the lease, for people.
+    """
+
+    id: str
+    next_snapshot_id: int
+    written_at: str
+    leased_until: str | None
+    holder: str | None
+
+
+class ConsumerList(Contract):
+    """All consumers and leases of a table, by id."""
+
+    consumers: tuple[ConsumerView, ...]
 
 
 class StreamView(Contract):

@@ -1,6 +1,7 @@
 """The changes of a table, snapshot by snapshot."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -16,10 +17,16 @@ from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.read.changes import changed_files, changes_schema, read_changes
 from lake.snapshots.changelog_store import ChangelogStore
+from lake.snapshots.lease import Lease
+from lake.snapshots.lease_keeper import LeaseKeeper
 from lake.snapshots.manifest_store import ManifestGone, ManifestStore
 from lake.snapshots.snapshot_store import SnapshotStore
 
 _SHOWN_MAX: Final = 40
+
+
+class ChangesExpired(InvalidRequest):
+    """The changes of a snapshot are not kept any more: start anew, from a scan of the newest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,25 +53,34 @@ class SnapshotChanges:
         """Return the number of rows; no file is opened."""
         return sum(entry.file.row_count for entry in self.entries)
 
-    def to_batches(self) -> Iterator[pa.RecordBatch]:
+    def to_batches(self, *, skip_rows: int = 0) -> Iterator[pa.RecordBatch]:
         """Yield the rows in batches of at least one; see `Changes` for columns and order.
 
+        Args:
+            skip_rows: So many of the first are left out; files that hold no others are not opened.
+
         Raises:
-            InvalidRequest: The changes have expired meanwhile.
+            ChangesExpired: They have expired meanwhile.
             CorruptData: A file is absent, or not what its metadata says.
         """
         changes = self.changes
-        with naming_table(changes.paths.identifier):
+        entries = list(self.entries)
+        while entries and entries[0].file.row_count <= skip_rows:
+            skip_rows -= entries.pop(0).file.row_count
+        with naming_table(changes.paths.identifier), changes.held(self.snapshot):
             try:
-                yield from read_changes(
+                for batch in read_changes(
                     changes.file_io,
                     changes.paths,
                     changes.schema,
-                    self.entries,
+                    entries,
                     columns=changes.columns,
                     batch_rows=changes.batch_rows,
                     counters=changes.counters,
-                )
+                ):
+                    if skip_rows < batch.num_rows:
+                        yield batch.slice(skip_rows)
+                    skip_rows = max(skip_rows - batch.num_rows, 0)
             except CorruptData:
                 # Expiry removes the snapshot before its files, so then it is gone as well.
                 changes.snapshot(self.snapshot_id)
@@ -95,6 +111,7 @@ class Changes:
         until_snapshot_id: The last snapshot of the range.
         columns: Table columns of the result, in order.
         batch_rows: Upper bound of the rows of a batch.
+        keeper: Leases what is left to read while that takes long.
         counters: What reading has cost so far.
         check: Refuses files that cannot be read under the schema.
     """
@@ -108,6 +125,7 @@ class Changes:
     columns: tuple[str, ...]
     batch_rows: int
     check: Callable[[Sequence[ManifestEntry]], None]
+    keeper: LeaseKeeper | None = None
     counters: ReadCounters = field(default_factory=ReadCounters)
 
     @cached_property
@@ -119,16 +137,20 @@ class Changes:
         """Yield the changes of each snapshot that has any, oldest first.
 
         Raises:
-            InvalidRequest: The changes of a snapshot have expired; the message names those kept.
+            ChangesExpired: Those of a snapshot have; the message names those kept.
             UnsupportedFeature: A file has other columns than the table has now.
             CorruptData: A snapshot or manifest is damaged.
         """
+        begin, end = self.after_snapshot_id + 1, self.until_snapshot_id + 1
         with naming_table(self.paths.identifier):
-            for snapshot_id in range(self.after_snapshot_id + 1, self.until_snapshot_id + 1):
-                snapshot = self.snapshot(snapshot_id)
-                entries = self._entries(snapshot)
-                if entries:
-                    yield SnapshotChanges(snapshot=snapshot, entries=entries, changes=self)
+            if begin == end:
+                return
+            with self.held(self.snapshot(begin)):
+                for snapshot_id in range(begin, end):
+                    snapshot = self.snapshot(snapshot_id)
+                    entries = self._entries(snapshot)
+                    if entries:
+                        yield SnapshotChanges(snapshot=snapshot, entries=entries, changes=self)
 
     def to_arrow(self) -> pa.Table:
         """Return the rows of all snapshots as one table, oldest first; errors as iterating."""
@@ -139,7 +161,7 @@ class Changes:
         """Return a snapshot, or what is kept of an expired one for its changes.
 
         Raises:
-            InvalidRequest: Neither is there.
+            ChangesExpired: Neither is there.
         """
         snapshots, kept = SnapshotStore(self.file_io, self.paths), self._kept
         # An expiring snapshot is kept before it goes, so it is found in this order.
@@ -147,9 +169,34 @@ class Changes:
         if found is None:
             ids = [*kept.list_ids(), *snapshots.list_ids()]
             first = f"the first that are kept are those of {min(ids)}" if ids else "none are kept"
-            message = f"the changes of snapshot {snapshot_id} are not kept, {first}"
-            raise InvalidRequest(message)
+            message = (
+                f"the changes of snapshot {snapshot_id} are not kept, {first}\n"
+                "hint: start anew: read the newest snapshot, then the changes after it"
+            )
+            raise ChangesExpired(message)
         return found
+
+    def lease(self, *, what: str, lease_id: str | None = None) -> Lease:
+        """Keep the changes of the range until the lease is released or not refreshed in time.
+
+        Args:
+            what: Who needs them, for people.
+            lease_id: Of a lease to go on with, from any process; None takes a new one.
+
+        Raises:
+            ChangesExpired: The first have.
+            LeaseLost: They do so in this moment.
+        """
+        assert self.keeper is not None
+        with naming_table(self.paths.identifier):
+            first = self.snapshot(self.after_snapshot_id + 1)
+            return self.keeper.lease(first, what=what, is_changelog=True, lease_id=lease_id)
+
+    def held(self, snapshot: Snapshot) -> AbstractContextManager[None]:
+        """Keep the changes of a snapshot and of all later ones, if the block takes long."""
+        if self.keeper is None:
+            return nullcontext()
+        return self.keeper.hold(snapshot, what="a reader of changes", is_changelog=True)
 
     @property
     def _kept(self) -> ChangelogStore:

@@ -25,6 +25,9 @@ class HttpClient:
     def post(self, path: str, **options: Any) -> httpx.Response:
         return self.request("POST", path, **options)
 
+    def delete(self, path: str, **options: Any) -> httpx.Response:
+        return self.request("DELETE", path, **options)
+
     async def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
         async with httpx.AsyncClient(transport=self._transport, base_url="http://braid") as client:
             return await client.request(method, path, **options)

@@ -1,0 +1,80 @@
+"""What a table's snapshots changed, on the command line: a line each row, oldest first."""
+
+from collections.abc import Iterable, Sequence
+
+import orjson
+import typer
+
+from lake import Catalog, InvalidRequest, Problem, RowKind, Table, python_rows
+from service.control.json_values import json_row
+
+
+def show(
+    warehouse: str,
+    identifier: str,
+    *,
+    after_snapshot_id: int | None,
+    until_snapshot_id: int | None,
+    consumer: str | None,
+    columns: Sequence[str] | None,
+    as_json: bool,
+) -> int:
+    """Print the changes of a range; return the status to exit with.
+
+    Memory: one batch. Where to go on is said on stderr when all is printed; a consumer is not moved,
+    because nobody here knows what became of the lines.
+
+    Raises:
+        LakeError: As `Table.changes` does, and reading them.
+    """
+    table = Catalog(warehouse).table(identifier)
+    after = after_snapshot_id if consumer is None else _position(table, consumer)
+    changes = table.changes(after or 0, until_snapshot_id, columns=columns)
+    fields = [table.schema.field(name) for name in changes.columns]
+    if not as_json:
+        _print(["snapshot_id", "kind", *changes.columns])
+    for part in changes:
+        for batch in part.to_batches():
+            kinds = batch.column(0).to_pylist()
+            rows = python_rows(batch.select(changes.columns))
+            for kind, values in zip(kinds, rows, strict=True):
+                symbol, row = RowKind(kind).symbol, json_row(values, fields)
+                if as_json:
+                    line = {"snapshot_id": part.snapshot_id, "kind": symbol, "row": row}
+                    typer.echo(orjson.dumps(line))
+                else:
+                    _print([part.snapshot_id, symbol, *row.values()])
+    until = changes.until_snapshot_id
+    typer.echo(
+        f"{identifier}: changes until snapshot {until}, go on with --after {until}", err=True
+    )
+    return 0
+
+
+def _position(table: Table, consumer: str) -> int:
+    for file in table.consumers():
+        if file.id == consumer:
+            return file.consumer.next_snapshot - 1
+    problem = Problem(
+        field="consumer",
+        value=consumer,
+        message="the table has no such consumer",
+        hint="make it: braid table consumer reset TABLE CONSUMER --snapshot 1",
+    )
+    message = f"where the changes of {table.identifier} begin is not known"
+    raise InvalidRequest(message, problems=[problem])
+
+
+def _print(values: Iterable[object]) -> None:
+    typer.echo("\t".join(map(_text, values)))
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | dict):
+        return orjson.dumps(value).decode()
+    # A tab or the end of a line would look like the next column or row.
+    return str(value).translate({9: "\\t", 10: "\\n", 13: "\\r"})

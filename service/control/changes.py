@@ -1,0 +1,171 @@
+"""What a table's snapshots changed, page by page.
+
+A page ends with the rows that were asked for, with `PAGE_BYTES` of them, or with `PAGE_SNAPSHOTS`
+looked at, so that no page takes long or much memory whatever the table is like. The next one begins
+within a snapshot: its files that are done are not opened again, and the rows of one that is done in
+part are passed over.
+
+What is left of the range is leased until the next page is asked for, ten minutes at most. The lease
+is of where this page began, so the page can be asked for once more.
+"""
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from lake import InvalidRequest, LakeError, Problem, RowKind, Table, python_rows
+from service.control.changes_token import ChangesPosition, parse_token, to_token
+from service.control.json_values import json_row
+
+PAGE_BYTES = 8 << 20
+PAGE_SNAPSHOTS = 1_000
+_BATCH_ROWS = 1_024
+
+
+def first_position(
+    table: Table,
+    *,
+    after_snapshot_id: int | None,
+    until_snapshot_id: int | None,
+    consumer: str | None,
+    columns: tuple[str, ...] | None,
+) -> ChangesPosition:
+    """Return where a range begins.
+
+    Args:
+        table: The table.
+        after_snapshot_id: The last snapshot that the reader knows.
+        until_snapshot_id: The last one wanted; None means the newest now.
+        consumer: Who knows `after_snapshot_id`, in its place.
+        columns: Of the rows; None means all.
+
+    Raises:
+        InvalidRequest: No such range, column or consumer.
+        ChangesExpired: The first changes are not kept any more.
+    """
+    after = _after(table, after_snapshot_id, consumer)
+    changes = table.changes(after, until_snapshot_id, columns=columns)
+    return ChangesPosition(
+        table=table.identifier,
+        after_snapshot_id=changes.after_snapshot_id,
+        until_snapshot_id=changes.until_snapshot_id,
+        columns=columns,
+        snapshot_id=changes.after_snapshot_id + 1,
+    )
+
+
+def read_page(table: Table, position: ChangesPosition, *, page_size: int) -> dict[str, Any]:
+    """Return a page as JSON has it (see `ChangesPage`).
+
+    Raises:
+        ChangesExpired: The changes are not kept any more.
+        InvalidRequest: The table was rolled back behind the range meanwhile.
+    """
+    rows, following = _read(table, position, page_size=page_size)
+    if following is not None:
+        following = replace(following, lease_id=_lease(table, position))
+    elif position.lease_id is not None:
+        _end_lease(table, position.lease_id)
+    return {
+        "changes": rows,
+        "after_snapshot_id": position.after_snapshot_id,
+        "until_snapshot_id": position.until_snapshot_id,
+        "next_page_token": None if following is None else to_token(following),
+    }
+
+
+def position_of(table: Table, page_token: str) -> ChangesPosition:
+    """Return where the page of a token begins.
+
+    Raises:
+        InvalidRequest: It is no token of changes of this table.
+    """
+    return parse_token(page_token, table=table.identifier)
+
+
+def _after(table: Table, after_snapshot_id: int | None, consumer: str | None) -> int:
+    if (after_snapshot_id is None) == (consumer is None):
+        problem = Problem(
+            field="after_snapshot_id",
+            value=None if after_snapshot_id is None else str(after_snapshot_id),
+            message="expected either the last snapshot that is known or a consumer who knows it",
+            hint="0 starts at the beginning",
+        )
+        message = "where the changes begin is not said"
+        raise InvalidRequest(message, problems=[problem])
+    if after_snapshot_id is not None:
+        return after_snapshot_id
+    assert consumer is not None, "one of the two is given"
+    for file in table.consumers():
+        if file.id == consumer:
+            return file.consumer.next_snapshot - 1
+    problem = Problem(
+        field="consumer",
+        value=consumer,
+        message="the table has no such consumer",
+        hint="make it: PUT …/consumers/{consumer} with `next_snapshot_id`",
+    )
+    message = "where the changes begin is not known"
+    raise InvalidRequest(message, problems=[problem])
+
+
+def _read(
+    table: Table, position: ChangesPosition, *, page_size: int
+) -> tuple[list[dict[str, Any]], ChangesPosition | None]:
+    """Return the rows of a page, and where the next one begins; None after the last."""
+    until = position.until_snapshot_id
+    last = min(until, position.snapshot_id + PAGE_SNAPSHOTS - 1)
+    if last < position.snapshot_id:
+        return [], None
+    changes = table.changes(
+        position.snapshot_id - 1,
+        last,
+        columns=position.columns,
+        batch_rows=min(_BATCH_ROWS, page_size),
+    )
+    fields = [table.schema.field(name) for name in changes.columns]
+    rows: list[dict[str, Any]] = []
+    size_bytes = 0
+    for part in changes:
+        done = position.skip_rows if part.snapshot_id == position.snapshot_id else 0
+        for batch in part.to_batches(skip_rows=done):
+            taken = batch.slice(0, page_size - len(rows))
+            kinds = taken.column(0).to_pylist()
+            values = python_rows(taken.select(changes.columns))
+            rows += [
+                {
+                    "snapshot_id": part.snapshot_id,
+                    "kind": RowKind(kind).symbol,
+                    "row": json_row(row, fields),
+                }
+                for kind, row in zip(kinds, values, strict=True)
+            ]
+            done += len(taken)
+            size_bytes += taken.nbytes
+            if len(rows) == page_size or size_bytes >= PAGE_BYTES:
+                return rows, _following(position, part.snapshot_id, done, part.row_count)
+    return rows, _following(position, last, 0, 0)
+
+
+def _following(
+    position: ChangesPosition, snapshot_id: int, done: int, count: int
+) -> ChangesPosition | None:
+    if done < count:
+        return replace(position, snapshot_id=snapshot_id, skip_rows=done)
+    if snapshot_id == position.until_snapshot_id:
+        return None
+    return replace(position, snapshot_id=snapshot_id + 1, skip_rows=0)
+
+
+def _lease(table: Table, position: ChangesPosition) -> str:
+    left = table.changes(position.snapshot_id - 1, position.until_snapshot_id)
+    return left.lease(what="a page of changes", lease_id=position.lease_id).id
+
+
+def _end_lease(table: Table, lease_id: str) -> None:
+    # It ends by itself as well, so a page that was read is answered.
+    with suppress(LakeError):
+        for file in table.consumers():
+            # A token can be made up: the progress of a consumer is not its business.
+            if file.id == lease_id and file.consumer.deadline_ms is not None:
+                table.delete_consumer(lease_id)

@@ -1,0 +1,92 @@
+"""Where a reader of changes is between two pages, as a token that any service can read.
+
+    base64url of JSON: table, range, columns, next snapshot, rows of it that are done, lease
+
+Nothing is kept but the lease, which has a deadline of its own: a token that nobody comes back with
+costs nothing in the end.
+"""
+
+import base64
+import binascii
+from dataclasses import dataclass
+
+import orjson
+
+from lake import InvalidRequest, Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangesPosition:
+    """Where the next page begins.
+
+    Attributes:
+        table: `db.table`.
+        after_snapshot_id: The last snapshot before the whole range.
+        until_snapshot_id: Its last.
+        columns: Of the rows; None means all.
+        snapshot_id: The snapshot to go on with.
+        skip_rows: Rows of its changes that are done.
+        lease_id: Keeps what is left; None on the first page.
+    """
+
+    table: str
+    after_snapshot_id: int
+    until_snapshot_id: int
+    columns: tuple[str, ...] | None
+    snapshot_id: int
+    skip_rows: int = 0
+    lease_id: str | None = None
+
+
+def to_token(position: ChangesPosition) -> str:
+    """Return a position as a token."""
+    fields = [
+        position.table,
+        position.after_snapshot_id,
+        position.until_snapshot_id,
+        position.columns,
+        position.snapshot_id,
+        position.skip_rows,
+        position.lease_id,
+    ]
+    return base64.urlsafe_b64encode(orjson.dumps(fields)).decode().rstrip("=")
+
+
+def parse_token(token: str, *, table: str) -> ChangesPosition:
+    """Return the position that a token says.
+
+    Raises:
+        InvalidRequest: It is none that the service gave for changes of this table.
+    """
+    padded = token + "=" * (-len(token) % 4)
+    try:
+        fields = orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError):
+        fields = None
+    match fields:
+        case [str(of), int(after), int(until), columns, int(snapshot_id), int(skip_rows), lease_id]:
+            position = ChangesPosition(
+                table=of,
+                after_snapshot_id=after,
+                until_snapshot_id=until,
+                columns=None if columns is None else _texts(columns),
+                snapshot_id=snapshot_id,
+                skip_rows=skip_rows,
+                lease_id=lease_id if isinstance(lease_id, str) else None,
+            )
+            if of == table and 0 <= after < snapshot_id <= until and skip_rows >= 0:
+                return position
+        case _:
+            pass
+    problem = Problem(
+        field="page_token",
+        value=token,
+        message="not a token that this service gave for changes of this table",
+        hint="use `next_page_token` of the page before, or leave it out",
+    )
+    message = "the page is not readable"
+    raise InvalidRequest(message, problems=[problem])
+
+
+def _texts(columns: object) -> tuple[str, ...]:
+    return tuple(map(str, columns)) if isinstance(columns, list) else ()

@@ -1,0 +1,36 @@
+"""Who needs a table's snapshots."""
+
+from lake import ConsumerFile, Table
+from service.times import iso_utc
+from service.views import ConsumerList, ConsumerView
+
+
+def list_consumers(table: Table) -> ConsumerList:
+    """Return consumers and leases, by id.
+
+    Raises:
+        CorruptData: A consumer's file cannot be read.
+    """
+    return ConsumerList(consumers=tuple(map(_view, table.consumers())))
+
+
+def set_consumer(table: Table, consumer: str, next_snapshot_id: int) -> ConsumerView:
+    """Say how far a consumer has come, and return it.
+
+    Raises:
+        InvalidRequest: No consumer can have the id.
+        CorruptData: A consumer's file cannot be read.
+    """
+    table.reset_consumer(consumer, next_snapshot_id)
+    return next(_view(file) for file in table.consumers() if file.id == consumer)
+
+
+def _view(file: ConsumerFile) -> ConsumerView:
+    deadline_ms = file.consumer.deadline_ms
+    return ConsumerView(
+        id=file.id,
+        next_snapshot_id=file.consumer.next_snapshot,
+        written_at=iso_utc(file.modified_ms),
+        leased_until=None if deadline_ms is None else iso_utc(deadline_ms),
+        holder=file.consumer.holder,
+    )

@@ -1,0 +1,64 @@
+"""`braid table changes`, run as the program that it is."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lake import Catalog
+from tests.unit.braid.test_compaction import braid, given_table, write
+
+TABLE = "shop.orders"
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    """Return a warehouse whose table has two snapshots."""
+    table = given_table(tmp_path, changelog_producer="input")
+    write(table, (1, 10), (2, 20))
+    write(table, (1, 11))
+    return tmp_path
+
+
+def test_changes_are_printed_a_line_each_row(warehouse: Path) -> None:
+    done = braid("table", "changes", TABLE, "--warehouse", str(warehouse))
+
+    assert done.stdout.splitlines() == [
+        "snapshot_id\tkind\tk\tv",
+        "1\t+I\t1\t10",
+        "1\t+I\t2\t20",
+        "2\t+I\t1\t11",
+    ]
+    assert done.stderr == "shop.orders: changes until snapshot 2, go on with --after 2\n"
+    assert done.returncode == 0
+
+
+def test_they_are_printed_as_json_from_where_a_consumer_continues(warehouse: Path) -> None:
+    Catalog(str(warehouse)).table(TABLE).reset_consumer("billing", 2)
+
+    done = braid(
+        *("table", "changes", TABLE, "--consumer", "billing", "--columns", "v", "--json"),
+        *("--warehouse", str(warehouse)),
+    )
+
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        {"snapshot_id": 2, "kind": "+I", "row": {"v": 11}}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--after", "9"), "expected the id of a snapshot from 0 to 2"),
+        (("--consumer", "nobody"), "the table has no such consumer"),
+        (("--consumer", "billing", "--after", "1"), "not together with --after"),
+    ],
+)
+def test_what_cannot_be_printed_is_said_in_a_line(
+    warehouse: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    done = braid("table", "changes", TABLE, *arguments, "--warehouse", str(warehouse))
+
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
