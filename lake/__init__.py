@@ -92,9 +92,10 @@ from lake.table.compaction_pool import CompactionPool
 from lake.table.inspection.inspection import Inspection
 from lake.table.key_lookup import python_rows
 from lake.table.maintenance_service import MaintenanceService
+from lake.table.readable_table import Row
 from lake.table.scan import Scan
-from lake.table.table import Row, Table
-from lake.table.upkeep_counts import TableUpkeep
+from lake.table.table import Table
+from lake.table.table_upkeep import TableUpkeep
 from lake.write.table_writer import TableWriter, WriteResult
 from lake.write.writable import check_writable
 

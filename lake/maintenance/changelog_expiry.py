@@ -15,10 +15,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from lake.errors import CorruptData, StorageUnavailable
-from lake.files.clock import Clock
-from lake.files.file_io import FileIO
-from lake.files.paths import TablePaths
-from lake.format.schema import TableSchema
 from lake.maintenance.expiry_holds import changelog_holds
 from lake.maintenance.file_removal import FileRemoval
 from lake.maintenance.newest_state import NewestState, newest_state
@@ -32,11 +28,8 @@ from lake.maintenance.released_files import (
     removed_files,
     without,
 )
-from lake.snapshots.changelog_store import ChangelogStore
-from lake.snapshots.consumer_store import ConsumerStore
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestGone, ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from lake.snapshots.manifest_store import ManifestGone
+from lake.snapshots.table_store import TableStore
 
 # Indexes and statistics went with the snapshot.
 _LISTS = MetadataParts(rest=False)
@@ -47,31 +40,18 @@ class ChangelogExpiry:
     """Removes kept changelogs of one branch of a table.
 
     Attributes:
-        file_io: Storage.
-        paths: Of the branch.
-        schema: The newest.
-        manifests: Reads manifests.
-        live: Finds live files.
-        clock: Says which leases are over.
+        store: Of the branch.
         removal: Deletes files and counts them.
     """
 
-    file_io: FileIO
-    paths: TablePaths
-    schema: TableSchema
-    manifests: ManifestStore
-    live: LiveFiles
-    clock: Clock
+    store: TableStore
     removal: FileRemoval
 
     def __post_init__(self) -> None:
-        self._changelogs = ChangelogStore(self.file_io, self.paths)
-        self._protectors = Protectors(
-            file_io=self.file_io, paths=self.paths, manifests=self.manifests, live=self.live
-        )
-
-        self._consumers = ConsumerStore(self.file_io, self.paths)
-        self._snapshots = SnapshotStore(self.file_io, self.paths)
+        self._snapshots = self.store.snapshots
+        self._changelogs = self.store.changelogs
+        self._consumers = self.store.consumers
+        self._protectors = Protectors(store=self.store)
 
     def run(self, kept: Sequence[int], end: int) -> tuple[int, ...]:
         """Remove the kept changelogs below `end`.
@@ -88,7 +68,7 @@ class ChangelogExpiry:
                 say what may be deleted; nothing of that step was.
             StorageUnavailable: Storage failed; this step may have left files that nothing names.
         """
-        newest = newest_state(self._snapshots, self.manifests, self.live)
+        newest = newest_state(self.store)
         assert newest is not None, "the newest snapshot never expires"
         removed = []
         for changelog_id, next_id in pairwise(kept):
@@ -107,11 +87,13 @@ class ChangelogExpiry:
         successor = self._changelogs.find(next_id)
         if changelog is None or successor is None:
             return False  # another expiry was faster
-        changes = entries_of(changelog.changelog_manifest_list, self.manifests, is_partial=True)
-        delta = entries_of(changelog.delta_manifest_list, self.manifests, is_partial=True)
+        changes = entries_of(
+            changelog.changelog_manifest_list, self.store.manifests, is_partial=True
+        )
+        delta = entries_of(changelog.delta_manifest_list, self.store.manifests, is_partial=True)
         taken_out = without(removed_files(delta), newest.files)
-        names = metadata_names(changelog, self.manifests, parts=_LISTS, is_partial=True)
-        names -= metadata_names(successor, self.manifests, parts=_LISTS, is_partial=True)
+        names = metadata_names(changelog, self.store.manifests, parts=_LISTS, is_partial=True)
+        names -= metadata_names(successor, self.store.manifests, parts=_LISTS, is_partial=True)
         names -= newest.metadata | self._metadata_of_earliest()
         # Before anything is deleted: what cannot be read now must not be found out afterwards.
         self._protectors.metadata(self._protectors.of_step(changelog_id))
@@ -132,7 +114,7 @@ class ChangelogExpiry:
             if earliest is None:
                 continue  # expired between the look and the read; the newest never does
             try:
-                return metadata_names(earliest, self.manifests)
+                return metadata_names(earliest, self.store.manifests)
             except ManifestGone as error:
                 if not self._snapshots.exists(earliest.id):
                     continue
@@ -141,6 +123,6 @@ class ChangelogExpiry:
 
     def _is_held(self, changelog_id: int) -> bool:
         holds = changelog_holds(
-            self._consumers, self.schema.table_options, now_ms=self.clock.now_ms()
+            self._consumers, self.store.schema.table_options, now_ms=self.store.clock.now_ms()
         )
         return any(hold.snapshot_id <= changelog_id for hold in holds)

@@ -5,12 +5,9 @@ from dataclasses import dataclass, field
 
 from lake.errors import StorageUnavailable
 from lake.files.data_file_path import live_file_path
-from lake.files.file_io import FileIO
-from lake.files.paths import TablePaths
 from lake.format.manifest import ManifestEntry
-from lake.format.schema import TableSchema
 from lake.maintenance.released_files import MetadataNames
-from lake.snapshots.manifest_store import ManifestStore
+from lake.snapshots.table_store import TableStore
 
 
 @dataclass(kw_only=True)
@@ -21,19 +18,13 @@ class FileRemoval:
     and is told by `check`.
 
     Attributes:
-        file_io: Storage.
-        paths: Of the table.
-        schema: Says how partitions are spelt.
-        manifests: Forgets what is deleted.
+        store: Of the table; forgets the manifests that are deleted.
         data_files: Data files deleted so far.
         data_bytes: What they took.
         metadata_files: Other files deleted so far.
     """
 
-    file_io: FileIO
-    paths: TablePaths
-    schema: TableSchema
-    manifests: ManifestStore
+    store: TableStore
     data_files: int = 0
     data_bytes: int = 0
     metadata_files: int = 0
@@ -43,7 +34,7 @@ class FileRemoval:
         """Delete data or changelog files and what belongs to them, their indexes."""
         for entry in entries:
             path = live_file_path(
-                self.paths, self.schema, entry.partition, entry.bucket, entry.file
+                self.store.paths, self.store.schema, entry.partition, entry.bucket, entry.file
             )
             if self._delete(path):
                 self.data_files += 1
@@ -55,12 +46,12 @@ class FileRemoval:
     def remove_metadata(self, names: MetadataNames) -> None:
         """Delete metadata files; in the order of their names, so that runs can be compared."""
         paths = [
-            *(self.paths.index(name) for name in sorted(names.indexes)),
-            *(self.paths.statistics(name) for name in sorted(names.statistics)),
+            *(self.store.paths.index(name) for name in sorted(names.indexes)),
+            *(self.store.paths.statistics(name) for name in sorted(names.statistics)),
         ]
         self.metadata_files += sum(map(self._delete, paths))
         for name in sorted(names.manifests):
-            self.metadata_files += self._attempt(name, self.manifests.delete)
+            self.metadata_files += self._attempt(name, self.store.manifests.delete)
 
     def check(self) -> None:
         """Tell what could not be deleted.
@@ -78,7 +69,7 @@ class FileRemoval:
         raise StorageUnavailable(message) from error
 
     def _delete(self, path: str) -> bool:
-        return self._attempt(path, self.file_io.delete)
+        return self._attempt(path, self.store.file_io.delete)
 
     def _attempt(self, name: str, delete: Callable[[str], bool]) -> bool:
         try:

@@ -14,9 +14,8 @@ from lake.maintenance.released_files import (
     data_file_key,
     metadata_names,
 )
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestGone, ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from lake.snapshots.manifest_store import ManifestGone
+from lake.snapshots.table_store import TableStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,14 +33,13 @@ class NewestState:
     metadata: MetadataNames
 
 
-def newest_state(
-    snapshots: SnapshotStore, manifests: ManifestStore, live: LiveFiles
-) -> NewestState | None:
+def newest_state(store: TableStore) -> NewestState | None:
     """Return the newest state, whatever expires meanwhile; None in a table without snapshots.
 
     Raises:
         CorruptData: It cannot be read.
     """
+    snapshots = store.snapshots
     while True:
         newest = snapshots.latest()
         if newest is None:
@@ -49,8 +47,8 @@ def newest_state(
         try:
             return NewestState(
                 snapshot=newest,
-                files=frozenset(map(data_file_key, live.by_identity(newest).values())),
-                metadata=metadata_names(newest, manifests),
+                files=frozenset(map(data_file_key, store.live.by_identity(newest).values())),
+                metadata=metadata_names(newest, store.manifests),
             )
         except ManifestGone as error:
             # Only a snapshot with a successor expires, so there is a newer one.

@@ -21,11 +21,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from lake.errors import InvalidRequest, Problem
-from lake.files.file_io import FileIO, FileStatus
+from lake.files.file_io import FileStatus
 from lake.files.paths import CHANGELOG_PREFIX, SNAPSHOT_PREFIX, TablePaths
 from lake.maintenance.needed_files import NeededFiles, TableNeeds
 from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestStore
+from lake.snapshots.table_store import TableStore
 from lake.snapshots.tag_store import list_branches
 
 DAY_MS = 86_400_000
@@ -83,21 +83,12 @@ class _Candidate:
 class OrphanCleaner:
     """Cleans one table; see the module."""
 
-    def __init__(
-        self, *, file_io: FileIO, paths: TablePaths, partition_depth: int, manifests: ManifestStore
-    ) -> None:
-        """Make a cleaner.
-
-        Args:
-            file_io: Storage.
-            paths: Of the table.
-            partition_depth: How many partition columns the table has.
-            manifests: Reads manifests.
-        """
-        self._file_io = file_io
-        self._paths = replace(paths, branch="")
-        self._partition_depth = partition_depth
-        self._manifests = manifests
+    def __init__(self, store: TableStore) -> None:
+        """Take the store of any branch of the table."""
+        self._file_io = store.file_io
+        self._paths = replace(store.paths, branch="")
+        self._partition_depth = len(store.schema.partition_keys)
+        self._manifests = store.manifests
 
     def clean(self, *, now_ms: int, min_age_ms: int = DAY_MS, delete: bool = False) -> OrphanReport:
         """Find the orphans and, if told, delete them.

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from lake.errors import CorruptData
-from lake.files.file_io import FileIO, FileStatus
+from lake.files.file_io import FileStatus
 from lake.files.paths import SNAPSHOT_PREFIX, TAG_PREFIX, TablePaths, numbered
 from lake.format.corruption import corrupt_at
 from lake.format.snapshot import Snapshot, parse_snapshot
@@ -22,8 +22,8 @@ from lake.maintenance.released_files import (
     data_file_key,
     metadata_names,
 )
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestGone, ManifestStore
+from lake.snapshots.manifest_store import ManifestGone
+from lake.snapshots.table_store import TableStore
 from lake.snapshots.tag_store import list_branches
 
 
@@ -45,16 +45,10 @@ class Protectors:
     """Finds the protectors of a branch; a file that has not changed is read once.
 
     Attributes:
-        file_io: Storage.
-        paths: Of the branch whose snapshots expire.
-        manifests: Reads manifests.
-        live: Finds live files.
+        store: Of the branch whose snapshots expire.
     """
 
-    file_io: FileIO
-    paths: TablePaths
-    manifests: ManifestStore
-    live: LiveFiles
+    store: TableStore
     _read: dict[tuple[str, int, int], Snapshot] = field(default_factory=dict)
 
     def of_step(self, snapshot_id: int) -> list[Protector]:
@@ -63,14 +57,14 @@ class Protectors:
         Raises:
             CorruptData: A tag or snapshot file cannot be read.
         """
-        tags = sorted(self._tags(self.paths), key=lambda tag: tag.snapshot.id)
+        tags = sorted(self._tags(self.store.paths), key=lambda tag: tag.snapshot.id)
         newer = [tag for tag in tags if tag.snapshot.id > snapshot_id]
         older = [tag for tag in tags if tag.snapshot.id <= snapshot_id]
         nearest = [tag for tag in older if tag.snapshot.id == older[-1].snapshot.id]
         found = [*nearest, *newer]
-        for branch in ("", *list_branches(self.file_io, self.paths)):
-            if branch != self.paths.branch:
-                paths = replace(self.paths, branch=branch)
+        for branch in ("", *list_branches(self.store.file_io, self.store.paths)):
+            if branch != self.store.paths.branch:
+                paths = replace(self.store.paths, branch=branch)
                 found += [*self._snapshots(paths), *self._tags(paths)]
         return found
 
@@ -87,7 +81,7 @@ class Protectors:
         for protector in protectors:
             try:
                 names |= metadata_names(
-                    protector.snapshot, self.manifests, parts=MetadataParts(changelog=False)
+                    protector.snapshot, self.store.manifests, parts=MetadataParts(changelog=False)
                 )
             except ManifestGone as error:
                 self._refuse_damaged(protector, error)
@@ -102,7 +96,7 @@ class Protectors:
         keys: set[DataFileKey] = set()
         for protector in protectors if buckets else ():
             try:
-                entries = self.live.entries(protector.snapshot, buckets=buckets)
+                entries = self.store.live.entries(protector.snapshot, buckets=buckets)
             except ManifestGone as error:
                 self._refuse_damaged(protector, error)
                 continue
@@ -111,7 +105,7 @@ class Protectors:
 
     def _refuse_damaged(self, protector: Protector, error: ManifestGone) -> None:
         # One that is gone as well was deleted, or has expired, while its manifests were read.
-        if self.file_io.exists(protector.path):
+        if self.store.file_io.exists(protector.path):
             message = (
                 f"{protector.path} names a missing manifest, so nobody can say which files it "
                 f"keeps: {error}"
@@ -119,12 +113,12 @@ class Protectors:
             raise CorruptData(message) from error
 
     def _tags(self, paths: TablePaths) -> Iterator[Protector]:
-        for status in self.file_io.list(paths.tag_dir):
+        for status in self.store.file_io.list(paths.tag_dir):
             if status.name.startswith(TAG_PREFIX) and not status.is_directory:
                 yield from self._protector(status)
 
     def _snapshots(self, paths: TablePaths) -> Iterator[Protector]:
-        for status in self.file_io.list(paths.snapshot_dir):
+        for status in self.store.file_io.list(paths.snapshot_dir):
             if numbered(status.name, SNAPSHOT_PREFIX) is not None:
                 yield from self._protector(status)
 
@@ -132,7 +126,7 @@ class Protectors:
         version = status.path, status.modified_ms, status.size
         if version not in self._read:
             try:
-                data = self.file_io.read_bytes(status.path)
+                data = self.store.file_io.read_bytes(status.path)
             except FileNotFoundError:
                 return
             with corrupt_at(status.path):

@@ -29,13 +29,9 @@ from dataclasses import dataclass
 from lake.commit.committer import TableCommitter
 from lake.commit.stream_authority import StreamAuthority, find_authority
 from lake.errors import CommitConflict, InvalidRequest, Problem
-from lake.files.file_io import FileIO
-from lake.files.paths import TablePaths
 from lake.format.snapshot import Snapshot, serialize_snapshot
 from lake.format.tag import Tag
-from lake.snapshots.changelog_store import ChangelogStore
-from lake.snapshots.snapshot_store import SnapshotStore
-from lake.snapshots.tag_store import TagStore
+from lake.snapshots.table_store import TableStore
 
 # Each round removes what was committed during the one before; nobody outruns that for long.
 _ROUNDS_MAX = 100
@@ -106,16 +102,14 @@ def plan_rollback(
 class TableRollback:
     """Takes one table back; see the module."""
 
-    def __init__(
-        self, *, file_io: FileIO, paths: TablePaths, committer: TableCommitter, commit_user: str
-    ) -> None:
-        self._file_io = file_io
-        self._paths = paths
+    def __init__(self, store: TableStore, committer: TableCommitter, *, commit_user: str) -> None:
+        self._file_io = store.file_io
+        self._paths = store.paths
         self._committer = committer
         self._commit_user = commit_user
-        self._snapshots = SnapshotStore(file_io, paths)
-        self._tags = TagStore(file_io, paths)
-        self._changelogs = ChangelogStore(file_io, paths)
+        self._snapshots = store.snapshots
+        self._tags = store.tags
+        self._changelogs = store.changelogs
 
     def plan(self, target: Snapshot) -> RollbackPlan:
         """Return what would go now.

@@ -25,12 +25,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from lake.errors import CorruptData, StorageUnavailable
-from lake.files.clock import Clock
-from lake.files.file_io import FileIO
-from lake.files.paths import TablePaths
 from lake.format.corruption import corrupt_at
 from lake.format.manifest import ManifestEntry
-from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot, parse_snapshot
 from lake.maintenance.expiry_holds import consumer_holds
 from lake.maintenance.file_removal import FileRemoval
@@ -47,11 +43,8 @@ from lake.maintenance.released_files import (
     without,
 )
 from lake.options import ChangelogProducer
-from lake.snapshots.changelog_store import ChangelogStore
-from lake.snapshots.consumer_store import ConsumerStore
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestGone, ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from lake.snapshots.manifest_store import ManifestGone
+from lake.snapshots.table_store import TableStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,34 +67,22 @@ class SnapshotExpiry:
     """Removes snapshots of one branch of a table.
 
     Attributes:
-        file_io: Storage.
-        paths: Of the branch.
-        schema: The newest.
-        manifests: Reads manifests.
-        live: Finds live files.
-        clock: Says which leases are over.
+        store: Of the branch.
         removal: Deletes files and counts them.
         keeps_changelogs: Snapshots go on as changelogs.
         name: Of this run, unique.
     """
 
-    file_io: FileIO
-    paths: TablePaths
-    schema: TableSchema
-    manifests: ManifestStore
-    live: LiveFiles
-    clock: Clock
+    store: TableStore
     removal: FileRemoval
     keeps_changelogs: bool
     name: str
 
     def __post_init__(self) -> None:
-        self._snapshots = SnapshotStore(self.file_io, self.paths)
-        self._changelogs = ChangelogStore(self.file_io, self.paths)
-        self._consumers = ConsumerStore(self.file_io, self.paths)
-        self._protectors = Protectors(
-            file_io=self.file_io, paths=self.paths, manifests=self.manifests, live=self.live
-        )
+        self._snapshots = self.store.snapshots
+        self._changelogs = self.store.changelogs
+        self._consumers = self.store.consumers
+        self._protectors = Protectors(store=self.store)
 
     def run(self, begin: int, end: int) -> tuple[int, ...]:
         """Remove the snapshots from `begin` up to `end`, which stays.
@@ -117,9 +98,9 @@ class SnapshotExpiry:
             StorageUnavailable: Storage failed; the step before is done, this one may have left
                 files that nothing names.
         """
-        newest = newest_state(self._snapshots, self.manifests, self.live)
+        newest = newest_state(self.store)
         assert newest is not None, "snapshots were found, and the newest never expires"
-        if self._snapshots.read_hint(self.paths.latest_hint) in range(end):
+        if self._snapshots.read_hint(self.store.paths.latest_hint) in range(end):
             self._snapshots.write_latest_hint(newest.snapshot.id)
         try:
             return self._remove(begin, end, newest)
@@ -150,9 +131,9 @@ class SnapshotExpiry:
         Returns:
             Whether this call removed it; None when it has to stay.
         """
-        path = self.paths.snapshot(snapshot_id)
+        path = self.store.paths.snapshot(snapshot_id)
         try:
-            data = self.file_io.read_bytes(path)
+            data = self.store.file_io.read_bytes(path)
         except FileNotFoundError:
             return False  # another expiry was faster
         with corrupt_at(path):
@@ -176,7 +157,7 @@ class SnapshotExpiry:
         if self.keeps_changelogs:
             self._changelogs.keep(snapshot_id, data)
             self._changelogs.write_latest_hint(snapshot_id)
-        is_removed = self.file_io.delete(path)
+        is_removed = self.store.file_io.delete(path)
         released = self._unprotected(released, self._protectors.of_step(snapshot_id))
         self.removal.remove_data(released.data.values())
         self.removal.remove_data(released.changelog.values())
@@ -198,17 +179,17 @@ class SnapshotExpiry:
         return next((snapshot for snapshot in found if snapshot is not None), None)
 
     def _released(self, snapshot: Snapshot, successor: Snapshot, newest: NewestState) -> _Released:
-        is_appended = self.schema.table_options.changelog_producer is ChangelogProducer.NONE
-        spares_appended = self.keeps_changelogs and is_appended
         """Return what goes with a snapshot; ManifestGone when its successor went meanwhile."""
-        delta = entries_of(successor.delta_manifest_list, self.manifests)
-        kept = metadata_names(successor, self.manifests)
+        is_appended = self.store.schema.table_options.changelog_producer is ChangelogProducer.NONE
+        spares_appended = self.keeps_changelogs and is_appended
+        delta = entries_of(successor.delta_manifest_list, self.store.manifests)
+        kept = metadata_names(successor, self.store.manifests)
         changelog = {}
         if not self.keeps_changelogs:
             changes = snapshot.changelog_manifest_list
-            changelog = added_files(entries_of(changes, self.manifests, is_partial=True))
+            changelog = added_files(entries_of(changes, self.store.manifests, is_partial=True))
         parts = MetadataParts(data=not spares_appended, changelog=not self.keeps_changelogs)
-        names = metadata_names(snapshot, self.manifests, parts=parts, is_partial=True)
+        names = metadata_names(snapshot, self.store.manifests, parts=parts, is_partial=True)
         removed = removed_files(delta, spares_appended=spares_appended)
         return _Released(
             data=without(removed, newest.files),
@@ -230,6 +211,6 @@ class SnapshotExpiry:
 
     def _is_held(self, snapshot_id: int) -> bool:
         holds = consumer_holds(
-            self._consumers, self.schema.table_options, now_ms=self.clock.now_ms()
+            self._consumers, self.store.schema.table_options, now_ms=self.store.clock.now_ms()
         )
         return any(hold.snapshot_id <= snapshot_id for hold in holds)

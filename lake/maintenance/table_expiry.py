@@ -1,15 +1,9 @@
 """One run of expiry on a table: forgotten consumers, snapshots, then changelogs that outlived them."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from uuid import UUID
 
 from lake.errors import StorageUnavailable
-from lake.files.clock import Clock
-from lake.files.file_io import FileIO
-from lake.files.paths import TablePaths
-from lake.format.schema import TableSchema
 from lake.maintenance.changelog_expiry import ChangelogExpiry
 from lake.maintenance.expiry_holds import changelog_holds, consumer_holds, stream_hold
 from lake.maintenance.expiry_plan import (
@@ -23,11 +17,7 @@ from lake.maintenance.expiry_result import ExpiryResult
 from lake.maintenance.file_removal import FileRemoval
 from lake.maintenance.snapshot_expiry import SnapshotExpiry
 from lake.options import TableOptions
-from lake.snapshots.changelog_store import ChangelogStore
-from lake.snapshots.consumer_store import ConsumerStore
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from lake.snapshots.table_store import TableStore
 
 # A run that is older has died.
 _LONGEST_RUN_MS = 86_400_000
@@ -84,28 +74,16 @@ class TableExpiry:
     """Expires what one branch of a table need not keep.
 
     Attributes:
-        file_io: Storage.
-        paths: Of the branch.
-        schema: The newest.
-        manifests: Reads manifests.
-        live: Finds live files.
-        clock: Says what is old.
-        new_uuid: Makes names.
+        store: Of the branch.
     """
 
-    file_io: FileIO
-    paths: TablePaths
-    schema: TableSchema
-    manifests: ManifestStore
-    live: LiveFiles
-    clock: Clock
-    new_uuid: Callable[[], UUID]
+    store: TableStore
 
     def __post_init__(self) -> None:
-        self._options = self.schema.table_options
-        self._snapshots = SnapshotStore(self.file_io, self.paths)
-        self._changelogs = ChangelogStore(self.file_io, self.paths)
-        self._consumers = ConsumerStore(self.file_io, self.paths)
+        self._options = self.store.schema.table_options
+        self._snapshots = self.store.snapshots
+        self._changelogs = self.store.changelogs
+        self._consumers = self.store.consumers
 
     def plan(self, retention: Retention) -> ExpiryPlan | None:
         """Return which snapshots would expire now; None in a table without any.
@@ -117,7 +95,7 @@ class TableExpiry:
         earliest_id = self._snapshots.earliest_id()
         if latest is None or earliest_id is None:
             return None
-        holds = consumer_holds(self._consumers, self._options, now_ms=self.clock.now_ms())
+        holds = consumer_holds(self._consumers, self._options, now_ms=self.store.clock.now_ms())
         return plan_expiry(
             earliest_id,
             latest.id,
@@ -135,9 +113,7 @@ class TableExpiry:
                 nothing names.
         """
         forgotten = self._forget_consumers()
-        removal = FileRemoval(
-            file_io=self.file_io, paths=self.paths, schema=self.schema, manifests=self.manifests
-        )
+        removal = FileRemoval(store=self.store)
         kept = self._changelogs.list_ids()
         plan = self.plan(retention)
         if plan is None:
@@ -147,15 +123,10 @@ class TableExpiry:
             # Kept ones may still need files that would go with snapshots: then all goes that way.
             keeps_changelogs = bool(kept) or changelogs_outlive_snapshots(self._options)
             snapshots = SnapshotExpiry(
-                file_io=self.file_io,
-                paths=self.paths,
-                schema=self.schema,
-                manifests=self.manifests,
-                live=self.live,
-                clock=self.clock,
+                store=self.store,
                 removal=removal,
                 keeps_changelogs=keeps_changelogs,
-                name=str(self.new_uuid()),
+                name=str(self.store.new_uuid()),
             ).run(plan.begin, plan.end)
         changelogs = self._expire_changelogs(removal)
         earliest = self._snapshots.earliest_id()
@@ -175,11 +146,13 @@ class TableExpiry:
     def _hint_at(self, earliest: int | None) -> None:
         """Write `EARLIEST` where nobody has yet: the next look for it is no listing."""
         with suppress(OSError, StorageUnavailable):
-            if earliest is not None and not self.file_io.exists(self.paths.earliest_hint):
+            if earliest is not None and not self.store.file_io.exists(
+                self.store.paths.earliest_hint
+            ):
                 self._snapshots.write_earliest_hint(earliest)
 
     def _forget_consumers(self) -> tuple[str, ...]:
-        now_ms = self.clock.now_ms()
+        now_ms = self.store.clock.now_ms()
         expiration_ms = self._options.consumer_expiration_time_ms
         self._consumers.forget_marks(before_ms=now_ms - _LONGEST_RUN_MS)
         expired = [
@@ -194,7 +167,7 @@ class TableExpiry:
         latest_id = self._snapshots.latest_id()
         if not kept or latest_id is None:
             return ()
-        now_ms = self.clock.now_ms()
+        now_ms = self.store.clock.now_ms()
         plan = plan_changelog_expiry(
             kept,
             latest_id,
@@ -202,15 +175,7 @@ class TableExpiry:
             holds=changelog_holds(self._consumers, self._options, now_ms=now_ms),
             time_ms_of=self._changelog_time_ms,
         )
-        return ChangelogExpiry(
-            file_io=self.file_io,
-            paths=self.paths,
-            schema=self.schema,
-            manifests=self.manifests,
-            live=self.live,
-            clock=self.clock,
-            removal=removal,
-        ).run(kept, plan.end)
+        return ChangelogExpiry(store=self.store, removal=removal).run(kept, plan.end)
 
     def _changelog_retention(self, now_ms: int) -> Retention:
         options = self._options

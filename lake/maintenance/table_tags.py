@@ -16,20 +16,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from lake.errors import CorruptData, InvalidRequest, Problem, StorageUnavailable
-from lake.files.clock import Clock
 from lake.files.data_file_path import data_file_path
-from lake.files.file_io import FileIO
-from lake.files.paths import TablePaths
-from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.format.tag import Tag, local_time
 from lake.maintenance.needed_files import NeededFiles
 from lake.maintenance.released_files import MetadataNames, MetadataParts, metadata_names
-from lake.snapshots.changelog_store import ChangelogStore
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestGone, ManifestStore
+from lake.snapshots.manifest_store import ManifestGone
 from lake.snapshots.snapshot_store import SnapshotStore
-from lake.snapshots.tag_store import TagStore, list_branches
+from lake.snapshots.table_store import TableStore
+from lake.snapshots.tag_store import list_branches
 
 _LOG = logging.getLogger(__name__)
 
@@ -52,24 +47,10 @@ class TagDeletion:
 class TableTags:
     """The tags of one table's main branch."""
 
-    def __init__(
-        self,
-        *,
-        file_io: FileIO,
-        paths: TablePaths,
-        schema: TableSchema,
-        manifests: ManifestStore,
-        live: LiveFiles,
-        clock: Clock,
-    ) -> None:
-        self._file_io = file_io
-        self._paths = paths
-        self._schema = schema
-        self._manifests = manifests
-        self._live = live
-        self._clock = clock
-        self._store = TagStore(file_io, paths)
-        self._snapshots = SnapshotStore(file_io, paths)
+    def __init__(self, store: TableStore) -> None:
+        self._store = store
+        self._tags = store.tags
+        self._snapshots = store.snapshots
 
     def create(self, name: str, snapshot: Snapshot, *, retained_ms: int | None) -> Tag:
         """Make a tag of a snapshot.
@@ -83,9 +64,9 @@ class TableTags:
             InvalidRequest: The name is taken or none at all, or the snapshot has expired meanwhile.
             StorageUnavailable: Nobody knows whether the tag was made; look for it.
         """
-        created = None if retained_ms is None else local_time(self._clock.now_ms())
+        created = None if retained_ms is None else local_time(self._store.clock.now_ms())
         tag = Tag(name=name, snapshot=snapshot, created=created, retained_ms=retained_ms)
-        if not self._store.create(tag):
+        if not self._tags.create(tag):
             problem = Problem(field="tag", value=name, message="there is a tag of that name")
             message = f"tag `{name}` exists already"
             raise InvalidRequest(message, problems=[problem])
@@ -94,10 +75,10 @@ class TableTags:
         except StorageUnavailable:
             # Without the look the tag may be one of files that are gone.
             with suppress(StorageUnavailable):
-                self._store.delete(name)
+                self._tags.delete(name)
             raise
         if not snapshot.is_same(found):
-            self._store.delete(name)
+            self._tags.delete(name)
             message = f"snapshot {snapshot.id} has expired meanwhile, nothing was tagged"
             raise InvalidRequest(message)
         return tag
@@ -110,8 +91,8 @@ class TableTags:
             StorageUnavailable: The tag may be deleted; files that are left are found by orphan
                 cleaning.
         """
-        tag = self._store.get(name)
-        self._store.delete(name)
+        tag = self._tags.get(name)
+        self._tags.delete(name)
         try:
             return TagDeletion(tag=tag, deleted_files=self._delete_files(tag.snapshot))
         except (CorruptData, ManifestGone) as error:
@@ -127,8 +108,8 @@ class TableTags:
             CorruptData: A tag cannot be read.
             StorageUnavailable: Expire again.
         """
-        now_ms = self._clock.now_ms()
-        over = [tag.name for tag in self._store.list() if tag.is_expired(now_ms=now_ms)]
+        now_ms = self._store.clock.now_ms()
+        over = [tag.name for tag in self._tags.list() if tag.is_expired(now_ms=now_ms)]
         done = []
         for name in over:
             # Somebody else may be expiring tags, too.
@@ -140,11 +121,11 @@ class TableTags:
         if snapshot.is_same(self._snapshots.find(snapshot.id)):
             return 0
         needed = self._needed(snapshot)
-        entries = self._live.by_identity(snapshot).values()
+        entries = self._store.live.by_identity(snapshot).values()
         released = [
             data_file_path(
-                self._paths,
-                self._schema,
+                self._store.paths,
+                self._store.schema,
                 entry.partition,
                 entry.bucket,
                 name,
@@ -154,17 +135,19 @@ class TableTags:
             for name in (entry.file.file_name, *entry.file.extra_files)
         ]
         # Its changelog went with the snapshot, or is kept as such.
-        metadata = metadata_names(snapshot, self._manifests, parts=MetadataParts(changelog=False))
+        metadata = metadata_names(
+            snapshot, self._store.manifests, parts=MetadataParts(changelog=False)
+        )
         # Data first: while the manifests are there somebody can still say what it was.
         paths = [*released, *self._metadata_paths(metadata, needed)]
         for path in paths:
-            self._file_io.delete(path)
+            self._store.file_io.delete(path)
         return len(paths)
 
     def _metadata_paths(self, names: MetadataNames, needed: set[str]) -> Iterator[str]:
-        yield from (self._paths.index(name) for name in names.indexes - needed)
-        yield from (self._paths.statistics(name) for name in names.statistics - needed)
-        yield from (self._paths.manifest(name) for name in names.manifests - needed)
+        yield from (self._store.paths.index(name) for name in names.indexes - needed)
+        yield from (self._store.paths.statistics(name) for name in names.statistics - needed)
+        yield from (self._store.paths.manifest(name) for name in names.manifests - needed)
 
     def _needed(self, tagged: Snapshot) -> set[str]:
         """Return the names of all that everybody but a deleted tag needs.
@@ -172,15 +155,15 @@ class TableTags:
         Args:
             tagged: The snapshot of the deleted tag.
         """
-        needed = NeededFiles(manifests=self._manifests, live=self._live)
-        for branch in ("", *list_branches(self._file_io, self._paths)):
-            paths = replace(self._paths, branch=branch)
-            snapshots = SnapshotStore(self._file_io, paths)
+        needed = NeededFiles(manifests=self._store.manifests, live=self._store.live)
+        for branch in ("", *list_branches(self._store.file_io, self._store.paths)):
+            of_branch = replace(self._store, paths=replace(self._store.paths, branch=branch))
+            snapshots = of_branch.snapshots
             is_older = not branch and tagged.id < (snapshots.earliest_id() or 0)
             self._add_chain(needed, snapshots, is_oldest_enough=is_older)
-            for tag in TagStore(self._file_io, paths).list():
+            for tag in of_branch.tags.list():
                 needed.add_snapshot(tag.snapshot)
-            changelogs = ChangelogStore(self._file_io, paths)
+            changelogs = of_branch.changelogs
             for number in changelogs.list_ids():
                 changelog = changelogs.find(number)
                 if changelog is not None:

@@ -1,55 +1,55 @@
 """Compaction, as the facade offers it."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
-from uuid import UUID
 
 from lake.commit.committer import TableCommitter
-from lake.files.clock import Clock
-from lake.files.file_io import FileIO
-from lake.files.paths import TablePaths
 from lake.format.schema import TableSchema
 from lake.lsm.compaction_pick import PickState
 from lake.maintenance.bucket_compaction import BucketCompactor
+from lake.maintenance.compactable import check_compactable
 from lake.maintenance.compaction_picks import CompactionMemory, Pick, Place, due_pick, full_pick
 from lake.maintenance.compaction_result import CompactionResult
 from lake.maintenance.table_compaction import LiveTable, TableCompaction
 from lake.merge.fold import Machine
-from lake.read.lookup.lookup_cache import LookupCache
-from lake.snapshots.deletion_vectors import VectorStore
+from lake.table.opened_table import OpenedTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compacting:
-    """What compacts a table.
+class TableCompacting:
+    """What compacts a table, from what was live when it was made.
 
     Attributes:
-        file_io: Storage.
-        paths: Of the table.
+        table: To be compacted.
         schema: Under which all files were written.
-        clock: Says when files are made, and what is due.
-        new_uuid: Names files and commits.
-        vectors: Reads and writes deletion vectors.
-        lookups: Keeps what lookups of old rows need.
+        live: What was live.
         committer: Of the table.
-        newest: Reads the newest snapshot.
         machine: Which execution folds.
     """
 
-    file_io: FileIO
-    paths: TablePaths
+    table: OpenedTable
     schema: TableSchema
-    clock: Clock
-    new_uuid: Callable[[], UUID]
-    vectors: VectorStore
-    lookups: LookupCache
+    live: LiveTable
     committer: TableCommitter
-    newest: Callable[[], LiveTable]
-    machine: Machine = Machine.COLUMN
+    machine: Machine
+
+    @staticmethod
+    def of(table: OpenedTable, machine: Machine = Machine.COLUMN) -> "TableCompacting":
+        """Return what compacts a table as it is now.
+
+        Raises:
+            UnsupportedFeature: A compaction of this version would leave the table wrong.
+        """
+        snapshot, live = table.newest_live()
+        schema = table.schema_of(snapshot, is_newest=True)
+        check_compactable(schema)
+        table.check_shapes(schema, live.entries)
+        return TableCompacting(
+            table=table, schema=schema, live=live, committer=table.committer(), machine=machine
+        )
 
     def run(
         self,
-        live: LiveTable,
         *,
         full: bool,
         buckets: Collection[Place] | None,
@@ -58,17 +58,15 @@ class Compacting:
     ) -> CompactionResult:
         """Compact (see `Table.compact`)."""
         pick = self._pick(full=full, memory=memory or CompactionMemory())
-        chosen = live if buckets is None else live.of(buckets)
+        chosen = self.live if buckets is None else self.live.of(buckets)
         return self._compaction(pick, commit_user).run(chosen)
 
-    def places(
-        self, live: LiveTable, *, full: bool, memory: CompactionMemory
-    ) -> dict[Place, PickState | None]:
+    def places(self, *, full: bool, memory: CompactionMemory) -> dict[Place, PickState | None]:
         """Return the buckets with something to compact (see `Table.compaction_places`)."""
         trial = CompactionMemory(states=dict(memory.states))
-        works = self._compaction(self._pick(full=full, memory=trial), None).plan(live)
+        works = self._compaction(self._pick(full=full, memory=trial), None).plan(self.live)
         due = {(work.partition, work.bucket): None for work in works}
-        there = {(entry.partition, entry.bucket) for entry in live.entries}
+        there = {(entry.partition, entry.bucket) for entry in self.live.entries}
         found = {place: memory.states.get(place) for place in due}
         memory.states = {
             place: state
@@ -80,25 +78,26 @@ class Compacting:
     def _pick(self, *, full: bool, memory: CompactionMemory) -> Pick:
         if full:
             return full_pick(self.schema)
-        return due_pick(self.schema, memory, now_ms=self.clock.now_ms())
+        return due_pick(self.schema, memory, now_ms=self.table.store.clock.now_ms())
 
     def _compaction(self, pick: Pick, commit_user: str | None) -> TableCompaction:
+        store = self.table.store
         return TableCompaction(
-            file_io=self.file_io,
+            file_io=store.file_io,
             schema=self.schema,
             pick=pick,
             compactor=BucketCompactor(
-                file_io=self.file_io,
-                paths=self.paths,
+                file_io=store.file_io,
+                paths=store.paths,
                 schema=self.schema,
-                clock=self.clock,
-                uuid=self.new_uuid(),
+                clock=store.clock,
+                uuid=store.new_uuid(),
                 machine=self.machine,
-                vectors=self.vectors,
-                lookups=self.lookups,
+                vectors=store.vectors,
+                lookups=self.table.lookups.cache,
             ),
-            vectors=self.vectors,
+            vectors=store.vectors,
             committer=self.committer,
-            newest=self.newest,
-            commit_user=commit_user or str(self.new_uuid()),
+            newest=lambda: self.table.newest_live()[1],
+            commit_user=commit_user or str(store.new_uuid()),
         )

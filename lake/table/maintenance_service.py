@@ -29,7 +29,7 @@ from lake.table.bucket_work import BucketOutcome, BucketPool, BucketWork
 from lake.table.catalog import Catalog
 from lake.table.compaction_pool import CompactionPool
 from lake.table.table import Table
-from lake.table.upkeep_counts import TableUpkeep
+from lake.table.table_upkeep import TableUpkeep
 
 __all__ = ["MaintenanceService", "TableUpkeep"]
 

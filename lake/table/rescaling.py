@@ -2,27 +2,20 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
-from uuid import UUID
 
-from lake.commit.committer import TableCommitter
-from lake.errors import CommitConflict, InvalidRequest, Problem, UnsupportedFeature
-from lake.files.clock import Clock
-from lake.files.file_io import FileIO
-from lake.files.paths import TablePaths
+from lake.errors import CommitConflict, InvalidRequest, LakeError, Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
-from lake.format.snapshot import Snapshot
 from lake.maintenance.rescale import TableRescale
 from lake.maintenance.rescale_result import RescaleResult
 from lake.maintenance.rescale_writer import RescaleWriter
-from lake.maintenance.table_compaction import LiveTable
 from lake.merge.validation import validate_schema
 from lake.options import POSTPONE_BUCKET
-from lake.snapshots.deletion_vectors import VectorStore
-from lake.snapshots.schema_store import SchemaStore
+from lake.snapshots.table_store import TableStore
 from lake.table.arguments import refuse_argument
-from lake.table.upkeep import refuse_branch
+from lake.table.opened_table import OpenedTable
 from lake.write.writable import check_writable
 
 WAIT_MS: Final = 60_000
@@ -32,69 +25,80 @@ _WAIT_MS_FIRST: Final = 10
 _WAIT_MS_MAX: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class TableRescaling:
     """What gives a table another bucket count.
 
     Attributes:
-        file_io: Storage.
-        paths: Of the table or branch.
-        schema: Newest.
-        schemas: Of the table.
-        newest: Reads the newest snapshot and what is live in it.
-        vectors: Reads deletion vectors.
-        clock: Says what time it is.
-        new_uuid: Names files.
+        table: Whose count it is.
     """
 
-    file_io: FileIO
-    paths: TablePaths
-    schema: TableSchema
-    schemas: SchemaStore
-    newest: Callable[[], tuple[Snapshot | None, LiveTable]]
-    vectors: VectorStore
-    clock: Clock
-    new_uuid: Callable[[], UUID]
+    table: OpenedTable
 
-    def rescale(self, committer: TableCommitter, buckets: int, *, user: str) -> RescaleResult:
+    def rescale(self, buckets: int, *, commit_user: str | None) -> RescaleResult:
         """Rescale the table (see `Table.rescale`)."""
-        refuse_branch(self.paths)
-        check_rescalable(self.schema, buckets)
-        routing = self._routing(buckets)
-        rescale = TableRescale(
-            file_io=self.file_io,
-            schema=self.schema,
-            routing=routing,
-            schemas=self.schemas,
-            writer=RescaleWriter(
-                file_io=self.file_io,
-                paths=self.paths,
-                schema=self.schema,
-                routing=routing,
-                clock=self.clock,
-                uuid=self.new_uuid(),
-            ),
-            vectors=self.vectors,
-            committer=committer,
-            newest=self.newest,
-            commit_user=user,
-            clock=self.clock,
-        )
-        return rescale.run()
+        self.table.refresh()
+        user = commit_user or str(self.table.store.new_uuid())
+        try:
+            return self._rescale(buckets, user=user).run()
+        finally:
+            with suppress(LakeError):
+                self.table.refresh()
 
-    def _routing(self, buckets: int) -> TableSchema:
-        """Return the schema with the count: the newest one, or the one that follows it."""
-        if self.schema.table_options.bucket == buckets:
-            return self.schema
-        following = replace(
-            self.schema,
-            id=self.schema.id + 1,
-            options={**self.schema.options, "bucket": str(buckets)},
-            time_millis=self.clock.now_ms(),
+    def follow_schema(self, *, wait_ms: int) -> bool:
+        """Wait for the end of a rescale (see `Table.follow_schema`)."""
+        check_wait(wait_ms)
+        known = self.table.store.schema.id
+        self.table.refresh()
+        has_waited = wait_while_rescaled(self._is_under_way, wait_ms=wait_ms)
+        return has_waited or self.table.store.schema.id > known
+
+    def _rescale(self, buckets: int, *, user: str) -> TableRescale:
+        store = self.table.store
+        committer = self.table.committer()
+        check_rescalable(store.schema, buckets)
+        routing = _routing(store, buckets)
+        return TableRescale(
+            file_io=store.file_io,
+            schema=store.schema,
+            routing=routing,
+            schemas=store.schemas,
+            writer=RescaleWriter(
+                file_io=store.file_io,
+                paths=store.paths,
+                schema=store.schema,
+                routing=routing,
+                clock=store.clock,
+                uuid=store.new_uuid(),
+            ),
+            vectors=store.vectors,
+            committer=committer,
+            newest=self.table.newest_live,
+            commit_user=user,
+            clock=store.clock,
         )
-        validate_schema(following)
-        check_writable(following)
-        return following
+
+    def _is_under_way(self) -> bool:
+        """Return whether a rescale is between its schema and its last commit."""
+        self.table.refresh()
+        buckets = self.table.store.schema.table_options.bucket
+        entries = self.table.newest_live()[1].entries
+        return buckets > 0 and any(entry.total_buckets != buckets for entry in entries)
+
+
+def _routing(store: TableStore, buckets: int) -> TableSchema:
+    """Return the schema with the count: the newest one, or the one that follows it."""
+    if store.schema.table_options.bucket == buckets:
+        return store.schema
+    following = replace(
+        store.schema,
+        id=store.schema.id + 1,
+        options={**store.schema.options, "bucket": str(buckets)},
+        time_millis=store.clock.now_ms(),
+    )
+    validate_schema(following)
+    check_writable(following)
+    return following
 
 
 def check_rescalable(schema: TableSchema, buckets: object) -> None:

@@ -1,61 +1,48 @@
 """Expiry, leases and consumers, as the facade offers them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from uuid import UUID
 
 from lake.errors import InvalidRequest, Problem
-from lake.files.clock import Clock
-from lake.files.file_io import FileIO
-from lake.files.paths import TablePaths
 from lake.format.consumer import Consumer
-from lake.format.schema import TableSchema
-from lake.maintenance.expiry_plan import Retention
 from lake.maintenance.expiry_result import ExpiryResult
-from lake.maintenance.table_expiry import TableExpiry
-from lake.snapshots.consumer_store import ConsumerFile, ConsumerStore
+from lake.maintenance.table_expiry import TableExpiry, snapshot_retention
+from lake.snapshots.consumer_store import ConsumerFile
 from lake.snapshots.lease import Lease, LeaseLost
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
-from lake.table.upkeep import refuse_branch
+from lake.snapshots.table_store import TableStore
+from lake.table.branches import refuse_branch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class TableRetention:
     """What says how long snapshots of a table stay.
 
     Attributes:
-        file_io: Storage.
-        paths: Of the table or branch.
-        schema: Newest.
-        manifests: Shared with the table's readers.
-        live: Likewise.
-        clock: Says what is old.
-        new_uuid: Makes names of leases.
+        store: Of the table or branch.
     """
 
-    file_io: FileIO
-    paths: TablePaths
-    schema: TableSchema
-    manifests: ManifestStore
-    live: LiveFiles
-    clock: Clock
-    new_uuid: Callable[[], UUID]
+    store: TableStore
 
-    def expire(self, retention: Retention, *, is_dry_run: bool) -> ExpiryResult:
+    def expire(
+        self,
+        *,
+        retain_min: int | None,
+        retain_max: int | None,
+        older_than_ms: int | None,
+        max_deletes: int | None,
+        dry_run: bool,
+    ) -> ExpiryResult:
         """Expire snapshots (see `Table.expire`)."""
-        refuse_branch(self.paths)
-        expiry = TableExpiry(
-            file_io=self.file_io,
-            paths=self.paths,
-            schema=self.schema,
-            manifests=self.manifests,
-            live=self.live,
-            clock=self.clock,
-            new_uuid=self.new_uuid,
+        retention = snapshot_retention(
+            self.store.schema.table_options,
+            now_ms=self.store.clock.now_ms(),
+            retain_min=retain_min,
+            retain_max=retain_max,
+            older_than_ms=older_than_ms,
+            max_deletes=max_deletes,
         )
-        if not is_dry_run:
+        refuse_branch(self.store.paths)
+        expiry = TableExpiry(store=self.store)
+        if not dry_run:
             return expiry.run(retention)
         plan = expiry.plan(retention)
         if plan is None:
@@ -70,23 +57,23 @@ class TableRetention:
             problem = Problem(
                 field="lease_ms", value=str(lease_ms), message="expected a duration above 0"
             )
-            message = f"table {self.paths.identifier} cannot be leased so"
+            message = f"table {self.store.paths.identifier} cannot be leased so"
             raise InvalidRequest(message, problems=[problem])
         # Engines that know nothing of deadlines forget a consumer by the age of its file.
-        expiration_ms = self.schema.table_options.consumer_expiration_time_ms
-        snapshots = SnapshotStore(self.file_io, self.paths)
+        expiration_ms = self.store.schema.table_options.consumer_expiration_time_ms
+        snapshots = self.store.snapshots
         while True:
             snapshot = snapshots.latest() if snapshot_id is None else snapshots.get(snapshot_id)
             if snapshot is None:
-                message = f"table {self.paths.identifier} has no snapshot to lease"
+                message = f"table {self.store.paths.identifier} has no snapshot to lease"
                 raise InvalidRequest(message)
             try:
                 return Lease(
-                    consumers=self._consumers,
+                    consumers=self.store.consumers,
                     snapshots=snapshots,
                     snapshot=snapshot,
-                    clock=self.clock,
-                    new_uuid=self.new_uuid,
+                    clock=self.store.clock,
+                    new_uuid=self.store.new_uuid,
                     holder=holder,
                     lease_ms=min(lease_ms, lease_ms if expiration_ms is None else expiration_ms),
                 )
@@ -97,7 +84,7 @@ class TableRetention:
 
     def consumers(self) -> list[ConsumerFile]:
         """Return all consumers (see `Table.consumers`)."""
-        return self._consumers.list()
+        return self.store.consumers.list()
 
     def reset_consumer(self, consumer_id: str, next_snapshot_id: int) -> None:
         """Set a consumer (see `Table.reset_consumer`)."""
@@ -109,12 +96,8 @@ class TableRetention:
             )
             message = f"consumer {consumer_id} cannot be set"
             raise InvalidRequest(message, problems=[problem])
-        self._consumers.put(consumer_id, Consumer(next_snapshot=next_snapshot_id))
+        self.store.consumers.put(consumer_id, Consumer(next_snapshot=next_snapshot_id))
 
     def delete_consumer(self, consumer_id: str) -> bool:
         """Delete a consumer (see `Table.delete_consumer`)."""
-        return self._consumers.delete(consumer_id)
-
-    @property
-    def _consumers(self) -> ConsumerStore:
-        return ConsumerStore(self.file_io, self.paths)
+        return self.store.consumers.delete(consumer_id)

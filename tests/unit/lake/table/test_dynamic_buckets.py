@@ -65,7 +65,7 @@ def buckets_of(table: Table) -> dict[int, int]:
     """Return how many keys the index has in each bucket; every file is of an indexed bucket."""
     snapshot = table.latest_snapshot()
     assert snapshot is not None
-    entries = table._indexes_of(snapshot)
+    entries = table._opened.indexes_of(snapshot)
     for entry in entries:
         data = table.file_io.read_bytes(table.paths.index(entry.file_name))
         assert len(decode_hash_index(data)) == entry.row_count
@@ -126,8 +126,8 @@ def test_partitions_have_buckets_of_their_own() -> None:
 
     snapshot = table.latest_snapshot()
     assert snapshot is not None
-    counts = Counter({entry.partition: 0 for entry in table._indexes_of(snapshot)})
-    for entry in table._indexes_of(snapshot):
+    counts = Counter({entry.partition: 0 for entry in table._opened.indexes_of(snapshot)})
+    for entry in table._opened.indexes_of(snapshot):
         counts[entry.partition] += entry.row_count
     assert sorted(counts.values()) == [4, 4]
     rows = {(row["k"], row["p"]): row["v"] for row in table.scan().to_arrow().to_pylist()}
@@ -164,7 +164,7 @@ def test_the_second_of_two_writers_conflicts_and_leaves_nothing() -> None:
     assert values_of(table) == {1: 0, 2: 0, 3: 1, 4: 1}
     names = {status.name for status in table.file_io.list(f"{table.path}/index")}
     snapshots = [table.snapshot(number) for number in (1, 2)]
-    indexes = [entry for snapshot in snapshots for entry in table._indexes_of(snapshot)]
+    indexes = [entry for snapshot in snapshots for entry in table._opened.indexes_of(snapshot)]
     assert names == {entry.file_name for entry in indexes}
     assert stored_manifests(table.file_io, table.paths) == referenced_manifests(
         table.file_io, table.paths
@@ -280,7 +280,7 @@ def test_a_damaged_index_stops_the_writer(damage: str) -> None:
     table.write_and_commit(batch([1, 2]))
     snapshot = table.latest_snapshot()
     assert snapshot is not None
-    (entry,) = table._indexes_of(snapshot)
+    (entry,) = table._opened.indexes_of(snapshot)
     path = table.paths.index(entry.file_name)
     data = table.file_io.read_bytes(path)
     table.file_io.delete(path)

@@ -219,7 +219,7 @@ def test_files_are_read_once_for_all_snapshots() -> None:
         write(table, {value: -value})
         assert lookup(table, value, 50) == [(value, -value), (50, 50)]
 
-    assert len(table._lookups.cache._entries) == 6
+    assert len(table._opened.lookups.cache._entries) == 6
 
 
 def test_a_table_that_was_sent_elsewhere_looks_up_there(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """What fails again and again is tried less and less often, and told once."""
 
-from lake.table.upkeep_counts import RETRY_MS_MAX, TableUpkeep
+from lake.table.table_upkeep import RETRY_MS_MAX, TableUpkeep
 
 
 def test_the_pause_doubles_up_to_a_bound_and_ends_with_a_success() -> None:

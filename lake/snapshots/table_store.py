@@ -1,0 +1,91 @@
+"""What every operation on a table needs: its storage, its names, its stores, clock and randomness."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+from lake.files.clock import Clock
+from lake.files.file_io import FileIO
+from lake.files.paths import TablePaths
+from lake.format.schema import TableSchema
+from lake.snapshots.changelog_store import ChangelogStore
+from lake.snapshots.consumer_store import ConsumerStore
+from lake.snapshots.deletion_vectors import VectorStore
+from lake.snapshots.live_files import LiveFiles
+from lake.snapshots.manifest_store import ManifestStore
+from lake.snapshots.schema_store import SchemaStore
+from lake.snapshots.snapshot_store import SnapshotStore
+from lake.snapshots.tag_store import TagStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableStore:
+    """One table, or one branch of it, under one schema; safe between threads.
+
+    The stores that remember what they have read are attributes, so that `replace(store,
+    schema=...)` shares them. The others remember nothing, and each look makes a new one.
+
+    Attributes:
+        file_io: Storage.
+        paths: Names of the files of the table or branch.
+        schema: The newest that was seen, or the one to work under.
+        clock: Says what time it is.
+        new_uuid: Makes names that are never made again.
+        schemas: Reads and creates schemas.
+        manifests: Reads and writes manifests.
+        live: Finds the live files of snapshots, by the same manifests.
+        vectors: Reads and writes deletion vectors.
+    """
+
+    file_io: FileIO
+    paths: TablePaths
+    schema: TableSchema
+    clock: Clock
+    new_uuid: Callable[[], UUID]
+    schemas: SchemaStore
+    manifests: ManifestStore
+    live: LiveFiles
+    vectors: VectorStore
+
+    @property
+    def snapshots(self) -> SnapshotStore:
+        """Reads snapshots."""
+        return SnapshotStore(self.file_io, self.paths)
+
+    @property
+    def changelogs(self) -> ChangelogStore:
+        """Reads and keeps changelogs that outlive their snapshots."""
+        return ChangelogStore(self.file_io, self.paths)
+
+    @property
+    def consumers(self) -> ConsumerStore:
+        """Reads and writes consumers and leases."""
+        return ConsumerStore(self.file_io, self.paths)
+
+    @property
+    def tags(self) -> TagStore:
+        """Reads and writes tags."""
+        return TagStore(self.file_io, self.paths)
+
+
+def table_store(
+    file_io: FileIO,
+    paths: TablePaths,
+    schema: TableSchema,
+    *,
+    clock: Clock,
+    new_uuid: Callable[[], UUID],
+) -> TableStore:
+    """Return a store that has read nothing yet."""
+    manifests = ManifestStore(file_io, paths)
+    return TableStore(
+        file_io=file_io,
+        paths=paths,
+        schema=schema,
+        clock=clock,
+        new_uuid=new_uuid,
+        schemas=SchemaStore(file_io, paths),
+        manifests=manifests,
+        live=LiveFiles(manifests),
+        vectors=VectorStore(file_io, paths),
+    )

@@ -1,0 +1,20 @@
+"""Branches: read like tables, and changed by nobody of this version."""
+
+from lake.errors import Problem, UnsupportedFeature
+from lake.files.paths import TablePaths
+
+
+def refuse_branch(paths: TablePaths) -> None:
+    """Refuse to change a branch: its data files are the main branch's as well.
+
+    Raises:
+        UnsupportedFeature: These are the paths of a branch.
+    """
+    if paths.branch:
+        problem = Problem(
+            field="branch",
+            value=paths.branch,
+            message="this version reads branches and changes only the main one",
+        )
+        message = f"branch `{paths.branch}` of table {paths.identifier} cannot be changed"
+        raise UnsupportedFeature(message, problems=[problem])

@@ -1,0 +1,243 @@
+"""A table that somebody has opened: its newest schema, and what has been read of it so far."""
+
+import random as random_module
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property, partial
+from uuid import UUID, uuid4
+
+from lake.commit.committer import TableCommitter
+from lake.errors import CorruptData, TableNotFound, UnsupportedFeature, names_table
+from lake.files.clock import Clock
+from lake.files.file_io import FileIO
+from lake.files.paths import TablePaths
+from lake.format.index_manifest import IndexManifestEntry
+from lake.format.manifest import ManifestEntry
+from lake.format.schema import TableSchema, check_supported
+from lake.format.snapshot import Snapshot
+from lake.maintenance.table_compaction import LiveTable
+from lake.options import DYNAMIC_BUCKET
+from lake.snapshots.deletion_vectors import vector_entries
+from lake.snapshots.manifest_store import ManifestGone
+from lake.snapshots.table_identity import TableIdentity
+from lake.snapshots.table_store import table_store
+from lake.table.arguments import check_snapshot_id, refuse_argument
+from lake.table.branches import refuse_branch
+from lake.table.lookups import Lookups
+from lake.write.dynamic_buckets import DynamicBuckets
+
+
+class OpenedTable:
+    """What all operations of a `Table` share: what is newest, and how it is to be read.
+
+    Can be shared between threads and sent to other processes; what has been read stays behind.
+
+    Attributes:
+        identifier: `db.table`.
+        store: Under the newest schema that was seen; another one after each `refresh`.
+        random: Source of names and waiting times; the system's when None.
+    """
+
+    def __init__(
+        self,
+        *,
+        file_io: FileIO,
+        paths: TablePaths,
+        identifier: str,
+        schema: TableSchema,
+        clock: Clock,
+        random: random_module.Random | None,
+    ) -> None:
+        """Take over a table whose schema has been read.
+
+        Raises:
+            UnsupportedFeature: The table needs what this version does not have.
+        """
+        check_supported(schema)
+        self.identifier = identifier
+        self.store = table_store(
+            file_io, paths, schema, clock=clock, new_uuid=partial(_random_uuid, random)
+        )
+        self.random = random
+        self._identity = TableIdentity(file_io, paths, schema)
+
+    def __reduce__(self) -> tuple[partial["OpenedTable"], tuple[()]]:
+        """Return what another process needs; it reads anew."""
+        anew = partial(
+            OpenedTable,
+            file_io=self.store.file_io,
+            paths=self.store.paths,
+            identifier=self.identifier,
+            schema=self.store.schema,
+            clock=self.store.clock,
+            random=self.random,
+        )
+        return anew, ()
+
+    @cached_property
+    def lookups(self) -> Lookups:
+        """What is kept for lookups."""
+        return Lookups(self.store.schema.table_options)
+
+    def refresh(self) -> None:
+        """Look for a newer schema (see `Table.refresh`)."""
+        self._identity.confirm(None)
+        schema = self.store.schemas.latest()
+        if schema is None:
+            message = f"table {self.identifier} at {self.store.paths.root} is gone"
+            raise TableNotFound(message)
+        check_supported(schema)
+        self.store = replace(self.store, schema=schema)
+
+    def committer(self) -> TableCommitter:
+        """Return a committer (see `Table.committer`)."""
+        store = self.store
+        refuse_branch(store.paths)
+        return TableCommitter(
+            store.file_io,
+            store.paths,
+            clock=store.clock,
+            random=self.random or random_module.SystemRandom(),
+            manifests=store.manifests,
+            live=store.live,
+            identity=self._identity,
+            schemas=store.schemas,
+        )
+
+    def latest_snapshot(self) -> Snapshot | None:
+        """Return the newest snapshot (see `Table.latest_snapshot`)."""
+        snapshot = self.store.snapshots.latest()
+        self._identity.confirm(snapshot)
+        return snapshot
+
+    def snapshot(self, snapshot_id: int) -> Snapshot:
+        """Return a snapshot (see `Table.snapshot`)."""
+        check_snapshot_id(snapshot_id)
+        snapshots = self.store.snapshots
+        snapshot = snapshots.find(snapshot_id)
+        self._identity.confirm(snapshot)
+        return snapshots.get(snapshot_id) if snapshot is None else snapshot
+
+    def snapshot_to_read(self, snapshot_id: int | None, tag: str | None) -> Snapshot | None:
+        """Return the snapshot or tag that was asked for, the newest when neither was.
+
+        Raises:
+            InvalidRequest: It is not there, or both were asked for.
+        """
+        if tag is None:
+            return self.latest_snapshot() if snapshot_id is None else self.snapshot(snapshot_id)
+        if snapshot_id is not None:
+            refuse_argument("tag", tag, "no tag, as a snapshot is given")
+        return self.store.tags.get(tag).snapshot
+
+    def live_files(self, snapshot: Snapshot) -> list[ManifestEntry]:
+        """Return the live files of a snapshot (see `Table.live_files`)."""
+        try:
+            return self.store.live.entries(snapshot)
+        except ManifestGone as error:
+            # Expiry removes the snapshot before its manifests.
+            if not self.store.snapshots.exists(snapshot.id):
+                raise
+            message = f"snapshot {snapshot.id} is there, but not all that it names: {error}"
+            raise CorruptData(message) from error
+
+    def indexes_of(self, snapshot: Snapshot) -> tuple[IndexManifestEntry, ...]:
+        """Return all index files of a snapshot.
+
+        Raises:
+            ManifestGone: The snapshot has expired.
+            CorruptData: The index manifest is damaged, or absent although the snapshot is there.
+        """
+        if snapshot.index_manifest is None:
+            return ()
+        try:
+            return self.store.manifests.read_index_manifest(snapshot.index_manifest)
+        except ManifestGone as error:
+            if not self.store.snapshots.exists(snapshot.id):
+                raise
+            path = self.store.paths.manifest(snapshot.index_manifest)
+            message = f"index manifest {path} of snapshot {snapshot.id} is absent"
+            raise CorruptData(message) from error
+
+    @names_table
+    def live_at(self, snapshot_id: int) -> LiveTable:
+        """Return what is live in a snapshot."""
+        return self._live_of(self.snapshot(snapshot_id))
+
+    @names_table
+    def newest_live(self) -> tuple[Snapshot | None, LiveTable]:
+        """Return the newest snapshot and what is live in it, whatever expires meanwhile."""
+        while True:
+            snapshot = self.latest_snapshot()
+            if snapshot is None:
+                return None, LiveTable(entries=(), vectors={})
+            try:
+                return snapshot, self._live_of(snapshot)
+            except ManifestGone:
+                # Only a snapshot with a successor expires, so there is a newer one.
+                continue
+
+    def dynamic_buckets(self) -> DynamicBuckets | None:
+        """Return the newest snapshot's buckets; None for a table with a fixed number of them."""
+        if self.store.schema.table_options.bucket != DYNAMIC_BUCKET:
+            return None
+        while True:
+            snapshot = self.latest_snapshot()
+            try:
+                indexes = () if snapshot is None else self.indexes_of(snapshot)
+            except ManifestGone:
+                # Only a snapshot with a successor expires, so there is a newer one.
+                continue
+            store = self.store
+            return DynamicBuckets(store.file_io, store.paths, store.schema, indexes)
+
+    def schema_of(self, snapshot: Snapshot | None, *, is_newest: bool) -> TableSchema:
+        """Return the schema to read a snapshot with: the newest, or for time travel its own."""
+        if snapshot is None:
+            return self.store.schema
+        if is_newest:
+            if snapshot.schema_id > self.store.schema.id:
+                self.refresh()
+            return self.store.schema
+        schema = self.store.schemas.get(snapshot.schema_id)
+        check_supported(schema)
+        return schema
+
+    def check_shapes(self, schema: TableSchema, entries: Iterable[ManifestEntry]) -> None:
+        """Refuse files whose columns are not those of the schema: they would be read wrong.
+
+        Raises:
+            UnsupportedFeature: There is such a file.
+        """
+        for schema_id in {entry.file.schema_id for entry in entries} - {schema.id}:
+            if not _is_same_shape(self.store.schemas.get(schema_id), schema):
+                message = (
+                    f"table {self.identifier} has files of schema {schema_id}, whose columns are "
+                    f"not those of schema {schema.id}; reading across schema changes is not in "
+                    "this version"
+                )
+                raise UnsupportedFeature(message)
+
+    def _live_of(self, snapshot: Snapshot) -> LiveTable:
+        return LiveTable(
+            entries=self.live_files(snapshot), vectors=vector_entries(self.indexes_of(snapshot))
+        )
+
+
+def _random_uuid(random: random_module.Random | None) -> UUID:
+    if random is None:
+        return uuid4()
+    return UUID(int=random.getrandbits(128), version=4)
+
+
+def _is_same_shape(one: TableSchema, other: TableSchema) -> bool:
+    """Return whether files of one schema can be read under the other without any mapping."""
+    shapes = [
+        (
+            [(field.id, field.name, field.type) for field in schema.fields],
+            schema.primary_keys,
+            schema.partition_keys,
+        )
+        for schema in (one, other)
+    ]
+    return shapes[0] == shapes[1]

@@ -1,0 +1,375 @@
+"""What of a table can be looked at: its schema, snapshots, rows, changes and all it consists of."""
+
+import random as random_module
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Self, TypeAlias
+
+import pyarrow as pa
+
+from lake.errors import TableNotFound, names_table
+from lake.files.clock import Clock, SystemClock
+from lake.files.data_file_path import table_paths
+from lake.files.file_io import FileIO
+from lake.files.open import file_io_for, path_for
+from lake.files.parquet import ReadCounters
+from lake.files.paths import TablePaths
+from lake.format.manifest import ManifestEntry
+from lake.format.schema import TableSchema
+from lake.format.snapshot import Snapshot
+from lake.format.tag import Tag
+from lake.lsm.run_counts import count_runs
+from lake.maintenance.compaction_picks import Place
+from lake.merge.fold import Machine
+from lake.read.predicate import Condition
+from lake.read.reader import BATCH_ROWS
+from lake.snapshots.consumer_store import ConsumerFile
+from lake.snapshots.schema_store import SchemaStore
+from lake.snapshots.tag_store import branch_paths, list_branches
+from lake.table.changes import Changes
+from lake.table.inspection.inspection import Inspection
+from lake.table.opened_table import OpenedTable
+from lake.table.reading import TableReading
+from lake.table.scan import Scan
+from lake.table.snapshot_lookup import SnapshotLookup
+
+Row: TypeAlias = dict[str, object]
+
+
+class ReadableTable:
+    """What of a table can be looked at; see `Table` for the rest of it."""
+
+    def __init__(
+        self,
+        *,
+        file_io: FileIO,
+        path: str,
+        identifier: str,
+        schema: TableSchema,
+        clock: Clock,
+        random: random_module.Random | None,
+        branch: str = "",
+    ) -> None:
+        """Take over what `open` has read."""
+        self._opened = OpenedTable(
+            file_io=file_io,
+            paths=replace(table_paths(path, schema), branch=branch),
+            identifier=identifier,
+            schema=schema,
+            clock=clock,
+            random=random,
+        )
+
+    @classmethod
+    def open(
+        cls,
+        path: str,
+        *,
+        file_io: FileIO | None = None,
+        clock: Clock | None = None,
+        random: random_module.Random | None = None,
+        identifier: str | None = None,
+    ) -> Self:
+        """Open the table at a path.
+
+        Args:
+            path: Of the table's directory, or a URI when no `file_io` is given.
+            file_io: Storage; chosen by the address when None.
+            clock: Says what time it is; the machine's when None.
+            random: Source of names and waiting times; the system's when None.
+            identifier: `db.table`; taken from the path when None.
+
+        Raises:
+            TableNotFound: No table is there.
+            UnsupportedFeature: The table needs what this version does not have.
+        """
+        if file_io is None:
+            file_io, path = file_io_for(path), path_for(path)
+        schema = SchemaStore(file_io, TablePaths(path)).latest()
+        if schema is None:
+            message = f"no table at {path}: it has no schema"
+            raise TableNotFound(message)
+        return cls(
+            file_io=file_io,
+            path=path,
+            identifier=identifier or TablePaths(path).identifier,
+            schema=schema,
+            clock=clock or SystemClock(),
+            random=random,
+        )
+
+    @property
+    def identifier(self) -> str:
+        """`db.table`."""
+        return self._opened.identifier
+
+    @property
+    def path(self) -> str:
+        """The table's directory."""
+        return self._opened.store.paths.root
+
+    @property
+    def schema(self) -> TableSchema:
+        """The newest schema that was seen."""
+        return self._opened.store.schema
+
+    @property
+    def paths(self) -> TablePaths:
+        """Names of the table's files."""
+        return self._opened.store.paths
+
+    @property
+    def file_io(self) -> FileIO:
+        """The storage the table lives on."""
+        return self._opened.store.file_io
+
+    @names_table
+    def refresh(self) -> None:
+        """Look for a newer schema.
+
+        Raises:
+            TableNotFound: The table is gone, or another one is in its place.
+            UnsupportedFeature: The new schema needs what this version does not have.
+        """
+        self._opened.refresh()
+
+    @names_table
+    def latest_snapshot(self) -> Snapshot | None:
+        """Return the newest snapshot, read from storage; None before the first commit.
+
+        Raises:
+            TableNotFound: The table is gone, or another one is in its place.
+        """
+        return self._opened.latest_snapshot()
+
+    @names_table
+    def snapshot(self, snapshot_id: int) -> Snapshot:
+        """Return a snapshot.
+
+        Raises:
+            InvalidRequest: It was never made or has expired; the message names those kept.
+            TableNotFound: The table is gone, or another one is in its place.
+        """
+        return self._opened.snapshot(snapshot_id)
+
+    @names_table
+    def live_files(self, snapshot: Snapshot) -> list[ManifestEntry]:
+        """Return the entries of the data files that a snapshot consists of, in no order.
+
+        Raises:
+            InvalidRequest: The snapshot has expired.
+            CorruptData: A manifest is damaged, or absent although the snapshot is there.
+        """
+        return self._opened.live_files(snapshot)
+
+    @names_table
+    def scan(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: Sequence[Condition] = (),
+        snapshot_id: int | None = None,
+        tag: str | None = None,
+        batch_rows: int = BATCH_ROWS,
+        machine: Machine = Machine.COLUMN,
+        counters: ReadCounters | None = None,
+    ) -> Scan:
+        """Return a scan of one snapshot, fixed by this call.
+
+        Args:
+            columns: Of the result, in order; None means all.
+            where: A conjunction; its columns need not be among `columns`.
+            snapshot_id: The snapshot to read; None means the newest now.
+            tag: The tag to read instead, even where its snapshot has expired.
+            batch_rows: Upper bound of the rows of a batch.
+            machine: Which execution merges.
+            counters: Added to while reading when given.
+
+        Raises:
+            InvalidRequest: No such column, snapshot or tag, or both of the last.
+            UnsupportedFeature: Reading the snapshot right takes what this version does not have.
+        """
+        return TableReading(self._opened).scan(
+            columns=columns,
+            where=where,
+            snapshot_id=snapshot_id,
+            tag=tag,
+            batch_rows=batch_rows,
+            machine=machine,
+            counters=counters,
+        )
+
+    @names_table
+    def changes(
+        self,
+        after_snapshot_id: int,
+        until_snapshot_id: int | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        batch_rows: int = BATCH_ROWS,
+        counters: ReadCounters | None = None,
+    ) -> Changes:
+        """Return what the snapshots of a range changed, fixed by this call.
+
+        What a snapshot tells depends on the table's `changelog-producer`: without one, the records
+        that appends brought, as they were written; else its changelog. Overwrites are not told of.
+
+        Args:
+            after_snapshot_id: The last snapshot that is known already; 0 starts at the beginning.
+            until_snapshot_id: The last one wanted; None means the newest now.
+            columns: Of the result, in order, after the kinds; None means all.
+            batch_rows: Upper bound of the rows of a batch.
+            counters: Added to while reading when given.
+
+        Raises:
+            InvalidRequest: No such column or range, or its first changes have expired.
+        """
+        return TableReading(self._opened).changes(
+            after_snapshot_id,
+            until_snapshot_id,
+            columns=columns,
+            batch_rows=batch_rows,
+            counters=counters,
+        )
+
+    @names_table
+    def get(
+        self,
+        key: Mapping[str, object],
+        *,
+        columns: Sequence[str] | None = None,
+        snapshot_id: int | None = None,
+    ) -> Row | None:
+        """Return the row of a primary key; None when there is none.
+
+        The same merge as a scan, of the one bucket and the files whose key range holds the key.
+
+        Args:
+            key: A value for each column of the primary key; NaN is a key, -0.0 and 0.0 are two.
+            columns: Of the row; None means all.
+            snapshot_id: The snapshot to read; None means the newest now.
+
+        Returns:
+            Values as `pa.Array.to_pylist()` gives them, but TIMESTAMP(7..9) as whole nanoseconds
+            since 1970.
+
+        Raises:
+            InvalidRequest: The key does not name exactly the primary key, or a value does not fit.
+            UnsupportedFeature: Another engine made the table, with partition columns outside of the
+                primary key, and the key has rows in several partitions.
+        """
+        return (
+            TableReading(self._opened)
+            .key_lookup(key)
+            .find(
+                lambda wanted, where: self.scan(
+                    columns=wanted, where=where, snapshot_id=snapshot_id
+                ),
+                columns,
+            )
+        )
+
+    @names_table
+    def lookup(
+        self,
+        keys: pa.Table | pa.RecordBatch,
+        *,
+        columns: Sequence[str] | None = None,
+        snapshot_id: int | None = None,
+    ) -> pa.Table:
+        """Return the rows of many primary keys, in the keys' order; see `SnapshotLookup.rows`.
+
+        Reads which snapshot is the newest each time; `lookup_at` asks once.
+        """
+        return self.lookup_at(snapshot_id).rows(keys, columns=columns)
+
+    @names_table
+    def lookup_at(self, snapshot_id: int | None = None) -> SnapshotLookup:
+        """Return what finds rows of one snapshot by key, fixed by this call.
+
+        Files are made ready for it when a key may be in them, once in the lifetime of this table:
+        small ones in memory, others on this machine's disk, within `lookup.cache-max-memory-size`
+        and `lookup.cache-max-disk-size`.
+
+        Args:
+            snapshot_id: The snapshot; None means the newest now.
+
+        Raises:
+            InvalidRequest: No such snapshot.
+            UnsupportedFeature: Reading the snapshot right takes what this version does not have.
+        """
+        return TableReading(self._opened).lookup_at(snapshot_id)
+
+    @property
+    def inspect(self) -> Inspection:
+        """What the table consists of, as Arrow tables: snapshots, files, buckets and so on.
+
+        Each look reads anew: `table.inspect.buckets()`.
+        """
+        store = self._opened.store
+        return Inspection(
+            file_io=store.file_io,
+            paths=store.paths,
+            schema=store.schema,
+            schema_store=store.schemas,
+            manifests=store.manifests,
+            newest=self._opened.newest_live,
+            at=self._opened.live_at,
+        )
+
+    @names_table
+    def runs_per_bucket(self) -> dict[Place, int]:
+        """Return the number of sorted runs of each bucket in the newest snapshot.
+
+        Each file of level 0 is a run, and so is each higher level that has files. Costs what is new
+        in the metadata since the last call.
+
+        Returns:
+            By serialised partition row and bucket number; only buckets with files.
+        """
+        return count_runs(self._opened.newest_live()[1].entries)
+
+    @names_table
+    def tags(self) -> list[Tag]:
+        """Return the tags by snapshot id and name.
+
+        Raises:
+            CorruptData: A tag file cannot be read.
+        """
+        return self._opened.store.tags.list()
+
+    @names_table
+    def consumers(self) -> list[ConsumerFile]:
+        """Return who still needs snapshots: consumers of any engine, and leases, by id.
+
+        Raises:
+            CorruptData: A consumer's file cannot be read.
+        """
+        return self._opened.store.consumers.list()
+
+    @names_table
+    def branches(self) -> list[str]:
+        """Return the names of the branches, without the main one."""
+        return list_branches(self.file_io, self.paths)
+
+    @names_table
+    def branch(self, name: str) -> Self:
+        """Return a branch as a table of its own, to be read only.
+
+        Raises:
+            InvalidRequest: There is no such branch; the message names those there are.
+        """
+        paths = branch_paths(self.file_io, self.paths, name)
+        schema = SchemaStore(self.file_io, paths).latest()
+        if schema is None:
+            message = f"branch `{name}` of table {self.identifier} has no schema"
+            raise TableNotFound(message)
+        return type(self)(
+            file_io=self.file_io,
+            path=self.path,
+            identifier=f"{self.identifier}$branch_{name}",
+            schema=schema,
+            clock=self._opened.store.clock,
+            random=self._opened.random,
+            branch=name,
+        )
