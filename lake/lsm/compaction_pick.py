@@ -38,7 +38,8 @@ class CompactionUnit:
 
     Attributes:
         output_level: Where what becomes of them goes.
-        runs: At least one, newest first; every run of a level up to the output's is among them.
+        runs: At least one, newest first; every run of a level up to the output's is among them,
+            unless `rewrites_each`.
         rewrites_each: Each file becomes new files by itself; else files merge and move by the
             rules of `plan_compaction`.
     """

@@ -95,7 +95,8 @@ def full_compaction_unit(
     Args:
         levels: Of the bucket.
         options: Of the table: `compaction.force-rewrite-all-files`.
-        marked: Names of files of the bucket that deletion vectors mark rows of.
+        marked: Names of files of the bucket with rows that a rewrite leaves out: deletion vectors
+            mark them, or they are retracts that are old by now.
 
     Source:
         merge-semantics 7.4.
@@ -104,10 +105,20 @@ def full_compaction_unit(
         return None
     if any(run.level != levels.max_level for run in levels.runs):
         return CompactionUnit(output_level=levels.max_level, runs=levels.runs)
+    if options.compaction_force_rewrite_all_files:
+        marked = frozenset(file.file_name for file in levels.files)
+    return rewrite_unit(levels, marked)
+
+
+def rewrite_unit(levels: Levels, names: frozenset[str]) -> CompactionUnit | None:
+    """Return what rewrites files of the highest level each by itself; None without any.
+
+    Args:
+        levels: Of the bucket.
+        names: Of the files; those on other levels are left alone.
+    """
     files = tuple(
-        file
-        for file in levels.files
-        if options.compaction_force_rewrite_all_files or file.file_name in marked
+        file for file in levels.files if file.level == levels.max_level and file.file_name in names
     )
     if not files:
         return None

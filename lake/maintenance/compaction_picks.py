@@ -10,16 +10,20 @@ from typing import TypeAlias
 
 from lake.format.schema import TableSchema
 from lake.lsm.compaction_pick import CompactionUnit, PickState, first_pick_state
-from lake.lsm.compaction_plan import full_compaction_unit
+from lake.lsm.compaction_plan import full_compaction_unit, rewrite_unit
 from lake.lsm.level_0_merge import pick_merge_or_compaction
 from lake.lsm.levels import Levels
 from lake.merge.spec import merge_spec
+from lake.options import TableOptions
 
 Place: TypeAlias = tuple[bytes, int]
 """Serialised partition row and bucket number."""
 
 Pick: TypeAlias = Callable[[Place, Levels, frozenset[str]], CompactionUnit | None]
-"""From a bucket, its runs and the names of its files with marked rows to what to compact."""
+"""From a bucket, its runs and the names of its files with marked rows to what to compact.
+
+Marked by deletion vectors, that is.
+"""
 
 
 @dataclass(slots=True)
@@ -35,14 +39,26 @@ class CompactionMemory:
     states: dict[Place, PickState] = field(default_factory=dict)
 
 
-def full_pick(schema: TableSchema) -> Pick:
-    """Return what picks everything."""
+def full_pick(schema: TableSchema, *, now_ms: int) -> Pick:
+    """Return what picks everything.
+
+    Args:
+        schema: Of the table.
+        now_ms: Milliseconds since 1970.
+    """
     options = schema.table_options
-    return lambda _place, levels, marked: full_compaction_unit(levels, options, marked=marked)
+
+    def pick(_place: Place, levels: Levels, marked: frozenset[str]) -> CompactionUnit | None:
+        old = _with_old_retracts(levels, options, now_ms=now_ms)
+        return full_compaction_unit(levels, options, marked=marked | old)
+
+    return pick
 
 
 def due_pick(schema: TableSchema, memory: CompactionMemory, *, now_ms: int) -> Pick:
     """Return what picks by the rules of universal compaction, or merges of level 0 before.
+
+    Where these find nothing, files whose deletes were kept for long enough are picked.
 
     Args:
         schema: Of the table.
@@ -58,9 +74,31 @@ def due_pick(schema: TableSchema, memory: CompactionMemory, *, now_ms: int) -> P
             levels, spec, options, state, now_ms=now_ms, local_hour=local_hour
         )
         memory.states[place] = picked.state
-        return picked.unit
+        if picked.unit is not None:
+            return picked.unit
+        return rewrite_unit(levels, _with_old_retracts(levels, options, now_ms=now_ms))
 
     return pick
+
+
+def _with_old_retracts(levels: Levels, options: TableOptions, *, now_ms: int) -> frozenset[str]:
+    """Return the names of files with retracts that a compaction kept and that are old by now.
+
+    Not looked into before the file is as old as the retention: what was kept is over by then, and
+    a file that is rewritten earlier may keep all of it.
+    """
+    retention_ms = options.delete_retention_ms
+    if retention_ms is None:
+        return frozenset()
+    return frozenset(
+        file.file_name
+        for file in levels.files
+        if file.level == levels.max_level
+        and file.delete_row_count != 0
+        and (
+            file.creation_time_ms is None or now_ms - _utc_ms(file.creation_time_ms) > retention_ms
+        )
+    )
 
 
 def _utc_ms(wall_ms: int) -> int:

@@ -26,7 +26,7 @@ from lake.format.partition_path import partition_directory
 from lake.format.schema import TableSchema
 from lake.format.snapshot import CommitKind
 from lake.lsm.compaction_plan import plan_compaction
-from lake.lsm.levels import Levels, levels_of
+from lake.lsm.levels import levels_of
 from lake.maintenance.bucket_compaction import BucketCompactor, BucketWork, CompactedBucket
 from lake.maintenance.compaction_picks import Pick, Place
 from lake.maintenance.compaction_result import CompactionResult, DroppedCompaction
@@ -147,7 +147,7 @@ class TableCompaction:
                 raise
             # Somebody else has replaced it, and expiry removed it: look at what is there now.
             return self._plan_bucket(place, newest.of({place}).entries, now)
-        unit = self.pick(place, levels, frozenset(vectors.vectors) | self._with_tombstones(levels))
+        unit = self.pick(place, levels, frozenset(vectors.vectors))
         if unit is None:
             return None
         plan = plan_compaction(unit, levels, self.schema.key_fields, options)
@@ -164,12 +164,6 @@ class TableCompaction:
             inputs=frozenset(e.identity for e in entries if e.file.file_name in names),
             settled=frozenset(e.identity for e in entries if e.file.level == plan.output_level),
         )
-
-    def _with_tombstones(self, levels: Levels) -> frozenset[str]:
-        """Return the names of files that were compacted with retracts, which may be old by now."""
-        if self.schema.table_options.delete_retention_ms is None:
-            return frozenset()
-        return frozenset(file.file_name for file in levels.files if file.delete_row_count)
 
     def _compact(self, work: BucketWork) -> CompactedBucket | None:
         """Return the bucket's new files, None when its old ones are live no more."""

@@ -77,7 +77,7 @@ class TableCompacting:
 
     def _pick(self, *, full: bool, memory: CompactionMemory) -> Pick:
         if full:
-            return full_pick(self.schema)
+            return full_pick(self.schema, now_ms=self.table.store.clock.now_ms())
         return due_pick(self.schema, memory, now_ms=self.table.store.clock.now_ms())
 
     def _compaction(self, pick: Pick, commit_user: str | None) -> TableCompaction:

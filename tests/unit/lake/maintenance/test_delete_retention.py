@@ -86,6 +86,56 @@ def test_an_old_tombstone_goes_with_the_next_full_compaction() -> None:
     assert versions(table) == [3, 1]
 
 
+def test_a_young_tombstone_is_no_reason_to_compact_again() -> None:
+    clock = ManualClock(start_ms=NOW_MS)
+    table = given_table(clock)
+    write(table, DELETE, 5, NOW_MS)
+    write(table, INSERT, 1, NOW_MS, key=2)
+    table.compact()
+
+    clock.advance(ms=2 * DAY_MS)
+
+    assert table.compact().snapshot_id is None
+    assert table.compact(full=False).snapshot_id is None
+
+
+@pytest.mark.parametrize("is_written_since", [False, True])
+def test_an_old_tombstone_makes_a_compaction_due(is_written_since: bool) -> None:
+    """It goes where nothing else is to be done, and newer files stay as they are."""
+    clock = ManualClock(start_ms=NOW_MS)
+    table = given_table(clock)
+    write(table, DELETE, 5, NOW_MS)
+    write(table, INSERT, 1, NOW_MS, key=2)
+    table.compact()
+    clock.advance(ms=2 * DAY_MS + 1)
+    if is_written_since:
+        write(table, INSERT, 2, NOW_MS, key=3)
+
+    result = table.compact(full=False)
+
+    assert (result.rows_in, result.rows_out) == (2, 1)
+    assert held(table) == 0
+    assert table.compact(full=False).snapshot_id is None
+    assert versions(table) == ([1, 2] if is_written_since else [1])
+
+
+def test_a_tombstone_that_came_while_the_file_was_made_is_looked_at_once_more() -> None:
+    """Its time is later than the file's, so it is not old yet when the file is."""
+    clock = ManualClock(start_ms=NOW_MS)
+    table = given_table(clock)
+    write(table, DELETE, 5, NOW_MS + DAY_MS)
+    write(table, INSERT, 1, NOW_MS, key=2)
+    table.compact()
+
+    clock.advance(ms=2 * DAY_MS + 1)
+    assert table.compact(full=False).rows_out == 2
+    assert held(table) == 1
+    clock.advance(ms=2 * DAY_MS + 1)
+    table.compact(full=False)
+
+    assert held(table) == 0
+
+
 def test_a_delete_without_a_time_is_not_kept() -> None:
     table = given_table(ManualClock(start_ms=NOW_MS))
     write(table, DELETE, 5, None)
