@@ -1,5 +1,6 @@
-"""Servers that are started once a run, and only if a test asks for them."""
+"""Servers that are started once a run, and only if a test asks for them; and how Java starts."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,11 @@ from pyspark.sql import SparkSession
 from demo.broker import KafkaBroker
 from pipelines.jars import resolve
 from pipelines.session import build_session
+
+# A Java of a test lives for seconds. The optimising compiler takes a third of that, of every core,
+# and is of use only to one that lives for minutes. Spark's launcher starts a Java of its own.
+for _name in ("ORACLE_JVM", "SPARK_LAUNCHER_OPTS", "SPARK_SUBMIT_OPTS"):
+    os.environ.setdefault(_name, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
 @pytest.fixture(scope="session")

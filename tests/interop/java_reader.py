@@ -221,10 +221,13 @@ def command(program: str, *arguments: str, heap: str | None = None) -> list[str]
         program: Name of its class.
         arguments: Its own.
         heap: Java's bound of its memory, as `-Xmx` takes it; default `ORACLE_HEAP`, else `2g`.
+
+    More options of Java are taken from `ORACLE_JVM`; measurements leave it unset.
     """
     class_path = os.pathsep.join([str(_compiled()), *_class_path()])
     bound = f"-Xmx{heap or os.environ.get('ORACLE_HEAP', '2g')}"
-    return [str(java_executable()), bound, *_JVM, "-cp", class_path, program, *arguments]
+    options = [bound, *_JVM, *os.environ.get("ORACLE_JVM", "").split()]
+    return [str(java_executable()), *options, "-cp", class_path, program, *arguments]
 
 
 def environment() -> dict[str, str]:
