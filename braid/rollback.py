@@ -31,6 +31,8 @@ def roll_back(warehouse: str, identifier: str, snapshot_id: int | None, tag: str
     )
     if done.removed_tags:
         typer.echo(f"removed tags: {', '.join(done.removed_tags)}")
+    for consumer in done.reset_consumers:
+        typer.echo(f"consumer {consumer} continues at snapshot {done.target_id + 1}")
     for stream, epoch in sorted(done.epochs.items()):
         typer.echo(f"stream {stream} continues at the offsets of the snapshot, epoch {epoch}")
     return 0

@@ -8,12 +8,14 @@ a tag kept them. The steps, each of which leaves a table that is whole:
 3. the snapshots between target and newest go, *oldest first*, so that the newest stays what it was;
 4. a target that has expired and is kept by a tag gets its snapshot file back, in the place of another
    snapshot that got its id since;
-5. the newest goes: from this moment on the table is what it was at the target;
-6. `LATEST` is written, and tags and kept changelogs above the target go;
-7. the streams are fenced again, above every epoch that was in use, at the target's offsets.
+5. consumers that have come past the target continue after it, because ids are given out again;
+6. the newest goes: from this moment on the table is what it was at the target;
+7. `LATEST` is written, and tags and kept changelogs above the target go;
+8. the streams are fenced again, above every epoch that was in use, at the target's offsets.
 
-Broken off before 5 the table is as before, afterwards as at the target; rolling back again goes on
-where it stopped. Commits that come meanwhile on top of what is removed are removed with it; one
+Broken off before 6 the table is as before, afterwards as at the target; rolling back again goes on
+where it stopped. For that the target is leased for a day, which is released at the end: an expiry would
+take what lies below the gap of removed snapshots for long gone. Commits that come meanwhile on top of what is removed are removed with it; one
 that was planned on it takes itself back (see `lake.commit.publisher`).
 
 Files that only the removed snapshots named stay, as after a rollback of the format's own engine:
@@ -23,18 +25,24 @@ Source:
     Design 7; table-format 4.1, 19, 20.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Final
 
 from lake.commit.committer import TableCommitter
 from lake.commit.stream_authority import StreamAuthority, find_authority
-from lake.errors import CommitConflict, InvalidRequest, Problem
+from lake.errors import CommitConflict, InvalidRequest, Problem, StorageUnavailable
 from lake.format.snapshot import Snapshot, serialize_snapshot
 from lake.format.tag import Tag
+from lake.snapshots.consumer_store import ConsumerFile
+from lake.snapshots.lease import Lease
 from lake.snapshots.table_store import TableStore
 
 # Each round removes what was committed during the one before; nobody outruns that for long.
 _ROUNDS_MAX = 100
+# Somebody has to see that a rollback broke off, and to give it again.
+_LEASE_MS: Final = 86_400_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +54,7 @@ class RollbackPlan:
         snapshots: Ids above the target, ascending; the last is the newest.
         tags: Names of tags of snapshots above the target.
         changelogs: Ids of kept changelogs above the target, ascending.
+        consumers: Names of consumers that know changes above the target.
         is_restored: The target has expired and is made again.
     """
 
@@ -53,6 +62,7 @@ class RollbackPlan:
     snapshots: tuple[int, ...]
     tags: tuple[str, ...]
     changelogs: tuple[int, ...]
+    consumers: tuple[str, ...]
     is_restored: bool
 
 
@@ -65,6 +75,7 @@ class RollbackResult:
         snapshot_id: The newest snapshot now: the target, or the fence of the streams above it.
         removed_snapshots: Ids, ascending; with that of the first fence.
         removed_tags: Names.
+        reset_consumers: Names of consumers that had come past the target and continue after it.
         epochs: New epoch of each stream; the next claim takes the one above.
     """
 
@@ -72,6 +83,7 @@ class RollbackResult:
     snapshot_id: int
     removed_snapshots: tuple[int, ...]
     removed_tags: tuple[str, ...]
+    reset_consumers: tuple[str, ...]
     epochs: dict[str, int]
 
 
@@ -81,6 +93,7 @@ def plan_rollback(
     *,
     tags: Sequence[Tag] = (),
     changelog_ids: Sequence[int] = (),
+    consumers: Sequence[ConsumerFile] = (),
 ) -> RollbackPlan:
     """Return what goes when a table is taken back; pure.
 
@@ -89,12 +102,18 @@ def plan_rollback(
         snapshot_ids: All that there are.
         tags: All that there are.
         changelog_ids: All that there are.
+        consumers: All that there are. Leases among them are of readers, who are told by themselves.
     """
     return RollbackPlan(
         target=target,
         snapshots=tuple(sorted(number for number in snapshot_ids if number > target.id)),
         tags=tuple(tag.name for tag in tags if tag.snapshot.id > target.id),
         changelogs=tuple(sorted(number for number in changelog_ids if number > target.id)),
+        consumers=tuple(
+            file.id
+            for file in consumers
+            if file.consumer.deadline_ms is None and file.consumer.next_snapshot > target.id + 1
+        ),
         is_restored=target.id not in snapshot_ids,
     )
 
@@ -110,18 +129,21 @@ class TableRollback:
         self._snapshots = store.snapshots
         self._tags = store.tags
         self._changelogs = store.changelogs
+        self._consumers = store.consumers
+        self._store = store
 
     def plan(self, target: Snapshot) -> RollbackPlan:
         """Return what would go now.
 
         Raises:
-            CorruptData: A tag cannot be read.
+            CorruptData: A tag or a consumer cannot be read.
         """
         return plan_rollback(
             target,
             self._snapshots.list_ids(),
             tags=self._tags.list(),
             changelog_ids=self._changelogs.list_ids(),
+            consumers=self._consumers.list(),
         )
 
     def run(self, target: Snapshot) -> RollbackResult:
@@ -135,16 +157,24 @@ class TableRollback:
             CommitConflict: Somebody goes on committing; stop it and try again.
             CommitUnknown, StorageUnavailable: The table is as before or as at the target; roll back
                 again.
-            CorruptData: The newest snapshot or a tag cannot be read.
+            CorruptData: The newest snapshot, a tag or a consumer cannot be read.
         """
         authority = find_authority(target, self._snapshots)
         newest = self._snapshots.latest()
         epochs = self._epochs(newest)
         self._check_streams(target, authority, epochs)
+        with self._leased(target):
+            return self._take_back(target, authority, epochs)
+
+    def _take_back(
+        self, target: Snapshot, authority: StreamAuthority, epochs: dict[str, int]
+    ) -> RollbackResult:
+        newest = self._snapshots.latest()
         # A newest snapshot that has the target's id and is another one cannot make room for it either.
         if newest is not None and ((newest.id > target.id and epochs) or _is_other(newest, target)):
             self._committer.fence_streams(commit_user=self._commit_user)
             epochs = self._epochs(self._snapshots.latest())
+        reset = self.plan(target).consumers
         removed = self._remove_snapshots(target)
         # Written before tags go: a reader of another engine stumbles over a wrong hint only.
         self._write_hints(target)
@@ -163,6 +193,7 @@ class TableRollback:
             snapshot_id=snapshot_id,
             removed_snapshots=tuple(removed),
             removed_tags=plan.tags,
+            reset_consumers=reset if removed else (),
             epochs=self._epochs(self._snapshots.latest()),
         )
 
@@ -199,6 +230,7 @@ class TableRollback:
             if _is_other(self._snapshots.find(target.id), target):
                 self._file_io.delete(self._paths.snapshot(target.id))
             self._ensure_target(target)
+            self._reset_consumers(target)
             self._file_io.delete(self._paths.snapshot(above[-1]))
             removed.extend(above)
         message = f"somebody goes on committing while the table is taken back to {target.id}"
@@ -225,6 +257,41 @@ class TableRollback:
         if not target.is_same(found):
             message = f"{self._paths.snapshot(target.id)} is not what the table is taken back to"
             raise CommitConflict(message)
+
+    def _reset_consumers(self, target: Snapshot) -> None:
+        # Before the newest goes: one that was left ahead would miss what gets these ids next. One
+        # that was taken back in vain finds the gap, and is told.
+        for name in self.plan(target).consumers:
+            consumer = self._consumers.find(name)
+            if consumer is not None:
+                self._consumers.put(name, replace(consumer, next_snapshot=target.id + 1))
+
+    @contextmanager
+    def _leased(self, target: Snapshot) -> Iterator[None]:
+        """Keep the target for as long as it is not the newest; it stays leased when this breaks off.
+
+        One that only a tag has left is none of expiry's business.
+        """
+        if not target.is_same(self._snapshots.find(target.id)):
+            yield
+            return
+        expiration_ms = self._store.schema.table_options.consumer_expiration_time_ms
+        holder = f"a rollback to snapshot {target.id}, which is under way or broke off"
+        Lease(
+            consumers=self._consumers,
+            snapshots=self._snapshots,
+            snapshot=target,
+            clock=self._store.clock,
+            new_uuid=self._store.new_uuid,
+            holder=holder,
+            lease_ms=_LEASE_MS if expiration_ms is None else min(_LEASE_MS, expiration_ms),
+        )
+        yield
+        # Those of rollbacks that broke off before, too.
+        with suppress(OSError, StorageUnavailable):
+            for file in self._consumers.list():
+                if file.consumer.holder == holder and file.consumer.deadline_ms is not None:
+                    self._consumers.delete(file.id)
 
     def _write_hints(self, target: Snapshot) -> None:
         ids = self._snapshots.list_ids()

@@ -1,7 +1,7 @@
 """The changes of a table, snapshot by snapshot."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -125,7 +125,7 @@ class Changes:
     columns: tuple[str, ...]
     batch_rows: int
     check: Callable[[Sequence[ManifestEntry]], None]
-    keeper: LeaseKeeper | None = None
+    keeper: LeaseKeeper
     counters: ReadCounters = field(default_factory=ReadCounters)
 
     @cached_property
@@ -187,15 +187,12 @@ class Changes:
             ChangesExpired: The first have.
             LeaseLost: They do so in this moment.
         """
-        assert self.keeper is not None
         with naming_table(self.paths.identifier):
             first = self.snapshot(self.after_snapshot_id + 1)
             return self.keeper.lease(first, what=what, is_changelog=True, lease_id=lease_id)
 
     def held(self, snapshot: Snapshot) -> AbstractContextManager[None]:
         """Keep the changes of a snapshot and of all later ones, if the block takes long."""
-        if self.keeper is None:
-            return nullcontext()
         return self.keeper.hold(snapshot, what="a reader of changes", is_changelog=True)
 
     @property

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from lake.commit.committer import TableCommitter
 from lake.format.schema import TableSchema
+from lake.format.snapshot import Snapshot
 from lake.lsm.compaction_pick import PickState
 from lake.maintenance.bucket_compaction import BucketCompactor
 from lake.maintenance.compactable import check_compactable
@@ -22,13 +23,15 @@ class TableCompacting:
     Attributes:
         table: To be compacted.
         schema: Under which all files were written.
-        live: What was live.
+        snapshot: The newest then; None in an empty table.
+        live: What was live in it.
         committer: Of the table.
         machine: Which execution folds.
     """
 
     table: OpenedTable
     schema: TableSchema
+    snapshot: Snapshot | None
     live: LiveTable
     committer: TableCommitter
     machine: Machine
@@ -45,7 +48,12 @@ class TableCompacting:
         check_compactable(schema)
         table.check_shapes(schema, live.entries)
         return TableCompacting(
-            table=table, schema=schema, live=live, committer=table.committer(), machine=machine
+            table=table,
+            schema=schema,
+            snapshot=snapshot,
+            live=live,
+            committer=table.committer(),
+            machine=machine,
         )
 
     def run(
@@ -59,7 +67,8 @@ class TableCompacting:
         """Compact (see `Table.compact`)."""
         pick = self._pick(full=full, memory=memory or CompactionMemory())
         chosen = self.live if buckets is None else self.live.of(buckets)
-        return self._compaction(pick, commit_user).run(chosen)
+        with self.table.keeper.hold(self.snapshot, what="a compaction"):
+            return self._compaction(pick, commit_user).run(chosen)
 
     def places(self, *, full: bool, memory: CompactionMemory) -> dict[Place, PickState | None]:
         """Return the buckets with something to compact (see `Table.compaction_places`)."""

@@ -18,6 +18,8 @@ from lake.format.snapshot import Snapshot
 from lake.maintenance.table_compaction import LiveTable
 from lake.options import DYNAMIC_BUCKET
 from lake.snapshots.deletion_vectors import vector_entries
+from lake.snapshots.lease import LEASE_MS
+from lake.snapshots.lease_keeper import LeaseKeeper
 from lake.snapshots.manifest_store import ManifestGone
 from lake.snapshots.table_identity import TableIdentity
 from lake.snapshots.table_store import table_store
@@ -78,6 +80,19 @@ class OpenedTable:
     def lookups(self) -> Lookups:
         """What is kept for lookups."""
         return Lookups(self.store.schema.table_options)
+
+    @cached_property
+    def keeper(self) -> LeaseKeeper:
+        """What leases snapshots for those who take long."""
+        # Engines that know nothing of deadlines forget a consumer by the age of its file.
+        expiration_ms = self.store.schema.table_options.consumer_expiration_time_ms
+        return LeaseKeeper(
+            file_io=self.store.file_io,
+            paths=self.store.paths,
+            clock=self.store.clock,
+            new_uuid=self.store.new_uuid,
+            lease_ms=LEASE_MS if expiration_ms is None else min(LEASE_MS, expiration_ms),
+        )
 
     def refresh(self) -> None:
         """Look for a newer schema (see `Table.refresh`)."""

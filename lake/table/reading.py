@@ -59,6 +59,7 @@ class TableReading:
             where=tuple(where),
             batch_rows=batch_rows,
             machine=machine,
+            keeper=self.table.keeper,
             counters=counters if counters is not None else ReadCounters(),
             indexes=indexes,
             vectors=store.vectors,
@@ -93,6 +94,7 @@ class TableReading:
             columns=_check_columns(columns, schema),
             batch_rows=batch_rows,
             check=lambda entries: self.table.check_shapes(schema, entries),
+            keeper=self.table.keeper,
             counters=counters if counters is not None else ReadCounters(),
         )
         if first < last:

@@ -60,7 +60,7 @@ class Scan:
     where: tuple[Condition, ...]
     batch_rows: int
     machine: Machine
-    keeper: LeaseKeeper | None = None
+    keeper: LeaseKeeper
     counters: ReadCounters
     merge_counters: FoldCounters = field(default_factory=FoldCounters)
 
@@ -137,9 +137,6 @@ class Scan:
 
     @contextmanager
     def _held(self) -> Iterator[None]:
-        if self.keeper is None:
-            yield
-            return
         with self.keeper.hold(self.snapshot, what="a scan"):
             try:
                 yield

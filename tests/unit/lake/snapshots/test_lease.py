@@ -177,7 +177,7 @@ def test_losing_the_lease_explains_what_reading_raised() -> None:
     with pytest.raises(LeaseLost) as lost:
         read_while_it_is_lost(table, fresh.lease(3), fresh.scan(snapshot_id=3).to_arrow)
 
-    assert "data-" in str(lost.value.__cause__)
+    assert "snapshot 3 has expired while it was read" in str(lost.value.__cause__)
 
 
 def test_an_error_of_the_reader_s_own_is_left_alone() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from lake import (
     Catalog,
+    ChangesExpired,
     CorruptData,
     InvalidRequest,
     MemoryFileIO,
@@ -267,7 +268,7 @@ def test_expiry_leaves_the_changes_that_are_to_outlive_snapshots(producer: str) 
 
 
 @pytest.mark.parametrize(
-    ("is_expired", "error"), [(True, InvalidRequest), (False, CorruptData)], ids=["expired", "lost"]
+    ("is_expired", "error"), [(True, ChangesExpired), (False, CorruptData)], ids=["expired", "lost"]
 )
 def test_a_file_that_is_gone_is_expired_only_if_its_snapshot_is(
     is_expired: bool, error: type[Exception]
@@ -285,3 +286,57 @@ def test_a_file_that_is_gone_is_expired_only_if_its_snapshot_is(
         part.to_arrow()
 
     assert type(caught.value) is error
+
+
+@pytest.mark.parametrize("skip_rows", range(8))
+def test_rows_that_are_done_are_passed_over(skip_rows: int) -> None:
+    table = given_table("input", bucket="2")
+    write(table, *(("+I", number, "a") for number in range(7)))
+    (part,) = table.changes(0, batch_rows=2)
+
+    found = pa.Table.from_batches(
+        part.to_batches(skip_rows=skip_rows), schema=part.changes.arrow_schema
+    )
+
+    assert found.equals(part.to_arrow().slice(skip_rows).combine_chunks())
+
+
+def test_files_that_are_done_are_not_opened() -> None:
+    table = given_table("input", bucket="2")
+    write(table, *(("+I", number, "a") for number in range(7)))
+    counters = ReadCounters()
+    (part,) = table.changes(0, counters=counters)
+
+    list(part.to_batches(skip_rows=part.entries[0].file.row_count))
+
+    assert counters.files == 1
+
+
+def test_a_range_is_leased_and_the_lease_goes_on_elsewhere() -> None:
+    table = given_table("input")
+    for number in range(1, 5):
+        write(table, ("+I", number, str(number)))
+
+    first = table.changes(1).lease(what="a page")
+    second = table.changes(2).lease(what="a page", lease_id=first.id)
+    table.expire(retain_min=1, retain_max=1)
+
+    assert second.id == first.id
+    assert [part.snapshot_id for part in table.changes(2)] == [3, 4]
+    with pytest.raises(ChangesExpired, match="snapshot 2 are not kept"):
+        table.changes(1)
+
+
+def test_changes_whose_snapshot_is_gone_are_leased_where_they_are_kept() -> None:
+    table = given_table(
+        "input", **{"snapshot.num-retained.max": "10", "changelog.num-retained.max": "100"}
+    )
+    for number in range(1, 5):
+        write(table, ("+I", number, str(number)))
+    table.expire(retain_min=1, retain_max=1)
+    lease = table.changes(1).lease(what="a page")
+
+    assert lease.snapshot_id == 2
+    lease.refresh()
+    lease.release()
+    assert table.consumers() == []

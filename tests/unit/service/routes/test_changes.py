@@ -1,0 +1,206 @@
+"""Changes over HTTP: ranges, pages, leases and consumers."""
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lake import Catalog, ManualClock, Table
+from service.control import changes as control
+from tests.unit.service.http_client import HttpClient
+
+CHANGES = "/v1/tables/db/t/changes"
+CONSUMERS = "/v1/tables/db/t/consumers"
+MINUTE_MS = 60_000
+
+
+@pytest.fixture
+def table(catalog: Catalog) -> Table:
+    """Return a table whose four snapshots changed 3, 2, 0 and 1 rows."""
+    table = catalog.create_table(
+        "db.t",
+        columns=[("k", "INT"), ("v", "DECIMAL(4, 1)")],
+        primary_key=["k"],
+        options={"bucket": "1", "changelog-producer": "input"},
+    )
+    write(table, (1, 0), (2, 0), (3, 0))
+    write(table, (1, 1), (3, 3))
+    table.compact()
+    write(table, (2, 2))
+    return table
+
+
+def write(table: Table, *rows: tuple[int, int]) -> None:
+    """Insert the rows that are not there, delete those whose value is their key."""
+    keys, values = zip(*rows, strict=True)
+    kinds = [3 if key == value else 0 for key, value in rows]
+    data = pa.table({"k": pa.array(keys, pa.int32()), "v": pa.array(values, pa.decimal128(4, 1))})
+    table.write_and_commit(data, kinds=pa.array(kinds, pa.int8()))
+
+
+def shown(page: dict[str, Any]) -> list[tuple[int, str, int]]:
+    return [(one["snapshot_id"], one["kind"], one["row"]["k"]) for one in page["changes"]]
+
+
+def pages(client: HttpClient, query: str) -> list[dict[str, Any]]:
+    """All pages of a range."""
+    found = [client.get(f"{CHANGES}?{query}").json()]
+    while found[-1]["next_page_token"] is not None:
+        size = query.partition("page_size=")[2] or "1000"
+        token = found[-1]["next_page_token"]
+        found.append(client.get(f"{CHANGES}?page_size={size}&page_token={token}").json())
+    return found
+
+
+ALL = [(1, "+I", 1), (1, "+I", 2), (1, "+I", 3), (2, "-D", 1), (2, "-D", 3), (4, "-D", 2)]
+
+
+def test_a_range_is_told_oldest_first(client: HttpClient, table: Table) -> None:
+    answer = client.get(f"{CHANGES}?after_snapshot_id=0")
+
+    assert answer.status_code == 200
+    page = answer.json()
+    assert shown(page) == ALL
+    assert page["changes"][0]["row"] == {"k": 1, "v": "0.0"}
+    assert (page["after_snapshot_id"], page["until_snapshot_id"]) == (0, 4)
+    assert page["next_page_token"] is None
+
+
+@pytest.mark.parametrize("page_size", range(1, 8))
+def test_pages_are_the_whole(client: HttpClient, table: Table, page_size: int) -> None:
+    found = pages(client, f"after_snapshot_id=0&page_size={page_size}")
+
+    assert [change for page in found for change in shown(page)] == ALL
+    assert all(len(page["changes"]) <= page_size for page in found)
+    assert {(page["after_snapshot_id"], page["until_snapshot_id"]) for page in found} == {(0, 4)}
+    assert table.consumers() == []
+
+
+def test_a_range_and_columns_can_be_asked_for(client: HttpClient, table: Table) -> None:
+    page = client.get(
+        f"{CHANGES}?after_snapshot_id=1&until_snapshot_id=3&columns=v,k&page_size=1"
+    ).json()
+    last = client.get(f"{CHANGES}?page_token={page['next_page_token']}").json()
+
+    assert list(page["changes"][0]["row"]) == ["v", "k"]
+    assert list(last["changes"][0]["row"]) == ["v", "k"]
+    assert shown(page) + shown(last) == [(2, "-D", 1), (2, "-D", 3)]
+    assert last["until_snapshot_id"] == 3
+
+
+def test_pages_are_bounded_in_bytes_and_snapshots(
+    client: HttpClient, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control, "PAGE_SNAPSHOTS", 1)
+    by_snapshot = pages(client, "after_snapshot_id=0")
+    monkeypatch.setattr(control, "PAGE_BYTES", 1)
+    by_bytes = pages(client, "after_snapshot_id=0")
+
+    assert [shown(page) for page in by_snapshot] == [ALL[:3], ALL[3:5], [], ALL[5:]]
+    assert [change for page in by_bytes for change in shown(page)] == ALL
+
+
+def test_what_comes_between_two_pages_is_not_in_the_range(client: HttpClient, table: Table) -> None:
+    first = client.get(f"{CHANGES}?after_snapshot_id=1&page_size=2").json()
+    write(table, (9, 0))
+    second = client.get(f"{CHANGES}?page_token={first['next_page_token']}").json()
+
+    assert shown(first) + shown(second) == ALL[3:]
+    assert second["next_page_token"] is None
+
+
+def test_what_is_left_does_not_expire_between_two_pages(
+    client: HttpClient, table: Table, clock: ManualClock
+) -> None:
+    first = client.get(f"{CHANGES}?after_snapshot_id=0&page_size=4").json()
+    clock.advance(ms=9 * MINUTE_MS)
+    expired = table.expire(retain_min=1, retain_max=1)
+    second = client.get(f"{CHANGES}?page_size=1&page_token={first['next_page_token']}").json()
+    (lease,) = client.get(CONSUMERS).json()["consumers"]
+    again = client.get(f"{CHANGES}?page_token={first['next_page_token']}").json()
+
+    assert expired.snapshots == ()
+    assert shown(first) + shown(second) == ALL[:5]
+    assert shown(again) == ALL[4:]
+    assert lease["next_snapshot_id"] == 2
+    assert lease["holder"].startswith("a page of changes")
+    assert table.consumers() == []
+
+
+def test_a_reader_who_comes_back_too_late_is_told(
+    client: HttpClient, table: Table, clock: ManualClock
+) -> None:
+    first = client.get(f"{CHANGES}?after_snapshot_id=0&page_size=4").json()
+    clock.advance(ms=11 * MINUTE_MS)
+    table.expire(retain_min=1, retain_max=1)
+
+    answer = client.get(f"{CHANGES}?page_token={first['next_page_token']}")
+
+    assert (answer.status_code, answer.json()["code"]) == (410, "expired")
+    assert "start anew" in answer.text
+    assert table.consumers() == []
+
+
+def test_a_consumer_keeps_what_it_has_not_seen(client: HttpClient, table: Table) -> None:
+    made = client.put(f"{CONSUMERS}/billing", json={"next_snapshot_id": 2})
+    table.expire(retain_min=1, retain_max=1)
+    page = client.get(f"{CHANGES}?consumer=billing").json()
+    client.put(f"{CONSUMERS}/billing", json={"next_snapshot_id": page["until_snapshot_id"] + 1})
+    rest = client.get(f"{CHANGES}?consumer=billing").json()
+    gone = client.delete(f"{CONSUMERS}/billing")
+
+    assert made.status_code == 200
+    assert made.json() | {"written_at": ""} == {
+        "id": "billing",
+        "next_snapshot_id": 2,
+        "written_at": "",
+        "leased_until": None,
+        "holder": None,
+    }
+    assert shown(page) == ALL[3:]
+    assert rest["changes"] == []
+    assert gone.status_code == 204
+    assert client.get(CONSUMERS).json() == {"consumers": []}
+
+
+def test_a_token_does_not_touch_a_consumer(client: HttpClient, table: Table) -> None:
+    client.put(f"{CONSUMERS}/billing", json={"next_snapshot_id": 2})
+    position = control.first_position(
+        table, after_snapshot_id=0, until_snapshot_id=None, consumer=None, columns=None
+    )
+    forged = control.to_token(control.replace(position, lease_id="billing"))
+
+    assert len(client.get(f"{CHANGES}?page_token={forged}").json()["changes"]) == 6
+    assert [file.id for file in table.consumers()] == ["billing"]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("", "after_snapshot_id"),
+        ("after_snapshot_id=0&consumer=billing", "after_snapshot_id"),
+        ("after_snapshot_id=5", "after_snapshot_id"),
+        ("after_snapshot_id=2&until_snapshot_id=1", "until_snapshot_id"),
+        ("consumer=nobody", "consumer"),
+        ("after_snapshot_id=0&columns=x", "column"),
+        ("after_snapshot_id=0&page_size=0", "page_size"),
+        ("after_snapshot_id=-1", "after_snapshot_id"),
+        ("page_token=nonsense", "page_token"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(
+    client: HttpClient, table: Table, query: str, field: str
+) -> None:
+    answer = client.get(f"{CHANGES}?{query}")
+
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+    assert field in answer.text
+
+
+def test_a_token_is_of_one_table(client: HttpClient, table: Table, catalog: Catalog) -> None:
+    page = client.get(f"{CHANGES}?after_snapshot_id=0&page_size=1").json()
+    catalog.create_table("db.u", columns=[("k", "INT")], primary_key=["k"], options={"bucket": "1"})
+
+    answer = client.get(f"/v1/tables/db/u/changes?page_token={page['next_page_token']}")
+
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "page_token")
