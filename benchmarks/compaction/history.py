@@ -23,7 +23,8 @@ from lake.maintenance.compaction_picks import CompactionMemory
 ROWS_OF_A_COMMIT = 20
 KEYS = 100_000
 COMMITS_PER_COMPACTION = 10
-COMMITS_PER_EXPIRY = 100
+# An expiry takes no more than `snapshot.expire.limit` snapshots, by default 50.
+COMMITS_PER_EXPIRY = 20
 MS_BETWEEN_COMMITS = 10_000
 _OPTIONS = {**GROUPED_OPTIONS, "fields.d.aggregate-function": "sum"}
 
