@@ -12,14 +12,15 @@ from lake.commit.conflict import (
     check_levels,
     check_routing,
     check_total_buckets,
+    check_vectors,
     check_writers,
 )
 from lake.errors import CommitConflict, InvalidRequest
 from lake.format.binary_row import encode_row
-from lake.format.commit_message import CommitMessage
+from lake.format.commit_message import CommitMessage, VectorsChange
 from lake.format.data_file import DataFileMeta
 from lake.format.data_types import DataField, parse_type
-from lake.format.index_manifest import DELETION_VECTORS_INDEX
+from lake.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
 from lake.format.manifest import FileIdentity, ManifestEntry
 from lake.format.snapshot import CommitKind
 from tests.support.committing import ID, appended, compacted, data_file, hash_index, table_schema
@@ -224,6 +225,35 @@ def test_rows_routed_by_an_older_index_conflict(base: tuple[str, ...]) -> None:
 
     with pytest.raises(CommitConflict, match="routed by an index"):
         check_routing([routed(*base)], indexes, DYNAMIC, kind=CommitKind.APPEND)
+
+
+@pytest.mark.parametrize(
+    ("newest", "seen", "is_conflict"),
+    [
+        (None, None, False),
+        (None, VectorsChange(base=None, new=None), False),
+        ("a", VectorsChange(base="a", new=None), False),
+        ("a", None, True),
+        ("a", VectorsChange(base=None, new=None), True),
+        ("b", VectorsChange(base="a", new=None), True),
+        (None, VectorsChange(base="a", new=None), True),
+    ],
+)
+def test_files_are_replaced_by_who_saw_the_newest_vectors(
+    newest: str | None, seen: VectorsChange | None, is_conflict: bool
+) -> None:
+    def index(name: str, bucket: int) -> IndexManifestEntry:
+        return replace(hash_index(name, bucket=bucket), index_type=DELETION_VECTORS_INDEX)
+
+    indexes = [index("of another bucket", 1), hash_index("of another kind")]
+    indexes += [] if newest is None else [index(newest, 0)]
+    message = compacted((data_file("x"),), (data_file("y"),), vectors=seen)
+
+    if not is_conflict:
+        check_vectors([message], indexes)
+        return
+    with pytest.raises(CommitConflict, match="bucket 0"):
+        check_vectors([message], indexes)
 
 
 def test_rows_of_dynamic_buckets_come_with_their_index() -> None:

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 
 from lake import CommitKind, CommitMessage, CompactionResult, CorruptData, MemoryFileIO, Table
 from lake.format.commit_message import VectorsChange
 from lake.format.data_file import DataFileMeta
+from lake.snapshots.deletion_vectors import VectorStore, vector_entries
 from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.faulty_file_io import FaultyFileIO
@@ -25,7 +27,9 @@ from tests.unit.lake.maintenance.given_compactions import (
 Act = Callable[[Table], object]
 
 
-def compact_while(inner: MemoryFileIO, act: Act, *, at: str = "open_output") -> CompactionResult:
+def compact_while(
+    inner: MemoryFileIO, act: Act, *, at: str = "open_output", full: bool = True
+) -> CompactionResult:
     """Compact; another process acts right before the first call of a method."""
     file_io = FaultyFileIO(inner)
     table = reopened(file_io)
@@ -37,7 +41,7 @@ def compact_while(inner: MemoryFileIO, act: Act, *, at: str = "open_output") -> 
             act(reopened(inner))
 
     file_io.before = intervene
-    result = table.compact()
+    result = table.compact(full=full)
     assert acted, "the other process had its turn"
     return result
 
@@ -162,11 +166,16 @@ def test_old_files_that_expiry_removed_meanwhile_are_no_damage(at: str) -> None:
 VECTORS = {"deletion-vectors.enabled": "true"}
 
 
+def long_text(key: int) -> str:
+    """Return what does not compress: a file of it is large beside one of a few rows."""
+    return sha256(b"%d" % key).hexdigest()
+
+
 def given_marked_rows() -> MemoryFileIO:
     """Return storage with a table of 300 rows on level 5, one of them marked and anew on level 4."""
     inner = MemoryFileIO()
     table = given_table(VECTORS, file_io=inner)
-    write(table, *((k, k, f"{k * 7919 % 10_007:0100}") for k in range(300)))
+    write(table, *((k, k, long_text(k)) for k in range(300)))
     table.compact()
     write(table, (1, -1))
     table.compact(full=False)
@@ -178,7 +187,7 @@ def test_an_old_file_of_a_lookup_that_expiry_removed_meanwhile_is_no_damage() ->
     """Ours replaces level 0 alone, and looks for its keys in the file on level 5."""
     inner = MemoryFileIO()
     table = given_table(VECTORS, file_io=inner)
-    write(table, *((k, k, f"{k * 7919 % 10_007:0100}") for k in range(300)))
+    write(table, *((k, k, long_text(k)) for k in range(300)))
     table.compact()
     (old,) = files(table)
     write(table, (1, -1))
@@ -202,6 +211,31 @@ def test_an_old_file_of_a_lookup_that_expiry_removed_meanwhile_is_no_damage() ->
     assert read(table)[1] == ("x", 1, -1, None)
 
 
+@pytest.mark.parametrize("at", ["open_output", "create_exclusive"])
+def test_somebody_else_has_marked_rows_meanwhile(at: str) -> None:
+    """Ours would put the vectors back to what they were, so it gives up; the next one adds to them."""
+    inner = given_marked_rows()
+    table = reopened(inner)
+    write(table, (2, -2))
+    (old,) = [file for file in files(table) if file.level == 5]
+
+    def act(other: Table) -> None:
+        replace_by_copy(other, old, inner)
+
+    before = stored_data_files(inner)
+    result = compact_while(inner, act, at=at, full=False)
+
+    assert result.snapshot_id is None
+    assert [dropped.reason for dropped in result.dropped] == [
+        "somebody else has marked rows of the bucket"
+    ]
+    assert stored_data_files(inner) == before | {f"data-copy-of-{old.file_name}"}
+    assert reopened(inner).compact(full=False).dropped == ()
+    rows = read(reopened(inner))
+    assert len(rows) == 300
+    assert [row[2] for row in rows if row[1] in (1, 2)] == [-1, -2]
+
+
 def test_vectors_that_expiry_removed_before_they_were_read_are_no_damage() -> None:
     inner = given_marked_rows()
     file_io = FaultyFileIO(inner)
@@ -222,7 +256,7 @@ def test_vectors_that_expiry_removed_before_they_were_read_are_no_damage() -> No
     assert (result.files_in, result.dropped) == (1, ())
     assert read(reopened(inner))[1:3] == [
         ("x", 1, -1, None),
-        ("x", 10, 10, f"{79190 % 10_007:0100}"),
+        ("x", 10, 10, long_text(10)),
     ]
 
 
@@ -293,9 +327,26 @@ def replace_by_copy(table: Table, old: DataFileMeta, file_io: MemoryFileIO) -> N
         new_files=(),
         compact_before=(old,),
         compact_after=(copy,),
-        vectors=VectorsChange(base=None, new=None),
+        vectors=renamed_vectors(table, file_io, old.file_name, copy.file_name),
     )
     table.committer().commit([message], commit_user="rewriter", kind=CommitKind.COMPACT)
+
+
+def renamed_vectors(table: Table, file_io: MemoryFileIO, old: str, new: str) -> VectorsChange:
+    """Return the change of bucket 0 after which the marks of a file are those of another one."""
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    if snapshot.index_manifest is None:
+        return VectorsChange(base=None, new=None)
+    indexes = ManifestStore(file_io, table.paths).read_index_manifest(snapshot.index_manifest)
+    (((partition, bucket), entry),) = vector_entries(indexes).items()
+    store = VectorStore(file_io, table.paths)
+    vectors = dict(store.read(entry).vectors)
+    vectors[new] = vectors.pop(old)
+    written = store.write(
+        vectors, partition=partition, bucket=bucket, name=f"index-of-{new}", is_64_bit=False
+    )
+    return VectorsChange(base=entry.file_name, new=written)
 
 
 def move_newest(table: Table, *, level: int) -> None:
