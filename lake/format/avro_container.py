@@ -16,9 +16,9 @@ import io
 import json
 import struct
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import fastavro
 import pyarrow as pa
@@ -26,6 +26,8 @@ import pyarrow as pa
 from lake.errors import CorruptData, InvalidRequest, UnsupportedFeature
 from lake.format.avro_binary import AvroDecoder, encode_bytes, encode_long
 from lake.format.avro_schemas import AvroSchema
+
+EntryT = TypeVar("EntryT")
 
 _MAGIC: Final = b"Obj\x01"
 _SYNC_BYTES: Final = 16
@@ -101,6 +103,28 @@ def read_records(data: bytes, *, what: str) -> list[dict[str, Any]]:
         return [record for block in blocks for record in _decode_records(block, parsed)]
     except _DECODING_ERRORS as error:
         text = f"{what} of {len(data)} bytes holds records that its schema does not fit: {error!r}"
+        raise CorruptData(text) from error
+
+
+def read_entries(
+    data: bytes, entry_of: Callable[[Mapping[str, Any]], EntryT], *, what: str
+) -> list[EntryT]:
+    """Return what the records of a container say, in file order.
+
+    Args:
+        data: The container.
+        entry_of: Makes an entry of a record; `KeyError` when the record lacks a field.
+        what: Names the kind of file, for messages.
+
+    Raises:
+        CorruptData: As in `read_records`, or a field is missing.
+        UnsupportedFeature: As in `read_records`.
+    """
+    records = read_records(data, what=what)
+    try:
+        return [entry_of(record) for record in records]
+    except KeyError as error:
+        text = f"{what} of {len(data)} bytes lacks the field {error}"
         raise CorruptData(text) from error
 
 

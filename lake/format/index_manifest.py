@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from lake.errors import CorruptData, UnsupportedFeature
-from lake.format.avro_container import encode_records, read_records, write_container
+from lake.errors import UnsupportedFeature
+from lake.format.avro_container import encode_records, read_entries, write_container
 from lake.format.avro_schemas import INDEX_MANIFEST
 
 DELETION_VECTORS_INDEX: Final = "DELETION_VECTORS"
@@ -131,12 +131,7 @@ def decode_index_manifest(data: bytes) -> list[IndexManifestEntry]:
         CorruptData: No Avro file, or one without the fields of an index manifest.
         UnsupportedFeature: An entry of another version.
     """
-    records = read_records(data, what=_WHAT)
-    try:
-        return [_entry_of(record) for record in records]
-    except KeyError as error:
-        text = f"{_WHAT} of {len(data)} bytes lacks the field {error}"
-        raise CorruptData(text) from error
+    return read_entries(data, _entry_of, what=_WHAT)
 
 
 def _record_of(entry: IndexManifestEntry) -> dict[str, object]:

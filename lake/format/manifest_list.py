@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from lake.errors import CorruptData, UnsupportedFeature
-from lake.format.avro_container import encode_records, read_records, write_container
+from lake.errors import UnsupportedFeature
+from lake.format.avro_container import encode_records, read_entries, write_container
 from lake.format.avro_schemas import MANIFEST_LIST
 from lake.format.binary_row import decode_row, decode_rows
 from lake.format.data_file_codec import stats_of, stats_record
@@ -98,12 +98,7 @@ def decode_manifest_list(data: bytes) -> list[ManifestFileMeta]:
         CorruptData: No Avro file, or one without the fields of a manifest list.
         UnsupportedFeature: An entry of another version.
     """
-    records = read_records(data, what=_WHAT)
-    try:
-        return [_manifest_of(record) for record in records]
-    except KeyError as error:
-        text = f"{_WHAT} of {len(data)} bytes lacks the field {error}"
-        raise CorruptData(text) from error
+    return read_entries(data, _manifest_of, what=_WHAT)
 
 
 def _partition_stats(entries: Sequence[ManifestEntry], fields: Sequence[DataField]) -> SimpleStats:

@@ -45,6 +45,14 @@ FILES: Final = pa.schema(
 nobody has; `created_at` is local wall time, as the format keeps it.
 """
 
+_SUMS: Final = (
+    pa.field("files", pa.int32(), nullable=False),
+    pa.field("bytes", pa.int64(), nullable=False),
+    pa.field("rows", pa.int64(), nullable=False),
+    pa.field("retracts", pa.int64(), nullable=False),
+)
+_MARKED_SUM: Final = pa.field("marked_rows", pa.int64(), nullable=False)
+
 BUCKETS: Final = pa.schema(
     [
         pa.field("partition", pa.string(), nullable=False),
@@ -53,11 +61,8 @@ BUCKETS: Final = pa.schema(
         pa.field("runs", pa.int32(), nullable=False),
         pa.field("level_0_files", pa.int32(), nullable=False),
         pa.field("highest_level", pa.int32(), nullable=False),
-        pa.field("files", pa.int32(), nullable=False),
-        pa.field("bytes", pa.int64(), nullable=False),
-        pa.field("rows", pa.int64(), nullable=False),
-        pa.field("retracts", pa.int64(), nullable=False),
-        pa.field("marked_rows", pa.int64(), nullable=False),
+        *_SUMS,
+        _MARKED_SUM,
     ]
 )
 """`buckets`: one row per bucket with files. `runs` is what a read has to merge at most."""
@@ -66,11 +71,8 @@ LEVELS: Final = pa.schema(
     [
         pa.field("level", pa.int32(), nullable=False),
         pa.field("buckets", pa.int32(), nullable=False),
-        pa.field("files", pa.int32(), nullable=False),
-        pa.field("bytes", pa.int64(), nullable=False),
-        pa.field("rows", pa.int64(), nullable=False),
-        pa.field("retracts", pa.int64(), nullable=False),
-        pa.field("marked_rows", pa.int64(), nullable=False),
+        *_SUMS,
+        _MARKED_SUM,
     ]
 )
 """`levels`: space by level, one row per level with files."""
@@ -80,10 +82,7 @@ PARTITIONS: Final = pa.schema(
         pa.field("partition", pa.string(), nullable=False),
         pa.field("buckets", pa.int32(), nullable=False),
         pa.field("total_buckets", pa.int32(), nullable=False),
-        pa.field("files", pa.int32(), nullable=False),
-        pa.field("bytes", pa.int64(), nullable=False),
-        pa.field("rows", pa.int64(), nullable=False),
-        pa.field("retracts", pa.int64(), nullable=False),
+        *_SUMS,
         pa.field("newest_file_at", _WALL_MS),
     ]
 )

@@ -15,7 +15,7 @@ from lake.commit.stream_position import (
     positions_of,
 )
 from lake.errors import CorruptData
-from lake.format.snapshot import CommitKind, Snapshot
+from tests.support.snapshots import given_snapshot
 
 POSITION = StreamPosition(
     stream="s",
@@ -37,18 +37,7 @@ BATCH = StreamBatch(
     end={0: 5, 11: 4},
     account=BatchAccount(accepted=3, dead_lettered=1),
 )
-SNAPSHOT = Snapshot(
-    id=4,
-    schema_id=0,
-    base_manifest_list="b",
-    delta_manifest_list="d",
-    commit_user="u",
-    commit_identifier=1,
-    commit_kind=CommitKind.APPEND,
-    time_millis=0,
-    total_record_count=0,
-    delta_record_count=0,
-)
+SNAPSHOT = given_snapshot(4)
 
 
 def test_positions_come_back_from_properties() -> None:

@@ -7,10 +7,10 @@ import pytest
 
 from lake.errors import InvalidRequest, UnsupportedFeature
 from lake.format.binary_row import decode_row
-from lake.format.snapshot import CommitKind, Snapshot
 from lake.format.statistics import EMPTY_STATS
 from lake.read.scan import plan_scan
 from tests.given_tables import GivenTable, given_conditions, given_schema
+from tests.support.snapshots import given_snapshot
 
 COLUMNS = {"k": "INT", "v": "INT"}
 
@@ -29,20 +29,8 @@ def test_an_empty_table_has_nothing_to_read() -> None:
 
 def test_the_plan_names_its_snapshot() -> None:
     table = given_table()
-    snapshot = Snapshot(
-        id=7,
-        schema_id=0,
-        base_manifest_list="b",
-        delta_manifest_list="d",
-        commit_user="u",
-        commit_identifier=1,
-        commit_kind=CommitKind.APPEND,
-        time_millis=0,
-        total_record_count=0,
-        delta_record_count=0,
-    )
 
-    assert plan_scan(snapshot, table.schema, []).snapshot_id == 7
+    assert plan_scan(given_snapshot(7), table.schema, []).snapshot_id == 7
 
 
 def test_key_conditions_drop_files_by_their_key_range() -> None:

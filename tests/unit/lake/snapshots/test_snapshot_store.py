@@ -7,23 +7,13 @@ import pytest
 from lake.errors import CorruptData, InvalidRequest, StorageUnavailable
 from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
-from lake.format.snapshot import CommitKind, Snapshot, serialize_snapshot
+from lake.format.snapshot import serialize_snapshot
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.faulty_file_io import FaultyFileIO
+from tests.support.snapshots import given_snapshot
 
 PATHS = TablePaths("/t")
-SNAPSHOT = Snapshot(
-    id=1,
-    schema_id=0,
-    base_manifest_list="b",
-    delta_manifest_list="d",
-    commit_user="u",
-    commit_identifier=1,
-    commit_kind=CommitKind.APPEND,
-    time_millis=0,
-    total_record_count=0,
-    delta_record_count=0,
-)
+SNAPSHOT = given_snapshot(1)
 
 
 def given_snapshots(file_io: MemoryFileIO, *ids: int) -> SnapshotStore:
