@@ -7,12 +7,16 @@ from contextlib import ExitStack
 from dataclasses import replace
 from uuid import uuid4
 
+import pyarrow as pa
 import pytest
 
-from lake import LeaseLost, ManualClock, Scan, Table
+from lake import LeaseLost, ManualClock, MemoryFileIO, Scan, Table
 from lake.format.consumer import Consumer
 from lake.snapshots.consumer_store import ConsumerStore
 from lake.snapshots.lease_keeper import LeaseKeeper
+from lake.table.compacting import TableCompacting
+from lake.table.opened_table import OpenedTable
+from tests.support.faulty_file_io import FaultyFileIO
 from tests.unit.lake.maintenance.given_compactions import read
 from tests.unit.lake.maintenance.given_expiries import expire_all, given_history, kept_ids
 
@@ -184,3 +188,49 @@ def test_a_consumer_of_somebody_else_is_no_lease_to_go_on_with() -> None:
 
     assert lease.id != "billing"
     assert sorted(file.id for file in table.consumers()) == ["billing", lease.id]
+
+
+def test_a_reader_of_changes_keeps_the_rest_of_its_range() -> None:
+    table, clock = given_history()
+    changes = replace(table.changes(2), keeper=keeper_of(table, clock))
+    expected = changes.to_arrow()
+
+    parts = iter(changes)
+    found = [next(parts).to_arrow()]
+    wait_for(table.consumers)
+    expire_all(table)
+    found += [part.to_arrow() for part in parts]
+
+    assert pa.concat_tables(found).equals(expected.combine_chunks())
+    assert kept_ids(table)[0] == 3
+    assert table.consumers() == []
+
+
+def test_a_compaction_that_takes_long_is_leased() -> None:
+    storage = FaultyFileIO(MemoryFileIO())
+    table, clock = given_history(file_io=storage, count=6)
+    opened = OpenedTable(
+        file_io=storage,
+        paths=table.paths,
+        identifier=table.identifier,
+        schema=table.schema,
+        clock=clock,
+        random=None,
+    )
+    opened.keeper.after_s = SOON_S
+    holders = []
+
+    def wait_until_leased(_number: int, method: str, path: str) -> None:
+        if method == "open_output":
+            storage.before = lambda *_: None
+            wait_for(table.consumers)
+            holders.extend(table.consumers())
+
+    storage.before = wait_until_leased
+    done = TableCompacting.of(opened).run(full=True, buckets=None, memory=None, commit_user="c")
+
+    (holder,) = holders
+    assert done.snapshot_id == 7
+    assert holder.consumer.next_snapshot == 6
+    assert str(holder.consumer.holder).startswith("a compaction, process ")
+    assert table.consumers() == []
