@@ -107,14 +107,6 @@ def states(table: Table) -> dict[int, set[str]]:
     }
 
 
-def copied(file_io: MemoryFileIO, path: str = WAREHOUSE) -> MemoryFileIO:
-    """Return storage of its own with the same files."""
-    copy = MemoryFileIO()
-    for name in _paths_below(file_io, path):
-        copy.write_new(name, file_io.read_bytes(name))
-    return copy
-
-
 def _snapshots(file_io: FileIO, paths: TablePaths) -> Iterator[Snapshot]:
     store = SnapshotStore(file_io, paths)
     return map(store.get, store.list_ids())
@@ -173,11 +165,3 @@ def _names_below(file_io: FileIO, path: str, *, is_inside: bool) -> Iterator[str
             yield from _names_below(file_io, status.path, is_inside=is_inside or is_ours)
         elif is_inside:
             yield status.name
-
-
-def _paths_below(file_io: FileIO, path: str) -> Iterator[str]:
-    for status in file_io.list(path):
-        if status.is_directory:
-            yield from _paths_below(file_io, status.path)
-        else:
-            yield status.path

@@ -1,157 +1,310 @@
-"""Storage fails at every single call of a compaction, and the process is interrupted at every one.
+"""Storage fails, or the process dies, at every single call of a compaction of every kind.
 
-Whatever happens: readers see the rows they saw before, every live file is there, a file that no
-snapshot names stays only where nobody could delete it or know, and compacting again works.
+Whatever happens: every snapshot has the rows and the changes that it had, the newest is as before the
+compaction or as after it, orphan cleaning finds exactly the files that nothing names, and writing and
+compacting go on as if nothing had been.
 """
 
-import contextlib
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from typing import TypeAlias
 
 import pytest
 
-from lake import CommitUnknown, LakeError, MemoryFileIO, StorageUnavailable, Table
-from lake.snapshots.snapshot_store import SnapshotStore
-from tests.support.committing import referenced_manifests, stored_manifests
-from tests.support.faulty_file_io import FaultyFileIO
+from lake import CompactionResult, MemoryFileIO, Table
+from tests.support.fault_sweep import Sweep
+from tests.support.table_files import stored_files
 from tests.unit.lake.maintenance.given_compactions import (
+    PATH,
     given_table,
-    levels,
-    live,
-    read,
-    reopened,
-    stored_data_files,
     write,
 )
+from tests.unit.lake.maintenance.given_faults import Judge, acting, later
 
 pytestmark = pytest.mark.slow
 
+Act: TypeAlias = Callable[[Table], object]
+Values: TypeAlias = tuple[object, ...]
 
-class Died(BaseException):
-    """The process is gone: nothing may catch this."""
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A compaction of one kind.
+
+    Attributes:
+        options: Of the table (p, k, v, w).
+        prepare: Makes the table worth it.
+        files: How many go in, how many come out, and how many of those are only moved.
+        makes: Prefixes of the files that it adds besides snapshots, manifests and their lists.
+        full: Whether everything is compacted, or what is due.
+        partition: Columns of the partition.
+        others: What somebody else does before the first attempt to commit.
+    """
+
+    options: Mapping[str, str]
+    prepare: Act
+    files: tuple[int, int, int]
+    makes: Sequence[str] = ("data",)
+    full: bool = True
+    partition: Sequence[str] = field(default=())
+    others: Act | None = None
 
 
-def given_storage() -> MemoryFileIO:
-    """Return storage with a table of which one file is moved and three are merged."""
+def kind_of(path: str) -> str:
+    """Return the directory of a file, and of files of buckets what their names begin with."""
+    directory, name = path.split("/")[-2:]
+    return name.split("-")[0] if directory.startswith("bucket-") else directory
+
+
+def write_all(*batches: Sequence[Values], kinds: str | None = None) -> Act:
+    """Return what commits batches of (k, v, w) one after another, the last one with kinds."""
+
+    def act(table: Table) -> None:
+        for batch in batches[:-1]:
+            write(table, *batch)
+        write(table, *batches[-1], kinds=kinds)
+
+    return act
+
+
+def in_turn(*acts: Act) -> Act:
+    def act(table: Table) -> None:
+        for one in acts:
+            one(table)
+
+    return act
+
+
+def compact(table: Table, *, full: bool = True) -> CompactionResult:
+    return table.compact(full=full)
+
+
+def write_in_two_partitions(table: Table) -> None:
+    for batch in range(2):
+        for p in "xy":
+            write(table, *((k, batch) for k in range(6)), p=p)
+
+
+def pairs(*keys: int, v: int = 0) -> list[Values]:
+    return [(k, v) for k in keys]
+
+
+def texts(*keys: int) -> list[Values]:
+    """Return rows that no compression makes small."""
+    return [(k, k, random.Random(k).randbytes(45).hex()) for k in keys]
+
+
+SMALL_FILES = {"target-file-size": "1 kb", "compaction.small-file-ratio": "0.1"}
+# What is new is compacted apart from what is large.
+APART = {"compaction.max-size-amplification-percent": "100000"}
+MARKS = {"deletion-vectors.enabled": "true", **APART}
+PARTIAL = {"merge-engine": "partial-update"}
+SUMS = {"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}
+COMPACTED_ROWS = write_all(texts(*range(200)))
+BASE = in_turn(COMPACTED_ROWS, compact)
+UPDATES = write_all(pairs(1, 2, 50), pairs(2, 3), pairs(4, 5), kinds="-D +I")
+ADDED = write_all(pairs(1, 2, 500), pairs(2, 3, v=4))
+
+CASES = {
+    "full": Case(
+        options=SMALL_FILES,
+        prepare=in_turn(
+            write_all([(k, k, f"text {k}") for k in range(60)], pairs(*range(40), v=-1)),
+            write_all(pairs(1, 2, 3), kinds="-D -D -D"),
+            write_all(pairs(100)),
+        ),
+        files=(6, 2, 1),
+    ),
+    "rolling": Case(
+        options={"target-file-size": "2 kb"},
+        prepare=write_all(texts(*range(30)), texts(*range(5, 60))),
+        files=(6, 4, 2),
+    ),
+    "picked": Case(
+        options={"num-sorted-run.compaction-trigger": "3", **APART},
+        prepare=in_turn(BASE, write_all(pairs(1), pairs(2), pairs(3))),
+        files=(3, 1, 0),
+        full=False,
+    ),
+    "upgrade": Case(
+        options=SMALL_FILES,
+        prepare=write_all(texts(*range(10)), texts(*range(10, 20)), texts(*range(20, 30))),
+        files=(6, 6, 6),
+        makes=(),
+    ),
+    "level 0": Case(
+        options={"num-sorted-run.compaction-trigger": "1", "num-levels": "2"},
+        prepare=in_turn(BASE, write_all(pairs(1, 2), pairs(2, 3))),
+        files=(2, 1, 0),
+        full=False,
+    ),
+    "lookup": Case(
+        options={"force-lookup": "true", **APART},
+        prepare=in_turn(BASE, UPDATES),
+        files=(3, 1, 0),
+        full=False,
+    ),
+    "marks of 32 bits": Case(
+        options=MARKS,
+        prepare=in_turn(BASE, UPDATES),
+        files=(3, 1, 0),
+        makes=("data", "index"),
+        full=False,
+    ),
+    "marks of 64 bits": Case(
+        options={**MARKS, "deletion-vectors.bitmap64": "true"},
+        prepare=in_turn(
+            BASE, UPDATES, partial(compact, full=False), write_all(pairs(7), pairs(7, v=1))
+        ),
+        files=(3, 1, 0),
+        makes=("data", "index"),
+        full=False,
+    ),
+    "marks go": Case(
+        options=MARKS,
+        prepare=in_turn(BASE, UPDATES, partial(compact, full=False)),
+        files=(2, 1, 0),
+    ),
+    "marks of partial updates": Case(
+        options={**MARKS, **PARTIAL},
+        prepare=in_turn(BASE, ADDED),
+        files=(2, 1, 0),
+        makes=("data", "index"),
+        full=False,
+    ),
+    "marks of sums": Case(
+        options={**MARKS, **SUMS},
+        prepare=in_turn(BASE, ADDED),
+        files=(2, 1, 0),
+        makes=("data", "index"),
+        full=False,
+    ),
+    "marks and changelog": Case(
+        options={**MARKS, "changelog-producer": "lookup"},
+        prepare=in_turn(BASE, UPDATES),
+        files=(3, 1, 0),
+        makes=("changelog", "data", "index"),
+        full=False,
+    ),
+    "first rows": Case(
+        options={"merge-engine": "first-row"},
+        prepare=in_turn(BASE, ADDED),
+        files=(2, 1, 0),
+        full=False,
+    ),
+    "changelog of full compactions": Case(
+        options={"changelog-producer": "full-compaction"},
+        prepare=in_turn(BASE, UPDATES),
+        files=(4, 1, 0),
+        makes=("changelog", "data"),
+    ),
+    "changelog of lookups": Case(
+        options={"changelog-producer": "lookup", **APART},
+        prepare=in_turn(BASE, UPDATES),
+        files=(3, 1, 0),
+        makes=("changelog", "data"),
+        full=False,
+    ),
+    "partial updates": Case(options=PARTIAL, prepare=in_turn(BASE, ADDED), files=(3, 1, 0)),
+    "sums": Case(options=SUMS, prepare=in_turn(BASE, ADDED), files=(3, 1, 0)),
+    "dynamic buckets": Case(
+        options={"bucket": "-1", "dynamic-bucket.target-row-num": "120"},
+        prepare=in_turn(COMPACTED_ROWS, write_all(pairs(1, 2, 30, 31, 50))),
+        files=(3, 2, 1),
+    ),
+    "partitions": Case(
+        options={"bucket": "1"},
+        partition=["p"],
+        prepare=write_in_two_partitions,
+        files=(4, 2, 0),
+    ),
+    "manifests": Case(
+        options={"manifest.merge-min-count": "3"},
+        prepare=write_all(pairs(1), pairs(2), pairs(3), pairs(4)),
+        files=(4, 1, 0),
+    ),
+    "an append between": Case(
+        options={"manifest.merge-min-count": "3"},
+        prepare=write_all(pairs(1), pairs(2), pairs(3)),
+        files=(3, 1, 0),
+        others=write_all(pairs(4)),
+    ),
+    "a compaction between": Case(
+        options=MARKS,
+        prepare=in_turn(BASE, UPDATES),
+        files=(0, 0, 0),
+        makes=("data", "index"),
+        full=False,
+        others=partial(compact, full=False),
+    ),
+}
+
+
+def given(case: Case) -> MemoryFileIO:
     file_io = MemoryFileIO()
-    options = {"target-file-size": "1 kb", "compaction.small-file-ratio": "0.1"}
-    table = given_table(options, file_io=file_io)
-    write(table, *((k, k, f"text {k}") for k in range(60)))
-    write(table, *((k, -k) for k in range(40)))
-    write(table, (1,), (2,), (3,), kinds="-D -D -D")
-    write(table, (100, 1))
+    given_table(case.options, file_io=file_io, partition=case.partition)
+    case.prepare(later(file_io))
     return file_io
 
 
-def test_the_table_is_worth_it() -> None:
-    file_io = given_storage()
-    before = stored_data_files(file_io)
-
-    result = reopened(file_io).compact()
-
-    assert (result.files_in, result.files_moved) == (6, 1)
-    assert len(stored_data_files(file_io) - before) > 1
-
-
-def count_calls() -> int:
-    file_io = FaultyFileIO(given_storage())
-    table = reopened(file_io)
-    opening = len(file_io.calls)
+def go_on(table: Table) -> None:
+    write(table, (1, 1_000), (200, 2))
     table.compact()
-    return len(file_io.calls) - opening
 
 
-def referenced_data_files(table: Table, file_io: MemoryFileIO) -> set[str]:
-    """Return the names of the data files of all snapshots."""
-    store = SnapshotStore(file_io, table.paths)
-    return {
-        entry.file.file_name
-        for number in store.list_ids()
-        for entry in table.live_files(store.get(number))
-    }
+@cache
+def judge(name: str) -> Judge:
+    case = CASES[name]
+    act = partial(compact, full=case.full)
+    sweep = Sweep(given=given(case), opened=acting, act=act)
+    if case.others is not None:
+        others = case.others
+        sweep.others = lambda file_io: others(later(file_io))
+    return Judge(sweep=sweep, go_on=go_on)
 
 
-def assert_sound(file_io: MemoryFileIO, expected: list[tuple[object, ...]]) -> Table:
-    """Check the table as a new process finds it, and return it."""
-    table = reopened(file_io)
-    assert read(table) == expected
-    assert {entry.file.file_name for entry in live(table)} <= stored_data_files(file_io)
-    return table
+CASE = pytest.mark.parametrize("name", CASES)
 
 
+@CASE
+def test_the_compaction_is_what_it_is_called(name: str) -> None:
+    case = CASES[name]
+    sweep = judge(name).sweep
+
+    result = sweep.result
+
+    assert isinstance(result, CompactionResult)
+    assert (result.files_in, result.files_out, result.files_moved) == case.files
+    assert len(result.dropped) == (name == "a compaction between")
+    added = stored_files(sweep.done, PATH) - stored_files(sweep.given, PATH)
+    assert set(map(kind_of, added)) - {"manifest", "snapshot"} == set(case.makes)
+    assert judge(name).before != judge(name).after
+
+
+@CASE
+def test_the_process_dies_at_any_call(name: str) -> None:
+    judge(name).check_deaths()
+
+
+@CASE
+@pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
+def test_storage_fails_once_at_any_call(name: str, is_done: bool) -> None:
+    judge(name).check_failures(is_done=is_done, is_lasting=False)
+
+
+@pytest.mark.parametrize("name", ["full", "marks and changelog", "an append between"])
+@pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
+def test_storage_fails_for_good_at_any_call(name: str, is_done: bool) -> None:
+    judge(name).check_failures(is_done=is_done, is_lasting=True)
+
+
+@CASE
+@pytest.mark.soak
 @pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
 @pytest.mark.parametrize("is_lasting", [False, True], ids=["once", "for-good"])
-def test_storage_fails_at_any_call(is_done: bool, is_lasting: bool) -> None:
-    expected = read(reopened(given_storage()))
-    outcomes: set[type[BaseException] | None] = set()
-    for number in range(count_calls()):
-        inner = given_storage()
-        file_io = FaultyFileIO(inner)
-        table = reopened(file_io)
-        file_io.fail_calls(len(file_io.calls) + number, is_done=is_done, is_lasting=is_lasting)
-
-        outcome: type[BaseException] | None = None
-        try:
-            table.compact()
-        except LakeError as error:
-            outcome = type(error)
-        outcomes.add(outcome)
-
-        fresh = assert_sound(inner, expected)
-        if not is_lasting and outcome is not CommitUnknown:
-            assert stored_data_files(inner) == referenced_data_files(fresh, inner), number
-        fresh.compact()
-        assert_sound(inner, expected)
-        assert set(levels(fresh)) == {5}
-    assert StorageUnavailable in outcomes
-    assert outcomes <= {None, StorageUnavailable, CommitUnknown}
-
-
-def test_an_interrupt_before_the_commit_leaves_nothing() -> None:
-    inner = given_storage()
-    paths = reopened(inner).paths
-    before = stored_data_files(inner), stored_manifests(inner, paths)
-
-    for number in range(2):
-        file_io = FaultyFileIO(inner)
-        table = reopened(file_io)
-        file_io.before = interrupt_at("open_output", number)
-        with pytest.raises(Died):
-            table.compact()
-
-    assert (stored_data_files(inner), stored_manifests(inner, paths)) == before
-
-
-def test_an_interrupt_at_any_call_of_the_commit_keeps_what_may_be_live() -> None:
-    expected = read(reopened(given_storage()))
-    for number in range(count_calls()):
-        for is_done in (False, True):
-            inner = given_storage()
-            file_io = FaultyFileIO(inner)
-            table = reopened(file_io)
-            died = interrupt_at("", number)
-            if is_done:
-                file_io.after = died
-            else:
-                file_io.before = died
-            with contextlib.suppress(Died):
-                table.compact()
-
-            fresh = assert_sound(inner, expected)
-            fresh.compact()
-            assert_sound(inner, expected)
-            assert referenced_manifests(inner, fresh.paths) <= stored_manifests(inner, fresh.paths)
-
-
-def interrupt_at(method: str, number: int) -> Callable[[int, str, str], None]:
-    """Return a fault that dies at the n-th call of a method, of any method for an empty name."""
-    left = [number]
-
-    def fault(_: int, called: str, path: str) -> None:
-        is_meant = called == method and "/bucket-" in path if method else True
-        if not is_meant:
-            return
-        left[0] -= 1
-        if left[0] < 0:
-            raise Died
-
-    return fault
+def test_storage_fails_wherever_it_can(name: str, is_done: bool, is_lasting: bool) -> None:
+    own = judge(name)
+    everywhere = Judge(sweep=replace(own.sweep, reads_all=True, endings={}), go_on=go_on)
+    everywhere.check_failures(is_done=is_done, is_lasting=is_lasting)

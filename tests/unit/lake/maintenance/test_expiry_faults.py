@@ -12,8 +12,8 @@ from functools import cache, partial
 import pytest
 
 from lake import (
+    ExpiryResult,
     InvalidRequest,
-    LakeError,
     Lease,
     LeaseLost,
     ManualClock,
@@ -22,11 +22,14 @@ from lake import (
     Table,
 )
 from lake.format.tag import Tag
+from lake.snapshots.changelog_store import ChangelogStore
 from lake.snapshots.consumer_store import ConsumerStore
-from tests.support.faulty_file_io import FaultyFileIO
+from lake.snapshots.manifest_store import ManifestStore
+from tests.support.fault_sweep import Sweep
+from tests.support.faulty_file_io import Died, FaultyFileIO
+from tests.support.table_files import copied, paths_below
 from tests.unit.lake.maintenance.given_compactions import PATH, reopened
 from tests.unit.lake.maintenance.given_expiries import (
-    copied,
     expire_all,
     given_history,
     kept_ids,
@@ -38,10 +41,6 @@ from tests.unit.lake.maintenance.given_expiries import (
 pytestmark = pytest.mark.slow
 
 Files = dict[int, set[str]]
-
-
-class Died(BaseException):
-    """The process is gone: nothing may catch this."""
 
 
 OPTIONS = {
@@ -69,12 +68,15 @@ def _storage(options: str) -> MemoryFileIO:
     return file_io
 
 
+def sweep(options: str) -> Sweep:
+    faults = Sweep(given=given_storage(options), opened=reopened, act=expire_all)
+    assert isinstance(faults.result, ExpiryResult)
+    assert faults.result.snapshots == (1, 2, 3, 4)
+    return faults
+
+
 def count_calls(options: str) -> int:
-    file_io = FaultyFileIO(given_storage(options))
-    table = reopened(file_io)
-    opening = len(file_io.calls)
-    assert expire_all(table).snapshots == (1, 2, 3, 4)
-    return len(file_io.calls) - opening
+    return len(sweep(options).calls)
 
 
 def largest_step(options: str) -> int:
@@ -100,14 +102,41 @@ def assert_whole(inner: MemoryFileIO, expected: Files, *, largest: int) -> None:
     assert needed(table) <= stored(table)
     left_over = stored(table) - needed(table)
     assert len(left_over) <= largest
+    assert left_over - listed_by_changelogs(table) <= found_orphans(inner) <= left_over
 
     expire_all(table)
 
     assert kept_ids(table) == [5, 6]
     assert states(table) == {number: expected[number] for number in (5, 6)}
     assert tagged(table) == expected[3]
-    assert needed(table) <= stored(table)
     assert stored(table) - needed(table) <= left_over
+    assert found_orphans(inner) <= left_over
+
+
+def found_orphans(inner: MemoryFileIO) -> set[str]:
+    """Return the names of what orphan cleaning finds when every file is old."""
+    late = Table.open(PATH, file_io=inner, clock=ManualClock(start_ms=1 << 42))
+    report = late.clean_orphans(min_age_ms=0)
+    names = {file.path.rpartition("/")[2] for file in report.files}
+    halves = {path.rpartition("/")[2] for path in paths_below(inner) if "/." in path}
+    assert halves <= names
+    return names - halves
+
+
+def listed_by_changelogs(table: Table) -> set[str]:
+    """Return the manifests and lists that a kept changelog names, whether it needs them or not.
+
+    Nobody but the changelog's own expiry can tell.
+    """
+    manifests = ManifestStore(table.file_io, table.paths)
+    names: set[str] = set()
+    changelogs = ChangelogStore(table.file_io, table.paths)
+    for changelog in map(changelogs.find, changelogs.list_ids()):
+        assert changelog is not None
+        for name in (changelog.base_manifest_list, changelog.delta_manifest_list):
+            if table.file_io.exists(table.paths.manifest(name)):
+                names |= {name, *(file.file_name for file in manifests.read_list(name))}
+    return names
 
 
 def tagged(table: Table, name: str = "a") -> set[str]:
@@ -122,53 +151,22 @@ def tagged(table: Table, name: str = "a") -> set[str]:
 def test_storage_fails_at_any_call(options: str, is_done: bool, is_lasting: bool) -> None:
     expected = states(reopened(given_storage(options)))
     largest = largest_step(options)
-    outcomes: set[type[BaseException] | None] = set()
-    for number in range(count_calls(options)):
-        inner = given_storage(options)
-        file_io = FaultyFileIO(inner)
-        table = reopened(file_io)
-        file_io.fail_calls(len(file_io.calls) + number, is_done=is_done, is_lasting=is_lasting)
-
-        outcome: type[BaseException] | None = None
-        try:
-            expire_all(table)
-        except LakeError as error:
-            outcome = type(error)
-        outcomes.add(outcome)
-
-        assert_whole(inner, expected, largest=largest)
+    faults = sweep(options)
+    for end in faults.failures(is_done=is_done, is_lasting=is_lasting):
+        assert_whole(end.file_io, expected, largest=largest)
     # Hints are the only thing whose failure means nothing.
-    assert outcomes <= {None, StorageUnavailable}
-    assert StorageUnavailable in outcomes
+    assert faults.endings.keys() <= {None, StorageUnavailable}
+    assert StorageUnavailable in faults.endings
 
 
 @pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("is_done", [False, True], ids=["before", "after"])
-def test_the_process_dies_at_any_call(options: str, is_done: bool) -> None:
+def test_the_process_dies_at_any_call(options: str) -> None:
     expected = states(reopened(given_storage(options)))
     largest = largest_step(options)
-    for number in range(count_calls(options)):
-        inner = given_storage(options)
-        file_io = FaultyFileIO(inner)
-        table = reopened(file_io)
-        died = die_at(len(file_io.calls) + number)
-        if is_done:
-            file_io.after = died
-        else:
-            file_io.before = died
-
-        with contextlib.suppress(Died):
-            expire_all(table)
-
-        assert_whole(inner, expected, largest=largest)
-
-
-def die_at(call: int) -> Callable[[int, str, str], None]:
-    def fault(number: int, _: str, __: str) -> None:
-        if number == call:
-            raise Died
-
-    return fault
+    faults = sweep(options)
+    for end in faults.deaths():
+        assert_whole(end.file_io, expected, largest=largest)
+    assert faults.endings.keys() == {Died}
 
 
 # Somebody comes while a snapshot is being removed

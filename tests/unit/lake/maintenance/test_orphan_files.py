@@ -11,7 +11,7 @@ from lake.snapshots.changelog_store import ChangelogStore
 from lake.snapshots.snapshot_store import SnapshotStore
 from lake.snapshots.tag_store import TagStore
 from tests.support.faulty_file_io import FaultyFileIO
-from tests.support.table_files import missing_files, stored_files, unneeded_files
+from tests.support.table_files import copied, missing_files, stored_files, unneeded_files
 from tests.unit.lake.maintenance.given_compactions import (
     PATH,
     given_table,
@@ -23,13 +23,10 @@ from tests.unit.lake.maintenance.given_compactions import (
 from tests.unit.lake.maintenance.given_histories import (
     assert_cleaned_exact,
     assert_exact,
-    copied,
-    count_calls,
-    die_at,
     expire_all_but,
-    fail_at,
     given_history,
     late,
+    sweep,
 )
 
 STRAY = {
@@ -218,7 +215,7 @@ def test_whatever_others_do_at_any_moment_nothing_needed_is_deleted(others: str)
     def clean(table: Table) -> object:
         return table.clean_orphans(min_age_ms=0, delete=True)
 
-    for at in range(count_calls(given, clean)):
+    for at in range(len(sweep(given, clean).calls)):
         inner = copied(given)
         file_io = FaultyFileIO(inner)
         cleaning = late(file_io)
@@ -292,7 +289,6 @@ def test_where_nobody_can_say_what_is_needed_nothing_is_deleted(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_done", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize(
     "act",
     [
@@ -302,16 +298,13 @@ def test_where_nobody_can_say_what_is_needed_nothing_is_deleted(
     ],
     ids=["write", "compact", "expire"],
 )
-def test_whatever_dies_wherever_leaves_only_what_is_found(
-    act: Callable[[Table], object], is_done: bool
-) -> None:
+def test_whatever_dies_wherever_leaves_only_what_is_found(act: Callable[[Table], object]) -> None:
     given = MemoryFileIO()
     given_history(given)
     write(late(given), (6, 6))
     leftovers = 0
-    for number in range(count_calls(given, act)):
-        inner = copied(given)
-        die_at(inner, act, number, is_done=is_done)
+    for end in sweep(given, act).deaths():
+        inner = end.file_io
         before = read(late(inner))
         leftovers += len(unneeded_files(inner, late(inner)))
 
@@ -321,28 +314,31 @@ def test_whatever_dies_wherever_leaves_only_what_is_found(
     assert leftovers > 0
 
 
-@pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
-@pytest.mark.parametrize("is_lasting", [False, True], ids=["once", "for-good"])
-def test_storage_fails_at_any_call_of_the_cleaning(is_done: bool, is_lasting: bool) -> None:
+def given_strays() -> MemoryFileIO:
     given = MemoryFileIO()
     given_history(given)
     put(given, *STRAY)
+    return given
 
-    def clean(table: Table) -> object:
-        return table.clean_orphans(delete=True)
 
-    for number in range(count_calls(given, clean)):
-        inner = copied(given)
-        fail_at(
-            inner,
-            clean,
-            number,
-            is_done=is_done,
-            is_lasting=is_lasting,
-        )
+def clean(table: Table) -> object:
+    return table.clean_orphans(delete=True)
 
-        assert missing_files(inner, late(inner)) == set()
-        assert_cleaned_exact(inner)
+
+@pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
+@pytest.mark.parametrize("is_lasting", [False, True], ids=["once", "for-good"])
+def test_storage_fails_at_any_call_of_the_cleaning(is_done: bool, is_lasting: bool) -> None:
+    for end in sweep(given_strays(), clean).failures(is_done=is_done, is_lasting=is_lasting):
+        assert missing_files(end.file_io, late(end.file_io)) == set()
+        clean(late(end.file_io))
+        assert_exact(end.file_io)
+
+
+def test_the_process_dies_at_any_call_of_the_cleaning() -> None:
+    for end in sweep(given_strays(), clean).deaths():
+        assert missing_files(end.file_io, late(end.file_io)) == set()
+        clean(late(end.file_io))
+        assert_exact(end.file_io)
 
 
 def given_branch(file_io: MemoryFileIO, *, snapshot_id: int) -> None:

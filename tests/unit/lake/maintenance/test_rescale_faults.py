@@ -6,18 +6,20 @@ named by nothing is found by orphan cleaning, and rescaling again, or back, work
 
 import contextlib
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 
 from lake import (
     CommitConflict,
     CommitUnknown,
-    LakeError,
     ManualClock,
     MemoryFileIO,
     StorageUnavailable,
 )
-from tests.support.faulty_file_io import FaultyFileIO
+from tests.support.fault_sweep import Sweep
+from tests.support.faulty_file_io import Died, FaultyFileIO
+from tests.support.table_files import assert_orphans_found, copied
 from tests.unit.lake.maintenance.given_rescales import (
     given_table,
     named,
@@ -35,10 +37,7 @@ pytestmark = pytest.mark.slow
 OLD, NEW = 2, 3
 
 
-class Died(BaseException):
-    """The process is gone: nothing may catch this."""
-
-
+@cache
 def given_storage() -> MemoryFileIO:
     """Return storage with a table that has marked rows, two levels and two buckets."""
     file_io = MemoryFileIO()
@@ -53,12 +52,8 @@ def given_storage() -> MemoryFileIO:
     return file_io
 
 
-def count_calls() -> int:
-    file_io = FaultyFileIO(given_storage())
-    table = reopened(file_io)
-    opening = len(file_io.calls)
-    table.rescale(NEW)
-    return len(file_io.calls) - opening
+def sweep() -> Sweep:
+    return Sweep(given=given_storage(), opened=reopened, act=lambda table: table.rescale(NEW))
 
 
 def assert_as_before_or_after(inner: MemoryFileIO, expected: list[tuple[object, ...]]) -> None:
@@ -71,6 +66,7 @@ def assert_can_go_on(inner: MemoryFileIO, number: int) -> None:
     """Check that a table can be rescaled on or back, written, compacted and cleaned."""
     # Later than what storage says of any file.
     fresh = reopened(inner, clock=ManualClock(start_ms=1 << 42))
+    assert_orphans_found(inner, fresh)
     wanted = NEW if number % 2 else OLD
     fresh.rescale(wanted)
     assert totals(fresh) == {wanted}
@@ -87,54 +83,31 @@ def assert_can_go_on(inner: MemoryFileIO, number: int) -> None:
 @pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
 @pytest.mark.parametrize("is_lasting", [False, True], ids=["once", "for-good"])
 def test_storage_fails_at_any_call(is_done: bool, is_lasting: bool) -> None:
-    expected = read(reopened(given_storage()))
-    outcomes: set[type[BaseException] | None] = set()
-    for number in range(count_calls()):
-        inner = given_storage()
-        before = stored(inner)
-        file_io = FaultyFileIO(inner)
-        table = reopened(file_io)
-        file_io.fail_calls(len(file_io.calls) + number, is_done=is_done, is_lasting=is_lasting)
-
-        outcome: type[BaseException] | None = None
-        try:
-            table.rescale(NEW)
-        except LakeError as error:
-            outcome = type(error)
-        outcomes.add(outcome)
-
+    expected, before = read(reopened(given_storage())), stored(given_storage())
+    faults = sweep()
+    ends = faults.failures(is_done=is_done, is_lasting=is_lasting)
+    for number, end in enumerate(ends):
+        inner = end.file_io
         assert_as_before_or_after(inner, expected)
-        if outcome is StorageUnavailable and not is_lasting:
+        if end.error is StorageUnavailable and not is_lasting:
             # What failed for once is as before or after for writers, too, and leaves nothing.
             fresh = reopened(inner)
             assert {fresh.schema.table_options.bucket} == totals(fresh)
             assert stored(inner) == before or names(stored(inner) - before) <= named(fresh)
         assert_can_go_on(inner, number)
-    assert StorageUnavailable in outcomes
-    assert outcomes <= {None, StorageUnavailable, CommitUnknown}
+    assert StorageUnavailable in faults.endings
+    assert faults.endings.keys() <= {None, StorageUnavailable, CommitUnknown}
 
 
-@pytest.mark.parametrize("is_done", [False, True], ids=["before", "after"])
-def test_the_process_dies_at_any_call(is_done: bool) -> None:
+def test_the_process_dies_at_any_call() -> None:
     expected = read(reopened(given_storage()))
-    for number in range(count_calls()):
-        inner = given_storage()
-        file_io = FaultyFileIO(inner)
-        table = reopened(file_io)
-        fault = dying_from(len(file_io.calls) + number)
-        if is_done:
-            file_io.after = fault
-        else:
-            file_io.before = fault
-        with contextlib.suppress(Died):
-            table.rescale(NEW)
-
-        assert_as_before_or_after(inner, expected)
-        assert_can_go_on(inner, number)
+    for number, end in enumerate(sweep().deaths()):
+        assert_as_before_or_after(end.file_io, expected)
+        assert_can_go_on(end.file_io, number)
 
 
 def test_between_schema_and_commit_writers_are_turned_back_and_readers_are_not() -> None:
-    inner = given_storage()
+    inner = copied(given_storage())
     expected = read(reopened(inner))
     file_io = FaultyFileIO(inner)
     table = reopened(file_io)
@@ -158,15 +131,6 @@ def test_between_schema_and_commit_writers_are_turned_back_and_readers_are_not()
     assert totals(broken_off) == {NEW}
     assert read(broken_off) == expected
     assert broken_off.follow_schema(wait_ms=0) is False
-
-
-def dying_from(number: int) -> Callable[[int, str, str], None]:
-    def fault(at: int, method: str, path: str) -> None:
-        del method, path
-        if at >= number:
-            raise Died
-
-    return fault
 
 
 def dying_at_snapshot() -> Callable[[int, str, str], None]:

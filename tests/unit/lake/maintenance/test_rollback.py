@@ -21,16 +21,14 @@ from lake.snapshots.tag_store import TagStore
 from tests.support.committing import stream_batch
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.foreign_engine import commit_foreign
+from tests.support.table_files import copied
 from tests.unit.lake.maintenance.given_compactions import given_table, read, rows, write
 from tests.unit.lake.maintenance.given_histories import (
     assert_cleaned_exact,
-    copied,
-    count_calls,
-    die_at,
     expire_all_but,
-    fail_at,
     given_history,
     late,
+    sweep,
 )
 from tests.unit.lake.snapshots.test_snapshot_store import SNAPSHOT
 from tests.unit.lake.snapshots.test_tag_store import given_tag
@@ -247,7 +245,7 @@ def test_a_batch_that_comes_at_any_moment_is_rolled_back_or_fenced() -> None:
     consume(late(given), 10, 20, epoch=epoch)
     consume(late(given), 20, 30, epoch=epoch)
     fenced = 0
-    for at in range(count_calls(given, lambda table: table.rollback(snapshot_id=2))):
+    for at in range(len(sweep(given, lambda table: table.rollback(snapshot_id=2)).calls)):
         inner = copied(given)
         file_io = FaultyFileIO(inner)
         table = late(file_io)
@@ -456,33 +454,23 @@ def test_a_tag_of_another_history_is_a_target_whoever_has_its_id_now(new_commits
     assert_cleaned_exact(file_io)
 
 
+def roll_back(table: Table) -> object:
+    return table.rollback(tag="two")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
 @pytest.mark.parametrize("is_lasting", [False, True], ids=["once", "for-good"])
 def test_storage_fails_at_any_call(is_done: bool, is_lasting: bool) -> None:
-    given = given_storage()
-    for number in range(count_calls(given, lambda table: table.rollback(tag="two"))):
-        inner = copied(given)
-        fail_at(
-            inner,
-            lambda table: table.rollback(tag="two"),
-            number,
-            is_done=is_done,
-            is_lasting=is_lasting,
-        )
-
-        assert_before_or_after_then_done(inner)
+    faults = sweep(given_storage(), roll_back)
+    for end in faults.failures(is_done=is_done, is_lasting=is_lasting):
+        assert_before_or_after_then_done(end.file_io)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_done", [False, True], ids=["before", "after"])
-def test_the_process_dies_at_any_call(is_done: bool) -> None:
-    given = given_storage()
-    for number in range(count_calls(given, lambda table: table.rollback(tag="two"))):
-        inner = copied(given)
-        die_at(inner, lambda table: table.rollback(tag="two"), number, is_done=is_done)
-
-        assert_before_or_after_then_done(inner)
+def test_the_process_dies_at_any_call() -> None:
+    for end in sweep(given_storage(), roll_back).deaths():
+        assert_before_or_after_then_done(end.file_io)
 
 
 def test_a_read_of_all_columns_agrees() -> None:

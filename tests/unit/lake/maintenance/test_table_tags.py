@@ -1,6 +1,7 @@
 """A tag keeps its files as long as it is there, and not longer."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -8,19 +9,16 @@ import pytest
 from lake import CorruptData, InvalidRequest, ManualClock, MemoryFileIO, Table
 from lake.snapshots.tag_store import TagStore
 from tests.support.faulty_file_io import FaultyFileIO
-from tests.support.table_files import missing_files, stored_files
+from tests.support.table_files import copied, missing_files, stored_files
 from tests.unit.lake.maintenance.given_compactions import PATH, read
 from tests.unit.lake.maintenance.given_histories import (
     LATE_MS,
     assert_cleaned_exact,
     assert_exact,
-    copied,
-    count_calls,
-    die_at,
     expire_all_but,
-    fail_at,
     given_history,
     late,
+    sweep,
 )
 
 
@@ -276,7 +274,7 @@ def test_a_tag_that_is_made_at_any_moment_of_an_expiry_is_whole_or_refused() -> 
     given = MemoryFileIO()
     given_history(given)
     made = refused = 0
-    for at in range(count_calls(given, lambda table: expire_all_but(table, 1))):
+    for at in range(len(sweep(given, lambda table: expire_all_but(table, 1)).calls)):
         inner = copied(given)
         file_io = FaultyFileIO(inner)
         expiring = late(file_io)
@@ -308,49 +306,60 @@ def test_a_look_that_fails_leaves_no_tag() -> None:
     made: list[object] = []
 
     def act(table: Table) -> None:
+        made.clear()
         made.append(table.create_tag("two", snapshot_id=2))
 
-    for number in range(count_calls(given, act)):
-        inner = copied(given)
-        made.clear()
-
-        fail_at(inner, act, number, is_done=False, is_lasting=False)
-
+    for end in sweep(given, act).failures(is_done=False, is_lasting=False):
         # What follows the making is letting the lease go, and may fail.
-        assert tag_names(inner) == ["two"] * len(made)
+        assert tag_names(end.file_io) == ["two"] * len(made), end.place
+
+
+def delete(table: Table) -> object:
+    return table.delete_tag("t3")
+
+
+def expire_tags(table: Table) -> object:
+    return table.expire_tags()
+
+
+GOING = pytest.mark.parametrize("act", [delete, expire_tags])
+
+
+def given_going() -> MemoryFileIO:
+    """Return a table whose tag t2 stays, and t3 need not."""
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    table.create_tag("t2", snapshot_id=2)
+    clock = ManualClock(start_ms=LATE_MS - 10_000)
+    earlier = Table.open(PATH, file_io=file_io, clock=clock)
+    earlier.create_tag("t3", snapshot_id=3, retained_ms=5_000)
+    expire_all_but(table, 1)
+    return file_io
 
 
 @pytest.mark.slow
+@GOING
 @pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
 @pytest.mark.parametrize("is_lasting", [False, True], ids=["once", "for-good"])
-def test_storage_fails_while_a_tag_is_deleted(is_done: bool, is_lasting: bool) -> None:
-    given = given_tagged(2, 3)
-    for number in range(count_calls(given, lambda table: table.delete_tag("t3"))):
-        inner = copied(given)
-        fail_at(
-            inner,
-            lambda table: table.delete_tag("t3"),
-            number,
-            is_done=is_done,
-            is_lasting=is_lasting,
-        )
-
-        assert missing_files(inner, late(inner)) == set()
-        assert_cleaned_exact(inner)
-        assert late(inner).scan(tag="t2").count() == 2
+def test_storage_fails_while_a_tag_goes(
+    act: Callable[[Table], object], is_done: bool, is_lasting: bool
+) -> None:
+    faults = sweep(given_going(), act)
+    for end in faults.failures(is_done=is_done, is_lasting=is_lasting):
+        assert missing_files(end.file_io, late(end.file_io)) == set()
+        assert_cleaned_exact(end.file_io)
+        assert late(end.file_io).scan(tag="t2").count() == 2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_done", [False, True], ids=["before", "after"])
-def test_the_process_dies_while_a_tag_is_deleted(is_done: bool) -> None:
-    given = given_tagged(2, 3)
-    for number in range(count_calls(given, lambda table: table.delete_tag("t3"))):
-        inner = copied(given)
-        die_at(inner, lambda table: table.delete_tag("t3"), number, is_done=is_done)
-
-        assert missing_files(inner, late(inner)) == set()
-        assert_cleaned_exact(inner)
-        assert late(inner).scan(tag="t2").count() == 2
+@GOING
+def test_the_process_dies_while_a_tag_goes(act: Callable[[Table], object]) -> None:
+    faults = sweep(given_going(), act)
+    assert tag_names(faults.done) == ["t2"]
+    for end in faults.deaths():
+        assert missing_files(end.file_io, late(end.file_io)) == set()
+        assert_cleaned_exact(end.file_io)
+        assert late(end.file_io).scan(tag="t2").count() == 2
 
 
 def test_a_tag_that_cannot_be_read_stops_expiry_of_tags() -> None:

@@ -1,0 +1,173 @@
+"""What has to hold of a table after a process died, or storage failed, at any call of an operation."""
+
+import itertools
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from lake import CommitUnknown, FileIO, ManualClock, MemoryFileIO, StorageUnavailable, Table
+from lake.snapshots.snapshot_store import SnapshotStore
+from tests.support.fault_sweep import HINTS, End, Outcome, Sweep
+from tests.support.faulty_file_io import Died
+from tests.support.table_files import assert_orphans_found, copied, paths_below, unneeded_files
+from tests.unit.lake.maintenance.given_compactions import PATH
+
+# Memory stamps files by the machine's clock; this one is past all of them.
+LATE_MS = 4_000_000_000_000
+_SEEDS = itertools.count(50_000)
+
+Rows: TypeAlias = list[tuple[object, ...]]
+History: TypeAlias = list[tuple[int, str, Rows, Rows]]
+"""Of each snapshot its id, kind, rows and changes."""
+
+
+def acting(file_io: FileIO) -> Table:
+    """Open the table as the process that is broken off does."""
+    return _opened(file_io, 7)
+
+
+def later(file_io: FileIO) -> Table:
+    """Open the table as any other process does, which names its files otherwise."""
+    return _opened(file_io, next(_SEEDS))
+
+
+def _opened(file_io: FileIO, seed: int) -> Table:
+    clock = ManualClock(start_ms=LATE_MS)
+    return Table.open(PATH, file_io=file_io, clock=clock, random=random.Random(seed))
+
+
+def history(file_io: FileIO) -> History:
+    """Return what every retained snapshot tells a new process."""
+    table = later(file_io)
+    return [_told(table, number) for number in SnapshotStore(file_io, table.paths).list_ids()]
+
+
+def rows_of(table: Table, snapshot_id: int | None = None) -> Rows:
+    """Return the rows of a snapshot, sorted."""
+    return _sorted(table.scan(snapshot_id=snapshot_id).to_arrow())
+
+
+def _told(table: Table, number: int) -> tuple[int, str, Rows, Rows]:
+    kind = table.snapshot(number).commit_kind
+    return number, kind, rows_of(table, number), _changes(table, number)
+
+
+def _changes(table: Table, number: int) -> Rows:
+    return [row for part in table.changes(number - 1, number) for row in _sorted(part.to_arrow())]
+
+
+def _sorted(rows: pa.Table) -> Rows:
+    return sorted((tuple(row.values()) for row in rows.to_pylist()), key=repr)
+
+
+@dataclass(kw_only=True)
+class Judge:
+    """Says whether the ends of a sweep are as they have to be.
+
+    Attributes:
+        sweep: Of an operation that adds snapshots and takes nothing away.
+        go_on: Writes and compacts, and has to give the same rows whatever has happened before.
+    """
+
+    sweep: Sweep
+    go_on: Callable[[Table], object]
+    _known: dict[Outcome, int] = field(default_factory=dict, init=False)
+    _cleaned: set[Outcome] = field(default_factory=set, init=False)
+
+    @cached_property
+    def before(self) -> History:
+        """The history that the operation found."""
+        return history(self.sweep.given)
+
+    @cached_property
+    def after(self) -> History:
+        """The history after the undisturbed operation."""
+        found = history(self.sweep.done)
+        assert len(found) > len(self.before)
+        assert found[: len(self.before)] == self.before
+        return found
+
+    @cached_property
+    def goals(self) -> list[Rows]:
+        """What going on leads to, from before the operation or after it."""
+        return [self._gone_on(file_io) for file_io in (self.sweep.given, self.sweep.done)]
+
+    def check_deaths(self) -> None:
+        """Check what is left when the process dies at any call."""
+        found = {self._count_sound(end) for end in self.sweep.deaths()}
+        # A death is not always before the commit, nor always after it.
+        assert found >= {len(self.before), len(self.after)}
+        assert self.sweep.endings[Died] > len(found)
+
+    def check_failures(self, *, is_done: bool, is_lasting: bool) -> None:
+        """Check what is left, and what is told, when storage fails at any call."""
+        for end in self.sweep.failures(is_done=is_done, is_lasting=is_lasting):
+            assert end.error in (None, StorageUnavailable, CommitUnknown), end
+            is_cleaned = not is_lasting and end.error is not CommitUnknown
+            if is_cleaned and end.method != "delete":
+                assert _left(end.file_io) == self._left_by_success, end.place
+            count = self._count_sound(end)
+            if end.error is None:
+                assert count == len(self.after), end.place
+            if end.error is StorageUnavailable and self.sweep.others is None:
+                assert count == len(self.before), end.place
+        assert StorageUnavailable in self.sweep.endings
+
+    @cached_property
+    def _left_by_success(self) -> set[str]:
+        return _left(self.sweep.done)
+
+    def _count_sound(self, end: End) -> int:
+        """Check a table, and return how many snapshots it has."""
+        if end.outcome not in self._known:
+            self._known[end.outcome] = self._check(end.file_io, end.place)
+        return self._known[end.outcome]
+
+    def _check(self, file_io: MemoryFileIO, place: str) -> int:
+        """Check that a table is as before or as after, can be cleaned, and goes on."""
+        # Older snapshots have the bytes that they had, and so their rows.
+        for path in paths_below(self.sweep.given):
+            if not path.endswith(HINTS):
+                assert file_io.read_bytes(path) == self.sweep.given.read_bytes(path), place
+        table = later(file_io)
+        count = len(SnapshotStore(file_io, table.paths).list_ids())
+        newer = range(len(self.before), count)
+        assert count <= len(self.after), place
+        assert [_told(table, self.after[number][0]) for number in newer] == [
+            self.after[number] for number in newer
+        ], place
+        assert rows_of(table) == self.after[count - 1][2], place
+        cleaned = copied(file_io)
+        assert_orphans_found(cleaned, later(cleaned), place)
+        # What was found to be left over has no say in the rest.
+        outcome = self.sweep.outcome_of(cleaned)
+        if outcome not in self._cleaned:
+            self._cleaned.add(outcome)
+            _assert_lookups_agree(table, self.after, place)
+            assert self._gone_on(file_io) in self.goals, place
+        return count
+
+    def _gone_on(self, given: MemoryFileIO) -> Rows:
+        file_io = copied(given)
+        self.go_on(later(file_io))
+        return rows_of(later(file_io))
+
+
+def _left(file_io: MemoryFileIO) -> set[str]:
+    return unneeded_files(file_io, later(file_io))
+
+
+def _assert_lookups_agree(table: Table, told: History, place: str) -> None:
+    """Check that looking up every key that ever had a row gives what a scan gives."""
+    keys = table.schema.primary_keys
+    places = [table.schema.field_names.index(key) for key in keys]
+    known = {tuple(row[at] for at in places) for _, _, rows, _ in told for row in rows}
+    asked = pa.Table.from_pylist(
+        [dict(zip(keys, key, strict=True)) for key in sorted(known, key=repr)],
+        schema=pa.schema([table.schema.arrow_schema.field(key) for key in keys]),
+    )
+    assert _sorted(table.lookup(asked)) == rows_of(table), place
