@@ -137,7 +137,8 @@ class LeaseKeeper:
         )
         with self._lock:
             self._open.add(hold)
-            if self._thread is None:
+            # After a fork the thread is there and does not run.
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._keep, name="leases", daemon=True)
                 self._thread.start()
         try:

@@ -13,7 +13,7 @@ from tests.unit.registry.shop import orders
 
 WEEK = {"seconds": 604_800}
 SALES = [{"name": "sales", "columns": ["v"]}]
-VERSIONED = {"options": {"sequence.field": "at"}}
+VERSIONED = {"sequence.field": "at"}
 
 
 def rows(engine: str = "deduplicate", **changes: Any) -> TableSpec:
@@ -47,7 +47,7 @@ def options(table: TableSpec) -> tuple[str | None, str | None]:
             one_group(delete_retention=WEEK | {"columns": ["sales__at"]}),
             ("604800 s", "sales__at"),
         ),
-        (rows(delete_retention=WEEK | {"columns": ["at"]}, **VERSIONED), ("604800 s", "at")),
+        (rows(delete_retention=WEEK | {"columns": ["at"]}, options=VERSIONED), ("604800 s", "at")),
         (
             rows("aggregation", deletes="remove_row", delete_retention=WEEK | {"columns": ["at"]}),
             ("604800 s", "at"),
