@@ -6,7 +6,7 @@ turn all timestamps of a file into INT96 or none. So:
 1. Such timestamps, in a column or anywhere inside one, are handed to the writer as 12-byte
    fixed-length binary, little endian: nanoseconds of the day (8 bytes), Julian day (4 bytes). Plain
    and dictionary pages of that type are byte for byte those of INT96.
-2. In the finished file the footer is changed: physical type INT96, no length, no statistics (their
+2. The footer is changed before it is written: physical type INT96, no length, no statistics (their
    order is undefined for INT96, and the bytes do not sort).
 
 Leaves of a file are told apart by their path, of which the first name is the column's.
@@ -49,7 +49,6 @@ _LOGICAL_TYPE = 10
 
 _PARQUET_INT96 = 3
 _PARQUET_FIXED_LENGTH = 7
-_MAGIC = b"PAR1"
 
 
 def is_int96(data_type: pa.DataType) -> bool:
@@ -69,28 +68,20 @@ def to_int96_storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array(chunks, type=_storage_type(column.type))
 
 
-def declare_int96(file: pa.Buffer, columns: Collection[str]) -> tuple[pa.Buffer, bytes]:
-    """Return the part of a Parquet file before its footer, and a footer that says INT96.
+def declare_int96(footer: bytes, columns: Collection[str]) -> bytes:
+    """Return a footer that says INT96 of columns that were written as `INT96_STORAGE`.
 
     Args:
-        file: A complete Parquet file.
-        columns: Top-level columns that were written as `INT96_STORAGE`, or hold such leaves.
-
-    Returns:
-        (everything before the footer, not copied; the new footer with length and magic).
+        footer: The serialised FileMetaData, without its length and the magic.
+        columns: Top-level columns that were written so, or hold such leaves.
     """
-    tail = file.slice(file.size - 8).to_pybytes()
-    assert tail[4:] == _MAGIC, "not a Parquet file"
-    footer_size = int.from_bytes(tail[:4], "little")
-    start = file.size - 8 - footer_size
-    footer = parse_struct(file.slice(start, footer_size).to_pybytes())
-    leaves = _leaves(footer, columns, _is_storage)
+    changed = parse_struct(footer)
+    leaves = _leaves(changed, columns, _is_storage)
     for element in leaves.values():
         element.fields[_TYPE] = (WireType.I32, _PARQUET_INT96)
         del element.fields[_TYPE_LENGTH]
-    _set_chunk_type(footer, leaves, _PARQUET_INT96)
-    data = serialize_struct(footer)
-    return file.slice(0, start), data + len(data).to_bytes(4, "little") + _MAGIC
+    _set_chunk_type(changed, leaves, _PARQUET_INT96)
+    return serialize_struct(changed)
 
 
 def reveal_int96(footer: bytes, columns: Collection[str]) -> bytes:

@@ -1,11 +1,15 @@
-"""A Parquet file seen with another footer, so that its INT96 columns can be read as bytes."""
+"""Parquet files under another footer than the one in them, for the sake of INT96 columns.
+
+`Int96Output` takes a file in which they are 12-byte binary and writes one in which they are INT96;
+`with_revealed_int96` lets the bytes of such columns be read.
+"""
 
 import io
 from collections.abc import Collection
 
 import pyarrow as pa
 
-from lake.files.int96 import reveal_int96
+from lake.files.int96 import declare_int96, reveal_int96
 
 _TAIL_BYTES = 8  # length of the footer, magic
 
@@ -26,6 +30,46 @@ def with_revealed_int96(source: pa.NativeFile, columns: Collection[str]) -> pa.P
     footer = reveal_int96(source.read(footer_bytes), columns)
     end = footer + len(footer).to_bytes(4, "little") + tail[4:]
     return pa.PythonFile(_WithEnd(source, start, end), mode="r")
+
+
+class Int96Output:
+    """Passes a Parquet file on as it is written, but for its footer; a file object for Arrow."""
+
+    closed = False
+
+    def __init__(self, sink: pa.NativeFile) -> None:
+        """Take over where to; the caller closes it."""
+        self._sink = sink
+        self._tail: bytes | None = None
+
+    def write(self, data: bytes) -> int:
+        """Pass the next bytes on, or keep them back when they are the footer's."""
+        if self._tail is None:
+            self._sink.write(data)
+        else:
+            self._tail += data
+        return len(data)
+
+    def close(self) -> None:
+        """Do nothing: there may be a footer to come."""
+
+    def expect_footer(self) -> None:
+        """Keep back what comes from now on: the end of the file, all of its footer in it."""
+        self._tail = b""
+
+    def write_footer(self, columns: Collection[str]) -> None:
+        """Write the end of the file with a footer that says INT96.
+
+        Args:
+            columns: Top-level columns that were written as 12-byte binary, or hold such leaves.
+        """
+        assert self._tail is not None, "no footer yet"
+        end = len(self._tail) - _TAIL_BYTES
+        start = end - int.from_bytes(self._tail[end : end + 4], "little")
+        footer = declare_int96(self._tail[start:end], columns)
+        magic = self._tail[-4:]
+        self._sink.write(self._tail[:start])
+        self._sink.write(footer + len(footer).to_bytes(4, "little") + magic)
 
 
 class _WithEnd(io.RawIOBase):

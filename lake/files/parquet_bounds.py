@@ -26,10 +26,10 @@ class ColumnBounds:
     row_counts: npt.NDArray[np.int64]
 
     @property
-    def is_complete(self) -> bool:
-        """Whether every row group has bounds or provably no value."""
+    def groups_without_bounds(self) -> npt.NDArray[np.int64]:
+        """Numbers of row groups that have values, but no known bounds."""
         unknown = self.minima.is_null().to_numpy(zero_copy_only=False)
-        return bool(np.all(~unknown | (self.null_counts == self.row_counts)))
+        return np.flatnonzero(unknown & (self.null_counts != self.row_counts))
 
 
 def column_bounds(

@@ -1,6 +1,6 @@
 """Data files, read: key-value batches in the table's Arrow schema."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -246,6 +246,16 @@ def null_columns(file_meta: DataFileMeta, schema: TableSchema) -> frozenset[str]
     return frozenset(
         name for name, count in zip(names, counts, strict=False) if count == file_meta.row_count
     )
+
+
+def columns_without_values(files: Iterable[DataFileMeta], schema: TableSchema) -> frozenset[str]:
+    """Return the columns in which no file has a value, as far as their statistics tell.
+
+    Args:
+        files: At least one, written under the schema.
+        schema: The table's.
+    """
+    return frozenset.intersection(*(null_columns(file, schema) for file in files))
 
 
 def _int96_columns(file: pq.ParquetFile, stored: Sequence[str]) -> list[str]:

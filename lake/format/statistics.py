@@ -82,21 +82,22 @@ def collect_statistics(
         column = to_arrow_form(table.column(field.name), field.type)
         null_counts.append(column.null_count)
         bounds = _NO_BOUNDS
-        if null_counts[-1] < len(column) and _has_bounds(field.type):
-            bounds = _truncated(_find_bounds(column, field.type), field.type, truncate)
+        if null_counts[-1] < len(column) and has_bounds(field.type):
+            bounds = _truncated(find_bounds(column, field.type), field.type, truncate)
         arrays.append(pa.array(bounds, type=to_arrow_type(field.type)))
     min_values, max_values = encode_rows(arrays, fields)
     return SimpleStats(min_values=min_values, max_values=max_values, null_counts=tuple(null_counts))
 
 
-def _has_bounds(data_type: DataType) -> bool:
+def has_bounds(data_type: DataType) -> bool:
+    """Return whether statistics of a column of this type hold bounds."""
     if data_type.root in TIMESTAMP_ROOTS:
         assert data_type.precision is not None, data_type
         return data_type.precision <= _MICROS_PRECISION_MAX
     return not data_type.is_nested and data_type.root not in BYTES_ROOTS
 
 
-def _find_bounds(column: pa.ChunkedArray, data_type: DataType) -> Bounds:
+def find_bounds(column: pa.ChunkedArray, data_type: DataType) -> Bounds:
     """Return the least and the greatest value that is not null; there is at least one."""
     if data_type.root in (TypeRoot.FLOAT, TypeRoot.DOUBLE):
         return _float_bounds(column)

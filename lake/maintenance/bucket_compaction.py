@@ -1,7 +1,7 @@
 """One bucket, compacted: a plan in, files and a commit message out.
 
 Memory depends on batches and runs, not on the size of the bucket: the runs of a section are merged
-batch by batch, and files are written one at a time.
+batch by batch, and files are written row group by row group.
 
 Source: merge-semantics 6.2, 6.4, 6.6, 7.4.
 """
@@ -17,13 +17,14 @@ from pyroaring import BitMap
 
 from lake.files.clock import Clock
 from lake.files.file_io import FileIO
+from lake.files.parquet import columns_without_values
 from lake.files.paths import TablePaths
 from lake.format.commit_message import CommitMessage, VectorsChange
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.manifest import FileIdentity
 from lake.format.schema import TableSchema
 from lake.lsm.changelog import compared_columns, first_row_changes, round_changes
-from lake.lsm.compaction_plan import CompactionPlan
+from lake.lsm.compaction_plan import CompactionPlan, Rewrite
 from lake.lsm.levels import Levels
 from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
 from lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
@@ -144,7 +145,7 @@ class BucketCompactor:
         for rewrite in plan.rewrites:
             with self._changelog(work, told) as changelog:
                 merge = self._merge(work, rewrite.files, changelog, marked)
-                after.extend(self._rewrite(work, rewrite.sections, merge))
+                after.extend(self._rewrite(work, rewrite, merge))
         message = CommitMessage(
             partition=work.partition,
             bucket=work.bucket,
@@ -159,14 +160,19 @@ class BucketCompactor:
         return CompactedBucket(work=work, message=message)
 
     def _rewrite(
-        self, work: BucketWork, sections: Iterable[Section], merge: RoundMerge
+        self, work: BucketWork, rewrite: Rewrite, merge: RoundMerge
     ) -> tuple[DataFileMeta, ...]:
-        files = RollingFiles(
-            self._sink(work), level=work.plan.output_level, file_source=FileSource.COMPACT
-        )
-        for table in self._merged(work, sections, merge):
-            files.add(self._without_retracts(table) if work.plan.drops_retracts else table)
-        return files.finish()
+        # A merge that looks old rows up may meet any row of the bucket.
+        sources = work.levels.files if self._options.needs_lookup else rewrite.files
+        with RollingFiles(
+            self._sink(work),
+            level=work.plan.output_level,
+            file_source=FileSource.COMPACT,
+            empty_columns=columns_without_values(sources, self._schema),
+        ) as files:
+            for table in self._merged(work, rewrite.sections, merge):
+                files.add(self._without_retracts(table) if work.plan.drops_retracts else table)
+            return files.finish()
 
     def _without_retracts(self, table: pa.Table) -> pa.Table:
         """Return the rows without retracts; young ones stay where the table keeps them."""
@@ -303,13 +309,14 @@ class BucketCompactor:
         if producer not in (ChangelogProducer.LOOKUP, ChangelogProducer.FULL_COMPACTION):
             yield None
             return
-        files = changelog_files(
+        with changelog_files(
             self._sink(work),
             level=work.plan.output_level,
             new_file_name=lambda: self._new_file_name(self._options.changelog_file_prefix),
-        )
-        yield files
-        told.extend(files.finish())
+            empty_columns=columns_without_values(work.levels.files, self._schema),
+        ) as files:
+            yield files
+            told.extend(files.finish())
 
     def _vectors_after(
         self, work: BucketWork, marked: Mapping[str, BitMap]

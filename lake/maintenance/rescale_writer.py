@@ -2,11 +2,12 @@
 
 Rows are read in key order over all old buckets and dealt out to the new ones. Memory does not depend
 on how many rows there are: batches of the runs that are read, and for each new bucket the rows of its
-next file, of all new buckets together `MEMORY_BYTES`. Where rows go to more new buckets than can be
+next row group, of all new buckets together `_HELD_BYTES`. Where rows go to more new buckets than can be
 written side by side, the old files are read once for each group of them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
@@ -16,6 +17,7 @@ import pyarrow as pa
 
 from lake.files.clock import Clock
 from lake.files.file_io import FileIO
+from lake.files.parquet import ROW_GROUP_BYTES, columns_without_values
 from lake.files.paths import TablePaths
 from lake.format.bucket import Int32Array, assign_buckets
 from lake.format.data_file import DataFileMeta, FileSource
@@ -27,10 +29,13 @@ from lake.merge.spec import MergeSpec, merge_spec
 from lake.merge.words import Uints
 from lake.read.run_reader import RunReader
 from lake.write.level_file import DataFileSink
-from lake.write.rolling_files import MEMORY_BYTES, RollingFiles
+from lake.write.rolling_files import RollingFiles
 
 _SINKS_MAX: Final = 16
-"""New buckets written side by side: with fewer bytes each, files would be very small."""
+"""New buckets written side by side: with fewer bytes each, row groups would be very small."""
+
+_HELD_BYTES: Final = 2 * ROW_GROUP_BYTES
+"""Rows in memory that wait for their row groups."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,20 +112,25 @@ class RescaleWriter:
     ) -> dict[int, tuple[DataFileMeta, ...]]:
         """Return the new files of some of the new buckets."""
         source = unit.entries[0].file.file_source if unit.level == 0 else FileSource.COMPACT
-        rolling = {
-            bucket: RollingFiles(
-                self._sink(unit.partition, bucket),
-                level=unit.level,
-                file_source=FileSource.APPEND if source is None else source,
-                memory_bytes=MEMORY_BYTES // len(buckets),
-            )
-            for bucket in buckets
-        }
-        for rows in self._rows(unit):
-            for bucket, part in self._dealt(rows, unit):
-                if bucket in rolling:
-                    rolling[bucket].add(part)
-        finished = {bucket: files.finish() for bucket, files in rolling.items()}
+        empty = columns_without_values((entry.file for entry in unit.entries), self._schema)
+        with ExitStack() as opened:
+            rolling = {
+                bucket: opened.enter_context(
+                    RollingFiles(
+                        self._sink(unit.partition, bucket),
+                        level=unit.level,
+                        file_source=FileSource.APPEND if source is None else source,
+                        empty_columns=empty,
+                        row_group_bytes=_HELD_BYTES // len(buckets),
+                    )
+                )
+                for bucket in buckets
+            }
+            for rows in self._rows(unit):
+                for bucket, part in self._dealt(rows, unit):
+                    if bucket in rolling:
+                        rolling[bucket].add(part)
+            finished = {bucket: files.finish() for bucket, files in rolling.items()}
         return {
             bucket: tuple(_as_old_as(unit, file) for file in files)
             for bucket, files in finished.items()

@@ -8,7 +8,7 @@ may occur more than once, and the kinds are what happened to it. A producer that
 Source: table-format 17; merge-semantics 6.1.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Final
 
@@ -62,7 +62,11 @@ def changelog_file_refusals(
 
 
 def changelog_files(
-    sink: DataFileSink, *, level: int, new_file_name: Callable[[], str]
+    sink: DataFileSink,
+    *,
+    level: int,
+    new_file_name: Callable[[], str],
+    empty_columns: Collection[str],
 ) -> RollingFiles:
     """Return files that take changelog rows, in order, and roll at the target size.
 
@@ -70,11 +74,14 @@ def changelog_files(
         sink: Of the bucket's data files; says where, and which schema.
         level: 0 for what a flush writes, the output level for what a compaction does.
         new_file_name: Gives a name with the prefix of changelog files that nobody else uses.
+        empty_columns: Columns in which most likely no row has a value (see `RollingFiles`).
     """
     options = sink.schema.table_options
     own = replace(sink, new_file_name=new_file_name, compression=changelog_compression(options))
     # The format calls all of them appended, those of compactions too.
-    return RollingFiles(own, level=level, file_source=FileSource.APPEND)
+    return RollingFiles(
+        own, level=level, file_source=FileSource.APPEND, empty_columns=empty_columns
+    )
 
 
 def input_changelog(rows: pa.Table, spec: MergeSpec, codes: Uints) -> pa.Table:

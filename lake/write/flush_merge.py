@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from lake.files.data_file_path import live_file_path
-from lake.files.parquet import DataFileReader
+from lake.files.parquet import DataFileReader, columns_without_values
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
 from lake.lsm.round_merge import PlainMerge
@@ -44,8 +44,8 @@ def merge_flushes(
 ) -> MergedFlushes:
     """Return files of level 0 with the rows of these, each key once.
 
-    Memory: what merging holds of the overlapping flushes (`lake.lsm.merge_runs`), and the rows of
-    one file (`lake.write.rolling_files`).
+    Memory: what merging holds of the overlapping flushes (`lake.lsm.merge_runs`), and a row group
+    (`lake.write.rolling_files`).
 
     Args:
         sink: Of the bucket that the files are in.
@@ -81,7 +81,6 @@ def _write_merged(
     machine: Machine,
     counters: FoldCounters,
 ) -> tuple[DataFileMeta, ...]:
-    rolling = RollingFiles(sink, level=0, file_source=FileSource.APPEND)
     rows_held, bytes_held = rows_per_run(len(section.runs)), bytes_per_run(len(section.runs))
     runs = [
         _batches(sink, run, batch_rows=rows_held, batch_bytes=bytes_held) for run in section.runs
@@ -92,9 +91,16 @@ def _write_merged(
         batch_rows=rows_held,
         batch_bytes=bytes_held,
     )
-    for table in merged:
-        rolling.add(table)
-    return rolling.finish()
+    files = [file for run in section.runs for file in run.files]
+    with RollingFiles(
+        sink,
+        level=0,
+        file_source=FileSource.APPEND,
+        empty_columns=columns_without_values(files, sink.schema),
+    ) as rolling:
+        for table in merged:
+            rolling.add(table)
+        return rolling.finish()
 
 
 def _batches(

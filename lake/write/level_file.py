@@ -1,25 +1,21 @@
 """One sorted run of a bucket becomes data files and their metadata."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lake.files.clock import Clock
 from lake.files.data_file_path import data_file_path
 from lake.files.file_io import FileIO
-from lake.files.parquet import write_data_file
-from lake.files.parquet_bounds import ColumnBounds
+from lake.files.parquet import DataFileWriter, row_group_rows
 from lake.files.paths import TablePaths
-from lake.format.binary_row import decode_rows, encode_rows
 from lake.format.data_file import DataFileMeta, FileSource
-from lake.format.data_types import DataField
 from lake.format.schema import TableSchema
-from lake.format.statistics import SimpleStats, collect_statistics
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
+from lake.write.file_facts import FileFacts
 
 VALUE_STATISTICS_LENGTH = 16
 """Characters that bounds of value columns keep: `metadata.stats-mode = truncate(16)`."""
@@ -54,6 +50,108 @@ class DataFileSink:
     compression: str | None = None
 
 
+class LevelFile:
+    """One file on its way to storage; of its rows, one row group is held.
+
+    A context: a file that is not finished when it ends is removed.
+    """
+
+    def __init__(
+        self,
+        sink: DataFileSink,
+        *,
+        level: int,
+        file_source: FileSource,
+        without: Collection[str] = (),
+    ) -> None:
+        """Take a name; storage hears of it with the first rows.
+
+        Args:
+            sink: Where to.
+            level: That the file is for.
+            file_source: Which act writes it.
+            without: Nullable columns to leave out, in which no row will have a value.
+        """
+        schema = sink.schema
+        self._sink = sink
+        self._level = level
+        self._file_source = file_source
+        self._name = sink.new_file_name()
+        path = data_file_path(sink.paths, schema, sink.partition, sink.bucket, self._name)
+        sink.on_new_file(path)
+        self._writer = DataFileWriter(
+            sink.file_io, path, schema, without=without, compression=sink.compression
+        )
+        self._facts = FileFacts(schema)
+
+    def __enter__(self) -> Self:
+        """Return the file."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Remove the file unless it is finished."""
+        self.discard(error)
+
+    @property
+    def size(self) -> int:
+        """The bytes that storage has been given so far; a footer is to come."""
+        return self._writer.size
+
+    def write(self, rows: pa.Table) -> None:
+        """Write one row group.
+
+        Args:
+            rows: Key-value table of at least one row with all table columns, keys above all before.
+
+        Raises:
+            SchemaMismatch: Values that no data file can hold.
+            StorageUnavailable: Storage refused.
+        """
+        self._writer.write(rows)
+        self._facts.add(rows)
+
+    def finish(self) -> DataFileMeta:
+        """Make the file durable and return its metadata; at least one row must be in it.
+
+        Raises:
+            StorageUnavailable: Storage refused; the file may or may not be there.
+        """
+        schema, facts = self._sink.schema, self._facts
+        written = self._writer.finish()
+        min_key, max_key = facts.key_range
+        return DataFileMeta(
+            file_name=self._name,
+            file_size=written.file_size,
+            row_count=facts.row_count,
+            min_key=min_key,
+            max_key=max_key,
+            key_stats=facts.statistics(schema.key_fields, written.bounds, truncate=None),
+            value_stats=facts.statistics(
+                schema.fields, written.bounds, truncate=VALUE_STATISTICS_LENGTH
+            ),
+            min_sequence_number=facts.min_sequence_number,
+            max_sequence_number=facts.max_sequence_number,
+            schema_id=schema.id,
+            level=self._level,
+            creation_time_ms=_local_wall_ms(self._sink.clock.now_ms()),
+            delete_row_count=facts.delete_row_count,
+            file_source=self._file_source,
+        )
+
+    def discard(self, error: BaseException | None = None) -> None:
+        """Remove the file; nothing happens when it is finished or not begun.
+
+        Args:
+            error: Why, if it is known.
+        """
+        self._writer.discard(error)
+
+
 def write_level_files(
     sink: DataFileSink, table: pa.Table, *, level: int, file_source: FileSource
 ) -> tuple[DataFileMeta, ...]:
@@ -80,38 +178,25 @@ def write_level_file(
     sink: DataFileSink, table: pa.Table, *, level: int, file_source: FileSource
 ) -> DataFileMeta:
     """Write one file, however large; see `write_level_files` for the arguments."""
-    schema = sink.schema
-    name = sink.new_file_name()
-    path = data_file_path(sink.paths, schema, sink.partition, sink.bucket, name)
-    sink.on_new_file(path)
-    written = write_data_file(
-        sink.file_io,
-        path,
-        table,
-        schema,
-        drop_null_columns=sink.drop_null_columns,
-        compression=sink.compression,
-    )
-    ends = table.select(schema.trimmed_primary_keys).take(pa.array([0, table.num_rows - 1]))
-    min_key, max_key = encode_rows(ends.columns, schema.key_fields)
-    sequence = pc.min_max(table.column(SEQUENCE_NUMBER)).as_py()
-    return DataFileMeta(
-        file_name=name,
-        file_size=written.file_size,
-        row_count=table.num_rows,
-        min_key=min_key,
-        max_key=max_key,
-        key_stats=_statistics(table, schema.key_fields, written.bounds, truncate=None),
-        value_stats=_statistics(
-            table, schema.fields, written.bounds, truncate=VALUE_STATISTICS_LENGTH
-        ),
-        min_sequence_number=sequence["min"],
-        max_sequence_number=sequence["max"],
-        schema_id=schema.id,
-        level=level,
-        creation_time_ms=_local_wall_ms(sink.clock.now_ms()),
-        delete_row_count=_retracts(table),
-        file_source=file_source,
+    without = null_columns_of(table, sink.schema) if sink.drop_null_columns else frozenset()
+    rows = row_group_rows(table.num_rows, table.nbytes)
+    with LevelFile(sink, level=level, file_source=file_source, without=without) as file:
+        for start in range(0, table.num_rows, rows):
+            file.write(table.slice(start, rows))
+        return file.finish()
+
+
+def null_columns_of(table: pa.Table, schema: TableSchema) -> frozenset[str]:
+    """Return the nullable columns of a table in which no row of it has a value.
+
+    Args:
+        table: With all columns of the schema.
+        schema: Of the table.
+    """
+    return frozenset(
+        column.name
+        for column in schema.fields
+        if column.type.nullable and table.column(column.name).null_count == table.num_rows
     )
 
 
@@ -120,49 +205,6 @@ def _cut(table: pa.Table, target_bytes: int) -> Iterator[pa.Table]:
     rows = max(1, -(-table.num_rows // count))
     for start in range(0, table.num_rows, rows):
         yield table.slice(start, rows)
-
-
-def _statistics(
-    table: pa.Table,
-    fields: Sequence[DataField],
-    bounds: Mapping[str, ColumnBounds],
-    *,
-    truncate: int | None,
-) -> SimpleStats:
-    """Return the statistics of a table of which the Parquet writer has found most bounds already.
-
-    A table of only those bounds has the same statistics, but for the null counts; looking at the
-    columns again would take a tenth of the time of writing them.
-    """
-    columns = {field.name: _extremes(table, field, bounds.get(field.name)) for field in fields}
-    longest = max(len(values) for values in columns.values())
-    extremes = pa.table(
-        {
-            name: pa.concat_arrays([values, pa.nulls(longest - len(values), values.type)])
-            for name, values in columns.items()
-        }
-    )
-    stats = collect_statistics(extremes, fields, truncate=truncate)
-    return replace(
-        stats, null_counts=tuple(table.column(field.name).null_count for field in fields)
-    )
-
-
-def _extremes(table: pa.Table, field: DataField, bounds: ColumnBounds | None) -> pa.Array:
-    """Return few values of a column among which are its least and its greatest."""
-    column = table.column(field.name)
-    if column.null_count == len(column):
-        return pa.nulls(0, column.type)
-    if bounds is not None and bounds.is_complete:
-        return pa.concat_arrays([bounds.minima, bounds.maxima])
-    stats = collect_statistics(table.select([field.name]), [field], truncate=None)
-    found = decode_rows([stats.min_values, stats.max_values], [field])
-    return found.column(0).combine_chunks()
-
-
-def _retracts(table: pa.Table) -> int:
-    kinds = table.column(VALUE_KIND).to_numpy()
-    return int(np.count_nonzero((kinds == RowKind.UPDATE_BEFORE) | (kinds == RowKind.DELETE)))
 
 
 def _local_wall_ms(now_ms: int) -> int:

@@ -34,7 +34,7 @@ from lake.options import DYNAMIC_BUCKET, ChangelogProducer
 from lake.write.changelog_files import changelog_files, input_changelog
 from lake.write.dynamic_buckets import DynamicBuckets, RoutingIndex
 from lake.write.flush_merge import merge_flushes
-from lake.write.level_file import DataFileSink, write_level_files
+from lake.write.level_file import DataFileSink, null_columns_of, write_level_files
 from lake.write.routing import BucketRows, route
 from lake.write.row_check import conform
 from lake.write.row_kinds import row_kinds
@@ -293,15 +293,17 @@ class TableWriter:
         self._new_files.setdefault((group.partition, group.bucket), []).extend(files)
 
     def _write_input(self, group: BucketRows) -> None:
-        files = changelog_files(
+        rows = input_changelog(group.rows, self._spec, group.codes)
+        with changelog_files(
             self._sink(group.partition, group.bucket),
             level=0,
             new_file_name=self._new_changelog_name,
-        )
-        files.add(input_changelog(group.rows, self._spec, group.codes))
-        place = group.partition, group.bucket
-        self._new_files.setdefault(place, [])
-        self._new_changelog.setdefault(place, []).extend(files.finish())
+            empty_columns=null_columns_of(rows, self._schema),
+        ) as files:
+            files.add(rows)
+            place = group.partition, group.bucket
+            self._new_files.setdefault(place, [])
+            self._new_changelog.setdefault(place, []).extend(files.finish())
 
     def _sink(self, partition: bytes, bucket: int) -> DataFileSink:
         return DataFileSink(

@@ -6,13 +6,13 @@ import pytest
 
 from lake.files.int96 import (
     INT96_STORAGE,
-    declare_int96,
     fits_nanoseconds,
     holds_int96,
     is_int96,
     to_int96_storage,
 )
 from lake.files.int96_file import with_revealed_int96
+from tests.unit.lake.files.given_data_files import declared
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,7 @@ def test_the_declared_file_reads_as_timestamps(*, dictionary: bool) -> None:
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, use_dictionary=dictionary, row_group_size=2, store_schema=False)
 
-    body, footer = declare_int96(sink.getvalue(), {"t"})
-    file = pq.ParquetFile(pa.py_buffer(body.to_pybytes() + footer))
+    file = pq.ParquetFile(declared(sink.getvalue(), {"t"}))
 
     assert file.schema.column(0).physical_type == "INT96"
     assert file.schema.column(1).physical_type == "INT64"
@@ -80,12 +79,11 @@ def test_nested_timestamps_are_declared_where_they_are(
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, row_group_size=3, store_schema=False)
 
-    body, footer = declare_int96(sink.getvalue(), {"c"})
-    declared = pa.py_buffer(body.to_pybytes() + footer)
+    file = declared(sink.getvalue(), {"c"})
 
-    assert pq.read_table(declared).column("c").to_pylist() == column.to_pylist()
-    assert pq.read_table(declared).column("t").to_pylist() == [b"x" * 12] * 4
-    stored = pq.read_table(with_revealed_int96(pa.BufferReader(declared), {"c"}))
+    assert pq.read_table(file).column("c").to_pylist() == column.to_pylist()
+    assert pq.read_table(file).column("t").to_pylist() == [b"x" * 12] * 4
+    stored = pq.read_table(with_revealed_int96(pa.BufferReader(file), {"c"}))
     assert stored.column("c").to_pylist() == table.column("c").to_pylist()
     assert all(fits_nanoseconds(chunk) for chunk in stored.column("c").chunks)
 

@@ -4,8 +4,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lake.files.int96 import INT96_STORAGE, declare_int96
+from lake.files.int96 import INT96_STORAGE
 from lake.files.int96_file import with_revealed_int96
+from tests.unit.lake.files.given_data_files import declared
 
 
 @pytest.fixture
@@ -14,8 +15,7 @@ def parquet() -> bytes:
     columns = {"i": [1, 2], "t": pa.array([b"a" * 12, None], INT96_STORAGE), "s": ["x", "y"]}
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table(columns), sink, store_schema=False)
-    body, footer = declare_int96(sink.getvalue(), {"t"})
-    file: bytes = body.to_pybytes() + footer
+    file: bytes = declared(sink.getvalue(), {"t"}).to_pybytes()
     return file
 
 

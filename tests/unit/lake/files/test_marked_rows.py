@@ -11,8 +11,9 @@ from pyroaring import BitMap
 from lake.errors import CorruptData
 from lake.files.marked_rows import MarkedRows
 from lake.files.memory import MemoryFileIO
-from lake.files.parquet import DataFileReader, RowGroupFilter, write_data_file
+from lake.files.parquet import DataFileReader, RowGroupFilter
 from tests.given_tables import given_schema
+from tests.unit.lake.files.given_data_files import write_data_file
 from tests.unit.lake.files.test_parquet import PATH, describe, key_value
 
 
@@ -45,7 +46,7 @@ def live_keys(
     file_io = MemoryFileIO()
     schema = given_schema({"k": "INT", "v": "INT", "t": "TIMESTAMP(9)"}, key=["k"])
     table = key_value(schema, [[k, k, 10**18] for k in range(10)])
-    write_data_file(file_io, PATH, table, schema, row_group_rows=4)
+    write_data_file(file_io, PATH, table, schema, rows_max=4)
     reader = DataFileReader(file_io, PATH, file_meta=describe(schema, table), schema=schema)
     batches = reader.batches(
         schema.field_names, batch_rows=batch_rows, row_filter=row_filter, marked=marked

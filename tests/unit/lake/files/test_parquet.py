@@ -12,14 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from lake.errors import CorruptData, StorageUnavailable, UnsupportedFeature
-from lake.files.int96 import INT96_STORAGE, declare_int96
+from lake.files.int96 import INT96_STORAGE
 from lake.files.memory import MemoryFileIO
 from lake.files.parquet import (
     DataFileReader,
     ReadCounters,
     key_value_schema,
     null_columns,
-    write_data_file,
 )
 from lake.files.parquet_bounds import ColumnBounds
 from lake.format.binary_row import EMPTY_ROW
@@ -27,6 +26,7 @@ from lake.format.data_file import DataFileMeta
 from lake.format.schema import TableSchema
 from lake.format.statistics import EMPTY_STATS, collect_statistics
 from tests.given_tables import given_rows, given_schema
+from tests.unit.lake.files.given_data_files import declared, write_data_file
 
 PATH = "/t/bucket-0/data-0.parquet"
 
@@ -286,7 +286,7 @@ def test_nested_nanoseconds_are_kept(file_io: MemoryFileIO, declared: str) -> No
 def test_columns_of_nulls_can_be_left_out_and_read_as_null(file_io: MemoryFileIO) -> None:
     schema = given_schema({"k": "INT", "a": "INT", "b": "STRING"}, key=["k"])
     table = key_value(schema, [[1, None, "x"], [2, None, None]])
-    write_data_file(file_io, PATH, table, schema, drop_null_columns=True)
+    write_data_file(file_io, PATH, table, schema, without={"a"})
 
     found = read_back(file_io, schema, describe(schema, table), ["a", "b", "k"])
 
@@ -322,7 +322,7 @@ def test_files_without_statistics_have_no_known_null_column() -> None:
 def test_row_groups_are_bounded_in_rows(file_io: MemoryFileIO) -> None:
     schema = given_schema({"k": "INT", "v": "INT"}, key=["k"])
     table = key_value(schema, [[k, k] for k in range(10)])
-    write_data_file(file_io, PATH, table, schema, row_group_rows=4)
+    write_data_file(file_io, PATH, table, schema, rows_max=4)
 
     metadata = pq.ParquetFile(file_io.open_input(PATH)).metadata
 
@@ -337,13 +337,13 @@ def test_row_groups_of_wide_rows_are_bounded_in_bytes(file_io: MemoryFileIO) -> 
 
     metadata = pq.ParquetFile(file_io.open_input(PATH)).metadata
 
-    assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [1_024, 76]
+    assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [670, 430]
 
 
 def test_row_filter_leaves_row_groups_out(file_io: MemoryFileIO) -> None:
     schema = given_schema({"k": "INT", "v": "STRING"}, key=["k"])
     table = key_value(schema, [[k, f"v{k}"] for k in range(10)])
-    write_data_file(file_io, PATH, table, schema, row_group_rows=4)
+    write_data_file(file_io, PATH, table, schema, rows_max=4)
     counters = ReadCounters()
     reader = DataFileReader(
         file_io, PATH, file_meta=describe(schema, table), schema=schema, counters=counters
@@ -466,8 +466,7 @@ def given_int96(file_io: MemoryFileIO, schema: TableSchema, times: list[bytes | 
     stored = pa.chunked_array([pa.array(times, INT96_STORAGE)])
     sink = pa.BufferOutputStream()
     pq.write_table(table.set_column(3, "t", stored), sink, store_schema=False)
-    body, footer = declare_int96(sink.getvalue(), {"t"})
-    file_io.write_new(PATH, body.to_pybytes() + footer)
+    file_io.write_new(PATH, declared(sink.getvalue(), {"t"}).to_pybytes())
     return table
 
 

@@ -164,7 +164,7 @@ def test_every_bucket_of_every_partition_is_compacted_in_one_snapshot() -> None:
 
 
 def test_output_rolls_at_the_target_size() -> None:
-    table = given_table({"target-file-size": "3 kb"})
+    table = given_table({"target-file-size": "1 kb"})
     for number in range(3):
         write(table, *((k, number, f"text {k * 7919}") for k in range(400)))
     before = read(table)

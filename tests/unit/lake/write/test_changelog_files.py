@@ -97,7 +97,7 @@ def test_each_bucket_and_flush_has_its_own_files() -> None:
 
 
 def test_files_roll_and_stay_in_order() -> None:
-    table = given_table({"target-file-size": "2 kb"})
+    table = given_table({"target-file-size": "500 b"})
 
     result = table.write(*[[k // 3, k, 0] for k in range(1_000)])
 

@@ -1,0 +1,150 @@
+"""What a manifest says about the rows of a data file, gathered while they are written.
+
+The Parquet writer finds most bounds anyway and keeps them in the footer; looking at the columns
+again would take a tenth of the time of writing them. Columns are looked at here only where it does
+not: floats (Parquet's statistics pass over NaN), and texts too long for a footer.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.files.parquet_bounds import ColumnBounds
+from lake.format.arrow_types import to_arrow_type
+from lake.format.binary_row import encode_rows
+from lake.format.data_types import TEXT_ROOTS, DataField, TypeRoot
+from lake.format.schema import TableSchema
+from lake.format.statistics import (
+    SimpleStats,
+    collect_statistics,
+    find_bounds,
+    has_bounds,
+)
+from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
+
+_FOOTER_BYTES_MAX: Final = 4_096
+"""Arrow's writer leaves bounds out that are longer."""
+
+_FLOAT_ROOTS: Final = frozenset({TypeRoot.FLOAT, TypeRoot.DOUBLE})
+
+
+class FileFacts:
+    """Takes the row groups of one file.
+
+    Attributes:
+        row_count: Of all of them.
+        delete_row_count: Rows that retract.
+        min_sequence_number: Of all rows.
+        max_sequence_number: Likewise.
+    """
+
+    def __init__(self, schema: TableSchema) -> None:
+        """Begin with no rows.
+
+        Args:
+            schema: Of the table.
+        """
+        self._schema = schema
+        self._looked_at = [field for field in schema.fields if _may_lack_bounds(field)]
+        self._null_counts = dict.fromkeys(schema.field_names, 0)
+        self._bounds: dict[str, dict[int, pa.Array]] = {f.name: {} for f in self._looked_at}
+        self._first: pa.Table | None = None
+        self._last: pa.Table | None = None
+        self._groups = 0
+        self.row_count = 0
+        self.delete_row_count = 0
+        self.min_sequence_number = 0
+        self.max_sequence_number = 0
+
+    def add(self, rows: pa.Table) -> None:
+        """Take the next row group, a key-value table of at least one row."""
+        keys = rows.select(self._schema.trimmed_primary_keys)
+        sequence = pc.min_max(rows.column(SEQUENCE_NUMBER)).as_py()
+        least, greatest = sequence["min"], sequence["max"]
+        if self._first is None:
+            self._first = keys.take([0])
+            self.min_sequence_number, self.max_sequence_number = least, greatest
+        self._last = keys.take([rows.num_rows - 1])
+        self.min_sequence_number = min(self.min_sequence_number, least)
+        self.max_sequence_number = max(self.max_sequence_number, greatest)
+        self.delete_row_count += _retracts(rows)
+        for name in self._null_counts:
+            self._null_counts[name] += rows.column(name).null_count
+        for field in self._looked_at:
+            column = rows.column(field.name)
+            if column.null_count < len(column) and _lacks_bounds(column, field):
+                bounds = find_bounds(column, field.type)
+                self._bounds[field.name][self._groups] = pa.array(bounds, to_arrow_type(field.type))
+        self.row_count += rows.num_rows
+        self._groups += 1
+
+    @property
+    def key_range(self) -> tuple[bytes, bytes]:
+        """The first and the last key as serialised binary rows; there must be a row."""
+        assert self._first is not None, "no rows"
+        assert self._last is not None, "no rows"
+        ends = pa.concat_tables([self._first, self._last])
+        first, last = encode_rows(ends.columns, self._schema.key_fields)
+        return first, last
+
+    def statistics(
+        self,
+        fields: Sequence[DataField],
+        bounds: Mapping[str, ColumnBounds],
+        *,
+        truncate: int | None,
+    ) -> SimpleStats:
+        """Return the statistics of some columns.
+
+        Args:
+            fields: The columns.
+            bounds: Those of the file's footer.
+            truncate: As for `collect_statistics`.
+        """
+        # A table of only the bounds of the row groups has those of all rows; not the null counts.
+        columns = {field.name: self._extremes(field, bounds.get(field.name)) for field in fields}
+        longest = max(len(values) for values in columns.values())
+        extremes = pa.table(
+            {
+                name: pa.concat_arrays([values, pa.nulls(longest - len(values), values.type)])
+                for name, values in columns.items()
+            }
+        )
+        stats = collect_statistics(extremes, fields, truncate=truncate)
+        return replace(stats, null_counts=tuple(self._null_counts[field.name] for field in fields))
+
+    def _extremes(self, field: DataField, bounds: ColumnBounds | None) -> pa.Array:
+        """Return few values of a column among which are its least and its greatest; [] if unknown."""
+        kind = to_arrow_type(field.type)
+        if not has_bounds(field.type):
+            return pa.nulls(0, kind)
+        found = self._bounds.get(field.name, {})
+        parts = list(found.values())
+        if bounds is not None:
+            if not set(bounds.groups_without_bounds.tolist()) <= found.keys():
+                return pa.nulls(0, kind)
+            parts += [bounds.minima, bounds.maxima]
+        return pa.concat_arrays(parts) if parts else pa.nulls(0, kind)
+
+
+def _may_lack_bounds(field: DataField) -> bool:
+    return field.type.root in _FLOAT_ROOTS or field.type.root in TEXT_ROOTS
+
+
+def _lacks_bounds(column: pa.ChunkedArray, field: DataField) -> bool:
+    """Return whether the footer may lack bounds of these values."""
+    if field.type.root in _FLOAT_ROOTS:
+        return True
+    # No text among them can be that long where all together are not.
+    if column.nbytes <= _FOOTER_BYTES_MAX:
+        return False
+    return bool(pc.max(pc.binary_length(column)).as_py() > _FOOTER_BYTES_MAX)
+
+
+def _retracts(table: pa.Table) -> int:
+    kinds = table.column(VALUE_KIND).to_numpy()
+    return int(np.count_nonzero((kinds == RowKind.UPDATE_BEFORE) | (kinds == RowKind.DELETE)))
