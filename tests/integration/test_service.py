@@ -182,3 +182,29 @@ def test_a_service_ends_in_order_when_it_is_asked_to(
     # uvicorn ends by the signal that it has obeyed, so that its parent knows which.
     assert child.stop() == -signal.SIGTERM
     assert "Finished server process" in child.read_log_tail()
+
+
+def test_pages_of_changes_go_on_at_another_service(
+    services: tuple[httpx.Client, ...], warehouse: Path
+) -> None:
+    one, other = services
+    table = Catalog(str(warehouse)).create_table(
+        "shop.changes",
+        columns=[("id", "INT"), ("total", "INT")],
+        primary_key=["id"],
+        options={"bucket": "1", "changelog-producer": "input"},
+    )
+    for number in range(3):
+        table.write_and_commit(pa.table({"id": [number, number + 10], "total": [number] * 2}))
+
+    address = "/v1/tables/shop/changes/changes"
+    first = one.get(address, params={"after_snapshot_id": 0, "page_size": 3}).json()
+    expired = table.expire(retain_min=1, retain_max=1)
+    second = other.get(address, params={"page_token": first["next_page_token"]}).json()
+
+    assert expired.snapshots == ()
+    found = [change["row"]["id"] for page in (first, second) for change in page["changes"]]
+    assert found == [0, 10, 1, 11, 2, 12]
+    assert second["next_page_token"] is None
+    assert table.consumers() == []
+    assert one.get(address, params={"after_snapshot_id": 9}).status_code == 422
