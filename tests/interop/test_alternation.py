@@ -2,7 +2,7 @@
 
 import random
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -34,12 +34,6 @@ FREE = [
     if engine != "first-row" or kind in ("plain", "lookup")  # others are refused
 ]
 """Options of the tables that do not depend on what is compacted when."""
-
-
-@pytest.fixture(scope="module")
-def java() -> Iterator[JavaDriver]:
-    with JavaDriver() as driver:
-        yield driver
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +37,6 @@ KINDS: Mapping[str, Mapping[str, str]] = {
     "small manifests": {"manifest.merge-min-count": "2"},
 }
 FEWEST = 9
-
-
-@pytest.fixture(scope="module")
-def java() -> Iterator[JavaDriver]:
-    with JavaDriver() as driver:
-        yield driver
 
 
 @pytest.fixture(scope="module", params=KINDS)

@@ -1,7 +1,7 @@
 """Java reads, writes on and compacts a table whose new files we merged among themselves."""
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +33,6 @@ CASE: dict[str, Any] = {
         "write-only": "true",
     },
 }
-
-
-@pytest.fixture(scope="module")
-def java() -> Iterator[JavaDriver]:
-    with JavaDriver() as driver:
-        yield driver
 
 
 @pytest.mark.parametrize("engine", ["deduplicate", "partial-update"])

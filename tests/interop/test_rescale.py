@@ -1,6 +1,6 @@
 """Java writes and compacts tables that we rescale: it reads them as before, goes on, and we with it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +35,6 @@ KINDS: Mapping[str, Mapping[str, str]] = {
 }
 # Later than every file that a test writes.
 TOMORROW_MS = SystemClock().now_ms() + 86_400_000
-
-
-@pytest.fixture(scope="module")
-def java() -> Iterator[JavaDriver]:
-    with JavaDriver() as driver:
-        yield driver
 
 
 def java_writes(java: JavaDriver, path: Path, numbers: range) -> None:

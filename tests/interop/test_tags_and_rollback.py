@@ -1,7 +1,7 @@
 """Java and we tag, branch, roll back and clean the same tables, and each reads what the other left."""
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -37,12 +37,6 @@ KINDS: Mapping[str, Mapping[str, str]] = {
 }
 # Later than every file that a test writes.
 TOMORROW_MS = SystemClock().now_ms() + 86_400_000
-
-
-@pytest.fixture(scope="module")
-def java() -> Iterator[JavaDriver]:
-    with JavaDriver() as driver:
-        yield driver
 
 
 @pytest.fixture(scope="module", params=KINDS)
