@@ -1,4 +1,9 @@
-"""One table: written, committed, compacted, tagged, expired, and read as `ReadableTable` says."""
+"""One table: written, committed, compacted, tagged, expired, and read as `ReadableTable` says.
+
+What a method promises is told here and in `lake.table.readable_table`. How it is done is in the
+module of its concern (reading, writing, compacting, rescaling, retention, history); all of them work
+on the one `OpenedTable`.
+"""
 
 from collections.abc import Collection, Iterable
 
@@ -113,7 +118,7 @@ class Table(ReadableTable):
         """Delete the new files of messages that will never be committed.
 
         For batches that turned out to be replays or fenced, and for conflicts; never after
-        `CommitUnknown`.
+        `CommitUnknown`. What cannot be deleted is left to `clean_orphans`.
 
         Args:
             messages: From writers of this table, none of them in any snapshot.
