@@ -5,7 +5,8 @@ holds nothing for ever. Taking one is writing the file and *then* looking whethe
 the snapshot, and whether it is there. Expiry of this engine marks a snapshot and *then* looks for
 consumers; so of the two, one sees the other, and a lease that was taken is kept. Another engine's
 expiry may pass a file that is written in the same moment, and somebody may delete consumers: then
-the lease is lost, which `check` and `refresh` tell.
+the lease is lost, which `check` and `refresh` tell. So is one of an expired snapshot that is kept for its
+changes alone, when it was taken in the moment in which these expire: they are not marked.
 """
 
 import threading

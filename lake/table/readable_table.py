@@ -222,7 +222,7 @@ class ReadableTable:
             counters: Added to while reading when given.
 
         Raises:
-            InvalidRequest: No such column or range, or its first changes have expired.
+            InvalidRequest: No such column or range; ChangesExpired: the first are not kept any more.
         """
         return TableReading(self._opened).changes(
             after_snapshot_id,

@@ -390,6 +390,9 @@ class Table(ReadableTable):
         `StreamFenced`. When it is started again it continues at the offsets of the target. Readers
         see the newest rows until one moment, and those of the target from then on.
 
+        Consumers that had come past the target continue after it. The target is leased meanwhile, and
+        for a day when this breaks off.
+
         Files of what was removed stay until `clean_orphans`, as somebody may be reading them.
 
         Args:
