@@ -192,8 +192,9 @@ def test_metadata_do_not_depend_on_how_rows_come(length: int) -> None:
         given_sink(schema=schema), rows, level=5, file_source=FileSource.COMPACT
     )
 
+    sink = given_sink(schema=schema)
     rolling = RollingFiles(
-        given_sink(schema=schema),
+        sink,
         level=5,
         file_source=FileSource.COMPACT,
         row_group_bytes=rows.nbytes // 7,
@@ -205,6 +206,16 @@ def test_metadata_do_not_depend_on_how_rows_come(length: int) -> None:
 
     assert replace(streamed, file_size=0) == replace(whole, file_size=0)
     assert streamed.value_stats == collect_statistics(rows, schema.fields, truncate=16)
+    reader = DataFileReader(
+        sink.file_io, path_of(sink, streamed), file_meta=streamed, schema=schema
+    )
+    found = pa.Table.from_batches(reader.batches(schema.field_names))
+    assert found.num_rows == 2_500
+    for name in ("k", "s", "t", "e", "d"):
+        assert found.column(name).equals(rows.column(name)), name
+    with sink.file_io.open_input(path_of(sink, streamed)) as source:
+        metadata = pq.ParquetFile(source).metadata
+    assert metadata.num_row_groups > 5
 
 
 def test_memory_bounds_the_rows_of_a_row_group() -> None:
