@@ -9,6 +9,7 @@ A crash stops storage at a random call of an operation, before or after its effe
 same, but storage goes on after it.
 """
 
+import itertools
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -162,6 +163,7 @@ class TableMachine(RuleBasedStateMachine):
         self.left_over: set[str] = set()
         self.restored: set[str] = set()
         self.is_rescaled = False
+        self.turns = itertools.cycle(itertools.product(range(5), ["", "é/b"]))
 
     # --- what happens -----------------------------------------------------------------------
 
@@ -290,6 +292,13 @@ class TableMachine(RuleBasedStateMachine):
     @invariant()
     def the_newest_rows_are_the_models(self) -> None:
         assert scanned(self.table.scan().to_arrow()) == rows_of(self.now.visible)
+
+    @invariant()
+    def a_lookup_gives_the_models_row(self) -> None:
+        """Of one key after each operation, in turn: what a lookup costs is to open the files."""
+        k, p = key = next(self.turns)
+        found = self.table.lookup(pa.table({"k": pa.array([k], pa.int32()), "p": [p]}))
+        assert found.to_pylist() == [row for row in [self.now.visible.get(key)] if row]
 
     @precondition(lambda self: self.seen)
     @rule(data=st.data())
