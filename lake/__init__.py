@@ -90,10 +90,11 @@ from lake.table.catalog import Catalog
 from lake.table.changes import Changes, ChangesExpired, SnapshotChanges
 from lake.table.compaction_pool import CompactionPool
 from lake.table.inspection.inspection import Inspection
-from lake.table.key_lookup import python_rows
 from lake.table.maintenance_service import MaintenanceService
+from lake.table.python_rows import python_rows
 from lake.table.readable_table import Row
 from lake.table.scan import Scan
+from lake.table.snapshot_lookup import SnapshotLookup
 from lake.table.table import Table
 from lake.table.table_upkeep import TableUpkeep
 from lake.write.table_writer import TableWriter, WriteResult
@@ -163,6 +164,7 @@ __all__ = [
     "Segments",
     "Snapshot",
     "SnapshotChanges",
+    "SnapshotLookup",
     "Step",
     "Steps",
     "StorageUnavailable",

@@ -1,5 +1,6 @@
 """The FastAPI application: components in, routes out. No state outside of the app."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,8 @@ from registry.progress import ProgressStore
 from registry.registrar import Registrar
 from schemas import Problem
 from service.components import Components, OpenTables
+from service.control.row_lookup import RowFinder
+from service.control.row_warmer import RowWarmer
 from service.problems import MEDIA_TYPE, install_problem_handlers
 from service.request_context import RequestContext
 from service.routes import changes, health, inspection, rows, streams, tables
@@ -60,6 +63,8 @@ def create_app(
         registry=store,
         registrar=Registrar(store, catalog, clock),
         progress=ProgressStore(file_io, warehouse),
+        # One thread: files are made ready one after the other, and the rest of the machine serves.
+        rows=RowFinder(RowWarmer(ThreadPoolExecutor(1, thread_name_prefix="rows").submit)),
         started_ms=clock.now_ms(),
     )
     for module in (health, tables, streams, rows, changes, inspection):

@@ -8,6 +8,7 @@ from registry import names
 from registry.documents import RegistryStore
 from registry.progress import ProgressStore
 from registry.registrar import Registrar
+from service.control.row_lookup import RowFinder
 from service.settings import ServiceSettings
 
 
@@ -64,6 +65,7 @@ class Components:
         registry: The documents.
         registrar: Changes of the documents.
         progress: What runners report.
+        rows: Finds rows by their keys.
         started_ms: When the app was made.
     """
 
@@ -74,4 +76,5 @@ class Components:
     registry: RegistryStore
     registrar: Registrar
     progress: ProgressStore
+    rows: RowFinder
     started_ms: int

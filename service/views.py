@@ -1,12 +1,14 @@
 """What the service answers about tables and streams."""
 
-from typing import Any, Final, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from schemas import Contract, DesiredState, FieldProblem, StreamSpec, TableSpec
+from schemas import Contract, DesiredState, FieldProblem, SnapshotInfo, StreamSpec, TableSpec
 
 SNAPSHOT_ID_MAX: Final = 2**63 - 1
+KEYS_MAX: Final = 1_000
 
 
 class ColumnView(Contract):
@@ -60,6 +62,29 @@ class TableList(Contract):
 
     tables: tuple[TableName, ...]
     next_page_token: str | None
+
+
+class RowKeys(Contract):
+    """Keys whose rows are asked for.
+
+    Attributes:
+        keys: Each a value for every column of the primary key: text as in an address, or a JSON
+            number or boolean.
+    """
+
+    keys: Annotated[tuple[dict[str, str | bool | int | float], ...], Field(max_length=KEYS_MAX)]
+
+
+class WideRows(Contract):
+    """Rows and the snapshot that all were read from.
+
+    Attributes:
+        rows: One per key, in their order, as `WideRow` has it; None where there is no row.
+        snapshot: Where they were read.
+    """
+
+    rows: tuple[Mapping[str, Any] | None, ...]
+    snapshot: SnapshotInfo
 
 
 class TableLook(Contract):

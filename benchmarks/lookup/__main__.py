@@ -39,14 +39,15 @@ def main() -> None:
             figures += _figures(kind.name, measured)
             # To another handle of the table no file is ready.
             cold = Table.open(table.path).lookup_at()
-            median, high, longest = disturbed_us(
+            before, meanwhile = disturbed_us(
                 table.lookup_at(), kind, cold.load, rows=arguments.rows
             )
-            print(
-                f"  one key while another copy is made ready: {median:.0f} us, "
-                f"99 % {high:.0f}, longest {longest:.0f}",
-                flush=True,
-            )
+            for when, (median, high, longest) in (("before", before), ("while", meanwhile)):
+                print(
+                    f"  one key {when} another copy is made ready: {median:.0f} us, "
+                    f"99 % {high:.0f}, longest {longest:.0f}",
+                    flush=True,
+                )
     if arguments.json:
         print(json.dumps(figures))
 

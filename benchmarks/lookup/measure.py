@@ -81,23 +81,33 @@ def measure(table: Table, kind: KeyKind, *, rows: int) -> Measured:
     )
 
 
+Spread = tuple[float, float, float]
+"""Median, 99th percentile and longest time, in microseconds."""
+
+
 def disturbed_us(
     warm: SnapshotLookup, kind: KeyKind, cold: Callable[[], object], *, rows: int
-) -> tuple[float, float, float]:
-    """Return median, 99th percentile and longest of lookups while another file is made ready."""
+) -> tuple[Spread, Spread]:
+    """Return the times of lookups before another file is made ready, and while it is."""
     random = np.random.default_rng(2)
     ones = [kind.keys(2 * random.integers(0, rows, 1)) for _ in range(SINGLES)]
+
+    def measured(until: Callable[[int], bool]) -> Spread:
+        times: list[float] = []
+        while not until(len(times)):
+            one = ones[len(times) % SINGLES]
+            started = time.perf_counter()
+            warm.rows(one)
+            times.append(time.perf_counter() - started)
+        median, high = np.percentile(times, [50, 99]) * 1e6
+        return float(median), float(high), max(times) * 1e6
+
+    before = measured(lambda count: count >= SINGLES)
     thread = threading.Thread(target=cold)
-    times: list[float] = []
     thread.start()
-    while thread.is_alive():
-        one = ones[len(times) % SINGLES]
-        started = time.perf_counter()
-        warm.rows(one)
-        times.append(time.perf_counter() - started)
+    meanwhile = measured(lambda count: count > 0 and not thread.is_alive())
     thread.join()
-    median, high = np.percentile(times, [50, 99]) * 1e6
-    return float(median), float(high), max(times) * 1e6
+    return before, meanwhile
 
 
 def _microseconds(

@@ -242,7 +242,10 @@ class ReadableTable:
     ) -> Row | None:
         """Return the row of a primary key; None when there is none.
 
-        The same merge as a scan, of the one bucket and the files whose key range holds the key.
+        The same row as a scan gives. Files that lookups have made ready answer, and so do small ones.
+        Where larger ones may have the key, the row is scanned for: the one bucket is read, and of its
+        files the row groups that may have it. A table that is asked for many rows is better made ready,
+        with `lookup` or `lookup_at().load()`.
 
         Args:
             key: A value for each column of the primary key; NaN is a key, -0.0 and 0.0 are two.
@@ -262,6 +265,7 @@ class ReadableTable:
             TableReading(self._opened)
             .key_lookup(key)
             .find(
+                self.lookup_at(snapshot_id),
                 lambda wanted, where: self.scan(
                     columns=wanted, where=where, snapshot_id=snapshot_id
                 ),

@@ -2,7 +2,8 @@
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ from lake.merge.key_order import key_codes
 from lake.merge.order_words import one_array
 from lake.merge.spec import merge_spec
 from lake.options import BucketFunction
+from lake.read.condition_value import exact_array
 from lake.read.lookup.bucket_lookup import BucketLookup
 from lake.read.lookup.bucket_rows import BucketRows, KeyedRows
 from lake.read.lookup.lookup_cache import LookupCache
@@ -30,8 +32,15 @@ from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
 from lake.read.scan import is_visible
 from lake.snapshots.deletion_vectors import VectorStore, vector_entries
 from lake.table.arguments import check_names, refuse_argument
+from lake.table.python_rows import python_rows
 
 Place = tuple[bytes, int]
+
+SMALL_BYTES: Final = 1024 * 1024
+"""Files that are made ready for a single row, together: it takes as long as a scan for it."""
+
+_UNPACKED: Final = 4
+"""How much larger rows are in memory, about."""
 
 
 class SnapshotLookup:
@@ -133,12 +142,30 @@ class SnapshotLookup:
         """Return the rows as `rows` does, and for each the number of its key in `keys`."""
         names = self._checked_columns(columns)
         whole = self._checked_keys(keys)
-        parts: list[KeyedRows] = []
-        wanted = WantedKeys(
-            columns=tuple(whole[name] for name in self._schema.trimmed_primary_keys)
-        )
-        for place, numbers in self._routed(whole):
-            parts.append(self._bucket(place).rows(wanted, numbers, names))
+        return self._keyed_rows(self._wanted(whole), self._routed(whole), names)
+
+    def _wanted(self, keys: dict[str, pa.Array]) -> WantedKeys:
+        return WantedKeys(columns=tuple(keys[name] for name in self._schema.trimmed_primary_keys))
+
+    def _key_arrays(self, key: Mapping[str, object]) -> dict[str, pa.Array] | None:
+        """Return one key as arrays; None where a value does not fit its column."""
+        fields = [self._schema.field(name) for name in self._schema.primary_keys]
+        types = self._schema.arrow_schema
+        try:
+            return {
+                field.name: exact_array([key[field.name]], field.type, types.field(field.name).type)
+                for field in fields
+            }
+        except ValueError:
+            return None
+
+    def _keyed_rows(
+        self,
+        wanted: WantedKeys,
+        places: Iterable[tuple[Place, Rows]],
+        names: tuple[str, ...],
+    ) -> KeyedRows:
+        parts = [self._bucket(place).rows(wanted, numbers, names) for place, numbers in places]
         if len(parts) > 1:
             parts = [part for part in parts if len(part.keys)] or parts[:1]
         if len(parts) == 1:
@@ -150,6 +177,79 @@ class SnapshotLookup:
         order = np.argsort(every, kind="stable")
         rows = pa.concat_tables([part.rows for part in parts]).take(row_array(order))
         return KeyedRows(keys=every[order], rows=rows)
+
+    def rows_at_hand(
+        self, key: Mapping[str, object], *, columns: Sequence[str] | None = None
+    ) -> list[dict[str, object]] | None:
+        """Return the rows of one key, unless much has to be read for it first; one at most mostly.
+
+        What is ready answers, and small files that are not are made ready. Where larger ones would
+        have to be, a scan that passes over row groups is the cheaper way to one row.
+
+        Args:
+            key: A value for each column of the primary key.
+            columns: Of the result, in order; None means all.
+
+        Returns:
+            Values as `Table.get` gives them; several rows where the key is in several partitions.
+            None where larger files are not ready, or where a value does not fit its column exactly.
+
+        Raises:
+            InvalidRequest: No such column as one in `columns`.
+            UnsupportedFeature: A date or time that Python cannot hold.
+            SchemaMismatch: Records that the table's merge refuses.
+            CorruptData: A file is absent or not what its metadata says.
+            StorageUnavailable: Storage or the local disk refuses.
+        """
+        names = self._checked_columns(columns)
+        arrays = self._key_arrays(key)
+        if not names or arrays is None:
+            return None
+        wanted = self._wanted(arrays)
+        with naming_table(self.identifier):
+            places = list(self._routed(arrays))
+            if not self._are_at_hand(wanted, places, names):
+                return None
+            batches = self._keyed_rows(wanted, places, names).rows.to_batches()
+            return [row for batch in batches for row in python_rows(batch)]
+
+    def is_at_hand(
+        self, key: Mapping[str, object], *, columns: Sequence[str] | None = None
+    ) -> bool:
+        """Return whether `rows_at_hand` has an answer.
+
+        Raises:
+            InvalidRequest: No such column as one in `columns`.
+        """
+        names = self._checked_columns(columns)
+        arrays = self._key_arrays(key)
+        if not names or arrays is None:
+            return False
+        return self._are_at_hand(self._wanted(arrays), self._routed(arrays), names)
+
+    def load_for(self, key: Mapping[str, object], *, columns: Sequence[str] | None = None) -> None:
+        """Make the files ready that may have one key; nothing for a value that does not fit.
+
+        Raises:
+            InvalidRequest: No such column as one in `columns`.
+            CorruptData: A file is absent or not what its metadata says.
+            StorageUnavailable: Storage or the local disk refuses.
+        """
+        names = self._checked_columns(columns)
+        arrays = self._key_arrays(key)
+        if arrays is not None:
+            with naming_table(self.identifier):
+                wanted = self._wanted(arrays)
+                for place, numbers in self._routed(arrays):
+                    self._bucket(place).load_for(wanted, numbers, names)
+
+    def _are_at_hand(
+        self, wanted: WantedKeys, places: Iterable[tuple[Place, Rows]], names: tuple[str, ...]
+    ) -> bool:
+        # A cache that could not keep small files would make them ready each time.
+        small = min(SMALL_BYTES, self._cache.max_memory_bytes // _UNPACKED)
+        colds = (self._bucket(place).cold_bytes(wanted, keys, names) for place, keys in places)
+        return sum(colds) <= small
 
     def is_resident(self, columns: Sequence[str] | None = None) -> bool:
         """Return whether no key needs a look at storage for these columns now."""

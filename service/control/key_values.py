@@ -8,6 +8,8 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
+import orjson
+
 from lake import DataField, DataType, InvalidRequest, TableSchema, TypeRoot
 from registry.findings import listed
 from schemas import FieldProblem
@@ -83,6 +85,37 @@ def parse_key(schema: TableSchema, parameters: Sequence[tuple[str, str]]) -> dic
     if problems:
         raise KeyRefused(problems)
     return key
+
+
+def parse_keys(
+    schema: TableSchema, keys: Sequence[Mapping[str, str | int | float]]
+) -> list[dict[str, object]]:
+    """Return the values of many keys, each as `parse_key` does.
+
+    Args:
+        schema: The table's.
+        keys: From column to text, or to a JSON number or boolean that stands for its text.
+
+    Raises:
+        KeyRefused: Some are no keys of the table; every such value is named, and where it is.
+    """
+    parsed: list[dict[str, object]] = []
+    problems: list[FieldProblem] = []
+    for number, key in enumerate(keys):
+        texts = [
+            (name, value if isinstance(value, str) else orjson.dumps(value).decode())
+            for name, value in key.items()
+        ]
+        try:
+            parsed.append(parse_key(schema, texts))
+        except KeyRefused as refused:
+            problems += [
+                problem.model_copy(update={"pointer": f"/keys/{number}/{problem.field}"})
+                for problem in refused.parameters
+            ]
+    if problems:
+        raise KeyRefused(problems)
+    return parsed
 
 
 def parse_value(text: str, field: DataField) -> object:

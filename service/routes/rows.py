@@ -1,4 +1,4 @@
-"""Rows: one wide row by its key, and which stream has delivered what of it."""
+"""Rows: wide rows by their keys, and which stream has delivered what of one."""
 
 from typing import Any
 
@@ -6,9 +6,10 @@ import orjson
 from fastapi import APIRouter, Request, Response
 
 from schemas import RowStatus, WideRow
-from service.control.key_values import parse_key
-from service.control.row_lookup import find_row, find_row_status
+from service.control.key_values import parse_key, parse_keys
+from service.control.row_lookup import find_row, find_row_status, find_rows
 from service.dependencies import ComponentsOf
+from service.views import KEYS_MAX, RowKeys, WideRows
 
 router = APIRouter(prefix="/v1/tables/{database}/{table}/rows", tags=["rows"])
 
@@ -24,8 +25,25 @@ def get_row(components: ComponentsOf, database: str, table: str, request: Reques
     """Return one wide row by its key; 404 when there is none."""
     found = components.tables.get(f"{database}.{table}")
     key = parse_key(found.schema, request.query_params.multi_items())
-    row = find_row(found, key, clock=components.clock)
+    row = find_row(components.rows, found, key, clock=components.clock)
     return _json({"row": row.values, "snapshot": row.snapshot.model_dump()})
+
+
+@router.post(
+    "/lookup",
+    response_model=WideRows,
+    description=(
+        "Return many wide rows at once, all of one snapshot, in the order of the keys; null where the "
+        f"table has no row. At most {KEYS_MAX} keys, each an object of the primary key's columns whose "
+        "values are text as in the address of one row, or numbers, true and false."
+    ),
+)
+def look_up_rows(components: ComponentsOf, database: str, table: str, body: RowKeys) -> Response:
+    """Return the rows of many keys."""
+    found = components.tables.get(f"{database}.{table}")
+    keys = parse_keys(found.schema, body.keys)
+    rows = find_rows(components.rows, found, keys, clock=components.clock)
+    return _json({"rows": rows.values, "snapshot": rows.snapshot.model_dump()})
 
 
 @router.get(
@@ -40,7 +58,7 @@ def get_row_status(
     document = components.registrar.document(f"{database}.{table}")
     found = components.tables.get(document.identifier)
     key = parse_key(found.schema, request.query_params.multi_items())
-    status = find_row_status(found, document, key, clock=components.clock)
+    status = find_row_status(components.rows, found, document, key, clock=components.clock)
     return _json(status.model_dump(mode="json"))
 
 

@@ -1,4 +1,5 @@
-"""A lookup is the scan filtered to the key: every engine, every snapshot, whatever was compacted.
+"""A lookup, one row and what the service answers are the scan filtered to the key: every engine and
+snapshot, whatever was compacted.
 
 Each table is asked for all keys that a commit may have and for some that none has, in any order and
 repeatedly, one by one and together, with a cache that holds everything and with one that holds
@@ -14,6 +15,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from lake import Table
+from service.control.row_lookup import RowFinder
+from service.control.row_warmer import RowWarmer
 from tests.property.test_table_model import COLUMNS, TYPES, Engine, commits, create, write
 
 LOOKUP = {"changelog-producer": "lookup"}
@@ -86,6 +89,7 @@ def test_a_lookup_is_the_scan_filtered_to_the_key(name: str, data: st.DataObject
     wanted = data.draw(st.lists(st.sampled_from(KEYS), max_size=12), label="keys")
     for snapshot_id in sorted(snapshot_ids):
         assert_same(table, snapshot_id, wanted)
+    assert_served(table, wanted)
 
 
 NO_CACHE = {"lookup.cache-max-disk-size": "0 b", "lookup.cache-max-memory-size": "0 b"}
@@ -113,6 +117,17 @@ def assert_same(table: Table, snapshot_id: int, keys: Sequence[tuple[int, str]])
         found = [rows[key] for key in keys[number : number + 1] if key in rows]
         assert one == [{"s": row["s"], "a": row["a"]} for row in found]
     assert np.all(np.diff(together.keys) >= 0)
+    for key in keys[:3]:
+        assert table.get({"k": key[0], "p": key[1]}, snapshot_id=snapshot_id) == rows.get(key)
+
+
+def assert_served(table: Table, keys: Sequence[tuple[int, str]]) -> None:
+    """Check what the service answers at the newest snapshot against scans."""
+    finder = RowFinder(RowWarmer(lambda job: job()))
+    snapshot, found = finder.find(table, [{"k": k, "p": p} for k, p in keys], None)
+    assert snapshot is not None
+    rows = {(row["k"], row["p"]): row for row in scanned(table, snapshot.id)}
+    assert found == [rows.get(key) for key in keys]
 
 
 def scanned(table: Table, snapshot_id: int) -> list[dict[str, Any]]:

@@ -8,6 +8,9 @@ whose key range holds the key. Two questions are answered:
 | `find` | the first record of each key: for compactions, in the levels above their output |
 | `find_all` | every record of each key: for readers, who merge them |
 
+`find_all` may answer by hashes alone, which are almost never wrong: who takes the records has the
+keys with them, and compares those of all files at once (`are_keys`).
+
 A position that the bucket's deletion vectors name is no record; the search goes on below it. They
 are an argument of each question, as files outlive them.
 
@@ -41,48 +44,19 @@ from lake.format.system_columns import (
 )
 from lake.lsm.levels import levels_of
 from lake.merge.order_words import one_array
+from lake.read.lookup.file_column import FileColumn, gathered
 from lake.read.lookup.file_lookup import FEW_KEYS, FileLookup
+from lake.read.lookup.found import Found, Hits, found_in
 from lake.read.lookup.joint_index import JOINT_ROWS_MAX, JointIndex
 from lake.read.lookup.key_ranges import KeyRanges
 from lake.read.lookup.lookup_cache import LookupCache
-from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array, wanted_keys
+from lake.read.lookup.wanted_keys import Rows, WantedKeys, are_of_keys, row_array, wanted_keys
 
 Vectors = Mapping[str, AbstractBitMap]
 """Positions of deleted rows by file name."""
 
-Hits = tuple[Rows, int, Rows]
-"""Which keys, ascending, the number of a file, and their rows in it."""
-
 _PROBED_FILES_MAX: Final = 4
 _PROBED_KEYS_MAX: Final = 1_024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """Where keys are; one entry per record.
-
-    Attributes:
-        keys: int64; which of the wanted keys, ascending.
-        files: What `file_numbers` counts: files that have some of them, newest run first.
-        file_numbers: int32; the file of each record.
-        positions: int64; the physical row of each record in its file.
-    """
-
-    keys: Rows
-    files: tuple[DataFileMeta, ...]
-    file_numbers: npt.NDArray[np.int32]
-    positions: Rows
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-
-_NOTHING: Final = Found(
-    keys=np.zeros(0, dtype=np.int64),
-    files=(),
-    file_numbers=np.zeros(0, dtype=np.int32),
-    positions=np.zeros(0, dtype=np.int64),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +115,8 @@ class BucketLookup:
             sum(file.row_count for file in self._files[: self._new_files]) <= JOINT_ROWS_MAX
         )
         self._joint: JointIndex | None = None
+        self._key_names = schema.trimmed_primary_keys
+        self._schemas: dict[tuple[str, ...], pa.Schema] = {}
         ends = np.cumsum([len(run.files) for run in self._runs]).tolist()
         self._run_numbers = [
             range(end - len(run.files), end) for run, end in zip(self._runs, ends, strict=True)
@@ -178,12 +154,16 @@ class BucketLookup:
         return self._search(wanted, every, vectors or {}, first_only=True, above_level=above_level)
 
     def find_all(self, keys: WantedKeys, wanted: Rows, *, vectors: Vectors | None = None) -> Found:
-        """Return every record of each key; those of one key newest run first.
+        """Return every record that may be of each key; those of one key newest run first.
 
         Args:
             keys: In the table's types.
             wanted: Which of them are looked for, ascending.
             vectors: Current deletion vectors of the bucket.
+
+        Returns:
+            Records of the keys; unless the answer is sure, with strangers among them that have the
+            hash of a key.
 
         Raises:
             CorruptData: A file is absent or not what its metadata says.
@@ -195,6 +175,33 @@ class BucketLookup:
         """Return whether all files are ready to give these columns."""
         lookups = [self._cache.ready(path) for path in self._paths]
         return all(lookup is not None and lookup.has(columns) for lookup in lookups)
+
+    def cold_bytes(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> int:
+        """Return the bytes on storage of files that may have keys and are not ready for columns."""
+        if self.is_resident(columns):
+            return 0
+        return sum(
+            self._files[number].file_size for number in self._cold_files(keys, wanted, columns)
+        )
+
+    def load_for(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> None:
+        """Make the files ready that may have keys, one after the other.
+
+        Raises:
+            CorruptData: A file is absent or not what its metadata says.
+            StorageUnavailable: Storage or the local disk refuses.
+        """
+        for number in self._cold_files(keys, wanted, columns):
+            with self._using(number) as lookup:
+                lookup.load(columns)
+
+    def _cold_files(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> Iterator[int]:
+        for numbers in self._run_numbers:
+            places = set(self._ranges[numbers.start].files_of(keys, wanted).tolist())
+            for place in sorted(places - {-1}):
+                lookup = self._cache.ready(self._paths[numbers[place]])
+                if lookup is None or not lookup.has(columns):
+                    yield numbers[place]
 
     def load(self, columns: Sequence[str]) -> None:
         """Make all files ready to give these columns, one after the other.
@@ -226,51 +233,91 @@ class BucketLookup:
         levels = np.array([file.level for file in found.files], dtype=np.int32)
         return rows.append_column(LEVEL_FIELD, pa.array(levels[found.file_numbers]))
 
-    def rows(self, found: Found, columns: Sequence[str]) -> tuple[pa.Table, npt.NDArray[np.bool_]]:
-        """Return the columns of what was found, and whether each is a row: no -U and no -D.
+    def rows(
+        self, keys: WantedKeys, found: Found, columns: Sequence[str]
+    ) -> tuple[pa.Table, npt.NDArray[np.bool_] | None]:
+        """Return the columns of what was found, and whether each is a row of its key.
+
+        A stranger is none, and neither is a -U or -D.
 
         Args:
+            keys: Those that were looked for.
             found: Of this bucket.
             columns: Of the table, without repeats.
+
+        Returns:
+            None instead of booleans that are all true.
 
         Raises:
             CorruptData: A file is absent or not what its metadata says.
             StorageUnavailable: Storage or the local disk refuses.
         """
-        if all(file.delete_row_count == 0 for file in found.files):
-            return self._taken(found, columns), np.ones(len(found), dtype=bool)
-        rows = self._taken(found, (*columns, VALUE_KIND))
-        kinds = one_array(rows.column(VALUE_KIND)).to_numpy()
-        # The lowest bit tells: +I is 0, -U 1, +U 2, -D 3.
-        return rows.select(list(columns)), (kinds & 1) == 0
+        has_retracts = any(file.delete_row_count != 0 for file in found.files)
+        names = [*columns, *((VALUE_KIND,) if has_retracts else ())]
+        if not found.is_sure:
+            names += [name for name in self._key_names if name not in columns]
+        rows = self._taken(found, tuple(names))
+        is_row = None if found.is_sure else self._are_of_keys(rows, keys, found)
+        if has_retracts:
+            kinds = one_array(rows.column(VALUE_KIND)).to_numpy()
+            # The lowest bit tells: +I is 0, -U 1, +U 2, -D 3.
+            is_add = (kinds & 1) == 0
+            is_row = is_add if is_row is None else is_row & is_add
+        if len(names) > len(columns):
+            rows = rows.select(list(columns))
+        return rows, None if is_row is None or is_row.all() else is_row
 
-    def _taken(self, found: Found, names: Sequence[str]) -> pa.Table:
+    def are_keys(self, keys: WantedKeys, found: Found) -> npt.NDArray[np.bool_]:
+        """Return for each record whether it is of its key.
+
+        Raises:
+            CorruptData: A file is absent or not what its metadata says.
+            StorageUnavailable: Storage or the local disk refuses.
+        """
+        return self._are_of_keys(self._taken(found, self._key_names), keys, found)
+
+    def _are_of_keys(self, rows: pa.Table, keys: WantedKeys, found: Found) -> npt.NDArray[np.bool_]:
+        columns = [one_array(rows.column(name)) for name in self._key_names]
+        return are_of_keys(columns, keys, found.keys)
+
+    def _taken(self, found: Found, names: tuple[str, ...]) -> pa.Table:
         """Return columns of what was found, in its order."""
-        if len(found.files) == 1:
-            return self._columns_of(found.files[0], found.positions, names)
-        parts: list[pa.Table] = []
-        places: list[Rows] = []
-        for number, file in enumerate(found.files):
-            here = (found.file_numbers == number).nonzero()[0]
-            parts.append(self._columns_of(file, found.positions[here], names))
-            places.append(here)
-        if not parts:
-            return self._no_rows(names)
-        order = np.empty(len(found), dtype=np.int64)
-        order[np.concatenate(places)] = np.arange(len(found))
-        return pa.concat_tables(parts).take(row_array(order))
+        if len(found) == 1:
+            return self._row_of(found.files[0], found.positions, names)
+        schema = self._schema_of(names)
+        if not found.files:
+            return schema.empty_table()
+        whole = [self._columns_of(file, names) for file in found.files]
+        places, order = found.by_file()
+        arrow_order = row_array(order)
+        arrays = [
+            gathered(columns, places, order=arrow_order) for columns in zip(*whole, strict=True)
+        ]
+        return pa.Table.from_arrays(arrays, schema=schema)
 
-    def _columns_of(self, file: DataFileMeta, positions: Rows, names: Sequence[str]) -> pa.Table:
+    def _row_of(self, file: DataFileMeta, position: Rows, names: Sequence[str]) -> pa.Table:
         number = self._numbers[file.file_name]
         lookup = self._cache.ready(self._paths[number])
         if lookup is not None and lookup.has(names):
-            return lookup.columns(positions, names)
+            return lookup.columns(position, names)
         with self._using(number) as lookup:
-            return lookup.columns(positions, names)
+            return lookup.columns(position, names)
 
-    def _no_rows(self, names: Sequence[str]) -> pa.Table:
-        every = pa.schema([SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD, *self._schema.arrow_schema])
-        return pa.schema([every.field(name) for name in names]).empty_table()
+    def _columns_of(self, file: DataFileMeta, names: Sequence[str]) -> list[FileColumn]:
+        number = self._numbers[file.file_name]
+        lookup = self._cache.ready(self._paths[number])
+        if lookup is not None and lookup.has(names):
+            return lookup.file_columns(names)
+        with self._using(number) as lookup:
+            return lookup.file_columns(names)
+
+    def _schema_of(self, names: tuple[str, ...]) -> pa.Schema:
+        # To make a schema takes as long as to take a column.
+        schema = self._schemas.get(names)
+        if schema is None:
+            every = pa.schema([SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD, *self._schema.arrow_schema])
+            schema = self._schemas[names] = pa.schema([every.field(name) for name in names])
+        return schema
 
     def _search(
         self,
@@ -284,18 +331,19 @@ class BucketLookup:
         joint = None if first_only else self._joint_index()
         hits = [] if joint is None else _joint_hits(joint, keys, wanted)
         above_level = above_level if joint is None else 0
+        is_sure = first_only or len(wanted) <= FEW_KEYS
         for run, numbers in zip(self._runs, self._run_numbers, strict=True):
             if run.level <= above_level or not len(wanted):
                 continue
             found_here: list[Rows] = []
             for number, rows in self._candidates(numbers, keys, wanted):
-                found, positions = self._find_in(number, keys, rows, vectors)
+                found, positions = self._find_in(number, keys, rows, vectors, is_sure=is_sure)
                 if len(found):
                     hits.append((found, number, positions))
                     found_here.append(found)
             if first_only and found_here:
                 wanted = np.setdiff1d(wanted, np.concatenate(found_here), assume_unique=True)
-        return self._sorted_hits(hits)
+        return found_in(self._files, hits, is_sure=is_sure)
 
     def _joint_index(self) -> JointIndex | None:
         """Return the index of all files of level 0, once they are ready; None to ask each."""
@@ -305,30 +353,6 @@ class BucketLookup:
             if len(ready) == len(lookups):
                 self._joint = JointIndex(ready)
         return self._joint
-
-    def _sorted_hits(self, hits: Sequence[Hits]) -> Found:
-        if not hits:
-            return _NOTHING
-        files = tuple(self._files[number] for _, number, _ in hits)
-        if len(hits) == 1:
-            [(keys, _, positions)] = hits
-            return Found(
-                keys=keys,
-                files=files,
-                file_numbers=np.zeros(len(keys), dtype=np.int32),
-                positions=positions,
-            )
-        keys = np.concatenate([found for found, _, _ in hits])
-        positions = np.concatenate([places for _, _, places in hits])
-        counts = [len(found) for found, _, _ in hits]
-        numbers = np.repeat(np.arange(len(hits), dtype=np.int32), counts)
-        order = np.argsort(keys, kind="stable")
-        return Found(
-            keys=keys[order],
-            files=files,
-            file_numbers=numbers[order],
-            positions=positions[order],
-        )
 
     def _candidates(
         self, numbers: range, keys: WantedKeys, wanted: Rows
@@ -354,17 +378,15 @@ class BucketLookup:
         return all(self._cache.ready(self._paths[number]) for number in numbers)
 
     def _find_in(
-        self, number: int, keys: WantedKeys, wanted: Rows, vectors: Vectors
+        self, number: int, keys: WantedKeys, wanted: Rows, vectors: Vectors, *, is_sure: bool
     ) -> tuple[Rows, Rows]:
-        """Return which keys a file has, and at which positions."""
+        """Return which keys a file has, or may have, and at which positions."""
         lookup = self._cache.ready(self._paths[number])
         if lookup is not None:
-            positions = lookup.find(keys, wanted)
+            here, positions = _found(lookup, keys, wanted, is_sure=is_sure)
         else:
             with self._using(number) as lookup:
-                positions = lookup.find(keys, wanted)
-        here = (positions >= 0).nonzero()[0]
-        positions = positions[here]
+                here, positions = _found(lookup, keys, wanted, is_sure=is_sure)
         vector = vectors.get(self._files[number].file_name) if len(here) else None
         if vector:
             live = ~_marked(positions, vector)
@@ -390,6 +412,17 @@ class BucketLookup:
             scratch=scratch,
             on_growth=on_growth,
         )
+
+
+def _found(
+    lookup: FileLookup, keys: WantedKeys, wanted: Rows, *, is_sure: bool
+) -> tuple[Rows, Rows]:
+    """Return which of `wanted` a file has, or may have, and at which positions."""
+    if not is_sure:
+        return lookup.candidates(keys.hashes if len(wanted) == len(keys) else keys.hashes[wanted])
+    positions = lookup.find(keys, wanted)
+    here = (positions >= 0).nonzero()[0]
+    return here, positions[here]
 
 
 def _joint_hits(joint: JointIndex, keys: WantedKeys, wanted: Rows) -> list[Hits]:

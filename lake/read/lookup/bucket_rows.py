@@ -19,7 +19,8 @@ from lake.lsm.sorted_run import plan_sections
 from lake.merge.fold import FoldCounters, Machine
 from lake.merge.order_words import one_array
 from lake.merge.spec import MergeSpec, columns_needed
-from lake.read.lookup.bucket_lookup import BucketLookup, Found, Vectors
+from lake.read.lookup.bucket_lookup import BucketLookup, Vectors
+from lake.read.lookup.found import Found
 from lake.read.lookup.wanted_keys import Rows, WantedKeys
 from lake.read.reader import scan_merge
 
@@ -85,10 +86,14 @@ class BucketRows:
         found = self._lookup.find_all(keys, wanted, vectors=self._vectors)
         if not len(found):
             return KeyedRows(keys=found.keys, rows=self._no_rows(columns))
-        if len(found.files) <= 1 or not (found.keys[1:] == found.keys[:-1]).any():
+        if not _has_several(found):
             # A scan leaves a record as it is that is alone.
-            rows, is_add = self._lookup.rows(found, columns)
-            return _live(found.keys, rows, is_add)
+            rows, is_row = self._lookup.rows(keys, found, columns)
+            return _live(found.keys, rows, is_row)
+        if not found.is_sure:
+            found = _part(found, self._lookup.are_keys(keys, found).nonzero()[0])
+        if not len(found):
+            return KeyedRows(keys=found.keys, rows=self._no_rows(columns))
         found = self._oldest_first(found)
         records = self._lookup.records(found, columns_needed(self._spec, columns))
         if not isinstance(self._merge, LookupMerge):
@@ -96,7 +101,23 @@ class BucketRows:
         # The keys' numbers tell keys apart, and keep them in order, as well as their codes.
         merged = self._merge.merge(records, found.keys.astype(np.uint64))
         kinds = one_array(merged.column(VALUE_KIND)).to_numpy()
-        return _live(np.unique(found.keys), merged.select(list(columns)), (kinds & 1) == 0)
+        is_add = (kinds & 1) == 0
+        return _live(
+            np.unique(found.keys), merged.select(list(columns)), None if is_add.all() else is_add
+        )
+
+    def cold_bytes(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> int:
+        """Return how large the files are that would be made ready for `rows`, on storage."""
+        return self._lookup.cold_bytes(keys, wanted, columns_needed(self._spec, columns))
+
+    def load_for(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> None:
+        """Make those files ready, one after the other.
+
+        Raises:
+            CorruptData: A file is absent or not what its metadata says.
+            StorageUnavailable: Storage or the local disk refuses.
+        """
+        self._lookup.load_for(keys, wanted, columns_needed(self._spec, columns))
 
     def _no_rows(self, columns: Sequence[str]) -> pa.Table:
         # As many keys may be absent as present, and to make a schema takes as long as to find one.
@@ -126,17 +147,28 @@ class BucketRows:
         """Return the records of each key in the order in which a scan merges them."""
         ages = np.array([self._ages[file.file_name] for file in found.files])
         order = np.lexsort((ages[found.file_numbers], found.keys))
-        return Found(
-            keys=found.keys[order],
-            files=found.files,
-            file_numbers=found.file_numbers[order],
-            positions=found.positions[order],
-        )
+        return _part(found, order)
 
 
-def _live(keys: Rows, rows: pa.Table, is_add: npt.NDArray[np.bool_]) -> KeyedRows:
-    """Return the rows without retracts."""
+def _has_several(found: Found) -> bool:
+    """Return whether some key may have more than one record."""
+    return len(found) > 1 and bool((found.keys[1:] == found.keys[:-1]).any())
+
+
+def _part(found: Found, records: Rows) -> Found:
+    """Return some records, whose keys are sure, in another order."""
+    return Found(
+        keys=found.keys[records],
+        files=found.files,
+        file_numbers=found.file_numbers[records],
+        positions=found.positions[records],
+        is_sure=True,
+    )
+
+
+def _live(keys: Rows, rows: pa.Table, is_row: npt.NDArray[np.bool_] | None) -> KeyedRows:
+    """Return what is a row; None stands for all."""
     assert len(keys) == rows.num_rows, "one row per key"
-    if not is_add.all():
-        keys, rows = keys[is_add], rows.filter(pa.array(is_add))
+    if is_row is not None:
+        keys, rows = keys[is_row], rows.filter(pa.array(is_row))
     return KeyedRows(keys=keys, rows=rows)

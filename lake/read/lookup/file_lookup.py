@@ -25,6 +25,8 @@ from lake.format.system_columns import (
     VALUE_KIND,
     VALUE_KIND_FIELD,
 )
+from lake.merge.words import Uints
+from lake.read.lookup.file_column import FileColumn
 from lake.read.lookup.hash_index import HashIndex, build_index
 from lake.read.lookup.key_hash import key_hashes
 from lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys, row_array
@@ -105,6 +107,7 @@ class FileLookup:
         self._paths: list[str] = []
         self._columns: dict[str, pa.ChunkedArray] = {}
         self._views: dict[tuple[str, ...], pa.Table] = {}
+        self._file_columns: dict[str, FileColumn] = {}
         self.disk_bytes = 0
         self.memory_bytes = 0
         try:
@@ -124,15 +127,20 @@ class FileLookup:
             wanted: Which of them are looked for.
         """
         if len(wanted) <= FEW_KEYS:
-            return np.array([self._find_one(keys, key) for key in wanted.tolist()], dtype=np.int64)
+            return np.array([self.find_one(keys, key) for key in wanted.tolist()], dtype=np.int64)
 
         def matches(numbers: Rows, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
             return self._keys.match(keys, wanted[numbers], rows)
 
         return self._index.find(keys.hashes[wanted], matches)
 
-    def _find_one(self, keys: WantedKeys, key: int) -> int:
-        for row in self._index.candidates(int(keys.hashes[key])):
+    def candidates(self, hashes: Uints) -> tuple[Rows, Rows]:
+        """Return the numbers of hashes, ascending, and the rows that may have such a key."""
+        return self._index.all_candidates(hashes)
+
+    def find_one(self, keys: WantedKeys, key: int) -> int:
+        """Return the position of one key's row, -1 where the file has none."""
+        for row in self._index.candidates(keys.hash_numbers[key]):
             if self._keys.has(keys, key, row):
                 return row
         return -1
@@ -152,6 +160,22 @@ class FileLookup:
             # Nothing is copied; a taken row costs more than all else.
             return view.slice(int(positions[0]), 1)
         return view.take(row_array(positions))
+
+    def file_columns(self, columns: Sequence[str]) -> list[FileColumn]:
+        """Return columns whole.
+
+        Args:
+            columns: As in `columns`.
+
+        Raises:
+            CorruptData: The file is absent or not what its metadata says.
+        """
+        kept = self._file_columns
+        for name in columns:
+            if name not in kept:
+                self.load(columns)
+                kept[name] = FileColumn(self._columns[name])
+        return [kept[name] for name in columns]
 
     def has(self, columns: Sequence[str]) -> bool:
         """Return whether these columns can be given without a look at storage."""

@@ -2,18 +2,21 @@
 
 ```
 entry     64 bits: the high bits of a hash, then the row's number; sorted
-begins    for each value of a hash's highest bits, the first entry that has them; one more at the end
+begins    for each value of a hash's highest bits, the first entry that has them
+longest   how many entries the longest stretch has: those of one value of the highest bits
 ```
 
 A row number takes as many bits as the file has rows, the hash gets the others: 40 of them in a file
 of 16 million rows, where about one key in 65,000 meets a stranger with its bits. Hashes are spread
-evenly, so the stretch of entries between two of `begins` holds less than one on average: a probe
-costs the same few reads of memory whether the key is there or not, and most absent keys are told by
-`begins` alone.
+evenly, so a stretch holds one or two entries on average and a dozen at most. A probe of many keys
+therefore takes the same few steps for all of them: as many entries as the longest stretch has, from
+where each key's begins, compared at once. It costs the same whether the key is there or not.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -27,26 +30,31 @@ Match = Callable[[Rows, Rows], npt.NDArray[np.bool_]]
 
 _ROWS_MAX: Final = (1 << 31) - 1
 _SMALL_ROWS: Final = 1 << 14
-_STRETCHES_PER_ROW_BITS: Final = 1
+_STRETCHES_PER_ROW_BITS: Final = -1
 _STRETCHES_PER_ROW_BITS_SMALL: Final = 4
 _BLOCK_ROWS: Final = 1 << 20
+_BLOCK_KEYS: Final = 2_048
+# Only hashes that were made to collide have longer stretches; they are searched in halves.
+_WINDOW_MAX: Final = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a dictionary
 class HashIndex:
     """Finds rows by the hashes of their keys.
 
     Attributes:
         entries: Sorted; one per row.
-        begins: int32; one more than there are values of the highest bits.
+        begins: int32; no later than where `longest` entries are left.
         row_bits: How many bits of an entry are the row's number.
         shift: How many bits of a hash are not among its highest.
+        longest: Entries of the longest stretch.
     """
 
     entries: Uints
     begins: npt.NDArray[np.int32]
     row_bits: int
     shift: int
+    longest: int
 
     @property
     def size(self) -> int:
@@ -55,13 +63,13 @@ class HashIndex:
 
     def candidates(self, hash_value: int) -> Iterator[int]:
         """Yield the rows that may have the key of one hash."""
-        stretch = hash_value >> self.shift
-        begin, end = int(self.begins[stretch]), int(self.begins[stretch + 1])
-        wanted = hash_value >> self.row_bits
-        for place in range(begin, end):
-            entry = int(self.entries[place])
-            if entry >> self.row_bits == wanted:
-                yield entry & ((1 << self.row_bits) - 1)
+        entries, begins = self._numbers
+        wanted = hash_value >> self.row_bits << self.row_bits
+        begin = begins[hash_value >> self.shift]
+        place = bisect_left(entries, wanted, begin, begin + self.longest)
+        while place < len(entries) and (row := entries[place] ^ wanted) >> self.row_bits == 0:
+            yield row
+            place += 1
 
     def find(self, hashes: Uints, matches: Match) -> Rows:
         """Return for each wanted key its row, -1 where there is none.
@@ -82,20 +90,55 @@ class HashIndex:
             hashes: Of the wanted keys.
             matches: Says which candidates have the keys.
         """
-        stretches = (hashes >> np.uint64(self.shift)).view(np.int64)
-        begins = self.begins.take(stretches)
-        counts = self.begins.take(stretches + 1) - begins
-        # All entries of all stretches at once: few keys have more than one or two.
-        ends = counts.cumsum()
-        keys = np.arange(len(hashes)).repeat(counts)
-        entries = self.entries.take(np.arange(len(keys)) + (begins - ends + counts).repeat(counts))
-        differences = entries ^ hashes.take(keys)
-        alike = (differences >> np.uint64(self.row_bits) == 0).nonzero()[0]
-        keys, rows = keys[alike], (entries[alike] & np.uint64((1 << self.row_bits) - 1))
-        if not len(alike):
-            return keys, rows.view(np.int64)
-        same = matches(keys, rows.view(np.int64))
-        return keys[same], rows.view(np.int64)[same]
+        keys, rows = self.all_candidates(hashes)
+        if not len(keys):
+            return keys, rows
+        same = matches(keys, rows)
+        return keys[same], rows[same]
+
+    def all_candidates(self, hashes: Uints) -> tuple[Rows, Rows]:
+        """Return numbers of wanted keys, ascending, and rows that may have them, ascending by key.
+
+        Args:
+            hashes: Of the wanted keys.
+        """
+        if len(hashes) <= _BLOCK_KEYS:
+            return self._candidates(hashes)
+        blocks = range(0, len(hashes), _BLOCK_KEYS)
+        parts = [self._candidates(hashes[first : first + _BLOCK_KEYS]) for first in blocks]
+        keys = [keys + first for first, (keys, _) in zip(blocks, parts, strict=True)]
+        return np.concatenate(keys), np.concatenate([rows for _, rows in parts])
+
+    def _candidates(self, hashes: Uints) -> tuple[Rows, Rows]:
+        wanted = hashes & self._hash_mask
+        if self.longest > _WINDOW_MAX:
+            return self._searched(wanted)
+        begins = self.begins.take((hashes >> np.uint64(self.shift)).view(np.int64))
+        # What differs from a hash in the row's number alone is the number.
+        rows = (self._windows[begins] ^ wanted[:, None]).ravel()
+        places = (rows <= ~self._hash_mask).nonzero()[0]
+        return places // self.longest, rows[places].view(np.int64)
+
+    def _searched(self, wanted: Uints) -> tuple[Rows, Rows]:
+        begins = self.entries.searchsorted(wanted)
+        counts = self.entries.searchsorted(wanted | ~self._hash_mask, side="right") - begins
+        keys = np.arange(len(wanted)).repeat(counts)
+        places = np.arange(len(keys)) + (begins - counts.cumsum() + counts).repeat(counts)
+        return keys, (self.entries[places] & ~self._hash_mask).view(np.int64)
+
+    @cached_property
+    def _hash_mask(self) -> np.uint64:
+        return np.uint64((1 << 64) - (1 << self.row_bits))
+
+    @cached_property
+    def _windows(self) -> npt.NDArray[np.uint64]:
+        """Row n is the entries from n on, as many as the longest stretch has."""
+        return np.lib.stride_tricks.sliding_window_view(self.entries, self.longest)
+
+    @cached_property
+    def _numbers(self) -> tuple[memoryview, memoryview]:
+        # Single items of these are numbers of Python at once, in a third of the time of an array's.
+        return self.entries.data, self.begins.data
 
 
 def build_index(hashes: Uints) -> HashIndex:
@@ -112,12 +155,14 @@ def build_index(hashes: Uints) -> HashIndex:
     is_small = count <= _SMALL_ROWS
     more = _STRETCHES_PER_ROW_BITS_SMALL if is_small else _STRETCHES_PER_ROW_BITS
     stretch_bits = row_bits + more
-    begins = _begins(hashes, stretch_bits)
-    return HashIndex(entries=hashes, begins=begins, row_bits=row_bits, shift=64 - stretch_bits)
+    begins, longest = _begins(hashes, stretch_bits)
+    return HashIndex(
+        entries=hashes, begins=begins, row_bits=row_bits, shift=64 - stretch_bits, longest=longest
+    )
 
 
-def _begins(entries: Uints, bits: int) -> npt.NDArray[np.int32]:
-    """Return where each stretch begins."""
+def _begins(entries: Uints, bits: int) -> tuple[npt.NDArray[np.int32], int]:
+    """Return where each stretch begins, and how long the longest is."""
     begins = np.zeros((1 << bits) + 1, dtype=np.int32)
     counts = begins[1:]
     # In blocks, so that what is made on the way stays small: entries are sorted.
@@ -126,5 +171,9 @@ def _begins(entries: Uints, bits: int) -> npt.NDArray[np.int32]:
         low = int(stretches[0])
         block = np.bincount(stretches - low)
         counts[low : low + len(block)] += block.astype(np.int32)
+    longest = int(counts.max())
     np.cumsum(counts, out=counts)
-    return begins
+    begins = begins[:-1]
+    # A window at the end begins earlier, and has the stretch in it all the same.
+    np.minimum(begins, len(entries) - longest, out=begins)
+    return begins, longest

@@ -44,6 +44,8 @@ class JointIndex:
             and the row in it.
         """
         numbers, rows = self._rows_of(keys, wanted)
+        if not len(numbers):
+            return numbers, numbers, rows
         files = self._ends.searchsorted(rows, side="right")
         return wanted[numbers], files, rows - self._begins[files]
 
@@ -52,11 +54,12 @@ class JointIndex:
             pairs = [
                 (number, row)
                 for number, key in enumerate(wanted.tolist())
-                for row in self._index.candidates(int(keys.hashes[key]))
+                for row in self._index.candidates(keys.hash_numbers[key])
                 if self._keys.has(keys, key, row)
             ]
             found = np.array(pairs, dtype=np.int64).reshape(-1, 2)
             return found[:, 0], found[:, 1]
+        hashes = keys.hashes if len(wanted) == len(keys) else keys.hashes[wanted]
         return self._index.find_all(
-            keys.hashes[wanted], lambda numbers, rows: self._keys.match(keys, wanted[numbers], rows)
+            hashes, lambda numbers, rows: self._keys.match(keys, wanted[numbers], rows)
         )

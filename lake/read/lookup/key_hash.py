@@ -10,6 +10,7 @@ Source: the last mixing step is that of splitmix64 (Steele, Lea, Flood 2014).
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -20,12 +21,19 @@ from lake.merge.order_words import one_array
 from lake.merge.words import Uints
 
 _ODD: Final = 0x9E3779B97F4A7C15
+_FIRST: Final = 0xBF58476D1CE4E5B9
+_SECOND: Final = 0x94D049BB133111EB
 _MASK: Final = (1 << 64) - 1
 _WORD_BYTES: Final = 8
 # The low k bytes of a word, for k from 0 to 8.
 _KEEP: Final[Uints] = np.array([(1 << (8 * size)) - 1 for size in range(9)], dtype=np.uint64)
 # Below this many rows one row's words at a time are the cheaper way.
 _VECTOR_ROWS_MIN: Final = 16
+# Texts of so many words are looked at all at once, whatever their lengths.
+_MATRIX_WORDS_MAX: Final = 8
+# So few keys are hashed as numbers of Python: arrays of them take five times as long.
+_FEW_ROWS: Final = 4
+_FEW_BYTES_MAX: Final = 256
 
 
 def key_hashes(columns: Sequence[pa.Array | pa.ChunkedArray]) -> Uints:
@@ -36,23 +44,64 @@ def key_hashes(columns: Sequence[pa.Array | pa.ChunkedArray]) -> Uints:
             hashes as anything.
     """
     assert columns, "a key has columns"
-    hashes: Uints | None = None
-    for column in columns:
-        words = _column_words(one_array(column))
-        hashes = mixed(words if hashes is None else hashes + words)
-    assert hashes is not None
+    arrays = [one_array(column) for column in columns]
+    if len(arrays[0]) <= _FEW_ROWS:
+        return _few_hashes(arrays)
+    hashes = np.zeros(len(arrays[0]), dtype=np.uint64)
+    for array in arrays:
+        hashes = mixed(hashes + _column_words(array))
     return hashes
+
+
+def _few_hashes(arrays: Sequence[pa.Array]) -> Uints:
+    hashes = [0] * len(arrays[0])
+    for array in arrays:
+        words = _few_words(array)
+        hashes = [
+            _mixed_number(sum_ + word & _MASK) for sum_, word in zip(hashes, words, strict=True)
+        ]
+    return np.array(hashes, dtype=np.uint64)
+
+
+def _few_words(array: pa.Array) -> list[int]:
+    kind = array.type
+    if is_number(kind):
+        return [value & _MASK for value in number_words(array).tolist()]
+    if pa.types.is_decimal(kind) or pa.types.is_boolean(kind):
+        return [int(word) for word in _column_words(array)]
+    texts = [bytes(value.as_buffer() or b"") for value in array]
+    if max(map(len, texts), default=0) > _FEW_BYTES_MAX:
+        return [int(word) for word in _column_words(array)]
+    return [_text_word(text) for text in texts]
+
+
+def _text_word(text: bytes) -> int:
+    """Return the sum of a text's words and of its length."""
+    word = len(text) * _factor(0)
+    for place in range(-(-len(text) // _WORD_BYTES)):
+        part = text[place * _WORD_BYTES : (place + 1) * _WORD_BYTES]
+        found = int.from_bytes(part, "little")
+        word += (found ^ found >> 32) * _factor(place + 1)
+    return word & _MASK
 
 
 def mixed(words: Uints) -> Uints:
     """Return numbers that differ in about half of their bits where the given ones differ at all."""
     values = words + np.uint64(_ODD)
     values ^= values >> np.uint64(30)
-    values *= np.uint64(0xBF58476D1CE4E5B9)
+    values *= np.uint64(_FIRST)
     values ^= values >> np.uint64(27)
-    values *= np.uint64(0x94D049BB133111EB)
+    values *= np.uint64(_SECOND)
     values ^= values >> np.uint64(31)
     return values
+
+
+def _mixed_number(word: int) -> int:
+    """Return what `mixed` makes of one word."""
+    value = word + _ODD & _MASK
+    value = (value ^ value >> 30) * _FIRST & _MASK
+    value = (value ^ value >> 27) * _SECOND & _MASK
+    return value ^ value >> 31
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -110,9 +159,17 @@ def _fixed_width(array: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     return np.frombuffer(data, dtype, count=len(array), offset=dtype.itemsize * array.offset)
 
 
+@cache
 def _factor(place: int) -> int:
-    """Return the odd number that words at a place are multiplied by."""
-    return (2 * place + 1) * _ODD & _MASK | 1
+    """Return the odd number that words at a place are multiplied by.
+
+    Multiples of one number would let small differences of two places cancel each other out.
+    """
+    return _mixed_number(place * _ODD & _MASK) | 1
+
+
+def _factors(places: npt.NDArray[np.int64]) -> Uints:
+    return mixed(places.astype(np.uint64) * np.uint64(_ODD)) | np.uint64(1)
 
 
 def _bytes_words(array: pa.Array) -> Uints:
@@ -120,6 +177,8 @@ def _bytes_words(array: pa.Array) -> Uints:
     # The length tells apart what differs in zero bytes at its end.
     sums: Uints = lengths.astype(np.uint64) * np.uint64(_factor(0))
     words = -(-int(lengths.max(initial=0)) // _WORD_BYTES)
+    if words <= _MATRIX_WORDS_MAX:
+        return sums + _short_words(starts, lengths, text, words)
     rows: npt.NDArray[np.int64] | slice = slice(None)
     for place in range(words):
         live = np.flatnonzero(lengths > place * _WORD_BYTES)
@@ -131,6 +190,18 @@ def _bytes_words(array: pa.Array) -> Uints:
         remaining = np.minimum(lengths[rows] - place * _WORD_BYTES, _WORD_BYTES)
         found = text[starts[rows] + place * _WORD_BYTES] & _KEEP[remaining]
         sums[rows] += _spread(found) * np.uint64(_factor(place + 1))
+    return sums
+
+
+def _short_words(
+    starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], text: Uints, words: int
+) -> Uints:
+    """Return what the words of texts add up to, of all places at once."""
+    places = np.arange(words)
+    offsets = places * _WORD_BYTES
+    remaining = (lengths[:, None] - offsets).clip(0, _WORD_BYTES)
+    found = text.take(starts[:, None] + offsets, mode="clip") & _KEEP.take(remaining)
+    sums: Uints = (_spread(found) * _factors(places + 1)).sum(axis=1, dtype=np.uint64)
     return sums
 
 
@@ -147,8 +218,7 @@ def _add_long(
         places = np.arange(first, -(-int(lengths[row]) // _WORD_BYTES), dtype=np.int64)
         remaining = np.minimum(int(lengths[row]) - places * _WORD_BYTES, _WORD_BYTES)
         found = text[starts[row] + places * _WORD_BYTES] & _KEEP[remaining]
-        factors = (places.astype(np.uint64) * np.uint64(2) + np.uint64(3)) * np.uint64(_ODD)
-        products = _spread(found) * (factors | np.uint64(1))
+        products = _spread(found) * _factors(places + 1)
         # As arrays: numbers alone are checked for overflow.
         sums[row : row + 1] += np.add.reduce(products, keepdims=True)
 

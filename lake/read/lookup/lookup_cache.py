@@ -85,6 +85,11 @@ class LookupCache:
         with self._lock:
             return sum(item.memory_bytes for item in self._lookups())
 
+    @property
+    def max_memory_bytes(self) -> int:
+        """Bound of what is kept in memory."""
+        return self._max_memory_bytes
+
     def ready(self, path: str) -> FileLookup | None:
         """Return the lookup of a file if it is ready, to read what it has loaded."""
         entry = self._entries.get(path)

@@ -37,6 +37,11 @@ class WantedKeys:
         return key_hashes(self.columns)
 
     @cached_property
+    def hash_numbers(self) -> list[int]:
+        """The hashes as numbers of Python, for few keys."""
+        return [int(value) for value in self.hashes]
+
+    @cached_property
     def numbers(self) -> tuple[npt.NDArray[Any] | None, ...]:
         """Of each column, integers that are equal where the keys are; None of text and the like."""
         return tuple(
@@ -89,6 +94,29 @@ class KeyColumns:
             elif column[row].as_py() != keys.columns[index][wanted].as_py():
                 return False
         return True
+
+
+def are_of_keys(
+    columns: Sequence[pa.Array], keys: WantedKeys, wanted: Rows
+) -> npt.NDArray[np.bool_]:
+    """Return for each row whether it has the key that is paired with it.
+
+    Args:
+        columns: The trimmed primary key of the rows.
+        keys: Keys.
+        wanted: Which of them each row may have.
+    """
+    same = np.ones(len(wanted), dtype=np.bool_)
+    is_every = len(wanted) == len(keys) and bool((wanted == np.arange(len(keys))).all())
+    for column, of_keys, numbers in zip(columns, keys.columns, keys.numbers, strict=True):
+        if numbers is not None:
+            same &= number_words(column) == (numbers if is_every else numbers[wanted])
+            continue
+        expected = of_keys if is_every else of_keys.take(row_array(wanted))
+        # To compare them whole takes a twentieth of one by one, and finds them equal mostly.
+        if not column.equals(expected):
+            same &= np.asarray(pc.equal(column, expected))
+    return same
 
 
 def row_array(rows: Rows) -> pa.Array:

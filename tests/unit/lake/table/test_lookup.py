@@ -4,11 +4,13 @@ import pickle
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from lake import Catalog, Condition, MemoryFileIO, Table
 from lake.errors import InvalidRequest
+from lake.read.lookup.key_hash import key_hashes
 
 
 def given_table(
@@ -238,3 +240,68 @@ def assert_as_scanned(table: Table) -> None:
         where = [Condition(column="k", op="=", value=key)]
         scanned = [(row["k"], row["v"]) for row in table.scan(where=where).to_arrow().to_pylist()]
         assert lookup(table, key) == scanned
+
+
+def test_strangers_with_the_hash_of_a_key_are_told_apart_in_files_of_any_level() -> None:
+    table = given_table({"bucket": "1"}, columns={"k": "BIGINT", "v": "INT"})
+    there = list(range(40))
+    strangers = [_same_hash_as(key) for key in there]
+
+    def write_longs(keys: list[int], value: int) -> None:
+        values = pa.array([value] * len(keys), pa.int32())
+        table.write_and_commit(pa.table({"k": pa.array(keys, pa.int64()), "v": values}))
+
+    write_longs(there, 1)
+    table.compact()
+    write_longs([*there[:5], *strangers[:2]], 2)
+    wanted = [*strangers, *there]
+    expected = [(key, 2) for key in strangers[:2]]
+    expected += [(key, 2 if key < 5 else 1) for key in there]
+
+    for first in (0, 2):
+        keys = pa.table({"k": pa.array(wanted[first:], pa.int64())})
+        rows = table.lookup(keys).to_pylist()
+        assert [(row["k"], row["v"]) for row in rows] == expected[first:]
+    assert table.lookup(pa.table({"k": pa.array(strangers[2:], pa.int64())})).num_rows == 0
+    only_values = table.lookup(pa.table({"k": pa.array(wanted, pa.int64())}), columns=["v"])
+    assert only_values.column("v").to_pylist() == [value for _, value in expected]
+
+
+def _same_hash_as(key: int) -> int:
+    """Return a number whose hash differs in the lowest bit alone, which files do not keep."""
+    odd, first, second, mask = (
+        0x9E3779B97F4A7C15,
+        0xBF58476D1CE4E5B9,
+        0x94D049BB133111EB,
+        (1 << 64) - 1,
+    )
+    value = int(key_hashes([pa.array([key], pa.int64())])[0]) ^ 1
+    for shift, factor in ((31, second), (27, first), (30, 1)):
+        value ^= value >> shift ^ value >> 2 * shift
+        value = value * pow(factor, -1, 1 << 64) & mask
+    value = value - odd & mask
+    return value - (1 << 64) if value >> 63 else value
+
+
+def test_one_row_is_scanned_for_while_large_files_are_cold_and_small_ones_are_made_ready() -> None:
+    table = given_table({"bucket": "1"}, columns={"k": "INT", "v": "BYTES"})
+    noise = np.random.default_rng(1).bytes(3_000_000)
+    values = [noise[first : first + 1_000] for first in range(0, len(noise), 1_000)]
+    keys = pa.array(range(len(values)), pa.int32())
+    table.write_and_commit(pa.table({"k": keys, "v": pa.array(values, pa.binary())}))
+
+    assert table.get({"k": 7}) == {"k": 7, "v": values[7]}
+    assert not table.lookup_at().is_at_hand({"k": 7})
+    assert table.lookup_at().cache.memory_bytes == 0
+    assert table.lookup_at().is_at_hand({"k": -1})  # no file may have it
+
+    table.write_and_commit(pa.table({"k": pa.array([-1], pa.int32()), "v": [b"small"]}))
+    assert table.get({"k": -1}) == {"k": -1, "v": b"small"}
+    assert 0 < table.lookup_at().cache.memory_bytes < 1_000
+
+    table.lookup_at().load_for({"k": 7})
+    assert table.lookup_at().is_at_hand({"k": 8})
+    table.file_io.delete_tree(f"{table.path}/bucket-0")
+    assert table.get({"k": 8}) == {"k": 8, "v": values[8]}
+    assert table.get({"k": 8}, columns=["k"]) == {"k": 8}
+    assert table.get({"k": -1}, columns=["v"]) == {"v": b"small"}

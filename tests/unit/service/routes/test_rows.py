@@ -224,3 +224,63 @@ def test_a_first_row_is_found_once_the_table_is_compacted(
 
     row = client.get("/v1/tables/shop/firsts/rows", params={"k": 1})
     assert row.json()["row"]["v"] == 1
+
+
+def test_many_rows_come_at_once_in_the_order_of_their_keys(
+    shop: HttpClient, catalog: Catalog
+) -> None:
+    write_sale(catalog, total=Decimal("12.50"))
+    write_sale(catalog, id=2, total=Decimal("3.00"))
+    keys = [
+        {"id": 2, "region": "eu"},
+        {"id": "9", "region": "eu"},
+        {"region": "eu", "id": "1"},
+        {"id": 2, "region": "eu"},
+    ]
+
+    answer = shop.post(f"{ROWS}/lookup", json={"keys": keys})
+
+    assert answer.status_code == 200
+    rows = answer.json()["rows"]
+    assert [row and (row["id"], row["total"]) for row in rows] == [
+        (2, "3.00"),
+        None,
+        (1, "12.50"),
+        (2, "3.00"),
+    ]
+    assert rows[2] == shop.get(f"{ROWS}?id=1&region=eu").json()["row"]
+    assert answer.json()["snapshot"]["id"] == 2
+
+
+def test_keys_that_are_none_are_named_with_their_place(shop: HttpClient) -> None:
+    keys = [{"id": 1, "region": "eu"}, {"id": 1.5, "region": "eu"}, {"id": True, "regoin": "eu"}]
+
+    answer = shop.post(f"{ROWS}/lookup", json={"keys": keys})
+
+    assert answer.status_code == 422
+    assert [(error["pointer"], error["value"]) for error in answer.json()["errors"]] == [
+        ("/keys/1/id", "1.5"),
+        ("/keys/2/regoin", "eu"),
+        ("/keys/2/id", "true"),
+        ("/keys/2/region", None),
+    ]
+    assert shop.post(f"{ROWS}/lookup", json={"keys": []}).json()["rows"] == []
+    assert shop.post(f"{ROWS}/lookup", json={"keys": keys[:1] * 1_001}).status_code == 422
+
+
+def test_rows_follow_the_snapshots_and_what_was_read_is_not_read_again(
+    shop: HttpClient, catalog: Catalog
+) -> None:
+    for total in range(3):
+        write_sale(catalog, total=Decimal(total), order_version=total)
+        row = shop.get(f"{ROWS}?id=1&region=eu").json()
+        assert (row["row"]["total"], row["snapshot"]["id"]) == (f"{total}.00", total + 1)
+    table = catalog.table("shop.orders")
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    for entry in table.live_files(snapshot):
+        table.file_io.delete(f"{table.path}/bucket-{entry.bucket}/{entry.file.file_name}")
+
+    assert shop.get(f"{ROWS}?id=1&region=eu").json() | {"snapshot": None} == row | {
+        "snapshot": None
+    }

@@ -55,6 +55,17 @@ def test_strangers_with_the_same_hash_are_told_apart(hashes: list[int], wanted: 
         assert key in list(index.candidates(hashes[key]))
 
 
+def test_more_rows_of_one_hash_than_are_looked_at_at_once_are_all_found() -> None:
+    hashes = np.array([7] * 200 + [1 << 60] * 3, dtype=np.uint64)
+    index = build_index(hashes.copy())
+
+    keys, rows = index.all_candidates(np.array([1 << 60, 5 << 60, 7], dtype=np.uint64))
+
+    assert keys.tolist() == [0] * 3 + [2] * 200
+    assert rows.tolist() == [200, 201, 202, *range(200)]
+    assert list(index.candidates(7)) == list(range(200))
+
+
 def test_only_candidates_are_compared() -> None:
     hashes = given_hashes(10_000)
     index = build_index(hashes.copy())

@@ -4,7 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake.read.lookup.bucket_lookup import BucketLookup, Found
+from lake.read.lookup.bucket_lookup import BucketLookup
+from lake.read.lookup.found import Found
 from lake.read.lookup.joint_index import JOINT_ROWS_MAX
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.wanted_keys import wanted_keys

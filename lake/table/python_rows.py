@@ -1,0 +1,41 @@
+"""Rows as Python values."""
+
+import pyarrow as pa
+
+from lake.errors import UnsupportedFeature
+
+
+def python_rows(batch: pa.RecordBatch) -> list[dict[str, object]]:
+    """Return the rows as `to_pylist` does; TIMESTAMP(7..9) as whole nanoseconds since 1970.
+
+    So are those inside of nested values. Python's datetime holds no nanoseconds, and Arrow's answer depends on whether pandas is there.
+
+    Raises:
+        UnsupportedFeature: A date or time that Python cannot hold; names the column.
+    """
+    columns = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            columns[name] = column.cast(_without_nanoseconds(column.type)).to_pylist()
+        except (OverflowError, ValueError) as error:
+            message = (
+                f"column `{name}` of type {column.type} has a value that Python cannot hold: "
+                f"{error}\nhint: read it with `scan`, which gives Arrow data"
+            )
+            raise UnsupportedFeature(message) from error
+    return [{name: values[row] for name, values in columns.items()} for row in range(len(batch))]
+
+
+def _without_nanoseconds(kind: pa.DataType) -> pa.DataType:
+    """Return the type with 64-bit numbers where it has timestamps of nanoseconds."""
+
+    def part(field: pa.Field) -> pa.Field:
+        return field.with_type(_without_nanoseconds(field.type))
+
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return pa.int64()
+    if pa.types.is_struct(kind):
+        return pa.struct([part(kind.field(index)) for index in range(kind.num_fields)])
+    if pa.types.is_map(kind):
+        return pa.map_(part(kind.key_field), part(kind.item_field))
+    return pa.list_(part(kind.value_field)) if pa.types.is_list(kind) else kind
