@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from lake.commit.committer import TableCommitter
-from lake.errors import CommitConflict, CommitUnknown, CorruptData, LakeError, StorageUnavailable
+from lake.errors import CommitConflict, CommitUnknown, CorruptData, LakeError
 from lake.files.file_io import FileIO
+from lake.files.unused_files import delete_unused
 from lake.format.index_manifest import IndexManifestEntry
 from lake.format.manifest import FileIdentity, ManifestEntry
 from lake.format.partition_path import partition_directory
@@ -252,11 +253,7 @@ class TableCompaction:
 
     def _delete_written(self, work: BucketWork) -> None:
         """Delete the new files of a bucket; what cannot be deleted is left to orphan cleaning."""
-        for path in work.paths_written:
-            try:
-                self.file_io.delete(path)
-            except (OSError, StorageUnavailable):
-                continue
+        delete_unused(self.file_io, work.paths_written)
 
 
 def _result(

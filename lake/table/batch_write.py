@@ -1,7 +1,6 @@
 """One batch of rows, written and committed; written again where a rescale moved its buckets."""
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -54,7 +53,6 @@ class BatchWrite:
         try:
             return self.commit(result)
         except (CommitConflict, InvalidRequest, StorageUnavailable):
-            # Nothing was committed; what cannot be deleted is left to orphan cleaning.
-            with suppress(StorageUnavailable):
-                self.delete(result.messages)
+            # Nothing was committed.
+            self.delete(result.messages)
             raise

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from lake.commit.commit_result import CommitResult
 from lake.files.data_file_path import live_file_path
+from lake.files.unused_files import delete_unused
 from lake.format.commit_message import CommitMessage
 from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER
 from lake.merge.fold import Machine
@@ -84,13 +85,11 @@ class TableWriting:
         """Delete the new files of messages (see `Table.delete_uncommitted`)."""
         store = self.table.store
         for message in messages:
-            for file in (*message.new_files, *message.changelog_files):
-                path = live_file_path(
-                    store.paths, store.schema, message.partition, message.bucket, file
-                )
-                store.file_io.delete(path)
-            for index in message.new_index_files:
-                store.file_io.delete(store.paths.index(index.file_name))
+            place = message.partition, message.bucket
+            files = (*message.new_files, *message.changelog_files)
+            paths = [live_file_path(store.paths, store.schema, *place, file) for file in files]
+            paths += [store.paths.index(index.file_name) for index in message.new_index_files]
+            delete_unused(store.file_io, paths)
 
 
 def _next(max_sequence_number: int | None) -> int | None:

@@ -20,6 +20,7 @@ from lake.files.clock import Clock
 from lake.files.data_file_path import live_file_path
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.unused_files import delete_unused
 from lake.format.commit_message import CommitMessage
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.schema import TableSchema
@@ -236,9 +237,11 @@ class TableWriter:
         }
 
     def abort(self) -> None:
-        """Delete the files that no `prepare_commit` has handed over, and forget the buffer."""
-        for path in self._uncommitted:
-            self._file_io.delete(path)
+        """Delete the files that no `prepare_commit` has handed over, and forget the buffer.
+
+        What cannot be deleted is left to orphan cleaning.
+        """
+        delete_unused(self._file_io, self._uncommitted)
         self._uncommitted = []
         self._buffered = []
         self._buffered_bytes = 0

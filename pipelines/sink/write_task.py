@@ -6,7 +6,6 @@ partition by Kafka partition, offset by offset, and numbers them from a range of
 
 import base64
 import json
-import logging
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,7 +36,6 @@ from pipelines.sink.table_columns import table_columns
 from pipelines.sink.task_report import TaskReport
 from pipelines.stream_plan import StreamPlan
 
-_LOG = logging.getLogger(__name__)
 _EXAMPLES_MAX = 3
 # Not the values: some of what Spark can hold, Python cannot.
 _LETTER_COLUMNS = [PARTITION, OFFSET, REASON, DETAIL, RAW_KEY, RAW_VALUE, RAW_HEADERS]
@@ -89,19 +87,10 @@ class WriteTask:
                 for batch in batches:
                     run.take(batch)
                 report = run.finish()
-        except BaseException as error:
-            _abort(writer, error)
+        except BaseException:
+            writer.abort()
             raise
         yield report.to_batch()
-
-
-def _abort(writer: TableWriter, error: BaseException) -> None:
-    """Delete what was written. A failure of that must not hide what went wrong first."""
-    try:
-        writer.abort()
-    except Exception as second:  # noqa: BLE001 - storage that fails may fail in any way here
-        error.add_note(f"files of the task may be left over: {second!r}")
-        _LOG.warning("task not cleaned up error=%r", second)
 
 
 class _TaskRun:

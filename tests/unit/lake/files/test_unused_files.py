@@ -1,0 +1,28 @@
+"""Giving up deletes what it can, and what it cannot is in nobody's way."""
+
+import pytest
+
+from lake import MemoryFileIO, StorageUnavailable
+from lake.files.unused_files import delete_unused
+from tests.support.faulty_file_io import FaultyFileIO
+
+
+@pytest.mark.parametrize("error", [OSError(5, "broken"), StorageUnavailable("broken")])
+def test_one_file_that_cannot_be_deleted_does_not_keep_the_others(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    inner = MemoryFileIO()
+    for name in "abc":
+        inner.write_new(f"/t/{name}", b"1")
+    file_io = FaultyFileIO(inner)
+
+    def fail(_: int, method: str, path: str) -> None:
+        if path.endswith("b"):
+            raise error
+
+    file_io.before = fail
+    delete_unused(file_io, ["/t/a", "/t/gone", "/t/b", "/t/c"])
+
+    assert [status.name for status in inner.list("/t")] == ["b"]
+    assert "/t/b" in caplog.text
+    assert "/t/a" not in caplog.text
