@@ -1,32 +1,18 @@
 """Java and we expire the same tables: what is left is the same, file by file, and Java reads it."""
 
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lake import Table
 from tests.interop.java_driver import JavaDriver
+from tests.interop.java_history import copies, write_history
 from tests.interop.ours import open_table
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(600)]
 
-CASE: dict[str, Any] = {
-    "id": "expiry",
-    "schema": {
-        "columns": [
-            {"name": "p", "type": "STRING NOT NULL"},
-            {"name": "k", "type": "INT NOT NULL"},
-            {"name": "v", "type": "INT"},
-        ],
-        "primary_key": ["p", "k"],
-        "partition": ["p"],
-    },
-    "options": {"bucket": "2", "write-only": "true"},
-}
 KINDS: Mapping[str, Mapping[str, str]] = {
     "plain": {},
     "vectors": {"deletion-vectors.enabled": "true"},
@@ -45,26 +31,8 @@ def original(
 ) -> Path:
     """Return a table of nine or more snapshots that Java wrote, compacted and tagged."""
     path = tmp_path_factory.mktemp("expiry") / "db.db" / "t"
-    options = {**CASE["options"], **KINDS[request.param]}
-    java.do("create", path, case={**CASE, "options": options})
-    for number in range(8):
-        rows = [["+I", f"p{k % 3}", k, number] for k in range(number % 4, 9, 1 + number % 2)]
-        if number == 5:
-            rows += [["-D", "p0", 3, 5]]
-        java.write(path, rows)
-        if number in (2, 4, 6):
-            java.do("compact", path, mode="full" if number == 4 else "normal")
-        if number in (3, 6):
-            java.do("tag", path, name=f"after-{number}")
+    write_history(java, path, KINDS[request.param], tagged=(3, 6))
     return path
-
-
-def copies(original: Path, work: Path) -> tuple[Path, Path]:
-    """Return a copy for Java and one for us."""
-    found = work / "java" / "db.db" / "t", work / "ours" / "db.db" / "t"
-    for path in found:
-        shutil.copytree(original, path)
-    return found
 
 
 def left(path: Path) -> set[str]:

@@ -1,6 +1,5 @@
 """Java and we tag, branch, roll back and clean the same tables, and each reads what the other left."""
 
-import shutil
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -11,23 +10,11 @@ import pytest
 
 from lake import ManualClock, SystemClock, Table
 from tests.interop.java_driver import JavaDriver
+from tests.interop.java_history import copies, write_history
 from tests.interop.ours import open_table
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(600)]
 
-CASE: dict[str, Any] = {
-    "id": "tags",
-    "schema": {
-        "columns": [
-            {"name": "p", "type": "STRING NOT NULL"},
-            {"name": "k", "type": "INT NOT NULL"},
-            {"name": "v", "type": "INT"},
-        ],
-        "primary_key": ["p", "k"],
-        "partition": ["p"],
-    },
-    "options": {"bucket": "2", "write-only": "true"},
-}
 KINDS: Mapping[str, Mapping[str, str]] = {
     "plain": {},
     "vectors": {"deletion-vectors.enabled": "true"},
@@ -45,25 +32,14 @@ def original(
 ) -> Path:
     """Return a table of ten or more snapshots that Java wrote and compacted."""
     path = tmp_path_factory.mktemp("tags") / "db.db" / "t"
-    options = {**CASE["options"], **KINDS[request.param]}
-    java.do("create", path, case={**CASE, "options": options})
-    for number in range(8):
-        rows = [["+I", f"p{k % 3}", k, number] for k in range(number % 4, 9, 1 + number % 2)]
-        if number == 5:
-            rows += [["-D", "p0", 3, 5]]
-        java.write(path, rows)
-        if number in (2, 4, 6):
-            java.do("compact", path, mode="full" if number == 4 else "normal")
+    write_history(java, path, KINDS[request.param])
     return path
 
 
 @pytest.fixture
 def pair(original: Path, tmp_path: Path) -> tuple[Path, Path]:
     """Return a copy for Java and one for us."""
-    found = tmp_path / "java" / "db.db" / "t", tmp_path / "ours" / "db.db" / "t"
-    for path in found:
-        shutil.copytree(original, path)
-    return found
+    return copies(original, tmp_path)
 
 
 def ours(path: Path) -> Table:
