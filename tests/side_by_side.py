@@ -20,19 +20,23 @@ BESIDE = (f"{ALWAYS} and {SERVERS}", f"{ALWAYS} and interop and not {SERVERS}")
 OTHERS = f"{ALWAYS} and not interop and not {SERVERS}"
 NOTHING_CHOSEN = 5
 """Pytest's exit code when no test was chosen; a part may be empty."""
+ENVIRONMENT = {
+    name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+}
+"""Of every part: tests start Python hundreds of times, and each would compile the code anew."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Return pytest's exit code: 0 when every part passed."""
     if (os.cpu_count() or 1) < 2 or any(argument.startswith("-m") for argument in arguments):
-        return subprocess.run(_pytest(arguments), check=False).returncode
+        return _run(arguments)
     with ExitStack() as stack:
         beside = [stack.enter_context(_running([*arguments, "-m", part])) for part in BESIDE]
         print(
             "the tests that start servers or Java run beside these; their output comes last",
             flush=True,
         )
-        codes = [subprocess.run(_pytest([*arguments, "-m", OTHERS]), check=False).returncode]
+        codes = [_run([*arguments, "-m", OTHERS])]
         print("\nthe tests that start servers or Java are being waited for", flush=True)
         codes += [process.wait() for process in beside]
     failed = [code for code in codes if code not in (0, NOTHING_CHOSEN)]
@@ -44,7 +48,9 @@ def _running(arguments: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
     """Run a part in the background; at the end of the block it has ended, and its output is told."""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         command = _pytest([*arguments, "-p", "no:cacheprovider"])
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, text=True)
+        process = subprocess.Popen(
+            command, env=ENVIRONMENT, stdout=output, stderr=subprocess.STDOUT, text=True
+        )
         try:
             yield process
         finally:
@@ -52,6 +58,10 @@ def _running(arguments: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
                 process.terminate()
                 process.wait()
             _print_all(output)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    return subprocess.run(_pytest(arguments), env=ENVIRONMENT, check=False).returncode
 
 
 def _pytest(arguments: Sequence[str]) -> list[str]:
