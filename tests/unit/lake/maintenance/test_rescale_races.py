@@ -165,17 +165,29 @@ def test_compactions_meanwhile_are_taken_along(moment: str, options: dict[str, s
 
 
 def test_marks_that_come_meanwhile_are_kept() -> None:
-    inner = given_storage({"deletion-vectors.enabled": "true"})
-    reopened(inner).compact()
-    write(reopened(inner), (20, 2000))
+    """The file of the marked row is the same as before, and so large that it is not merged."""
+    inner = MemoryFileIO()
+    table = given_table(inner, {"bucket": "2", "deletion-vectors.enabled": "true"})
+    write(table, *((k, k * k * 7919 % 1_000_003) for k in range(2_000)))
+    table.compact()
+    write(table, (20, -20))
 
-    table = rescale_while(
-        inner, at=creates("snapshot"), act=lambda: reopened(inner).compact(full=False)
-    )
+    def compact() -> None:
+        other = reopened(inner)
+        before = names_on_level(other, 5)
+        assert other.compact(full=False).snapshot_id
+        assert names_on_level(other, 5) == before
+
+    table = rescale_while(inner, at=creates("snapshot"), act=compact)
 
     found = read(table)
-    assert [row for row in found if row[1] == 20] == [("x", 20, 2000)]
-    assert len(found) == 30
+    assert [row for row in found if row[1] == 20] == [("x", 20, -20)]
+    assert len(found) == 2_000
+
+
+def names_on_level(table: Table, level: int) -> set[str]:
+    files = (entry.file for entry in table.live_files(newest(table)))
+    return {file.file_name for file in files if file.level == level}
 
 
 def test_a_batch_that_a_rescale_overtakes_is_written_again() -> None:
