@@ -105,6 +105,17 @@ class ScratchDirectory:
         self._give_back()
 
 
+def free_bytes(base: str | None = None) -> int:
+    """Return how much more the file system holds where temporary files are kept.
+
+    Raises:
+        StorageUnavailable: The file system refuses.
+    """
+    path = base or tempfile.gettempdir()
+    with _disk_errors(path):
+        return shutil.disk_usage(path).free
+
+
 def _give_back(path: Path, lock: int, owner: int) -> None:
     # A forked process has the same object, but not the directory.
     if os.getpid() == owner:

@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
+from lake.files.scratch import free_bytes
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.options import TableOptions
@@ -21,7 +22,8 @@ class Lookups:
     def __init__(self, options: TableOptions) -> None:
         """Take the bounds of what is kept; nothing is made yet."""
         self.cache = LookupCache(
-            max_disk_bytes=options.lookup_cache_max_disk_bytes,
+            # A table without a bound of its own leaves others half of what is free.
+            max_disk_bytes=min(options.lookup_cache_max_disk_bytes, free_bytes() // 2),
             max_memory_bytes=options.lookup_cache_max_memory_bytes,
         )
         self._recent: OrderedDict[tuple[Snapshot | None, int], SnapshotLookup] = OrderedDict()

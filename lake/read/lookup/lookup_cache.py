@@ -86,6 +86,11 @@ class LookupCache:
             return sum(item.memory_bytes for item in self._lookups())
 
     @property
+    def max_disk_bytes(self) -> int:
+        """Bound of copies on local disk."""
+        return self._max_disk_bytes
+
+    @property
     def max_memory_bytes(self) -> int:
         """Bound of what is kept in memory."""
         return self._max_memory_bytes

@@ -1,6 +1,8 @@
 """Rows by key, as the scan of the same snapshot gives them."""
 
 import pickle
+import shutil
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -305,3 +307,11 @@ def test_one_row_is_scanned_for_while_large_files_are_cold_and_small_ones_are_ma
     assert table.get({"k": 8}) == {"k": 8, "v": values[8]}
     assert table.get({"k": 8}, columns=["k"]) == {"k": 8}
     assert table.get({"k": -1}, columns=["v"]) == {"v": b"small"}
+
+
+def test_copies_on_disk_take_half_of_what_is_free_at_most() -> None:
+    unbounded = given_table().lookup_at().cache.max_disk_bytes
+    bounded = given_table({"lookup.cache-max-disk-size": "5 b"}).lookup_at().cache.max_disk_bytes
+
+    assert 0 < unbounded < shutil.disk_usage(tempfile.gettempdir()).total // 2
+    assert bounded == 5
