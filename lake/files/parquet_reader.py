@@ -11,12 +11,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyroaring import AbstractBitMap
 
-from lake.errors import CorruptData, StorageUnavailable, UnsupportedFeature
+from lake.errors import CorruptData, SchemaMismatch, StorageUnavailable, UnsupportedFeature
+from lake.files.column_mapping import (
+    NO_OLDER_SCHEMAS,
+    FileColumn,
+    OlderSchemas,
+    map_columns,
+    renamed,
+)
 from lake.files.file_io import FileIO
 from lake.files.int96 import fits_nanoseconds, holds_int96, is_int96
 from lake.files.int96_file import with_revealed_int96
 from lake.files.marked_rows import MarkedRows
 from lake.files.parquet_bounds import ColumnBounds, column_bounds
+from lake.format.arrow_types import to_arrow_type
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.schema import TableSchema
 from lake.format.system_columns import SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD
@@ -44,6 +52,11 @@ class ReadCounters:
 BATCH_BYTES: Final = 64 * 1024 * 1024
 """Bytes of a batch at most, about."""
 
+_SYSTEM_SOURCES: Final = {
+    field.name: FileColumn(name=field.name, convert=None)
+    for field in (SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD)
+}
+
 RowGroupFilter = Callable[[Mapping[str, ColumnBounds], int], npt.NDArray[np.bool_]]
 """From bounds per column (those that have any) and the number of row groups to one boolean per
 row group: False skips it."""
@@ -59,6 +72,7 @@ class DataFileReader:
         *,
         file_meta: DataFileMeta,
         schema: TableSchema,
+        written: TableSchema | None = None,
         counters: ReadCounters | None = None,
     ) -> None:
         """Remember what to read; nothing is opened yet.
@@ -67,13 +81,15 @@ class DataFileReader:
             file_io: Where the file is.
             path: Of the file.
             file_meta: Its entry in the manifest.
-            schema: The table's, under which the file was written.
+            schema: Says which columns there are.
+            written: The schema that the file was written under; None means `schema`.
             counters: Added to when given.
         """
         self._file_io = file_io
         self._path = path
         self._meta = file_meta
         self._schema = schema
+        self._written = schema if written is None else written
         self._counters = counters if counters is not None else ReadCounters()
 
     def batches(
@@ -104,17 +120,19 @@ class DataFileReader:
             Batches: `_SEQUENCE_NUMBER`, `_VALUE_KIND`, then `columns` in their order.
 
         Raises:
+            SchemaMismatch: A value of the file is none of the type that its column has now.
             CorruptData: The file is absent, no Parquet, or not what its manifest entry says; or
                 snapshots order the table's records and the entry does not say who wrote the file.
             UnsupportedFeature: A time that nanoseconds in 64 bits cannot hold.
         """
         target = key_value_schema(self._schema, columns)
+        sources = self._sources(columns)
         number = self._number_of_all_rows()
         with _read_errors(self._path), self._file_io.open_input(self._path) as source:
             file = pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
             self._check(file, marked)
             groups = self._row_groups(file, row_filter)
-            stored = self._stored_columns(file, target)
+            stored = self._stored_columns(file, sources)
             if not groups:
                 return
             self._counters.columns += [(self._meta.file_name, name) for name in stored]
@@ -126,8 +144,46 @@ class DataFileReader:
             live = None if marked is None else _live_rows(marked, file, groups)
             for batch in decoded:
                 self._counters.rows += batch.num_rows
-                rows = _to_target(batch if live is None else live.without(batch), target)
+                rows = self._read(batch if live is None else live.without(batch), target, sources)
                 yield rows if number is None else _numbered(rows, number)
+
+    def _sources(self, columns: Sequence[str]) -> Mapping[str, FileColumn]:
+        """Return where the values of key-value columns come from; those the file lacks left out."""
+        if self._written is self._schema:
+            same = {name: FileColumn(name=name, convert=None) for name in columns}
+            return {**_SYSTEM_SOURCES, **same}
+        wanted = [self._schema.field(name) for name in columns]
+        return {**_SYSTEM_SOURCES, **map_columns(self._written.fields, wanted)}
+
+    def _read(
+        self, batch: pa.RecordBatch, target: pa.Schema, sources: Mapping[str, FileColumn]
+    ) -> pa.RecordBatch:
+        """Return what a batch of the file holds as key-value columns."""
+        stored = set(batch.schema.names)
+        arrays = []
+        for wanted in target:
+            source = sources.get(wanted.name)
+            if source is None or source.name not in stored:
+                arrays.append(pa.nulls(batch.num_rows, wanted.type))
+            elif source.convert is None:
+                arrays.append(_convert(batch.column(source.name), wanted.type))
+            else:
+                arrays.append(self._cast(batch.column(source.name), source))
+        return pa.RecordBatch.from_arrays(arrays, schema=target)
+
+    def _cast(self, column: pa.Array, source: FileColumn) -> pa.Array:
+        """Return the values of a column that has another type now."""
+        field = self._written.field(source.name)
+        assert source.convert is not None
+        try:
+            return source.convert(_convert(column, to_arrow_type(field.type)))
+        except ValueError as error:
+            message = (
+                f"data file {self._path} holds a value in column `{field.name}`, {field.type} then, "
+                f"that is none of the type it has now: {error}\n"
+                f"hint: give the column the type {field.type} again"
+            )
+            raise SchemaMismatch(message) from error
 
     def _check_int96(
         self,
@@ -187,22 +243,31 @@ class DataFileReader:
         count = file.metadata.num_row_groups
         kept = list(range(count))
         if row_filter is not None and count > 0:
-            bounds = column_bounds(file.metadata, list(self._schema.arrow_schema))
-            mask = row_filter(bounds, count)
+            mask = row_filter(self._bounds(file), count)
             kept = [number for number in kept if mask[number]]
         self._counters.files += 1
         self._counters.row_groups += len(kept)
         self._counters.row_groups_skipped += count - len(kept)
         return kept
 
-    def _stored_columns(self, file: pq.ParquetFile, target: pa.Schema) -> list[str]:
+    def _bounds(self, file: pq.ParquetFile) -> Mapping[str, ColumnBounds]:
+        """Return the bounds of columns whose values are what the file holds."""
+        bounds = column_bounds(file.metadata, list(self._written.arrow_schema))
+        if self._written is self._schema:
+            return bounds
+        return renamed(bounds, map_columns(self._written.fields, self._schema.fields))
+
+    def _stored_columns(self, file: pq.ParquetFile, sources: Mapping[str, FileColumn]) -> list[str]:
+        """Return the columns to decode, by the names that they have in the file."""
         present = set(file.schema_arrow.names)
-        for wanted in target:
-            if wanted.name not in present and not wanted.nullable:
-                message = f"data file {self._path} lacks the column {wanted.name}"
+        nullable = {field.name for field in self._written.fields if field.type.nullable}
+        for source in sources.values():
+            if source.name not in present and source.name not in nullable:
+                message = f"data file {self._path} lacks the column {source.name}"
                 raise CorruptData(message)
-        only_nulls = null_columns(self._meta, self._schema)
-        return [name for name in target.names if name in present and name not in only_nulls]
+        only_nulls = null_columns(self._meta, self._written)
+        names = (source.name for source in sources.values())
+        return [name for name in names if name in present and name not in only_nulls]
 
 
 def _live_rows(marked: AbstractBitMap, file: pq.ParquetFile, groups: Sequence[int]) -> MarkedRows:
@@ -237,7 +302,12 @@ def key_value_schema(schema: TableSchema, columns: Sequence[str]) -> pa.Schema:
 
 
 def null_columns(file_meta: DataFileMeta, schema: TableSchema) -> frozenset[str]:
-    """Return the columns that hold only nulls according to a file's value statistics."""
+    """Return the columns that hold only nulls according to a file's value statistics.
+
+    Args:
+        file_meta: Of the file.
+        schema: Under which it was written.
+    """
     counts = file_meta.value_stats.null_counts
     names = file_meta.value_stats_cols
     if names is None:
@@ -248,14 +318,35 @@ def null_columns(file_meta: DataFileMeta, schema: TableSchema) -> frozenset[str]
     )
 
 
-def columns_without_values(files: Iterable[DataFileMeta], schema: TableSchema) -> frozenset[str]:
+def columns_without_values(
+    files: Iterable[DataFileMeta],
+    schema: TableSchema,
+    older_schemas: OlderSchemas = NO_OLDER_SCHEMAS,
+) -> frozenset[str]:
     """Return the columns in which no file has a value, as far as their statistics tell.
 
     Args:
-        files: At least one, written under the schema.
+        files: At least one.
         schema: The table's.
+        older_schemas: By id, those that files were written under if their columns are others.
     """
-    return frozenset.intersection(*(null_columns(file, schema) for file in files))
+    return frozenset.intersection(
+        *(
+            _null_columns_now(file, older_schemas.get(file.schema_id, schema), schema)
+            for file in files
+        )
+    )
+
+
+def _null_columns_now(
+    file: DataFileMeta, written: TableSchema, schema: TableSchema
+) -> frozenset[str]:
+    nulls = null_columns(file, written)
+    if written is schema:
+        return nulls
+    sources = map_columns(written.fields, schema.fields)
+    known = {name for name in sources if sources[name].name not in nulls}
+    return frozenset(schema.field_names) - known
 
 
 def _int96_columns(file: pq.ParquetFile, stored: Sequence[str]) -> list[str]:
@@ -273,17 +364,6 @@ def _int96_columns(file: pq.ParquetFile, stored: Sequence[str]) -> list[str]:
 
 def _ends_of_names(path: str) -> list[int]:
     return [*(place for place, letter in enumerate(path) if letter == "."), len(path)]
-
-
-def _to_target(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:
-    stored = set(batch.schema.names)
-    arrays = [
-        _convert(batch.column(wanted.name), wanted.type)
-        if wanted.name in stored
-        else pa.nulls(batch.num_rows, wanted.type)
-        for wanted in target
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=target)
 
 
 def _numbered(batch: pa.RecordBatch, number: int) -> pa.RecordBatch:

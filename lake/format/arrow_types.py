@@ -121,13 +121,20 @@ def elements(array: pa.Array) -> pa.Array:
 
     Unlike the child of the array it leaves out what lies under null, before and behind a slice.
     """
-    if pa.types.is_map(array.type):
-        kind = pa.list_(array.values.type)
-        buffers = array.buffers()[:2]
-        array = pa.Array.from_buffers(
-            kind, len(array), buffers, offset=array.offset, children=[array.values]
-        )
-    return array.flatten()
+    return as_list(array).flatten()
+
+
+def as_list(array: pa.Array) -> pa.Array:
+    """Return a list column as it is, or a map column as lists of its entries (structs)."""
+    if not pa.types.is_map(array.type):
+        return array
+    return pa.Array.from_buffers(
+        pa.list_(array.values.type),
+        len(array),
+        array.buffers()[:2],
+        offset=array.offset,
+        children=[array.values],
+    )
 
 
 def from_arrow_type(arrow_type: pa.DataType, nullable: bool = True) -> DataType:

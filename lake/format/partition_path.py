@@ -6,7 +6,6 @@ format's other writers make: that of Java's `toString`, escaped.
 Source: table-format 10.
 """
 
-import math
 import re
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -17,6 +16,7 @@ import numpy as np
 from lake.errors import UnsupportedFeature
 from lake.format.binary_row import EPOCH, decode_row
 from lake.format.data_types import TIMESTAMP_ROOTS, DataField, TypeRoot
+from lake.format.java_text import java_float_text
 from lake.format.schema import TableSchema
 from lake.options import POSTPONE_BUCKET
 
@@ -76,7 +76,7 @@ def _value_text(field: DataField, value: object, *, is_legacy: bool) -> str:
         case str():
             return value
         case float():
-            return _java_float_text(np.float32(value) if root is TypeRoot.FLOAT else value)
+            return java_float_text(np.float32(value) if root is TypeRoot.FLOAT else value)
         case Decimal():
             return f"{value:f}"
         case datetime():
@@ -92,16 +92,6 @@ def _value_text(field: DataField, value: object, *, is_legacy: bool) -> str:
         case _:
             text = f"partition column `{field.name}` of type `{field.type}` has no path"
             raise UnsupportedFeature(text)
-
-
-def _java_float_text(value: float | np.float32) -> str:
-    """Return what Java's `toString` gives: plain from 0.001 to 10 million, else `1.0E10`."""
-    if not math.isfinite(value):
-        return "NaN" if math.isnan(value) else ("-Infinity" if value < 0 else "Infinity")
-    if value == 0 or 1e-3 <= abs(float(value)) < 1e7:
-        return np.format_float_positional(value, unique=True, trim="0")
-    mantissa, exponent = np.format_float_scientific(value, unique=True, trim="0").split("e")
-    return f"{mantissa}E{int(exponent)}"
 
 
 def _nanoseconds(value: datetime) -> int:

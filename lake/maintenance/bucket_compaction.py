@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from lake.files.clock import Clock
+from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
 from lake.files.file_io import FileIO
 from lake.files.parquet import columns_without_values
 from lake.files.paths import TablePaths
@@ -93,6 +94,7 @@ class BucketCompactor:
         file_io: FileIO,
         paths: TablePaths,
         schema: TableSchema,
+        older_schemas: OlderSchemas = NO_OLDER_SCHEMAS,
         clock: Clock,
         uuid: UUID,
         machine: Machine,
@@ -104,7 +106,8 @@ class BucketCompactor:
         Args:
             file_io: Storage.
             paths: Of the table.
-            schema: Under which all files were written.
+            schema: Under which files are read and written.
+            older_schemas: By id, those that files were written under if their columns are others.
             clock: Says when a file was made.
             uuid: Names the new files; fresh.
             machine: Which execution folds.
@@ -117,6 +120,7 @@ class BucketCompactor:
         self._file_io = file_io
         self._paths = paths
         self._schema = schema
+        self._older_schemas = older_schemas
         self._options = schema.table_options
         self._spec = merge_spec(schema)
         self._clock = clock
@@ -168,7 +172,7 @@ class BucketCompactor:
             self._sink(work),
             level=work.plan.output_level,
             file_source=FileSource.COMPACT,
-            empty_columns=columns_without_values(sources, self._schema),
+            empty_columns=columns_without_values(sources, self._schema, self._older_schemas),
         ) as files:
             for table in self._merged(work, rewrite.sections, merge):
                 files.add(self._without_retracts(table) if work.plan.drops_retracts else table)
@@ -202,6 +206,7 @@ class BucketCompactor:
             file_io=self._file_io,
             paths=self._paths,
             schema=self._schema,
+            older_schemas=self._older_schemas,
             partition=work.partition,
             bucket=work.bucket,
             vectors=work.vectors.vectors,
@@ -255,6 +260,7 @@ class BucketCompactor:
             file_io=self._file_io,
             paths=self._paths,
             schema=self._schema,
+            older_schemas=self._older_schemas,
             partition=work.partition,
             bucket=work.bucket,
             files=work.levels.files,
@@ -313,7 +319,9 @@ class BucketCompactor:
             self._sink(work),
             level=work.plan.output_level,
             new_file_name=lambda: self._new_file_name(self._options.changelog_file_prefix),
-            empty_columns=columns_without_values(work.levels.files, self._schema),
+            empty_columns=columns_without_values(
+                work.levels.files, self._schema, self._older_schemas
+            ),
         ) as files:
             yield files
             told.extend(files.finish())

@@ -6,7 +6,7 @@ next row group, of all new buckets together `_HELD_BYTES`. Where rows go to more
 written side by side, the old files are read once for each group of them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -16,11 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from lake.files.clock import Clock
+from lake.files.column_mapping import OlderSchemas
 from lake.files.file_io import FileIO
 from lake.files.parquet import ROW_GROUP_BYTES, columns_without_values
 from lake.files.paths import TablePaths
 from lake.format.bucket import Int32Array, assign_buckets
 from lake.format.data_file import DataFileMeta, FileSource
+from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
 from lake.maintenance.rescale_plan import RescaleUnit
@@ -62,6 +64,7 @@ class RescaleWriter:
         file_io: FileIO,
         paths: TablePaths,
         schema: TableSchema,
+        older_schemas: Callable[[Iterable[ManifestEntry]], OlderSchemas],
         routing: TableSchema,
         clock: Clock,
         uuid: UUID,
@@ -71,7 +74,9 @@ class RescaleWriter:
         Args:
             file_io: Storage.
             paths: Of the table.
-            schema: Under which all files were written, and will be.
+            schema: Under which files are read and written.
+            older_schemas: Gives of files the schemas, by id, that they were written under, if their
+                columns are others.
             routing: The same with the new bucket count.
             clock: Says when a file was made.
             uuid: Names the new files; fresh.
@@ -82,6 +87,7 @@ class RescaleWriter:
         self._file_io = file_io
         self._paths = paths
         self._schema = schema
+        self._older_schemas = older_schemas
         self._routing = routing
         self._spec = merge_spec(schema)
         self._clock = clock
@@ -112,7 +118,8 @@ class RescaleWriter:
     ) -> dict[int, tuple[DataFileMeta, ...]]:
         """Return the new files of some of the new buckets."""
         source = unit.entries[0].file.file_source if unit.level == 0 else FileSource.COMPACT
-        empty = columns_without_values((entry.file for entry in unit.entries), self._schema)
+        files = [entry.file for entry in unit.entries]
+        empty = columns_without_values(files, self._schema, self._older_schemas(unit.entries))
         with ExitStack() as opened:
             rolling = {
                 bucket: opened.enter_context(
@@ -140,12 +147,14 @@ class RescaleWriter:
     def _rows(self, unit: RescaleUnit) -> Iterator[pa.Table]:
         """Yield the records of a unit in key order, without those that are marked."""
         runs = unit.runs(self._schema.key_fields)
+        older_schemas = self._older_schemas(unit.entries)
         rows, size = rows_per_run(len(runs)), bytes_per_run(len(runs))
         batches = [
             RunReader(
                 file_io=self._file_io,
                 paths=self._paths,
                 schema=self._schema,
+                older_schemas=older_schemas,
                 partition=unit.partition,
                 bucket=bucket,
                 vectors=unit.marks,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from lake.errors import Problem
+from lake.format.casts.cast import read_text
 from lake.format.data_types import DataType, TypeRoot
 from lake.format.schema import TableSchema
 
@@ -28,6 +29,23 @@ def type_problems(schema: TableSchema) -> Iterator[Problem]:
                 f"than {PARQUET_LEVELS_MAX} cannot be read",
                 hint="an ARRAY, MAP or MULTISET is two levels, a ROW is one, the innermost one",
             )
+        if field.default_value is not None and not _is_value(field.default_value, field.type):
+            yield Problem(
+                field="columns",
+                value=field.default_value,
+                message=f"the default of column `{field.name}` is no value of type {field.type}",
+                hint="nested types have no defaults" if field.type.is_nested else None,
+            )
+
+
+def _is_value(text: str, data_type: DataType) -> bool:
+    if data_type.is_nested:
+        return False
+    try:
+        read_text(text, data_type)
+    except ValueError:
+        return False
+    return True
 
 
 def parquet_levels(data_type: DataType) -> int:

@@ -18,6 +18,7 @@ from typing import Final
 import pyarrow as pa
 
 from lake.errors import Problem, UnsupportedFeature
+from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
 from lake.files.data_file_path import live_file_path
 from lake.files.file_io import FileIO
 from lake.files.parquet import DataFileReader, ReadCounters
@@ -80,6 +81,7 @@ def read_changes(
     entries: Sequence[ManifestEntry],
     *,
     columns: Sequence[str],
+    older_schemas: OlderSchemas = NO_OLDER_SCHEMAS,
     batch_rows: int = BATCH_ROWS,
     counters: ReadCounters | None = None,
 ) -> Iterator[pa.RecordBatch]:
@@ -90,9 +92,10 @@ def read_changes(
     Args:
         file_io: Storage.
         paths: Of the table.
-        schema: Under which the files were written.
+        schema: Under which rows are read.
         entries: From `changed_files`.
         columns: Table columns wanted, at least one.
+        older_schemas: By id, those that files were written under if their columns are others.
         batch_rows: Upper bound of the rows of a batch.
         counters: Added to when given.
 
@@ -106,7 +109,12 @@ def read_changes(
     for entry in entries:
         path = live_file_path(paths, schema, entry.partition, entry.bucket, entry.file)
         reader = DataFileReader(
-            file_io, path, file_meta=entry.file, schema=schema, counters=counters
+            file_io,
+            path,
+            file_meta=entry.file,
+            schema=schema,
+            written=older_schemas.get(entry.file.schema_id),
+            counters=counters,
         )
         for batch in reader.batches(columns, batch_rows=batch_rows):
             if batch.num_rows:

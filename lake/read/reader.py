@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
 from lake.files.file_io import FileIO
 from lake.files.parquet import ReadCounters, RowGroupFilter
 from lake.files.parquet_bounds import ColumnBounds
@@ -40,6 +41,7 @@ def read_split(
     *,
     columns: Sequence[str],
     where: Sequence[Condition] = (),
+    older_schemas: OlderSchemas = NO_OLDER_SCHEMAS,
     batch_rows: int = BATCH_ROWS,
     machine: Machine = Machine.COLUMN,
     vectors: VectorStore | None = None,
@@ -54,10 +56,11 @@ def read_split(
     Args:
         file_io: Storage.
         paths: Of the table.
-        schema: Under which the files were written.
+        schema: Under which rows are read.
         split: What to read.
         columns: Of the result, at least one, without repeats.
         where: A conjunction; its columns need not be among `columns`.
+        older_schemas: By id, those that files were written under if their columns are others.
         batch_rows: Upper bound of the rows of a batch.
         machine: Which execution merges.
         vectors: Remembers deletion vectors between splits; None reads them anew.
@@ -77,6 +80,7 @@ def read_split(
         paths=paths,
         schema=schema,
         split=split,
+        older_schemas=older_schemas,
         batch_rows=batch_rows,
         machine=machine,
         vectors=vectors if vectors is not None else VectorStore(file_io, paths),
@@ -101,6 +105,7 @@ class _SplitReader:
         paths: TablePaths,
         schema: TableSchema,
         split: Split,
+        older_schemas: OlderSchemas,
         batch_rows: int,
         machine: Machine,
         vectors: VectorStore,
@@ -114,6 +119,7 @@ class _SplitReader:
             file_io=file_io,
             paths=paths,
             schema=schema,
+            older_schemas=older_schemas,
             partition=split.partition,
             bucket=split.bucket,
             vectors=vectors.read(split.vectors).vectors,

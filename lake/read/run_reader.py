@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from pyroaring import AbstractBitMap
 
+from lake.files.column_mapping import OlderSchemas
 from lake.files.data_file_path import live_file_path
 from lake.files.file_io import FileIO
 from lake.files.parquet import DataFileReader, ReadCounters, RowGroupFilter
@@ -23,7 +24,8 @@ class RunReader:
     Attributes:
         file_io: Storage.
         paths: Of the table.
-        schema: Under which the files were written.
+        schema: Under which records are read.
+        older_schemas: By id, those that files were written under if their columns are others.
         partition: Serialised partition row.
         bucket: Bucket number.
         vectors: Positions of marked rows by file name; these rows are passed over.
@@ -37,6 +39,7 @@ class RunReader:
     partition: bytes
     bucket: int
     vectors: Mapping[str, AbstractBitMap] = field(default_factory=dict)
+    older_schemas: OlderSchemas = field(default_factory=dict)
     has_level: bool = False
     counters: ReadCounters = field(default_factory=ReadCounters)
 
@@ -79,7 +82,12 @@ class RunReader:
     def _reader(self, file: DataFileMeta) -> DataFileReader:
         path = live_file_path(self.paths, self.schema, self.partition, self.bucket, file)
         return DataFileReader(
-            self.file_io, path, file_meta=file, schema=self.schema, counters=self.counters
+            self.file_io,
+            path,
+            file_meta=file,
+            schema=self.schema,
+            written=self.older_schemas.get(file.schema_id),
+            counters=self.counters,
         )
 
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas, map_columns, renamed
 from lake.format.data_file import DataFileMeta
 from lake.format.index_manifest import IndexManifestEntry
 from lake.format.manifest import ManifestEntry
@@ -95,6 +96,7 @@ def plan_scan(
     *,
     indexes: Sequence[IndexManifestEntry] = (),
     where: Sequence[Condition] = (),
+    older_schemas: OlderSchemas = NO_OLDER_SCHEMAS,
     buckets: frozenset[int] | None = None,
     partitions: frozenset[bytes] | None = None,
 ) -> ScanPlan:
@@ -104,10 +106,11 @@ def plan_scan(
 
     Args:
         snapshot: The snapshot that is read.
-        schema: Under which all files were written.
+        schema: Under which rows are read.
         entries: Its live files.
         indexes: Its index files.
         where: A conjunction; pruning only, the reader evaluates it again.
+        older_schemas: By id, those that files were written under if their columns are others.
         buckets: Only these; None means all.
         partitions: Only these serialised partition rows; None means all.
 
@@ -126,7 +129,8 @@ def plan_scan(
     chosen = _prune_partitions(chosen, conditions, schema)
     chosen = _prune_buckets(chosen, conditions, schema)
     chosen = _prune_keys(chosen, conditions, schema)
-    splits = _splits(chosen, vector_entries(indexes), conditions, schema)
+    by_values = _ValuePruning(conditions, schema, older_schemas)
+    splits = _splits(chosen, vector_entries(indexes), by_values, schema)
     return ScanPlan(
         snapshot_id=None if snapshot is None else snapshot.id,
         splits=splits,
@@ -184,7 +188,7 @@ def _prune_keys(
 def _splits(
     entries: Sequence[ManifestEntry],
     vectors: Mapping[tuple[bytes, int], IndexManifestEntry],
-    conditions: Sequence[BoundCondition],
+    by_values: "_ValuePruning",
     schema: TableSchema,
 ) -> tuple[Split, ...]:
     groups: dict[tuple[bytes, int], list[ManifestEntry]] = defaultdict(list)
@@ -198,9 +202,7 @@ def _splits(
         sections = plan_sections(files, schema.key_fields)
         if _is_raw(files, schema):
             sections = [_alone(file) for section in sections for file in _files(section.runs)]
-        kept = tuple(
-            section for section in sections if not _is_excluded(section, conditions, schema)
-        )
+        kept = tuple(section for section in sections if not by_values.excludes(section))
         if kept:
             splits.append(
                 Split(
@@ -236,25 +238,38 @@ def is_single_run(section: Section) -> bool:
     return len(section.runs) == 1
 
 
-def _is_excluded(
-    section: Section, conditions: Sequence[BoundCondition], schema: TableSchema
-) -> bool:
-    if not conditions or not is_single_run(section):
-        return False
-    return all(not _file_may_match(file, conditions, schema) for file in _files(section.runs))
-
-
 def _files(runs: Sequence[SortedRun]) -> list[DataFileMeta]:
     return [file for run in runs for file in run.files]
 
 
-def _file_may_match(
-    file: DataFileMeta, conditions: Sequence[BoundCondition], schema: TableSchema
-) -> bool:
-    stats = file.value_stats
-    if stats.min_values.startswith(_EMPTY_ARITY):
-        return True
-    names = schema.field_names if file.value_stats_cols is None else file.value_stats_cols
-    fields = [schema.field(name) for name in names]
-    bounds: dict[str, Bounds] = file_bounds([stats], [file.row_count], fields)
-    return bool(may_match(bounds, conditions, 1)[0])
+@dataclass(frozen=True, slots=True)
+class _ValuePruning:
+    """Leaves out what value statistics exclude.
+
+    Attributes:
+        conditions: The conjunction.
+        schema: Under which rows are read.
+        older_schemas: Of files with other columns.
+    """
+
+    conditions: Sequence[BoundCondition]
+    schema: TableSchema
+    older_schemas: OlderSchemas
+
+    def excludes(self, section: Section) -> bool:
+        """Return whether no row of a section can fulfil the conditions."""
+        if not self.conditions or not is_single_run(section):
+            return False
+        return not any(self._may_match(file) for file in _files(section.runs))
+
+    def _may_match(self, file: DataFileMeta) -> bool:
+        stats = file.value_stats
+        if stats.min_values.startswith(_EMPTY_ARITY):
+            return True
+        written = self.older_schemas.get(file.schema_id, self.schema)
+        names = written.field_names if file.value_stats_cols is None else file.value_stats_cols
+        fields = [written.field(name) for name in names]
+        bounds: dict[str, Bounds] = file_bounds([stats], [file.row_count], fields)
+        if written is not self.schema:
+            bounds = renamed(bounds, map_columns(written.fields, self.schema.fields))
+        return bool(may_match(bounds, self.conditions, 1)[0])

@@ -9,6 +9,7 @@ from typing import Final
 import pyarrow as pa
 
 from lake.errors import CorruptData, InvalidRequest, Problem, naming_table
+from lake.files.column_mapping import OlderSchemas
 from lake.files.file_io import FileIO
 from lake.files.parquet import ReadCounters
 from lake.files.paths import TablePaths
@@ -75,6 +76,7 @@ class SnapshotChanges:
                     changes.schema,
                     entries,
                     columns=changes.columns,
+                    older_schemas=changes.older_schemas(changes.schema, entries),
                     batch_rows=changes.batch_rows,
                     counters=changes.counters,
                 ):
@@ -113,7 +115,8 @@ class Changes:
         batch_rows: Upper bound of the rows of a batch.
         keeper: Leases what is left to read while that takes long.
         counters: What reading has cost so far.
-        check: Refuses files that cannot be read under the schema.
+        older_schemas: Gives of files the schemas that they were written under, if their columns are
+            not those of the first argument.
     """
 
     file_io: FileIO
@@ -124,7 +127,7 @@ class Changes:
     until_snapshot_id: int
     columns: tuple[str, ...]
     batch_rows: int
-    check: Callable[[Sequence[ManifestEntry]], None]
+    older_schemas: Callable[[TableSchema, Sequence[ManifestEntry]], OlderSchemas]
     keeper: LeaseKeeper
     counters: ReadCounters = field(default_factory=ReadCounters)
 
@@ -138,7 +141,6 @@ class Changes:
 
         Raises:
             ChangesExpired: Those of a snapshot have; the message names those kept.
-            UnsupportedFeature: A file has other columns than the table has now.
             CorruptData: A snapshot or manifest is damaged.
         """
         begin, end = self.after_snapshot_id + 1, self.until_snapshot_id + 1
@@ -207,7 +209,6 @@ class Changes:
             self.snapshot(snapshot.id)
             message = f"snapshot {snapshot.id} is there, but not all that it names: {error}"
             raise CorruptData(message) from error
-        self.check(entries)
         return entries
 
 

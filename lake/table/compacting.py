@@ -22,7 +22,7 @@ class TableCompacting:
 
     Attributes:
         table: To be compacted.
-        schema: Under which all files were written.
+        schema: Under which files are read and written.
         snapshot: The newest then; None in an empty table.
         live: What was live in it.
         committer: Of the table.
@@ -46,7 +46,6 @@ class TableCompacting:
         snapshot, live = table.newest_live()
         schema = table.schema_of(snapshot, is_newest=True)
         check_compactable(schema)
-        table.check_shapes(schema, live.entries)
         return TableCompacting(
             table=table,
             schema=schema,
@@ -99,6 +98,7 @@ class TableCompacting:
                 file_io=store.file_io,
                 paths=store.paths,
                 schema=self.schema,
+                older_schemas=self.table.older_schemas(self.schema, self.live.entries),
                 clock=store.clock,
                 uuid=store.new_uuid(),
                 machine=self.machine,

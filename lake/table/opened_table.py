@@ -7,8 +7,9 @@ from functools import cached_property, partial
 from uuid import UUID, uuid4
 
 from lake.commit.committer import TableCommitter
-from lake.errors import CorruptData, TableNotFound, UnsupportedFeature, names_table
+from lake.errors import CorruptData, TableNotFound, names_table
 from lake.files.clock import Clock
+from lake.files.column_mapping import OlderSchemas, is_same_shape
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
 from lake.format.index_manifest import IndexManifestEntry
@@ -218,20 +219,21 @@ class OpenedTable:
         check_supported(schema)
         return schema
 
-    def check_shapes(self, schema: TableSchema, entries: Iterable[ManifestEntry]) -> None:
-        """Refuse files whose columns are not those of the schema: they would be read wrong.
+    def older_schemas(self, schema: TableSchema, entries: Iterable[ManifestEntry]) -> OlderSchemas:
+        """Return the schemas of files whose columns are not those of the schema, by id.
+
+        Args:
+            schema: Under which the files are read.
+            entries: Files.
 
         Raises:
-            UnsupportedFeature: There is such a file.
+            CorruptData: A schema cannot be read.
         """
-        for schema_id in {entry.file.schema_id for entry in entries} - {schema.id}:
-            if not _is_same_shape(self.store.schemas.get(schema_id), schema):
-                message = (
-                    f"table {self.identifier} has files of schema {schema_id}, whose columns are "
-                    f"not those of schema {schema.id}; reading across schema changes is not in "
-                    "this version"
-                )
-                raise UnsupportedFeature(message)
+        ids = {entry.file.schema_id for entry in entries} - {schema.id}
+        others = {number: self.store.schemas.get(number) for number in sorted(ids)}
+        return {
+            number: other for number, other in others.items() if not is_same_shape(other, schema)
+        }
 
     def _live_of(self, snapshot: Snapshot) -> LiveTable:
         return LiveTable(
@@ -243,16 +245,3 @@ def _random_uuid(random: random_module.Random | None) -> UUID:
     if random is None:
         return uuid4()
     return UUID(int=random.getrandbits(128), version=4)
-
-
-def _is_same_shape(one: TableSchema, other: TableSchema) -> bool:
-    """Return whether files of one schema can be read under the other without any mapping."""
-    shapes = [
-        (
-            [(field.id, field.name, field.type) for field in schema.fields],
-            schema.primary_keys,
-            schema.partition_keys,
-        )
-        for schema in (one, other)
-    ]
-    return shapes[0] == shapes[1]

@@ -47,7 +47,7 @@ class TableReading:
             check_names("columns", columns)
         snapshot = self.table.snapshot_to_read(snapshot_id, tag)
         schema = self.table.schema_of(snapshot, is_newest=snapshot_id is None and tag is None)
-        entries, indexes = self._files(snapshot, schema)
+        entries, indexes = self._files(snapshot)
         store = self.table.store
         return Scan(
             file_io=store.file_io,
@@ -55,6 +55,7 @@ class TableReading:
             schema=schema,
             snapshot=snapshot,
             entries=entries,
+            older_schemas=self.table.older_schemas(schema, entries),
             columns=_check_columns(columns, schema),
             where=tuple(where),
             batch_rows=batch_rows,
@@ -93,7 +94,7 @@ class TableReading:
             until_snapshot_id=last,
             columns=_check_columns(columns, schema),
             batch_rows=batch_rows,
-            check=lambda entries: self.table.check_shapes(schema, entries),
+            older_schemas=self.table.older_schemas,
             keeper=self.table.keeper,
             counters=counters if counters is not None else ReadCounters(),
         )
@@ -122,7 +123,7 @@ class TableReading:
         schema = self.table.schema_of(snapshot, is_newest=snapshot_id is None)
 
         def make(cache: LookupCache) -> SnapshotLookup:
-            entries, indexes = self._files(snapshot, schema)
+            entries, indexes = self._files(snapshot)
             store = self.table.store
             return SnapshotLookup(
                 file_io=store.file_io,
@@ -130,6 +131,7 @@ class TableReading:
                 schema=schema,
                 snapshot=snapshot,
                 entries=entries,
+                older_schemas=self.table.older_schemas(schema, entries),
                 indexes=indexes,
                 vectors=store.vectors,
                 cache=cache,
@@ -138,15 +140,12 @@ class TableReading:
         return self.table.lookups.at(snapshot, schema, make)
 
     def _files(
-        self, snapshot: Snapshot | None, schema: TableSchema
+        self, snapshot: Snapshot | None
     ) -> tuple[list[ManifestEntry], tuple[IndexManifestEntry, ...]]:
-        """Return the live files and index files of a snapshot, all of them readable."""
+        """Return the live files and index files of a snapshot."""
         if snapshot is None:
             return [], ()
-        entries = self.table.live_files(snapshot)
-        indexes = self.table.indexes_of(snapshot)
-        self.table.check_shapes(schema, entries)
-        return entries, indexes
+        return self.table.live_files(snapshot), self.table.indexes_of(snapshot)
 
 
 def _check_columns(columns: Sequence[str] | None, schema: TableSchema) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from lake.errors import CommitConflict, InvalidRequest, LakeError, Problem, UnsupportedFeature
@@ -67,6 +68,7 @@ class TableRescaling:
                 file_io=store.file_io,
                 paths=store.paths,
                 schema=store.schema,
+                older_schemas=partial(self.table.older_schemas, store.schema),
                 routing=routing,
                 clock=store.clock,
                 uuid=store.new_uuid(),

@@ -8,6 +8,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from lake.errors import CorruptData, names_table, naming_table
+from lake.files.column_mapping import OlderSchemas
 from lake.files.file_io import FileIO
 from lake.files.parquet import ReadCounters
 from lake.files.paths import TablePaths
@@ -37,6 +38,7 @@ class Scan:
         schema: Under which the snapshot is read.
         snapshot: That is read; None for a table without one.
         entries: Its live files.
+        older_schemas: By id, those that files were written under if their columns are others.
         indexes: Its index files.
         vectors: Reads deletion vectors.
         columns: Of the result, in order.
@@ -54,6 +56,7 @@ class Scan:
     schema: TableSchema
     snapshot: Snapshot | None
     entries: Sequence[ManifestEntry]
+    older_schemas: OlderSchemas
     indexes: Sequence[IndexManifestEntry]
     vectors: VectorStore
     columns: tuple[str, ...]
@@ -77,7 +80,12 @@ class Scan:
     @cached_property
     def _plan(self) -> ScanPlan:
         return plan_scan(
-            self.snapshot, self.schema, self.entries, indexes=self.indexes, where=self.where
+            self.snapshot,
+            self.schema,
+            self.entries,
+            indexes=self.indexes,
+            where=self.where,
+            older_schemas=self.older_schemas,
         )
 
     @names_table
@@ -173,6 +181,7 @@ class Scan:
             split,
             columns=columns,
             where=self.where,
+            older_schemas=self.older_schemas,
             batch_rows=self.batch_rows,
             machine=self.machine,
             vectors=self.vectors,

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake.errors import InvalidRequest, Problem, SchemaMismatch, naming_table
+from lake.files.column_mapping import OlderSchemas
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
 from lake.format.arrow_types import to_arrow_form
@@ -58,6 +59,7 @@ class SnapshotLookup:
         schema: TableSchema,
         snapshot: Snapshot | None,
         entries: Sequence[ManifestEntry],
+        older_schemas: OlderSchemas,
         indexes: Sequence[IndexManifestEntry],
         vectors: VectorStore,
         cache: LookupCache,
@@ -70,6 +72,7 @@ class SnapshotLookup:
             schema: Under which the snapshot is read.
             snapshot: None for a table without one.
             entries: Its live files.
+            older_schemas: By id, those that files were written under if their columns are others.
             indexes: Its index files.
             vectors: Reads deletion vectors.
             cache: Keeps what files were made into.
@@ -77,6 +80,7 @@ class SnapshotLookup:
         self._file_io = file_io
         self._paths = paths
         self._schema = schema
+        self._older_schemas = older_schemas
         self._snapshot = snapshot
         self._vectors = vectors
         self._vector_entries = vector_entries(indexes)
@@ -288,6 +292,7 @@ class SnapshotLookup:
                 file_io=self._file_io,
                 paths=self._paths,
                 schema=self._schema,
+                older_schemas=self._older_schemas,
                 partition=partition,
                 bucket=number,
                 files=[entry.file for entry in self._members[place]],

@@ -12,7 +12,9 @@ import pyarrow as pa
 from lake.commit.commit_result import CommitResult
 from lake.commit.committer import TableCommitter
 from lake.errors import names_table
+from lake.evolution.schema_changes import SchemaChange
 from lake.format.commit_message import CommitMessage
+from lake.format.schema import TableSchema
 from lake.format.tag import Tag
 from lake.lsm.compaction_pick import PickState
 from lake.maintenance.compaction_picks import CompactionMemory, Place
@@ -24,6 +26,7 @@ from lake.maintenance.rollback import RollbackResult
 from lake.maintenance.table_tags import TagDeletion
 from lake.merge.fold import Machine
 from lake.snapshots.lease import LEASE_MS, Lease
+from lake.table.altering import TableAltering
 from lake.table.arguments import check_machine, refuse_argument
 from lake.table.compacting import TableCompacting
 from lake.table.history import TableHistory
@@ -215,6 +218,32 @@ class Table(ReadableTable):
         return TableCompacting.of(self._opened).places(
             full=full, memory=memory or CompactionMemory()
         )
+
+    @names_table
+    def alter(self, *changes: SchemaChange) -> TableSchema:
+        """Change the schema, all of the changes or none; rows stay where they are.
+
+        Rows that are there are read under the new schema from then on: columns are known by their
+        ids, what they lack is null, and what has another type now is cast. Rows that others write
+        under the old schema are turned back at their commit; `write_and_commit` takes the new one up
+        and writes them again.
+
+        Args:
+            changes: In order; each sees what those before have made.
+
+        Returns:
+            The newest schema, the same as before when nothing is to be changed.
+
+        Raises:
+            InvalidRequest: `problems` names each change that cannot be made, and why.
+            UnsupportedFeature: This is a branch, or the result is more than this version has.
+            CommitConflict: Others go on changing the schema; try again.
+            StorageUnavailable: The change was made or not; look, and alter again.
+
+        Source:
+            merge-semantics 8.3.
+        """
+        return TableAltering(self._opened).alter(changes)
 
     @names_table
     def rescale(self, buckets: int, *, commit_user: str | None = None) -> RescaleResult:

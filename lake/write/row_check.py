@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake.errors import Problem, SchemaMismatch
+from lake.format.casts.cast import read_text
 from lake.format.data_types import DataField
 from lake.format.schema import TableSchema
 from lake.format.value_limits import limit_problems
@@ -87,7 +88,7 @@ def _conform_column(
             message=f"row {row}: the column is NOT NULL ({column.null_count} of {len(column)} rows)",
         )
     if column.null_count and field.default_value is not None:
-        column = pc.fill_null(column, pa.scalar(field.default_value).cast(arrow_type))
+        column = pc.fill_null(column, read_text(field.default_value, field.type))
     return column, None
 
 

@@ -8,12 +8,14 @@ its own, and so are tags, branches and orphan cleaning, so that one does not hid
 import functools
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from lake import LocalFileIO, Machine, Table, UnsupportedFeature
+from lake.snapshots.schema_store import SchemaStore
 from tests.conformance.case import Case, Column, parse_case
 from tests.conformance.changelog import changelog_difference
 from tests.conformance.compare import difference
@@ -133,11 +135,14 @@ def _check_files(path: Path, _machine: Machine) -> None:
 def _check_changes_of(
     case: Case, path: Path, table: Table, snapshot_id: int, rows: list[Any]
 ) -> None:
+    changes = table.changes(snapshot_id - 1, snapshot_id)
+    # The rows are those of the columns that there were then.
+    then = SchemaStore(LocalFileIO(), table.paths).get(table.snapshot(snapshot_id).schema_id)
     found = changelog_difference(
         [[snapshot_id, rows]] if rows else [],
-        table.changes(snapshot_id - 1, snapshot_id),
+        replace(changes, schema=then, columns=then.field_names),
         schema=_schema_of_snapshot(path, snapshot_id),
-        key=case.primary_key,
+        key=then.primary_keys,
         hints=case.compare,
     )
     if found is not None:

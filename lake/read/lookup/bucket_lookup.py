@@ -28,6 +28,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import AbstractBitMap, BitMap
 
+from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
 from lake.files.data_file_path import live_file_path
 from lake.files.file_io import FileIO
 from lake.files.parquet import DataFileReader
@@ -89,6 +90,7 @@ class BucketLookup:
         partition: bytes,
         bucket: int,
         files: Sequence[DataFileMeta],
+        older_schemas: OlderSchemas = NO_OLDER_SCHEMAS,
     ) -> None:
         """Take the files; none is opened before a key may be in it.
 
@@ -96,20 +98,24 @@ class BucketLookup:
             cache: Keeps what files were made into.
             file_io: Storage.
             paths: Of the table.
-            schema: Under which the files were written.
+            schema: Under which records are read.
             partition: Serialised partition row.
             bucket: Bucket number.
             files: Live files of the bucket, on any level, in any order.
+            older_schemas: By id, those that files were written under if their columns are others.
         """
         self._cache = cache
         self._file_io = file_io
         self._schema = schema
+        self._older_schemas = older_schemas
         self._runs = levels_of(files, schema.table_options).runs
         self._files = tuple(file for run in self._runs for file in run.files)
         self._numbers = {file.file_name: number for number, file in enumerate(self._files)}
         self._paths = [
             live_file_path(paths, schema, partition, bucket, file) for file in self._files
         ]
+        # What a file is made into has the columns of one schema.
+        self._names = [f"{path}@{schema.id}" for path in self._paths]
         self._new_files = sum(file.level == 0 for file in self._files)
         self._may_join = self._new_files > 1 and (
             sum(file.row_count for file in self._files[: self._new_files]) <= JOINT_ROWS_MAX
@@ -173,7 +179,7 @@ class BucketLookup:
 
     def is_resident(self, columns: Sequence[str]) -> bool:
         """Return whether all files are ready to give these columns."""
-        lookups = [self._cache.ready(path) for path in self._paths]
+        lookups = [self._cache.ready(name) for name in self._names]
         return all(lookup is not None and lookup.has(columns) for lookup in lookups)
 
     def cold_bytes(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> int:
@@ -199,7 +205,7 @@ class BucketLookup:
         for numbers in self._run_numbers:
             places = set(self._ranges[numbers.start].files_of(keys, wanted).tolist())
             for place in sorted(places - {-1}):
-                lookup = self._cache.ready(self._paths[numbers[place]])
+                lookup = self._cache.ready(self._names[numbers[place]])
                 if lookup is None or not lookup.has(columns):
                     yield numbers[place]
 
@@ -297,7 +303,7 @@ class BucketLookup:
 
     def _row_of(self, file: DataFileMeta, position: Rows, names: Sequence[str]) -> pa.Table:
         number = self._numbers[file.file_name]
-        lookup = self._cache.ready(self._paths[number])
+        lookup = self._cache.ready(self._names[number])
         if lookup is not None and lookup.has(names):
             return lookup.columns(position, names)
         with self._using(number) as lookup:
@@ -305,7 +311,7 @@ class BucketLookup:
 
     def _columns_of(self, file: DataFileMeta, names: Sequence[str]) -> list[FileColumn]:
         number = self._numbers[file.file_name]
-        lookup = self._cache.ready(self._paths[number])
+        lookup = self._cache.ready(self._names[number])
         if lookup is not None and lookup.has(names):
             return lookup.file_columns(names)
         with self._using(number) as lookup:
@@ -348,7 +354,7 @@ class BucketLookup:
     def _joint_index(self) -> JointIndex | None:
         """Return the index of all files of level 0, once they are ready; None to ask each."""
         if self._joint is None and self._may_join:
-            lookups = [self._cache.ready(path) for path in self._paths[: self._new_files]]
+            lookups = [self._cache.ready(name) for name in self._names[: self._new_files]]
             ready = [lookup for lookup in lookups if lookup is not None]
             if len(ready) == len(lookups):
                 self._joint = JointIndex(ready)
@@ -375,13 +381,13 @@ class BucketLookup:
             return False
         if len(numbers) > 1 and ranges.is_of_numbers and len(wanted) > FEW_KEYS:
             return False
-        return all(self._cache.ready(self._paths[number]) for number in numbers)
+        return all(self._cache.ready(self._names[number]) for number in numbers)
 
     def _find_in(
         self, number: int, keys: WantedKeys, wanted: Rows, vectors: Vectors, *, is_sure: bool
     ) -> tuple[Rows, Rows]:
         """Return which keys a file has, or may have, and at which positions."""
-        lookup = self._cache.ready(self._paths[number])
+        lookup = self._cache.ready(self._names[number])
         if lookup is not None:
             here, positions = _found(lookup, keys, wanted, is_sure=is_sure)
         else:
@@ -396,14 +402,18 @@ class BucketLookup:
     def _using(self, number: int) -> AbstractContextManager[FileLookup]:
         file = self._files[number]
         make = partial(self._make, number)
-        return self._cache.using(self._paths[number], size=file.file_size, make=make)
+        return self._cache.using(self._names[number], size=file.file_size, make=make)
 
     def _make(
         self, number: int, scratch: ScratchDirectory | None, on_growth: Callable[[], None]
     ) -> FileLookup:
         file = self._files[number]
         reader = DataFileReader(
-            self._file_io, self._paths[number], file_meta=file, schema=self._schema
+            self._file_io,
+            self._paths[number],
+            file_meta=file,
+            schema=self._schema,
+            written=self._older_schemas.get(file.schema_id),
         )
         return FileLookup(
             _DataFile(reader=reader, meta=file),

@@ -1,0 +1,89 @@
+"""Columns and the fields nested in them, found and replaced by path.
+
+`r.a` is the field `a` of the ROW `r`; `l.element.a` of the ROWs that the ARRAY `l` holds;
+`m.value.a` of the values of the MAP `m`. What the keys of a MAP hold has no path.
+
+Source: merge-semantics 8.3.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NoReturn, TypeAlias
+
+from lake.evolution.refused_change import refuse
+from lake.evolution.schema_changes import ELEMENT, VALUE, Path
+from lake.format.data_types import DataField, DataType, TypeRoot
+
+Fields: TypeAlias = tuple[DataField, ...]
+
+
+def edit_siblings(fields: Fields, path: Path, edit: Callable[[Fields], Fields]) -> Fields:
+    """Return the columns after the list that a field belongs to was edited.
+
+    Args:
+        fields: The columns of the table.
+        path: Of the field, which need not exist; the way to it must.
+        edit: Gets the fields beside it: the columns, or those of the ROW that it is in.
+
+    Raises:
+        RefusedChangeError: The path leads nowhere.
+    """
+    if len(path) == 1:
+        return edit(fields)
+    return edit_type(fields, path[:-1], lambda type_: _edit_row(type_, path, edit))
+
+
+def edit_type(fields: Fields, path: Path, edit: Callable[[DataType], DataType]) -> Fields:
+    """Return the columns after the type at a path was edited.
+
+    Args:
+        fields: The columns of the table.
+        path: Of a field, or of what an ARRAY, MULTISET or MAP holds.
+        edit: Gets the type there.
+
+    Raises:
+        RefusedChangeError: The path leads nowhere.
+    """
+    index = index_of(fields, path[0])
+    field = fields[index]
+    new = replace(field, type=_edit_inner(field.type, path[1:], edit))
+    return (*fields[:index], new, *fields[index + 1 :])
+
+
+def index_of(fields: Sequence[DataField], name: str) -> int:
+    """Return where a field is.
+
+    Raises:
+        RefusedChangeError: There is none of the name.
+    """
+    names = [field.name for field in fields]
+    if name not in names:
+        known = ", ".join(names) or "none"
+        refuse("name", name, "there is no such column", f"columns: {known}")
+    return names.index(name)
+
+
+def _edit_inner(type_: DataType, path: Path, edit: Callable[[DataType], DataType]) -> DataType:
+    if not path:
+        return edit(type_)
+    match type_.root:
+        case TypeRoot.ROW:
+            return replace(type_, fields=edit_type(type_.fields, path, edit))
+        case TypeRoot.ARRAY | TypeRoot.MULTISET if path[0] == ELEMENT and type_.element:
+            return replace(type_, element=_edit_inner(type_.element, path[1:], edit))
+        case TypeRoot.MAP if path[0] == VALUE and type_.value:
+            return replace(type_, value=_edit_inner(type_.value, path[1:], edit))
+        case _:
+            return _refuse_step(type_, path[0])
+
+
+def _edit_row(type_: DataType, path: Path, edit: Callable[[Fields], Fields]) -> DataType:
+    if type_.root is not TypeRoot.ROW:
+        _refuse_step(type_, path[-1])
+    return replace(type_, fields=edit(type_.fields))
+
+
+def _refuse_step(type_: DataType, step: str) -> NoReturn:
+    message = f"a column of type {type_} has nothing of that name in it"
+    hint = "fields of a ROW by their names, `element` in an ARRAY, `value` in a MAP"
+    refuse("name", step, message, hint)

@@ -1,0 +1,42 @@
+"""Ids for what is new: above every id that was ever used.
+
+Source: merge-semantics 8.1.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+
+from lake.format.data_types import DataField, DataType
+
+
+def number_new_field(field: DataField, *, highest_field_id: int) -> tuple[DataField, int]:
+    """Return a column that is added to a table, numbered, and the highest id from now on.
+
+    The column comes first, then what is nested in it, each field after those inside it.
+    """
+    ids = count(highest_field_id + 1)
+    own = next(ids)
+    numbered = replace(field, id=own, type=number_nested(field.type, ids))
+    return numbered, next(ids) - 1
+
+
+def number_nested(data_type: DataType, ids: Iterator[int]) -> DataType:
+    """Return the type with new ids for its fields, each field after those inside it."""
+    if not data_type.is_nested:
+        return data_type
+
+    def part(one: DataType | None) -> DataType | None:
+        return one and number_nested(one, ids)
+
+    fields = []
+    for field in data_type.fields:
+        inner = number_nested(field.type, ids)
+        fields.append(replace(field, id=next(ids), type=inner))
+    return replace(
+        data_type,
+        key=part(data_type.key),
+        value=part(data_type.value),
+        element=part(data_type.element),
+        fields=tuple(fields),
+    )

@@ -1,0 +1,145 @@
+"""Options set and taken away: what may change at any time, and what only while the table is empty.
+
+Source: merge-semantics 8.3.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from lake.evolution.refused_change import refuse
+from lake.evolution.schema_changes import RemoveOption, SetOption
+from lake.format.schema import TableSchema
+
+IMMUTABLE_OPTIONS: Final = frozenset(
+    {
+        "aggregation.remove-record-on-delete",
+        "blob-descriptor-field",
+        "blob-field",
+        "blob-view-field",
+        "bucket-function.type",
+        "bucket-key",
+        "data-evolution.enabled",
+        "data-file.path-directory",
+        "dynamic-bucket.initial-buckets",
+        "force-lookup",
+        "index-file-in-data-file-dir",
+        "merge-engine",
+        "partial-update.remove-record-on-delete",
+        "partial-update.remove-record-on-sequence-group",
+        "partition",
+        "pk-clustering-override",
+        "primary-key",
+        "primary-key.nullable",
+        "row-tracking.enabled",
+        "rowkind.field",
+        "sequence.snapshot-ordering",
+        "type",
+    }
+)
+"""Keys whose value decides what files hold, or how they are found: fixed by the first snapshot."""
+
+_TYPE: Final = "type"
+_BUCKET: Final = "bucket"
+_VECTORS: Final = "deletion-vectors.enabled"
+_VECTORS_MODIFIABLE: Final = "deletion-vectors.modifiable"
+# Deletes that were kept out of files cannot come back, so these are never switched off again.
+_ONLY_ON: Final = frozenset({"ignore-delete", "ignore-update-before"})
+_DEFAULTS: Final = {
+    "merge-engine": "deduplicate",
+    "type": "table",
+    "bucket-function.type": "default",
+}
+_NEW_TABLE: Final = "make a new table with the option and write the rows there"
+
+
+def set_option(schema: TableSchema, change: SetOption, *, has_snapshots: bool) -> TableSchema:
+    """Return the schema with the option.
+
+    Raises:
+        RefusedChangeError: The option is fixed by what the table holds.
+    """
+    key, value = change.key, change.value
+    old = schema.options.get(key)
+    if key in ("primary-key", "partition"):
+        return _check_key_option(schema, key, value)
+    if key == _TYPE:
+        if value.lower() != (old or _DEFAULTS[_TYPE]).lower():
+            refuse(f"options.{key}", value, "a table never becomes one of another kind")
+        return schema
+    if has_snapshots and value != old:
+        _check_mutable(schema, key, value)
+    return replace(schema, options={**schema.options, key: value})
+
+
+def remove_option(schema: TableSchema, change: RemoveOption, *, has_snapshots: bool) -> TableSchema:
+    """Return the schema without the option.
+
+    Raises:
+        RefusedChangeError: The option is fixed by what the table holds.
+    """
+    key = change.key
+    if key == _TYPE:
+        refuse(f"options.{key}", None, "a table never becomes one of another kind")
+    if key not in schema.options:
+        return schema
+    if has_snapshots:
+        if key == _BUCKET or key in IMMUTABLE_OPTIONS:
+            refuse(
+                f"options.{key}",
+                schema.options[key],
+                "the option is fixed by the table's first snapshot",
+            )
+        if key == _VECTORS:
+            _check_vectors(schema, "false")
+    return replace(schema, options={k: v for k, v in schema.options.items() if k != key})
+
+
+def _check_mutable(schema: TableSchema, key: str, value: str) -> None:
+    old = schema.options.get(key)
+    if key in IMMUTABLE_OPTIONS and value != (old or _DEFAULTS.get(key)):
+        refuse(
+            f"options.{key}", value, "the option is fixed by the table's first snapshot", _NEW_TABLE
+        )
+    if key == _BUCKET:
+        refuse(
+            f"options.{key}",
+            value,
+            "rows lie in their buckets already",
+            "rescale the table, which moves them; buckets that are made as needed (-1) stay so",
+        )
+    if key == _VECTORS:
+        _check_vectors(schema, value)
+    if key in _ONLY_ON and _is_true(old) and not _is_true(value):
+        refuse(
+            f"options.{key}",
+            value,
+            "what was ignored is not in the table, so this is never switched off",
+        )
+
+
+def _check_vectors(schema: TableSchema, value: str) -> None:
+    is_on = schema.table_options.deletion_vectors_enabled
+    if is_on == _is_true(value) or _is_true(schema.options.get(_VECTORS_MODIFIABLE)):
+        return
+    refuse(
+        f"options.{_VECTORS}",
+        value,
+        "rows that files of the other mode still hold would be read twice",
+        f"set `{_VECTORS_MODIFIABLE}` to true, and compact the whole table before the next read",
+    )
+
+
+def _check_key_option(schema: TableSchema, key: str, value: str) -> TableSchema:
+    names = schema.primary_keys if key == "primary-key" else schema.partition_keys
+    if value.split(",") != list(names):
+        refuse(
+            f"options.{key}",
+            value,
+            f"the table is declared with {', '.join(names) or 'none'}",
+            _NEW_TABLE,
+        )
+    return schema
+
+
+def _is_true(text: str | None) -> bool:
+    return text is not None and text.strip().lower() == "true"

@@ -1,0 +1,61 @@
+"""Options that name a column, when the column gets another name.
+
+The reference follows only some of them. With the others a rename leaves an option that names a column
+which is no more, and the rules for tables refuse the result; except `row-deduplicate-ignore-fields`,
+which would silently stop to match: that one follows, too.
+
+Source: merge-semantics 8.3.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+_COLUMN_OPTIONS: Final = (
+    "aggregate-function",
+    "ignore-retract",
+    "distinct",
+    "list-agg-delimiter",
+)
+"""Of the options `fields.<column>.…`, those whose column follows."""
+_GROUP: Final = "sequence-group"
+_NESTED_KEY: Final = "nested-key"
+_LISTS: Final = frozenset(
+    {"bucket-key", "sequence.field", "changelog-producer.row-deduplicate-ignore-fields"}
+)
+_FIELDS: Final = "fields."
+
+
+def rename_in_options(options: Mapping[str, str], old: str, new: str) -> dict[str, str]:
+    """Return the options after a column of the table was renamed."""
+
+    def renamed(name: str) -> str:
+        return new if name == old else name
+
+    return {_key(key, renamed): _value(key, value, renamed) for key, value in options.items()}
+
+
+def _key(key: str, renamed: Callable[[str], str]) -> str:
+    columns, suffix = _parts(key)
+    if suffix in (_GROUP, _NESTED_KEY):
+        return f"{_FIELDS}{_list(columns, renamed)}.{suffix}"
+    if suffix in _COLUMN_OPTIONS:
+        return f"{_FIELDS}{renamed(columns)}.{suffix}"
+    return key
+
+
+def _value(key: str, value: str, renamed: Callable[[str], str]) -> str:
+    if key in _LISTS or _parts(key)[1] in (_GROUP, _NESTED_KEY):
+        return _list(value, renamed)
+    return value
+
+
+def _parts(key: str) -> tuple[str, str]:
+    """Return the columns and the last word of `fields.<columns>.<word>`; two empty texts otherwise."""
+    if not key.startswith(_FIELDS):
+        return "", ""
+    columns, dot, suffix = key.removeprefix(_FIELDS).rpartition(".")
+    return (columns, suffix) if dot else ("", "")
+
+
+def _list(text: str, renamed: Callable[[str], str]) -> str:
+    return ",".join(renamed(name) for name in text.split(","))

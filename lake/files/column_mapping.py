@@ -1,0 +1,159 @@
+"""Columns of a file that was written under an older schema, as those of a newer one.
+
+Columns are the same if their ids are, whatever they were called, and so are the fields of a ROW. What
+the file does not know is null; what has another type now is cast; what has gone is not read.
+
+Source: table-format 2.3; merge-semantics 8.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, TypeAlias, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.format.arrow_types import as_list, elements, to_arrow_type
+from lake.format.casts.cast import column_cast
+from lake.format.data_types import DataField, DataType, TypeRoot
+from lake.format.schema import TableSchema
+
+T = TypeVar("T")
+Conversion: TypeAlias = Callable[[pa.Array], pa.Array]
+OlderSchemas: TypeAlias = Mapping[int, TableSchema]
+"""By id, the schemas of files whose columns are not those of the schema that is read under."""
+NO_OLDER_SCHEMAS: Final[OlderSchemas] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileColumn:
+    """Where a column's values come from.
+
+    Attributes:
+        name: Of the column in the file.
+        convert: From the Arrow form of the file's type to that of the wanted one; None when they
+            are alike.
+    """
+
+    name: str
+    convert: Conversion | None
+
+
+def map_columns(
+    written: Iterable[DataField], wanted: Iterable[DataField]
+) -> Mapping[str, FileColumn]:
+    """Return the source of each wanted column, by its name; those that the file lacks are left out.
+
+    Args:
+        written: Columns of the schema that the file was written under.
+        wanted: Columns of the schema that it is read under.
+    """
+    by_id = {field.id: field for field in written}
+    return {
+        field.name: FileColumn(
+            name=by_id[field.id].name, convert=conversion(by_id[field.id].type, field.type)
+        )
+        for field in wanted
+        if field.id in by_id
+    }
+
+
+def renamed(by_name: Mapping[str, T], mapped: Mapping[str, FileColumn]) -> dict[str, T]:
+    """Return what is known of a file's columns by the names of those that have the same values.
+
+    Args:
+        by_name: By the names in the file; those that it lacks are unknown.
+        mapped: From `map_columns`. What is known of values says nothing of what a cast makes of them.
+    """
+    return {
+        name: by_name[source.name]
+        for name, source in mapped.items()
+        if source.convert is None and source.name in by_name
+    }
+
+
+def is_same_shape(one: TableSchema, other: TableSchema) -> bool:
+    """Return whether files of one schema can be read under the other without any mapping."""
+    shapes = [[(field.id, field.name, field.type) for field in s.fields] for s in (one, other)]
+    return shapes[0] == shapes[1]
+
+
+def conversion(source: DataType, target: DataType) -> Conversion | None:
+    """Return what turns values of the type a file has into those of the wanted one, None if nothing.
+
+    Args:
+        source: Its fields have ids.
+        target: What `source` has become by schema changes.
+    """
+    if source.root is not target.root or not source.is_nested:
+        return column_cast(source, target)
+    match source.root:
+        case TypeRoot.ROW:
+            return _row_conversion(source, target)
+        case TypeRoot.MAP:
+            assert source.value is not None
+            assert target.value is not None
+            items = conversion(source.value, target.value)
+            return items and (lambda column: _map(column, to_arrow_type(target), items=items))
+        case root:
+            assert source.element is not None
+            assert target.element is not None
+            inner = conversion(source.element, target.element)
+            if inner is not None and root is TypeRoot.MULTISET:
+                return lambda column: _map(column, to_arrow_type(target), keys=inner)
+            return inner and (lambda column: _list(column, to_arrow_type(target), inner))
+
+
+def _row_conversion(source: DataType, target: DataType) -> Conversion | None:
+    by_id = {field.id: index for index, field in enumerate(source.fields)}
+    places = [by_id.get(field.id) for field in target.fields]
+    changes = [
+        place if place is None else conversion(source.fields[place].type, field.type)
+        for place, field in zip(places, target.fields, strict=True)
+    ]
+    names = [field.name for field in source.fields]
+    is_same = places == list(range(len(source.fields))) and not any(changes)
+    if is_same and names == [field.name for field in target.fields]:
+        return None
+    kind = to_arrow_type(target)
+
+    def convert(column: pa.StructArray) -> pa.StructArray:
+        parts = []
+        for place, change, field in zip(places, changes, kind, strict=True):
+            if place is None:
+                parts.append(pa.nulls(len(column), field.type))
+            else:
+                part = column.field(place)
+                parts.append(part if change is None else change(part))
+        # Nulls of the row are hidden by its mask, so that fields may be NOT NULL all the same.
+        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=column.is_null())
+
+    return convert
+
+
+def _list(column: pa.ListArray, kind: pa.ListType, convert: Conversion) -> pa.ListArray:
+    return pa.ListArray.from_arrays(_offsets(column), convert(elements(column)), type=kind)
+
+
+def _map(
+    column: pa.MapArray,
+    kind: pa.MapType,
+    *,
+    keys: Conversion | None = None,
+    items: Conversion | None = None,
+) -> pa.MapArray:
+    entries = elements(column)
+    key, item = entries.field(0), entries.field(1)
+    key = key if keys is None else keys(key)
+    item = item if items is None else items(item)
+    return pa.MapArray.from_arrays(_offsets(column), key, item, type=kind)
+
+
+def _offsets(column: pa.Array) -> pa.Array:
+    """Return where each value begins in what the column flattens to; null where it is null."""
+    lengths = pc.list_value_length(as_list(column)).fill_null(0).to_numpy(zero_copy_only=False)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    is_null = np.append(column.is_null().to_numpy(zero_copy_only=False), False)
+    return pa.array(offsets, pa.int32(), mask=is_null)

@@ -1,0 +1,196 @@
+"""Texts read as values.
+
+A text that is none of the type is an error, as in the reference: the column was given the type, and
+what it holds cannot be guessed.
+
+Source: merge-semantics 8.2; conformance cases K.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from typing import Final, NoReturn
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.format.arrow_types import to_arrow_type
+from lake.format.binary_row import EPOCH
+from lake.format.casts.by_value import by_value
+from lake.format.casts.numbers import fit_decimal
+from lake.format.data_types import DataType, TypeRoot
+
+_TRUE: Final = frozenset({"t", "true", "y", "yes", "1"})
+_FALSE: Final = frozenset({"f", "false", "n", "no", "0"})
+_WHOLE: Final = re.compile(r"([+-]?)([0-9]*)(?:\.[0-9]*)?", re.ASCII)
+_FLOAT: Final = re.compile(
+    r"[\x00-\x20]*([+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))[fFdD]?[\x00-\x20]*",
+    re.ASCII,
+)
+_TIMESTAMP: Final = re.compile(
+    r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})"
+    r"(?: ([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:\.([0-9]{1,9}))?"
+    r"|T([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]{1,9}))?)?)?",
+    re.ASCII,
+)
+_MILLIS_OF: Final = (3_600_000, 60_000, 1_000)
+_BITS: Final = {TypeRoot.TINYINT: 8, TypeRoot.SMALLINT: 16, TypeRoot.INT: 32, TypeRoot.BIGINT: 64}
+_NANOS: Final = 1_000_000_000
+_PER_SECOND: Final = {"ms": 1_000, "us": 1_000_000, "ns": _NANOS}
+
+
+def from_text(column: pa.Array, target: DataType) -> pa.Array:
+    """Return texts as values of a type that is no text.
+
+    Raises:
+        ValueError: A text is none of the type.
+    """
+    arrow_type = to_arrow_type(target)
+    match target.root:
+        case TypeRoot.BINARY | TypeRoot.VARBINARY:
+            return fit_bytes(column.cast(pa.binary()), target)
+        case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
+            numbers = by_value(column, pa.int64(), _timestamp(target, arrow_type.unit))
+            return numbers.cast(arrow_type)
+        case TypeRoot.TIME:
+            return by_value(column, pa.int32(), _time).cast(arrow_type)
+        case TypeRoot.DATE:
+            return by_value(column, pa.int32(), _date).cast(arrow_type)
+        case _:
+            return by_value(column, arrow_type, _parser(target))
+
+
+def fit_bytes(column: pa.Array, target: DataType) -> pa.Array:
+    """Return bytes cut to the length of a type, and filled up with zeros to that of BINARY."""
+    length = target.length
+    assert length is not None
+    if target.root is TypeRoot.BINARY:
+        return by_value(column, pa.binary(), lambda value: value[:length].ljust(length, b"\0"))
+    longest = pc.max(pc.binary_length(column)).as_py() or 0
+    return pc.binary_slice(column, 0, length) if longest > length else column
+
+
+def _parser(target: DataType) -> Callable[[object], object]:
+    match target.root:
+        case TypeRoot.BOOLEAN:
+            return _boolean
+        case TypeRoot.DECIMAL:
+            arrow_type = to_arrow_type(target)
+            return lambda text: _decimal(text, arrow_type)
+        case TypeRoot.FLOAT:
+            return lambda text: _float32(str(text))
+        case TypeRoot.DOUBLE:
+            return lambda text: float(_float_text(str(text)))
+        case _:
+            bits = _BITS[target.root]
+            return lambda text: _whole(str(text), bits)
+
+
+def _boolean(text: object) -> bool:
+    lower = str(text).lower()
+    if lower in _TRUE:
+        return True
+    if lower in _FALSE:
+        return False
+    return _refuse(text, TypeRoot.BOOLEAN)
+
+
+def _whole(text: str, bits: int) -> int:
+    """Return the whole part; digits after a point have to be digits and do not count."""
+    match = _WHOLE.fullmatch(text)
+    if match is None or not text or text in ("+", "-"):
+        _refuse(text, "a whole number")
+    number = int(match[2] or "0") * (-1 if match[1] == "-" else 1)
+    if not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
+        _refuse(text, f"a whole number of {bits} bits")
+    return number
+
+
+def _float_text(text: str) -> str:
+    match = _FLOAT.fullmatch(text)
+    if match is None:
+        _refuse(text, "a number")
+    return match[1]
+
+
+def _float32(text: str) -> float:
+    # Straight from the digits: by way of a double some would be rounded twice.
+    return float(pa.scalar(_float_text(text).lower().replace("+", "")).cast(pa.float32()).as_py())
+
+
+def _decimal(text: object, target: pa.Decimal128Type) -> Decimal | None:
+    try:
+        value = Decimal(str(text)) if str(text).isascii() and "_" not in str(text) else None
+    except InvalidOperation:
+        value = None
+    if value is None or not value.is_finite() or str(text) != str(text).strip():
+        _refuse(text, "a decimal number")
+    return fit_decimal(value, target)
+
+
+def _date(text: object) -> int:
+    """Return days since 1970: of `2024-1-2`, `2024-1`, `2024`; a time after a blank is passed over."""
+    word = str(text)
+    if word.isascii() and word.isdigit():
+        return _whole(word, 32)
+    if word.find(" ") > 0:
+        word = word[: word.index(" ")]
+    parts = [part.strip() for part in word.split("-", 2)]
+    try:
+        numbers = [int(part) for part in parts]
+        return (date(*numbers, *(1,) * (3 - len(numbers))) - EPOCH.date()).days
+    except ValueError:
+        _refuse(text, TypeRoot.DATE)
+
+
+def _time(text: object) -> int:
+    """Return milliseconds of the day: of `12:34:56.789`, `12:34`, `12`; or the number itself."""
+    word = str(text)
+    if word.isascii() and word.isdigit():
+        return _whole(word, 32)
+    try:
+        clock, _, fraction = word.partition(".")
+        parts = [int(part) for part in clock.split(":", 2)]
+        millis = sum(part * scale for part, scale in zip(parts, _MILLIS_OF, strict=False))
+        return millis + _rounded_millis(fraction.strip())
+    except ValueError:
+        _refuse(text, TypeRoot.TIME)
+
+
+def _rounded_millis(fraction: str) -> int:
+    digits = fraction.ljust(4, "0")
+    return int(digits[:3]) + (digits[3] >= "5")
+
+
+def _timestamp(target: DataType, unit: str) -> Callable[[object], int]:
+    precision = target.precision or 0
+
+    def parse(text: object) -> int:
+        match = _TIMESTAMP.fullmatch(str(text))
+        if match is None:
+            _refuse(text, target.root)
+        year, month, day, *rest = match.groups()
+        hour, minute, second, fraction = rest[:4] if rest[0] else rest[4:]
+        try:
+            moment = EPOCH.replace(
+                year=int(year),
+                month=int(month),
+                day=int(day),
+                hour=int(hour or 0),
+                minute=int(minute or 0),
+                second=int(second or 0),
+            )
+        except ValueError:
+            _refuse(text, target.root)
+        kept = (fraction or "")[:precision].ljust(9, "0")
+        seconds = (moment - EPOCH) // (moment.resolution * 1_000_000)
+        per_second = _PER_SECOND[unit]
+        return seconds * per_second + int(kept) // (_NANOS // per_second)
+
+    return parse
+
+
+def _refuse(text: object, kind: str) -> NoReturn:
+    message = f"cannot read `{str(text)[:100]}` as {kind}"
+    raise ValueError(message)

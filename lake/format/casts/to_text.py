@@ -1,0 +1,137 @@
+"""Values as text, in the reference's spelling.
+
+Numbers, BOOLEAN and texts are cut or filled with blanks to the length of the type; what is nested is
+not. A time has as many digits of the second as its type, or more if it needs them.
+
+Source: merge-semantics 8.2; conformance cases K.
+"""
+
+from datetime import timedelta
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.format.arrow_types import as_list, elements
+from lake.format.binary_row import EPOCH
+from lake.format.casts.by_value import by_value
+from lake.format.data_types import TIMESTAMP_ROOTS, DataType, TypeRoot
+from lake.format.java_text import java_float_text
+
+_NANOS: Final = 1_000_000_000
+_PER_SECOND: Final = {"ms": 1_000, "us": 1_000_000, "ns": _NANOS}
+
+
+def to_text(column: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    """Return the values as texts of a CHAR or VARCHAR type."""
+    texts = _texts(column, source)
+    has_length = not source.is_nested and source.root not in _TIMES and not _is_bytes(source)
+    return fit_text(texts, target) if has_length else texts
+
+
+def fit_text(texts: pa.Array, target: DataType) -> pa.Array:
+    """Return texts cut to the length of a type, and filled up with blanks to that of CHAR."""
+    assert target.length is not None
+    longest = pc.max(pc.utf8_length(texts)).as_py() or 0
+    if longest > target.length:
+        texts = pc.utf8_slice_codeunits(texts, 0, target.length)
+    if target.root is TypeRoot.CHAR:
+        texts = pc.utf8_rpad(texts, target.length, " ")
+    return texts
+
+
+_TIMES: Final = frozenset({TypeRoot.DATE, TypeRoot.TIME, *TIMESTAMP_ROOTS})
+
+
+def _is_bytes(source: DataType) -> bool:
+    return source.root in (TypeRoot.BINARY, TypeRoot.VARBINARY)
+
+
+def _texts(column: pa.Array, source: DataType) -> pa.Array:
+    match source.root:
+        case TypeRoot.CHAR | TypeRoot.VARCHAR:
+            return column
+        case TypeRoot.BINARY | TypeRoot.VARBINARY:
+            return by_value(column, pa.string(), _decoded)
+        case TypeRoot.FLOAT:
+            return by_value(column, pa.string(), lambda value: java_float_text(np.float32(value)))
+        case TypeRoot.DOUBLE:
+            return by_value(column, pa.string(), java_float_text)
+        case TypeRoot.DECIMAL:
+            return by_value(column, pa.string(), lambda value: f"{value:f}")
+        case root if root in TIMESTAMP_ROOTS:
+            return _timestamps(column, source.precision or 0)
+        case TypeRoot.TIME:
+            return _times(column, source.precision or 0)
+        case TypeRoot.ARRAY | TypeRoot.MAP | TypeRoot.ROW:
+            return _nested(column, source)
+        case _:
+            return column.cast(pa.string())
+
+
+def _decoded(value: object) -> str:
+    assert isinstance(value, bytes)
+    return value.decode(errors="replace")
+
+
+def _timestamps(column: pa.Array, precision: int) -> pa.Array:
+    per_second = _PER_SECOND[column.type.unit]
+
+    def text(value: object) -> str:
+        assert isinstance(value, int)
+        seconds, fraction = divmod(value, per_second)
+        moment = EPOCH + timedelta(seconds=seconds)
+        digits = f"{fraction * (_NANOS // per_second):09}"
+        kept = digits[:precision] + digits[precision:].rstrip("0")
+        return f"{moment:%Y-%m-%d %H:%M:%S}" + (f".{kept}" if kept else "")
+
+    return by_value(column.cast(pa.int64()), pa.string(), text)
+
+
+def _times(column: pa.Array, precision: int) -> pa.Array:
+    def text(value: object) -> str:
+        assert isinstance(value, int)
+        seconds, millis = divmod(value, 1_000)
+        clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        digits = f"{millis:03}"[: min(precision, 3)]
+        return f"{clock}.{digits}" if digits else clock
+
+    return by_value(column.cast(pa.int32()), pa.string(), text)
+
+
+def _nested(column: pa.Array, source: DataType) -> pa.Array:
+    """Return `[1, null]`, `{a -> 1}` and `{1, x}`."""
+    match source.root:
+        case TypeRoot.ARRAY:
+            assert source.element is not None
+            texts = _bracketed(column, _words(elements(column), source.element), "[]")
+        case TypeRoot.MAP:
+            assert source.key is not None
+            assert source.value is not None
+            entries = elements(column)
+            keys = _words(entries.field(0), source.key)
+            values = _words(entries.field(1), source.value)
+            pairs = [f"{key} -> {value}" for key, value in zip(keys, values, strict=True)]
+            texts = _bracketed(column, pairs, "{}")
+        case _:
+            parts = [
+                _words(column.field(index), field.type) for index, field in enumerate(source.fields)
+            ]
+            texts = ["{" + ", ".join(row) + "}" for row in zip(*parts, strict=True)]
+    return pc.if_else(column.is_valid(), pa.array(texts, pa.string()), None)
+
+
+def _words(column: pa.Array, source: DataType) -> list[str]:
+    return ["null" if text is None else text for text in _texts(column, source).to_pylist()]
+
+
+def _bracketed(column: pa.Array, words: list[str], brackets: str) -> list[str]:
+    ends = np.cumsum(
+        pc.list_value_length(as_list(column)).fill_null(0).to_numpy(zero_copy_only=False)
+    )
+    starts = [0, *ends[:-1]]
+    return [
+        brackets[0] + ", ".join(words[start:end]) + brackets[1]
+        for start, end in zip(starts, ends, strict=True)
+    ]

@@ -1,0 +1,15 @@
+"""Numbers as Java spells them, which paths and casts of the format rest on."""
+
+import math
+
+import numpy as np
+
+
+def java_float_text(value: float | np.float32) -> str:
+    """Return what Java's `toString` gives: plain from 0.001 to 10 million, else `1.0E10`."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else ("-Infinity" if value < 0 else "Infinity")
+    if value == 0 or 1e-3 <= abs(float(value)) < 1e7:
+        return np.format_float_positional(value, unique=True, trim="0")
+    mantissa, exponent = np.format_float_scientific(value, unique=True, trim="0").split("e")
+    return f"{mantissa}E{int(exponent)}"

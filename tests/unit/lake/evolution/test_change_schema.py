@@ -1,0 +1,505 @@
+"""Schemas change by rule: each rule lets something through and refuses something."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from lake.errors import InvalidRequest
+from lake.evolution.change_schema import change_schema
+from lake.evolution.schema_changes import (
+    AddColumn,
+    DropColumn,
+    DropPrimaryKey,
+    Place,
+    Position,
+    RemoveOption,
+    RenameColumn,
+    SchemaChange,
+    SetOption,
+    UpdateColumnComment,
+    UpdateColumnDefault,
+    UpdateColumnNullability,
+    UpdateColumnPosition,
+    UpdateColumnType,
+    UpdateComment,
+)
+from lake.format.data_types import (
+    DataField,
+    DataType,
+    assign_field_ids,
+    highest_field_id,
+    parse_type,
+)
+from lake.format.schema import TableSchema
+
+COLUMNS = (
+    ("k", "INT NOT NULL"),
+    ("d", "STRING NOT NULL"),
+    ("v", "INT"),
+    ("n", "INT NOT NULL"),
+    ("s", "STRING"),
+    ("r", "ROW<a INT, b ROW<c INT, e STRING>>"),
+    ("l", "ARRAY<ROW<x INT>>"),
+    ("m", "MAP<STRING, INT>"),
+)
+
+
+def given_schema(
+    columns: Sequence[tuple[str, str]] = COLUMNS,
+    *,
+    primary_key: Sequence[str] = ("k", "d"),
+    partition: Sequence[str] = ("d",),
+    options: Mapping[str, str] | None = None,
+) -> TableSchema:
+    fields = assign_field_ids([DataField(name=name, type=parse_type(t)) for name, t in columns])
+    return TableSchema(
+        id=3,
+        fields=fields,
+        highest_field_id=highest_field_id(fields),
+        partition_keys=tuple(partition),
+        primary_keys=tuple(primary_key),
+        options={"bucket": "1", **(options or {})},
+    )
+
+
+def changed(schema: TableSchema, *changes: SchemaChange, has_snapshots: bool = True) -> TableSchema:
+    return change_schema(schema, changes, has_snapshots=has_snapshots, now_ms=77)
+
+
+def refused(
+    schema: TableSchema, *changes: SchemaChange, has_snapshots: bool = True
+) -> list[tuple[str, str]]:
+    """Return place and message of what is wrong."""
+    with pytest.raises(InvalidRequest) as error:
+        changed(schema, *changes, has_snapshots=has_snapshots)
+    return [(problem.field, problem.message) for problem in error.value.problems]
+
+
+def names(schema: TableSchema) -> str:
+    return " ".join(schema.field_names)
+
+
+def type_of(schema: TableSchema, *path: str) -> DataType:
+    fields, found = schema.fields, None
+    for name in path:
+        if name in ("element", "value"):
+            assert found is not None
+            found = found.element or found.value
+        else:
+            found = next(field.type for field in fields if field.name == name)
+        assert found is not None
+        fields = found.fields
+    assert found is not None
+    return found
+
+
+INT, BIGINT, STRING = parse_type("INT"), parse_type("BIGINT"), parse_type("STRING")
+
+
+def test_a_change_makes_the_next_schema() -> None:
+    new = changed(given_schema(), UpdateComment(comment="wide rows"))
+
+    assert (new.id, new.comment, new.time_millis) == (4, "wide rows", 77)
+
+
+def test_what_changes_nothing_makes_no_schema() -> None:
+    schema = given_schema()
+
+    assert changed(schema, SetOption(key="bucket", value="1")) is schema
+    assert changed(schema, UpdateColumnNullability(path=("v",), nullable=True)) is schema
+    assert changed(schema) is schema
+
+
+def test_all_or_nothing_and_everything_that_is_wrong_is_told() -> None:
+    found = refused(
+        given_schema(),
+        DropColumn(path=("k",)),
+        UpdateComment(comment="fine"),
+        RenameColumn(path=("nope",), name="x"),
+        SetOption(key="merge-engine", value="aggregation"),
+    )
+
+    assert [place for place, _ in found] == [
+        "changes[0].name",
+        "changes[2].name",
+        "changes[3].options.merge-engine",
+    ]
+
+
+def test_later_changes_see_earlier_ones() -> None:
+    new = changed(
+        given_schema(),
+        RenameColumn(path=("v",), name="w"),
+        AddColumn(path=("v",), type=STRING),
+        DropColumn(path=("w",)),
+    )
+
+    assert names(new) == "k d n s r l m v"
+    assert new.field("v").id == new.highest_field_id == given_schema().highest_field_id + 1
+
+
+class TestAddColumn:
+    @pytest.mark.parametrize(
+        ("position", "expected"),
+        [
+            (None, "k d v n s r l m z"),
+            (Position(place=Place.LAST), "k d v n s r l m z"),
+            (Position(place=Place.FIRST), "z k d v n s r l m"),
+            (Position(place=Place.AFTER, neighbour="k"), "k z d v n s r l m"),
+            (Position(place=Place.BEFORE, neighbour="k"), "z k d v n s r l m"),
+        ],
+    )
+    def test_it_comes_at_its_place(self, position: Position | None, expected: str) -> None:
+        new = changed(given_schema(), AddColumn(path=("z",), type=INT, position=position))
+
+        assert names(new) == expected
+
+    def test_before_the_partition_if_the_table_wants_it(self) -> None:
+        schema = given_schema(options={"add-column-before-partition": "true"})
+
+        assert names(changed(schema, AddColumn(path=("z",), type=INT))) == "k z d v n s r l m"
+        nested = changed(schema, AddColumn(path=("r", "z"), type=INT))
+        assert [field.name for field in type_of(nested, "r").fields] == ["a", "b", "z"]
+
+    def test_ids_are_above_all_that_ever_were(self) -> None:
+        schema = replace(given_schema(), highest_field_id=50)
+        row = parse_type("ROW<x INT, y ROW<z INT>>")
+
+        new = changed(schema, AddColumn(path=("w",), type=row))
+
+        x, y = new.field("w").type.fields
+        assert (new.field("w").id, x.id, y.type.fields[0].id, y.id) == (51, 52, 53, 54)
+        assert new.highest_field_id == 54
+
+    @pytest.mark.parametrize(
+        "path", [("r", "z"), ("r", "b", "z"), ("l", "element", "z")], ids=".".join
+    )
+    def test_it_may_be_nested(self, path: tuple[str, ...]) -> None:
+        new = changed(given_schema(), AddColumn(path=path, type=INT, description="deep"))
+
+        added = type_of(new, *path[:-1]).fields[-1]
+        assert (added.name, added.id, added.description) == ("z", new.highest_field_id, "deep")
+
+    @pytest.mark.parametrize(
+        ("change", "place"),
+        [
+            (AddColumn(path=("v",), type=INT), "name"),
+            (AddColumn(path=("r", "a"), type=INT), "name"),
+            (AddColumn(path=("z",), type=INT.with_nullable(False)), "type"),
+            (AddColumn(path=("r", "z"), type=INT.with_nullable(False)), "type"),
+            (AddColumn(path=("nope", "z"), type=INT), "name"),
+            (AddColumn(path=("v", "z"), type=INT), "name"),
+            (AddColumn(path=("m", "key", "z"), type=INT), "name"),
+            (
+                AddColumn(
+                    path=("z",), type=INT, position=Position(place=Place.AFTER, neighbour="nope")
+                ),
+                "name",
+            ),
+        ],
+    )
+    def test_refused(self, change: AddColumn, place: str) -> None:
+        assert [found for found, _ in refused(given_schema(), change)] == [f"changes[0].{place}"]
+
+    def test_a_name_of_the_system_is_refused(self) -> None:
+        assert refused(given_schema(), AddColumn(path=("_SEQUENCE_NUMBER",), type=INT))
+
+
+class TestRenameColumn:
+    def test_the_id_stays(self) -> None:
+        schema = given_schema()
+        new = changed(schema, RenameColumn(path=("v",), name="w"))
+
+        assert new.field("w") == replace(schema.field("v"), name="w")
+
+    def test_a_key_column_is_renamed_in_the_key(self) -> None:
+        schema = given_schema(options={"bucket-key": "k"})
+
+        new = changed(schema, RenameColumn(path=("k",), name="kk"))
+
+        assert (new.primary_keys, new.options["bucket-key"]) == (("kk", "d"), "kk")
+
+    def test_nested_fields_are_renamed_alone(self) -> None:
+        schema = given_schema(options={"sequence.field": "v"})
+
+        new = changed(schema, RenameColumn(path=("r", "b", "c"), name="v"))
+
+        assert [field.name for field in type_of(new, "r", "b").fields] == ["v", "e"]
+        assert new.options == schema.options
+
+    def test_options_follow(self) -> None:
+        schema = given_schema(
+            (("k", "INT NOT NULL"), ("a", "INT"), ("g", "INT"), ("h", "INT"), ("v", "INT")),
+            primary_key=["k"],
+            partition=[],
+            options={
+                "merge-engine": "partial-update",
+                "fields.g,h.sequence-group": "a,v",
+                "fields.v.aggregate-function": "sum",
+                "fields.v.ignore-retract": "true",
+            },
+        )
+
+        new = changed(
+            schema,
+            RenameColumn(path=("v",), name="w"),
+            RenameColumn(path=("h",), name="i"),
+        )
+
+        assert new.options == {
+            "bucket": "1",
+            "merge-engine": "partial-update",
+            "fields.g,i.sequence-group": "a,w",
+            "fields.w.aggregate-function": "sum",
+            "fields.w.ignore-retract": "true",
+        }
+
+    @pytest.mark.parametrize("option", ["sequence.field", "rowkind.field"])
+    def test_options_that_the_reference_leaves_behind(self, option: str) -> None:
+        schema = given_schema(options={option: "s"})
+        rename = RenameColumn(path=("s",), name="t")
+
+        if option == "sequence.field":
+            assert changed(schema, rename).options[option] == "t"
+        else:
+            assert [place for place, _ in refused(schema, rename)] == [option]
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            RenameColumn(path=("d",), name="dd"),
+            RenameColumn(path=("v",), name="s"),
+            RenameColumn(path=("r", "a"), name="b"),
+            RenameColumn(path=("nope",), name="z"),
+            RenameColumn(path=("v",), name=""),
+        ],
+    )
+    def test_refused(self, change: RenameColumn) -> None:
+        assert len(refused(given_schema(), change)) == 1
+
+
+class TestDropColumn:
+    @pytest.mark.parametrize("path", [("v",), ("r", "a"), ("r", "b", "c")], ids=".".join)
+    def test_it_goes_and_its_id_too(self, path: tuple[str, ...]) -> None:
+        schema = given_schema()
+        new = changed(schema, DropColumn(path=path))
+
+        assert new.highest_field_id == schema.highest_field_id
+        if len(path) == 1:
+            assert names(new) == "k d n s r l m"
+        else:
+            left = [field.name for field in type_of(new, *path[:-1]).fields]
+            assert left == ["b"] if path[-1] == "a" else left == ["e"]
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            DropColumn(path=("k",)),
+            DropColumn(path=("d",)),
+            DropColumn(path=("nope",)),
+            DropColumn(path=("l", "element", "x")),
+        ],
+    )
+    def test_refused(self, change: DropColumn) -> None:
+        assert len(refused(given_schema(), change)) == 1
+
+    def test_one_that_an_option_names_is_refused(self) -> None:
+        assert refused(given_schema(options={"sequence.field": "v"}), DropColumn(path=("v",)))
+
+
+class TestUpdateColumnType:
+    @pytest.mark.parametrize(
+        ("path", "kind"),
+        [
+            (("v",), "BIGINT"),
+            (("v",), "STRING"),
+            (("v",), "TIMESTAMP(3)"),
+            (("s",), "INT"),
+            (("r", "a"), "BIGINT"),
+            (("l", "element", "x"), "STRING"),
+            (("m", "value"), "DOUBLE"),
+            (("r",), "STRING"),
+        ],
+    )
+    def test_what_can_be_read_as_the_new_type(self, path: tuple[str, ...], kind: str) -> None:
+        new = changed(given_schema(), UpdateColumnType(path=path, type=parse_type(kind)))
+
+        assert type_of(new, *path) == parse_type(kind)
+
+    def test_nullability(self) -> None:
+        schema, path = given_schema(), ("n",)
+        not_null = BIGINT.with_nullable(False)
+
+        assert type_of(changed(schema, UpdateColumnType(path=path, type=BIGINT)), "n").nullable
+        kept = UpdateColumnType(path=path, type=BIGINT, keep_nullability=True)
+        assert type_of(changed(schema, kept), "n") == not_null
+        assert refused(schema, UpdateColumnType(path=("v",), type=not_null))
+        allowing = given_schema(options={"alter-column-null-to-not-null.disabled": "false"})
+        new = changed(allowing, UpdateColumnType(path=("v",), type=not_null))
+        assert type_of(new, "v") == not_null
+
+    def test_explicit_casts_can_be_forbidden(self) -> None:
+        schema = given_schema(options={"disable-explicit-type-casting": "true"})
+
+        assert type_of(changed(schema, UpdateColumnType(path=("v",), type=BIGINT)), "v") == BIGINT
+        assert refused(schema, UpdateColumnType(path=("v",), type=parse_type("SMALLINT")))
+
+    @pytest.mark.parametrize(
+        ("path", "kind"),
+        [
+            (("k",), "BIGINT"),
+            (("d",), "INT"),
+            (("v",), "DATE"),
+            (("v",), "BYTES"),
+            (("v",), "ARRAY<INT>"),
+            (("r",), "ROW<a BIGINT>"),
+            (("l",), "ARRAY<INT>"),
+            (("m", "key"), "BYTES"),
+            (("nope",), "INT"),
+        ],
+    )
+    def test_refused(self, path: tuple[str, ...], kind: str) -> None:
+        change = UpdateColumnType(path=path, type=parse_type(kind))
+
+        assert len(refused(given_schema(), change)) == 1
+
+
+class TestUpdateColumnNullability:
+    def test_nulls_may_be_let_in(self) -> None:
+        new = changed(given_schema(), UpdateColumnNullability(path=("n",), nullable=True))
+
+        assert type_of(new, "n") == INT
+
+    def test_and_be_kept_out_if_the_table_allows_it(self) -> None:
+        change = UpdateColumnNullability(path=("v",), nullable=False)
+
+        assert refused(given_schema(), change)
+        allowing = given_schema(options={"alter-column-null-to-not-null.disabled": "false"})
+        assert not type_of(changed(allowing, change), "v").nullable
+
+    def test_a_key_is_never_null(self) -> None:
+        assert refused(given_schema(), UpdateColumnNullability(path=("k",), nullable=True))
+
+
+class TestOtherColumnChanges:
+    def test_comment(self) -> None:
+        new = changed(given_schema(), UpdateColumnComment(path=("r", "a"), description="first"))
+
+        assert type_of(new, "r").fields[0].description == "first"
+        assert refused(given_schema(), UpdateColumnComment(path=("nope",), description="x"))
+
+    def test_default_value(self) -> None:
+        new = changed(given_schema(), UpdateColumnDefault(path=("v",), default_value="7"))
+
+        assert new.field("v").default_value == "7"
+        assert refused(given_schema(), UpdateColumnDefault(path=("v",), default_value="seven"))
+
+    @pytest.mark.parametrize(
+        ("position", "expected"),
+        [
+            (Position(place=Place.FIRST), "v k d n s r l m"),
+            (Position(place=Place.LAST), "k d n s r l m v"),
+            (Position(place=Place.AFTER, neighbour="s"), "k d n s v r l m"),
+            (Position(place=Place.BEFORE, neighbour="k"), "v k d n s r l m"),
+        ],
+    )
+    def test_position(self, position: Position, expected: str) -> None:
+        new = changed(given_schema(), UpdateColumnPosition(name="v", position=position))
+
+        assert names(new) == expected
+
+    @pytest.mark.parametrize(("name", "neighbour"), [("v", "v"), ("nope", "v"), ("v", "nope")])
+    def test_no_position(self, name: str, neighbour: str) -> None:
+        position = Position(place=Place.AFTER, neighbour=neighbour)
+
+        assert refused(given_schema(), UpdateColumnPosition(name=name, position=position))
+
+
+class TestOptions:
+    def test_an_option_is_set_and_removed(self) -> None:
+        schema = changed(given_schema(), SetOption(key="num-levels", value="4"))
+
+        assert schema.options["num-levels"] == "4"
+        assert "num-levels" not in changed(schema, RemoveOption(key="num-levels")).options
+        same = given_schema()
+        assert changed(same, RemoveOption(key="num-levels")) is same
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("merge-engine", "aggregation"),
+            ("bucket-key", "k"),
+            ("bucket", "2"),
+            ("bucket", "-1"),
+            ("rowkind.field", "s"),
+            ("sequence.snapshot-ordering", "true"),
+            ("force-lookup", "true"),
+            ("deletion-vectors.enabled", "true"),
+            ("primary-key", "k"),
+            ("partition", "v"),
+            ("type", "format-table"),
+        ],
+    )
+    def test_what_the_first_snapshot_fixes(self, key: str, value: str) -> None:
+        found = refused(given_schema(), SetOption(key=key, value=value))
+
+        assert [place for place, _ in found] == [f"changes[0].options.{key}"]
+
+    @pytest.mark.parametrize(
+        ("key", "value"), [("merge-engine", "first-row"), ("bucket", "2"), ("force-lookup", "true")]
+    )
+    def test_but_not_while_the_table_is_empty(self, key: str, value: str) -> None:
+        new = changed(given_schema(), SetOption(key=key, value=value), has_snapshots=False)
+
+        assert new.options[key] == value
+
+    def test_the_value_in_force_is_no_change(self) -> None:
+        schema = given_schema()
+
+        same = changed(schema, SetOption(key="merge-engine", value="deduplicate"))
+        assert same.options["merge-engine"] == "deduplicate"
+        assert changed(schema, SetOption(key="primary-key", value="k,d")) is schema
+        assert changed(schema, SetOption(key="partition", value="d")) is schema
+        assert changed(schema, SetOption(key="type", value="TABLE")) is schema
+
+    @pytest.mark.parametrize("key", ["bucket", "merge-engine", "type"])
+    def test_what_is_fixed_is_not_removed(self, key: str) -> None:
+        schema = given_schema(options={"merge-engine": "deduplicate"})
+
+        assert refused(schema, RemoveOption(key=key))
+
+    def test_deletes_that_were_ignored_stay_so(self) -> None:
+        schema = given_schema(options={"ignore-delete": "true"})
+
+        assert refused(schema, SetOption(key="ignore-delete", value="false"))
+        on = changed(given_schema(), SetOption(key="ignore-delete", value="true"))
+        assert on.table_options.ignore_delete
+
+    def test_deletion_vectors_change_where_the_table_says_so(self) -> None:
+        schema = given_schema(options={"deletion-vectors.modifiable": "true"})
+
+        new = changed(schema, SetOption(key="deletion-vectors.enabled", value="true"))
+        assert new.table_options.deletion_vectors_enabled
+        on = given_schema(options={"deletion-vectors.enabled": "true"})
+        assert refused(on, RemoveOption(key="deletion-vectors.enabled"))
+
+    def test_the_result_is_judged_as_a_new_table_is(self) -> None:
+        schema = given_schema(
+            (("k", "INT NOT NULL"), ("v", "INT"), ("g", "INT")),
+            primary_key=["k"],
+            partition=[],
+            options={
+                "merge-engine": "partial-update",
+                "fields.g.sequence-group": "v",
+                "fields.v.aggregate-function": "sum",
+            },
+        )
+
+        assert refused(schema, RemoveOption(key="fields.g.sequence-group"))
+        assert refused(schema, UpdateColumnType(path=("v",), type=STRING))
+        assert refused(schema, SetOption(key="num-levels", value="many"))
+
+
+def test_a_primary_key_goes_only_with_an_empty_table() -> None:
+    assert refused(given_schema(), DropPrimaryKey())
