@@ -5,7 +5,7 @@ that finds something decides:
 
 | rule | when | takes |
 |---|---|---|
-| full, early | an interval is over, the bucket is small, or what is not on the highest level is large | all |
+| full, early | enough commits have come, an interval is over, the bucket is small, or what is not on the highest level is large | all |
 | size amplification | all but the oldest run are large beside the oldest | all |
 | size ratio | the newest runs are about as large as the next one | those, as far as that goes on |
 | run count | there are more runs than the trigger | enough to come down to it, then by size ratio |
@@ -22,14 +22,20 @@ next level. Else level 1 would take in every small commit of a table that needs 
 without bounds, because such a table never has enough runs for another rule. What readers see is the
 same.
 
-Source: merge-semantics 7.2, 7.3, 10.
+Commits are counted by the files that they brought to level 0 of the bucket, because files do not tell
+which of them came together: a commit of several files brings a full compaction forward, none is ever
+put off. What other units took from level 0 meanwhile is remembered; where nobody remembers, it counts
+as enough.
+
+Source: merge-semantics 6.2, 7.2, 7.3, 10.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from lake.format.data_file import FileSource
 from lake.lsm.levels import LevelRun, Levels
-from lake.options import LookupCompaction, TableOptions
+from lake.options import ChangelogProducer, LookupCompaction, TableOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +62,13 @@ class PickState:
     Attributes:
         last_full_ms: When all runs were picked last, milliseconds since 1970; None if unknown.
         misses: How often nothing but level 0 was left to be picked since it was.
+        commits: Files that commits brought and that other picks took from level 0, since all runs
+            were picked; None if unknown.
     """
 
     last_full_ms: int | None = None
     misses: int = 0
+    commits: int | None = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +99,10 @@ def first_pick_state(levels: Levels, *, utc_ms_of: Callable[[int], int]) -> Pick
     on_top = (run for run in levels.runs if run.level == levels.max_level)
     times = [file.creation_time_ms for run in on_top for file in run.files]
     known = [time for time in times if time is not None]
-    return PickState(last_full_ms=utc_ms_of(max(known)) if known else None)
+    return PickState(
+        last_full_ms=utc_ms_of(max(known)) if known else None,
+        commits=None if _has_half_way(_not_on_top(levels)) else 0,
+    )
 
 
 def pick_compaction(
@@ -119,8 +131,15 @@ def pick_compaction(
         return Picked(unit=None, state=state)
     unit = _unit(levels, count)
     if len(unit.runs) == len(levels.runs):
-        state = replace(state, last_full_ms=now_ms)
+        state = replace(state, last_full_ms=now_ms, commits=0)
+    else:
+        state = with_taken(state, unit)
     return Picked(unit=unit, state=state, is_early=bool(early))
+
+
+def with_taken(state: PickState, unit: CompactionUnit) -> PickState:
+    """Return what to remember when a unit, not of all runs, takes files from level 0."""
+    return replace(state, commits=(state.commits or 0) + _appended(unit.runs))
 
 
 def is_off_peak(options: TableOptions, local_hour: int) -> bool:
@@ -146,16 +165,18 @@ class _Picker:
         self._runs = levels.runs
         self._sizes = [run.size for run in levels.runs]
         self._max_level = levels.max_level
+        self._not_on_top = _not_on_top(levels)
         self._options = options
         self._trigger = options.num_sorted_run_compaction_trigger
         off_peak = options.compaction_offpeak_ratio if is_off_peak(options, local_hour) else 0
         self._percent = 100 + options.compaction_size_ratio + off_peak
 
     def early_full(self, state: PickState, now_ms: int) -> int:
-        if len(self._runs) <= 1:
-            return 0
-        is_due = (
-            self._is_interval_over(state, now_ms) or self._is_small() or self._is_much_to_move()
+        is_due = self._have_commits_come(state) or (
+            len(self._runs) > 1
+            and (
+                self._is_interval_over(state, now_ms) or self._is_small() or self._is_much_to_move()
+            )
         )
         return len(self._runs) if is_due else 0
 
@@ -173,6 +194,16 @@ class _Picker:
         count = sum(run.level == 0 for run in self._runs)
         return self._extend(count, is_forced=True) if count else 0
 
+    def _have_commits_come(self, state: PickState) -> bool:
+        enough = _commits_per_full(self._options)
+        if enough is None or not self._not_on_top:
+            return False
+        if state.commits is None:
+            return True
+        # Somebody else may have taken files from level 0; of at least one commit, then.
+        taken = max(state.commits, _has_half_way(self._not_on_top))
+        return taken + _appended(self._not_on_top) >= enough
+
     def _is_interval_over(self, state: PickState, now_ms: int) -> bool:
         interval = self._options.compaction_optimization_interval_ms
         if interval is None:
@@ -187,7 +218,7 @@ class _Picker:
         threshold = self._options.compaction_incremental_size_threshold_bytes
         if threshold is None:
             return False
-        return sum(run.size for run in self._runs if run.level != self._max_level) > threshold
+        return sum(run.size for run in self._not_on_top) > threshold
 
     def _size_amplification(self) -> int:
         *newer, oldest = self._sizes or [0]
@@ -220,6 +251,36 @@ def _unit(levels: Levels, count: int) -> CompactionUnit:
     output_level = levels.max_level if count == len(runs) else runs[count].level - 1
     assert output_level > 0, "levels 0 and 1 are taken along"
     return CompactionUnit(output_level=output_level, runs=runs[:count])
+
+
+def _commits_per_full(options: TableOptions) -> int | None:
+    """Return after how many commits all runs are to be compacted; None when commits do not count.
+
+    A table whose changelog comes from full compactions tells nobody anything without them.
+    """
+    is_told = options.changelog_producer is ChangelogProducer.FULL_COMPACTION
+    declared = options.full_compaction_delta_commits
+    if declared is None or declared < 0:
+        return 1 if is_told else None
+    return max(declared, 1)
+
+
+def _not_on_top(levels: Levels) -> tuple[LevelRun, ...]:
+    return tuple(run for run in levels.runs if run.level != levels.max_level)
+
+
+def _appended(runs: Iterable[LevelRun]) -> int:
+    """Return how many runs are as commits brought them."""
+    return sum(_is_appended(run) for run in runs)
+
+
+def _has_half_way(runs: Iterable[LevelRun]) -> bool:
+    """Return whether a compaction has taken files from level 0 that are not on the highest yet."""
+    return not all(map(_is_appended, runs))
+
+
+def _is_appended(run: LevelRun) -> bool:
+    return run.level == 0 and run.files[0].file_source is not FileSource.COMPACT
 
 
 def _forces_up_level_0(options: TableOptions) -> bool:

@@ -32,7 +32,13 @@ from typing import Final
 
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.data_types import TypeRoot
-from lake.lsm.compaction_pick import CompactionUnit, Picked, PickState, pick_compaction
+from lake.lsm.compaction_pick import (
+    CompactionUnit,
+    Picked,
+    PickState,
+    pick_compaction,
+    with_taken,
+)
 from lake.lsm.levels import LevelRun, Levels
 from lake.merge.column_function import ColumnFunction
 from lake.merge.functions.registry import function_named
@@ -83,8 +89,10 @@ def pick_merge_or_compaction(
     count = count_level_0_merge(levels, picked.unit, spec, options)
     if count is None:
         return picked
-    unit = CompactionUnit(output_level=0, runs=levels.runs[:count]) if count > 1 else None
-    return Picked(unit=unit, state=state)
+    if count == 1:
+        return Picked(unit=None, state=state)
+    unit = CompactionUnit(output_level=0, runs=levels.runs[:count])
+    return Picked(unit=unit, state=with_taken(state, unit))
 
 
 def count_level_0_merge(

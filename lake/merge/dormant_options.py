@@ -1,4 +1,4 @@
-"""Which merge options of a table have no effect.
+"""Which options of a table have no effect: of merging, and of compaction at commit.
 
 The reference ignores options of other engines, of functions that a column does not use, and
 misspelt ones, and so does `validate_schema`. Nobody writes such an option on purpose: this tells of
@@ -6,7 +6,7 @@ them, with what was probably meant.
 
 Keys that nobody knows are told where they look like a known one; others may be somebody else's.
 
-Source: merge-semantics 3.2, 3.3, 5, 9.
+Source: merge-semantics 3.2, 3.3, 5, 6.3, 7.6, 9.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,12 +34,16 @@ _IGNORE_RETRACT: Final = "ignore-retract"
 _SEQUENCE_FIELD: Final = "sequence.field"
 _SORT_ORDER: Final = "sequence.field.sort-order"
 _COMMON: Final = (_FUNCTION, _IGNORE_RETRACT, SEQUENCE_GROUP)
+# For writers that compact beside writing: here that is for others, and no commit waits for them.
+_AT_COMMIT: Final = frozenset(
+    {"commit.force-compact", "lookup-wait", "changelog-producer.lookup-wait"}
+)
 # How maps are stored and keys are indexed: other engines of the format read these.
 _FOREIGN: Final = ("map.", "pk-")
 
 
 def dormant_options(schema: TableSchema) -> tuple[Problem, ...]:
-    """Return one problem for every merge option of the table that nothing reads.
+    """Return one problem for every option of merging, or of when to compact, that nothing reads.
 
     Keys of no engine at all are told as well where they look like a known key; others are not.
 
@@ -76,6 +80,11 @@ def _engine_option_problems(schema: TableSchema, key: str) -> Iterator[Problem]:
         )
     if key == _SORT_ORDER and not schema.table_options.sequence_field:
         yield _dormant(schema, key, f"there is no `{_SEQUENCE_FIELD}`", "name the fields, too")
+    if key in _AT_COMMIT:
+        why = "commits do not compact, and wait for no compaction"
+        yield _dormant(
+            schema, key, why, "leave it out, and have the table compacted: braid maintain"
+        )
     meant = _meant(schema, key)
     if meant is not None:
         yield _dormant(schema, key, "there is no such option", f"did you mean `{meant}`?")

@@ -25,6 +25,8 @@ OPTION_NAMES = {
     "interval": "compaction.optimization-interval",
     "total": "compaction.total-size-threshold",
     "incremental": "compaction.incremental-size-threshold",
+    "commits": "full-compaction.delta-commits",
+    "producer": "changelog-producer",
 }
 
 
@@ -261,9 +263,9 @@ def test_u21_the_newest_file_on_the_highest_level_tells_when_that_was() -> None:
     given = options("levels=3")
 
     assert first_pick_state(levels_of(files, given), utc_ms_of=lambda ms: ms - 100) == PickState(
-        last_full_ms=9_400
+        last_full_ms=9_400, commits=None
     )
-    assert first_pick_state(levels_of(files[2:], given), utc_ms_of=int) == PickState()
+    assert first_pick_state(levels_of(files[2:], given), utc_ms_of=int) == PickState(commits=None)
 
 
 def test_u24_a_full_compaction_for_its_size_begins_the_interval_anew() -> None:
@@ -369,6 +371,74 @@ def full_times(given: TableOptions, state: PickState, times: list[int]) -> list[
         if picked.unit is not None:
             found.append(now_ms)
     return found
+
+
+@pytest.mark.parametrize(
+    ("given", "runs", "expected"),
+    [
+        ("producer=full-compaction", "0:1", (1, 4)),
+        ("producer=full-compaction", "0:1 4:1000", (2, 4)),
+        ("producer=full-compaction", "3:1 4:1000", (2, 4)),
+        ("producer=full-compaction", "4:1000", None),
+        ("producer=full-compaction", "", None),
+        ("producer=full-compaction commits=0", "0:1 4:1000", (2, 4)),
+        ("producer=full-compaction commits=-1", "0:1 4:1000", (2, 4)),
+        ("producer=full-compaction commits=3", "0:1 0:1 4:1000", None),
+        ("producer=full-compaction commits=3", "0:1 0:1 0:1 4:1000", (4, 4)),
+        ("commits=2", "0:1 4:1000", None),
+        ("commits=2", "0:1 0:1 4:1000", (3, 4)),
+        ("commits=0", "0:1 4:1000", (2, 4)),
+        ("commits=-1", "0:1 0:1 4:1000", None),
+        ("producer=none", "0:1 0:1 4:1000", None),
+        ("producer=input", "0:1 0:1 4:1000", None),
+    ],
+)
+def test_commits_ask_for_a_full_compaction(
+    given: str, runs: str, expected: tuple[int, int] | None
+) -> None:
+    picked = pick(runs, options(f"trigger=9 levels=5 {given}"))
+
+    assert told(picked.unit) == expected
+    assert picked.is_early == (expected is not None)
+
+
+def test_commits_count_on_over_other_picks() -> None:
+    given = options("trigger=2 levels=5 commits=5")
+    state, found = PickState(), []
+    for runs in [
+        "0:1 0:1 4:1000",  # size ratio takes two
+        "3:2 4:1000",
+        "0:1 3:2 4:1000",
+        "0:1 3:200 4:1000",
+        "0:1 0:1 3:200 4:1000",
+        "0:1 4:1202",
+    ]:
+        picked = pick(runs, given, state)
+        state = picked.state
+        found.append((told(picked.unit), state.commits))
+
+    assert found == [
+        ((2, 3), 2),
+        (None, 2),
+        ((2, 3), 3),
+        ((2, 3), 4),
+        ((4, 4), 0),
+        (None, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("runs", "commits", "expected"),
+    [("0:1 4:1000", 0, None), ("3:1 4:1000", None, (2, 4)), ("0:1 3:1 4:1000", None, (3, 4))],
+)
+def test_commits_that_nobody_has_counted_are_enough(
+    runs: str, commits: int | None, expected: tuple[int, int] | None
+) -> None:
+    given = options("trigger=9 levels=5 commits=8")
+    state = first_pick_state(levels(runs, given), utc_ms_of=int)
+
+    assert state.commits == commits
+    assert told(pick(runs, given, state).unit) == expected
 
 
 def gentle(interval: int) -> TableOptions:

@@ -135,6 +135,19 @@ def test_options_with_an_effect_are_not_told(options: dict[str, str]) -> None:
             "there is no `sequence.field`",
             "name the fields",
         ),
+        (
+            {"commit.force-compact": "true"},
+            "commit.force-compact",
+            "commits do not compact",
+            "braid maintain",
+        ),
+        ({"lookup-wait": "false"}, "lookup-wait", "commits do not compact", "braid maintain"),
+        (
+            {"changelog-producer.lookup-wait": "true"},
+            "changelog-producer.lookup-wait",
+            "commits do not compact",
+            "braid maintain",
+        ),
     ],
     ids=str,
 )

@@ -1,5 +1,7 @@
 """What compactions tell of, seen through the changes of a table."""
 
+from hashlib import sha256
+
 import pyarrow as pa
 import pytest
 
@@ -8,6 +10,7 @@ from lake.files.data_file_path import live_file_path
 from lake.files.parquet import DataFileReader
 from lake.format.binary_row import decode_row
 from lake.format.data_file import FileSource
+from lake.maintenance.compaction_picks import CompactionMemory
 from tests.unit.lake.table.given_changes import told, write
 
 FULL = {"changelog-producer": "full-compaction"}
@@ -37,6 +40,23 @@ def test_a_compaction_tells_what_became_of_rows(options: dict[str, str]) -> None
         (2, [("+I", 1, "a"), ("+I", 2, "b"), ("+I", 3, "c")]),
         (5, [("-U", 1, "a"), ("+U", 1, "a3"), ("-D", 2, "b"), ("+I", 5, "e")]),
     ]
+
+
+@pytest.mark.parametrize("commits", [None, 1, 3])
+def test_due_compactions_tell_after_as_many_commits_as_declared(commits: int | None) -> None:
+    """However much larger the rows are that have been told already."""
+    declared = {} if commits is None else {"full-compaction.delta-commits": str(commits)}
+    table = given_table({**FULL, **declared})
+    write(table, *(("+I", key, sha256(bytes([key])).hexdigest()) for key in range(100)))
+    table.compact()
+    memory, done = CompactionMemory(), []
+    for number in range(3):
+        write(table, ("+I", 1, str(number)))
+        done.append(table.compact(full=False, memory=memory).buckets)
+
+    assert done == ([0, 0, 1] if commits == 3 else [1, 1, 1])
+    last = told(table.changes(2))[-1][1]
+    assert last[-1] == ("+U", 1, "2")
 
 
 @pytest.mark.parametrize("options", [FULL, LOOKUP], ids=["full-compaction", "lookup"])
