@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from lake import Catalog
-from tests.unit.braid.test_compaction import braid, given_table, write
+from tests.support.program import run_braid
+from tests.unit.braid.test_compaction import given_table, write
 
 TABLE = "shop.orders"
 
@@ -21,7 +22,7 @@ def warehouse(tmp_path: Path) -> Path:
 
 
 def test_changes_are_printed_a_line_each_row(warehouse: Path) -> None:
-    done = braid("table", "changes", TABLE, "--warehouse", str(warehouse))
+    done = run_braid("table", "changes", TABLE, "--warehouse", str(warehouse))
 
     assert done.stdout.splitlines() == [
         "snapshot_id\tkind\tk\tv",
@@ -36,7 +37,7 @@ def test_changes_are_printed_a_line_each_row(warehouse: Path) -> None:
 def test_they_are_printed_as_json_from_where_a_consumer_continues(warehouse: Path) -> None:
     Catalog(str(warehouse)).table(TABLE).reset_consumer("billing", 2)
 
-    done = braid(
+    done = run_braid(
         *("table", "changes", TABLE, "--consumer", "billing", "--columns", "v", "--json"),
         *("--warehouse", str(warehouse)),
     )
@@ -57,7 +58,7 @@ def test_they_are_printed_as_json_from_where_a_consumer_continues(warehouse: Pat
 def test_what_cannot_be_printed_is_said_in_a_line(
     warehouse: Path, arguments: tuple[str, ...], said: str
 ) -> None:
-    done = braid("table", "changes", TABLE, *arguments, "--warehouse", str(warehouse))
+    done = run_braid("table", "changes", TABLE, *arguments, "--warehouse", str(warehouse))
 
     assert done.returncode == 2
     assert said in done.stderr

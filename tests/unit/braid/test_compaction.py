@@ -1,25 +1,20 @@
 """`braid compact`, run as the program that it is."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pyarrow as pa
 import pytest
 
 from lake import Catalog, Table
+from tests.support.program import run_braid
 
 COLUMNS = [("k", "INT"), ("v", "INT")]
 
 
-def braid(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "braid", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-
-
-def compact(warehouse: Path, table: str = "shop.orders") -> subprocess.CompletedProcess[str]:
-    return braid("compact", table, "--warehouse", str(warehouse))
+def compact(warehouse: Path, table: str = "shop.orders") -> CompletedProcess[str]:
+    return run_braid("compact", table, "--warehouse", str(warehouse))
 
 
 def given_table(warehouse: Path, **options: str) -> Table:
@@ -82,7 +77,7 @@ def test_nothing_to_compact_is_no_error(tmp_path: Path) -> None:
 def test_what_is_no_table_is_said_in_one_line(
     tmp_path: Path, arguments: list[str], told: str
 ) -> None:
-    done = braid(*arguments, "--warehouse", str(tmp_path))
+    done = run_braid(*arguments, "--warehouse", str(tmp_path))
 
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: ")
@@ -131,7 +126,7 @@ def test_several_tables_are_compacted_though_one_of_them_fails(tmp_path: Path) -
     write(table, (1, 10))
     write(table, (1, 11))
 
-    done = braid("compact", "shop.absent", "shop.orders", "--warehouse", str(tmp_path))
+    done = run_braid("compact", "shop.absent", "shop.orders", "--warehouse", str(tmp_path))
 
     assert "error: no table at" in done.stderr
     assert "shop.orders: snapshot 3, 1 bucket: 2 files" in done.stdout
@@ -143,9 +138,9 @@ def test_only_what_is_due_is_compacted_when_asked_so(tmp_path: Path) -> None:
     for value in (10, 11):
         write(table, (1, value))
 
-    early = braid("compact", "shop.orders", "--due", "--warehouse", str(tmp_path))
+    early = run_braid("compact", "shop.orders", "--due", "--warehouse", str(tmp_path))
     write(table, (1, 12))
-    late = braid("compact", "shop.orders", "--due", "--warehouse", str(tmp_path))
+    late = run_braid("compact", "shop.orders", "--due", "--warehouse", str(tmp_path))
 
     assert early.stdout == "shop.orders: nothing to compact\n"
     assert late.stdout.startswith("shop.orders: snapshot 4, 1 bucket: 3 files with 3 rows in")
@@ -156,7 +151,7 @@ def test_workers_commit_each_bucket_by_itself(tmp_path: Path) -> None:
     for value in (10, 11):
         write(table, *((key, value) for key in range(20)))
 
-    done = braid("compact", "shop.orders", "--workers", "2", "--warehouse", str(tmp_path))
+    done = run_braid("compact", "shop.orders", "--workers", "2", "--warehouse", str(tmp_path))
 
     assert done.stdout == (
         "shop.orders: snapshot 4, 2 buckets: 4 files with 40 rows in, 2 files with 20 rows out "
@@ -177,7 +172,7 @@ def test_what_fails_in_a_worker_is_told_in_one_line(tmp_path: Path) -> None:
     for file in tmp_path.rglob("bucket-0/*.parquet"):
         file.write_bytes(b"damaged")
 
-    done = braid("compact", "shop.orders", "--workers", "1", "--warehouse", str(tmp_path))
+    done = run_braid("compact", "shop.orders", "--workers", "1", "--warehouse", str(tmp_path))
 
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: table shop.orders")

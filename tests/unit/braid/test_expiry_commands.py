@@ -1,19 +1,20 @@
 """`braid table expire` and `braid table consumer …`, run as the program that it is."""
 
 import re
-import subprocess
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 from lake import Catalog
-from tests.unit.braid.test_compaction import braid, given_table, write
+from tests.support.program import run_braid
+from tests.unit.braid.test_compaction import given_table, write
 
 TABLE = "shop.orders"
 
 
-def run(warehouse: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return braid("table", *arguments, "--warehouse", str(warehouse))
+def run(warehouse: Path, *arguments: str) -> CompletedProcess[str]:
+    return run_braid("table", *arguments, "--warehouse", str(warehouse))
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from lake import Catalog, Table
+from tests.support.program import run_braid
 
 PROGRAM = [sys.executable, "-m", "braid", "maintain"]
 
@@ -38,8 +39,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 def once(warehouse: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [*PROGRAM, *arguments, "--once", "--warehouse", str(warehouse)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return run_braid("maintain", *arguments, "--once", "--warehouse", str(warehouse))
 
 
 def children_of(process: int) -> list[int]:

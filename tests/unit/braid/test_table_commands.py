@@ -12,14 +12,15 @@ import pytest
 from lake import Catalog, SystemClock, file_io_for
 from registry.documents import RegistryStore
 from registry.registrar import Registrar, Verb
-from tests.unit.braid.test_compaction import braid, given_table, write
+from tests.support.program import run_braid
+from tests.unit.braid.test_compaction import given_table, write
 from tests.unit.registry.shop import definition, orders
 
 TABLE = "shop.orders"
 
 
 def run(warehouse: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return braid("table", *arguments, "--warehouse", str(warehouse))
+    return run_braid("table", *arguments, "--warehouse", str(warehouse))
 
 
 @pytest.fixture
