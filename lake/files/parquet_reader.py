@@ -8,10 +8,16 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyroaring import AbstractBitMap
 
-from lake.errors import CorruptData, SchemaMismatch, StorageUnavailable, UnsupportedFeature
+from lake.errors import (
+    CorruptData,
+    Problem,
+    SchemaMismatch,
+    StorageUnavailable,
+    UnsupportedFeature,
+)
+from lake.files.avro_stored import AvroStored
 from lake.files.column_mapping import (
     NO_OLDER_SCHEMAS,
     FileColumn,
@@ -20,10 +26,12 @@ from lake.files.column_mapping import (
     renamed,
 )
 from lake.files.file_io import FileIO
-from lake.files.int96 import fits_nanoseconds, holds_int96, is_int96
-from lake.files.int96_file import with_revealed_int96
+from lake.files.int96 import is_int96
 from lake.files.marked_rows import MarkedRows
-from lake.files.parquet_bounds import ColumnBounds, column_bounds
+from lake.files.orc_stored import OrcStored
+from lake.files.parquet_bounds import ColumnBounds
+from lake.files.parquet_stored import ParquetStored
+from lake.files.stored_file import StoredFile
 from lake.format.arrow_types import to_arrow_type
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.schema import TableSchema
@@ -52,10 +60,8 @@ class ReadCounters:
 BATCH_BYTES: Final = 64 * 1024 * 1024
 """Bytes of a batch at most, about."""
 
-_SYSTEM_SOURCES: Final = {
-    field.name: FileColumn(name=field.name, convert=None)
-    for field in (SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD)
-}
+_SYSTEM_FIELDS: Final = {field.name: field for field in (SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD)}
+_SYSTEM_SOURCES: Final = {name: FileColumn(name=name, convert=None) for name in _SYSTEM_FIELDS}
 
 RowGroupFilter = Callable[[Mapping[str, ColumnBounds], int], npt.NDArray[np.bool_]]
 """From bounds per column (those that have any) and the number of row groups to one boolean per
@@ -121,7 +127,7 @@ class DataFileReader:
 
         Raises:
             SchemaMismatch: A value of the file is none of the type that its column has now.
-            CorruptData: The file is absent, no Parquet, or not what its manifest entry says; or
+            CorruptData: The file is absent, of no format, or not what its manifest entry says; or
                 snapshots order the table's records and the entry does not say who wrote the file.
             UnsupportedFeature: A time that nanoseconds in 64 bits cannot hold.
         """
@@ -129,23 +135,40 @@ class DataFileReader:
         sources = self._sources(columns)
         number = self._number_of_all_rows()
         with _read_errors(self._path), self._file_io.open_input(self._path) as source:
-            file = pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
-            self._check(file, marked)
-            groups = self._row_groups(file, row_filter)
+            file = self._opened(source)
+            row_counts = file.row_counts
+            self._check(sum(row_counts), marked)
+            parts = self._parts(file, row_counts, row_filter)
             stored = self._stored_columns(file, sources)
-            if not groups:
+            if not parts:
                 return
-            self._counters.columns += [(self._meta.file_name, name) for name in stored]
-            batch_rows = min(batch_rows, _rows_within(batch_bytes, file, groups, stored))
-            decoded = file.iter_batches(batch_rows, row_groups=groups, columns=stored)
-            int96 = _int96_columns(file, stored)
-            if int96:
-                decoded = self._check_int96(decoded, int96, batch_rows, groups)
-            live = None if marked is None else _live_rows(marked, file, groups)
+            self._counters.columns += [(self._meta.file_name, field.name) for field in stored]
+            decoded = file.batches(parts, stored, batch_rows=batch_rows, batch_bytes=batch_bytes)
+            live = None if marked is None else MarkedRows(marked, row_counts, parts)
             for batch in decoded:
                 self._counters.rows += batch.num_rows
                 rows = self._read(batch if live is None else live.without(batch), target, sources)
                 yield rows if number is None else _numbered(rows, number)
+
+    def _opened(self, source: pa.NativeFile) -> StoredFile:
+        """Return the file as its format stores it; the name says which one."""
+        match self._meta.file_name.rpartition(".")[2]:
+            case "parquet":
+                return ParquetStored(
+                    source, self._path, reopen=lambda: self._file_io.open_input(self._path)
+                )
+            case "orc":
+                return OrcStored(source)
+            case "avro":
+                return AvroStored(source, self._path)
+            case other:
+                message = f"data file {self._path} is of the format `{other}`"
+                problem = Problem(
+                    field="file.format",
+                    value=other,
+                    message="this version reads parquet, orc and avro",
+                )
+                raise UnsupportedFeature(message, problems=[problem])
 
     def _sources(self, columns: Sequence[str]) -> Mapping[str, FileColumn]:
         """Return where the values of key-value columns come from; those the file lacks left out."""
@@ -185,31 +208,6 @@ class DataFileReader:
             )
             raise SchemaMismatch(message) from error
 
-    def _check_int96(
-        self,
-        batches: Iterator[pa.RecordBatch],
-        int96: Sequence[str],
-        batch_rows: int,
-        groups: Sequence[int],
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield the batches, but refuse times that 64 bits of nanoseconds cannot hold.
-
-        INT96 reaches further than Arrow's nanoseconds (years 1677 to 2262), and Arrow lets them
-        wrap round, so the bytes themselves are looked at.
-        """
-        with self._file_io.open_input(self._path) as source:
-            file = pq.ParquetFile(with_revealed_int96(source, int96), pre_buffer=False)
-            stored = file.iter_batches(batch_rows, row_groups=groups, columns=int96)
-            for batch, raw in zip(batches, stored, strict=True):
-                for name in int96:
-                    if not fits_nanoseconds(raw.column(name)):
-                        message = (
-                            f"data file {self._path} has a value in column {name} outside the "
-                            "years 1677 to 2262, which timestamps of nanoseconds cannot hold"
-                        )
-                        raise UnsupportedFeature(message)
-                yield batch
-
     def _number_of_all_rows(self) -> int | None:
         """Return the sequence number that replaces those of all rows; None leaves them."""
         if not self._schema.table_options.sequence_snapshot_ordering:
@@ -224,8 +222,7 @@ class DataFileReader:
             raise CorruptData(message)
         return self._meta.min_sequence_number if source is FileSource.APPEND else None
 
-    def _check(self, file: pq.ParquetFile, marked: AbstractBitMap | None) -> None:
-        rows = file.metadata.num_rows
+    def _check(self, rows: int, marked: AbstractBitMap | None) -> None:
         if rows != self._meta.row_count:
             message = (
                 f"data file {self._path} has {rows} rows, "
@@ -239,8 +236,11 @@ class DataFileReader:
             )
             raise CorruptData(message)
 
-    def _row_groups(self, file: pq.ParquetFile, row_filter: RowGroupFilter | None) -> list[int]:
-        count = file.metadata.num_row_groups
+    def _parts(
+        self, file: StoredFile, row_counts: Sequence[int], row_filter: RowGroupFilter | None
+    ) -> list[int]:
+        """Return the parts of the file that the filter lets through."""
+        count = len(row_counts)
         kept = list(range(count))
         if row_filter is not None and count > 0:
             mask = row_filter(self._bounds(file), count)
@@ -250,16 +250,18 @@ class DataFileReader:
         self._counters.row_groups_skipped += count - len(kept)
         return kept
 
-    def _bounds(self, file: pq.ParquetFile) -> Mapping[str, ColumnBounds]:
+    def _bounds(self, file: StoredFile) -> Mapping[str, ColumnBounds]:
         """Return the bounds of columns whose values are what the file holds."""
-        bounds = column_bounds(file.metadata, list(self._written.arrow_schema))
+        bounds = file.bounds(list(self._written.arrow_schema))
         if self._written is self._schema:
             return bounds
         return renamed(bounds, map_columns(self._written.fields, self._schema.fields))
 
-    def _stored_columns(self, file: pq.ParquetFile, sources: Mapping[str, FileColumn]) -> list[str]:
-        """Return the columns to decode, by the names that they have in the file."""
-        present = set(file.schema_arrow.names)
+    def _stored_columns(
+        self, file: StoredFile, sources: Mapping[str, FileColumn]
+    ) -> list[pa.Field]:
+        """Return the columns to decode, as they are in the file."""
+        present = file.column_names
         nullable = {field.name for field in self._written.fields if field.type.nullable}
         for source in sources.values():
             if source.name not in present and source.name not in nullable:
@@ -267,30 +269,11 @@ class DataFileReader:
                 raise CorruptData(message)
         only_nulls = null_columns(self._meta, self._written)
         names = (source.name for source in sources.values())
-        return [name for name in names if name in present and name not in only_nulls]
-
-
-def _live_rows(marked: AbstractBitMap, file: pq.ParquetFile, groups: Sequence[int]) -> MarkedRows:
-    metadata = file.metadata
-    row_counts = [metadata.row_group(n).num_rows for n in range(metadata.num_row_groups)]
-    return MarkedRows(marked, row_counts, groups)
-
-
-def _rows_within(
-    size: int, file: pq.ParquetFile, groups: Sequence[int], columns: Sequence[str]
-) -> int:
-    """Return how many rows of the average size take so many bytes; at least 1."""
-    wanted = set(columns)
-    rows = used = 0
-    for number in groups:
-        group = file.metadata.row_group(number)
-        rows += group.num_rows
-        for index in range(group.num_columns):
-            chunk = group.column(index)
-            # Nested columns are stored as several, `column.list.element` for example.
-            if chunk.path_in_schema.partition(".")[0] in wanted:
-                used += chunk.total_uncompressed_size
-    return max(1, size * rows // max(1, used))
+        return [
+            _SYSTEM_FIELDS.get(name) or self._written.arrow_schema.field(name)
+            for name in names
+            if name in present and name not in only_nulls
+        ]
 
 
 def key_value_schema(schema: TableSchema, columns: Sequence[str]) -> pa.Schema:
@@ -347,23 +330,6 @@ def _null_columns_now(
     sources = map_columns(written.fields, schema.fields)
     known = {name for name in sources if sources[name].name not in nulls}
     return frozenset(schema.field_names) - known
-
-
-def _int96_columns(file: pq.ParquetFile, stored: Sequence[str]) -> list[str]:
-    """Return the columns that are INT96, or hold such leaves."""
-    types = {column.name: column.type for column in file.schema_arrow}
-    candidates = [name for name in stored if holds_int96(types[name])]
-    if not candidates:
-        return []
-    # A column may have a dot in its name, and then looks like a nested one; taken for INT96 in
-    # vain it costs a second look at its bytes.
-    paths = {column.path for column in file.schema if column.physical_type == "INT96"}
-    holding = {path[:end] for path in paths for end in _ends_of_names(path)}
-    return [name for name in candidates if name in holding]
-
-
-def _ends_of_names(path: str) -> list[int]:
-    return [*(place for place, letter in enumerate(path) if letter == "."), len(path)]
 
 
 def _numbered(batch: pa.RecordBatch, number: int) -> pa.RecordBatch:

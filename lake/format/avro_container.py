@@ -98,12 +98,8 @@ def read_records(data: bytes, *, what: str) -> list[dict[str, Any]]:
         UnsupportedFeature: A codec that this version does not have.
     """
     schema, blocks = read_blocks(data, what=what)
-    try:
-        parsed = fastavro.parse_schema(dict(schema))
-        return [record for block in blocks for record in _decode_records(block, parsed)]
-    except _DECODING_ERRORS as error:
-        text = f"{what} of {len(data)} bytes holds records that its schema does not fit: {error!r}"
-        raise CorruptData(text) from error
+    parsed = parsed_schema(schema, what=what)
+    return [record for block in blocks for record in decode_block(block, parsed, what=what)]
 
 
 def read_entries(
@@ -155,12 +151,37 @@ _DECODING_ERRORS: Final = (
 )  # fmt: skip
 
 
-def _decode_records(block: AvroBlock, schema: Any) -> Iterable[dict[str, Any]]:
-    buffer = io.BytesIO(block.data)
-    for _ in range(block.count):
-        record = fastavro.schemaless_reader(buffer, schema, None)
-        assert isinstance(record, dict), "the root of every file of the format is a record"
-        yield record
+def parsed_schema(schema: AvroSchema, *, what: str) -> Any:
+    """Return a schema as `decode_block` takes it.
+
+    Raises:
+        CorruptData: It is none; `what` names the kind of file.
+    """
+    try:
+        return fastavro.parse_schema(dict(schema))
+    except _DECODING_ERRORS as error:
+        text = f"{what} has a schema that cannot be read: {error!r}"
+        raise CorruptData(text) from error
+
+
+def decode_block(block: AvroBlock, schema: Any, *, what: str) -> list[dict[str, Any]]:
+    """Return the records of a block.
+
+    Args:
+        block: From `read_blocks`.
+        schema: From `parsed_schema`; it may leave logical types out.
+        what: Names the kind of file, for messages.
+
+    Raises:
+        CorruptData: The records do not fit the schema.
+    """
+    stream = io.BytesIO(block.data)
+    read: Any = fastavro.schemaless_reader  # its stub asks for more than it needs
+    try:
+        return [read(stream, schema) for _ in range(block.count)]
+    except _DECODING_ERRORS as error:
+        text = f"{what} holds records that its schema does not fit: {error!r}"
+        raise CorruptData(text) from error
 
 
 def _read_header(decoder: AvroDecoder) -> tuple[AvroSchema, str]:

@@ -187,7 +187,6 @@ def check_supported(schema: TableSchema) -> None:
         ("row-tracking.enabled", options.row_tracking_enabled),
         ("data-evolution.enabled", options.data_evolution_enabled),
         ("data-file.external-paths", options.data_file_external_paths is not None),
-        ("file.format", options.file_format != "parquet"),
         ("bucket", options.bucket == POSTPONE_BUCKET),
     ]
     problems = [
@@ -210,7 +209,6 @@ _HINTS: Final = {
     "row-tracking.enabled": "leave it out; a primary key needs no row ids",
     "data-evolution.enabled": "leave it out",
     "data-file.external-paths": "leave it out; data files live in the table's directory",
-    "file.format": "set `parquet`; files of other formats need another engine",
     "bucket": "set a bucket count from 1, or -1 for buckets made as they are needed",
 }
 

@@ -52,10 +52,19 @@ class NeededFiles:
             ManifestGone: A manifest of its state is absent.
             CorruptData: A manifest cannot be read.
         """
-        self._add_metadata(snapshot, _STATE_PARTS)
+        self.add_tagged(snapshot)
         self._add_metadata(snapshot, _CHANGELOG_PARTS, is_partial=True)
-        self._add_files(self.live.by_identity(snapshot).values())
         self._add_added(snapshot.changelog_manifest_list)
+
+    def add_tagged(self, snapshot: Snapshot) -> None:
+        """Add what a tag keeps of its snapshot: the rows, and not how they came about.
+
+        Raises:
+            ManifestGone: A manifest of its state is absent.
+            CorruptData: A manifest cannot be read.
+        """
+        self._add_metadata(snapshot, _STATE_PARTS)
+        self._add_files(self.live.by_identity(snapshot).values())
 
     def add_half_expired(self, snapshot: Snapshot) -> None:
         """Add all that can still be read of a snapshot whose expiry was broken off.
@@ -151,12 +160,16 @@ class TableNeeds:
         if status.name.startswith(CHANGELOG_PREFIX):
             self.needed.add_changelog(snapshot)
             return
+        is_tag = status.name.startswith(TAG_PREFIX)
         try:
-            self.needed.add_snapshot(snapshot)
+            if is_tag:
+                self.needed.add_tagged(snapshot)
+            else:
+                self.needed.add_snapshot(snapshot)
         except ManifestGone as error:
             if not self.file_io.exists(status.path):
                 return
-            if status.name.startswith(TAG_PREFIX) or not self._has_successor(status):
+            if is_tag or not self._has_successor(status):
                 message = (
                     f"{status.path} names a missing manifest, so nobody can say which files it "
                     f"keeps: {error}"

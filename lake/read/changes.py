@@ -17,7 +17,6 @@ from typing import Final
 
 import pyarrow as pa
 
-from lake.errors import Problem, UnsupportedFeature
 from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
 from lake.files.data_file_path import live_file_path
 from lake.files.file_io import FileIO
@@ -59,9 +58,7 @@ def changed_files(
     Raises:
         ManifestGone: The snapshot's changes have expired.
         CorruptData: A manifest cannot be read.
-        UnsupportedFeature: Changelog files are of a format that this version does not read.
     """
-    _check_format(schema)
     list_name = _list_of_changes(snapshot, schema.table_options.changelog_producer)
     if list_name is None:
         return ()
@@ -127,18 +124,3 @@ def _list_of_changes(snapshot: Snapshot, producer: ChangelogProducer) -> str | N
     # A compaction changes no row, and readers of the format pass an overwrite over as well.
     is_append = snapshot.commit_kind is CommitKind.APPEND
     return snapshot.delta_manifest_list if is_append else None
-
-
-def _check_format(schema: TableSchema) -> None:
-    options = schema.table_options
-    declared = options.changelog_file_format
-    if options.changelog_producer is ChangelogProducer.NONE or declared is None:
-        return
-    if declared.lower() != "parquet":
-        problem = Problem(
-            field="changelog-file.format",
-            value=declared,
-            message="this version cannot read such changelog files",
-        )
-        message = f"schema {schema.id} uses what this reader does not support"
-        raise UnsupportedFeature(message, problems=[problem])

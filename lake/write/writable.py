@@ -21,6 +21,12 @@ def check_writable(schema: TableSchema) -> None:
     refused = [
         *changelog_file_refusals(options, compressions=COMPRESSIONS),
         (
+            "file.format",
+            options.file_format,
+            options.file_format != "parquet",
+            "set `parquet`; files of other formats are read, and written by other engines",
+        ),
+        (
             "file.compression",
             options.file_compression,
             options.file_compression not in COMPRESSIONS,

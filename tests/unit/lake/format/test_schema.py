@@ -137,7 +137,6 @@ def test_a_plain_table_is_supported() -> None:
         ("row-tracking.enabled", "true"),
         ("data-evolution.enabled", "true"),
         ("data-file.external-paths", "s3://elsewhere"),
-        ("file.format", "orc"),
         ("bucket", "-2"),
     ],
 )
@@ -148,8 +147,3 @@ def test_what_this_version_cannot_do_is_refused_by_option(key: str, value: str) 
     (problem,) = caught.value.problems
     assert (problem.field, problem.value) == (key, value)
     assert problem.hint
-
-
-def test_a_format_that_only_the_version_implies_is_named_as_well() -> None:
-    with pytest.raises(UnsupportedFeature, match=r"found `orc`"):
-        check_supported(replace(SCHEMA, version=2))

@@ -152,6 +152,23 @@ def test_a_tag_needs_its_files() -> None:
     assert given_compacted(tag=2).scan(tag="t").count() == 2
 
 
+def test_a_tag_does_not_need_the_changelog_of_its_snapshot() -> None:
+    """An expiry that died has removed the snapshot and left its changelog."""
+    file_io = MemoryFileIO()
+    table = given_table({"changelog-producer": "input"}, file_io=file_io)
+    write(table, (1, 1))
+    write(table, (2, 2))
+    table.create_tag("t", snapshot_id=1)
+    file_io.delete(table.paths.snapshot(1))
+
+    found = late(file_io).clean_orphans(min_age_ms=0, delete=True).files
+
+    kinds = sorted(file.path.removeprefix(f"{PATH}/").split("-")[0] for file in found)
+    assert kinds == ["bucket", "manifest/manifest", "manifest/manifest"]
+    assert late(file_io).scan(tag="t").count() == 1
+    assert late(file_io).changes(1).to_arrow().num_rows == 1
+
+
 def test_a_branch_needs_its_files() -> None:
     assert given_compacted(branch=2).branch("b").scan().count() == 2
 

@@ -1,7 +1,6 @@
 """The changes of a table by snapshot: which there are, in which order, and what is refused."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import PurePosixPath
 
 import pyarrow as pa
@@ -15,7 +14,6 @@ from lake import (
     MemoryFileIO,
     ReadCounters,
     Table,
-    UnsupportedFeature,
 )
 from tests.unit.lake.table.given_changes import told, write
 
@@ -223,17 +221,6 @@ def test_a_range_that_is_none_is_refused(after: int, until: int | None, field: s
 def test_columns_that_are_not_there_are_refused(columns: Sequence[str]) -> None:
     with pytest.raises(InvalidRequest):
         given_table().changes(0, columns=columns)
-
-
-def test_changelog_files_of_another_format_are_refused() -> None:
-    table = given_table("input")
-    write(table, ("+I", 1, "a"))
-    (part,) = table.changes(0)
-    schema = part.changes.schema
-    foreign = replace(schema, options={**schema.options, "changelog-file.format": "avro"})
-
-    with pytest.raises(UnsupportedFeature, match=r"changelog-file\.format"):
-        list(replace(part.changes, schema=foreign))
 
 
 def test_changelog_files_have_names_of_their_own() -> None:

@@ -1,5 +1,7 @@
 """Tables that this writer would get wrong are refused."""
 
+from dataclasses import replace
+
 import pytest
 
 from lake.errors import UnsupportedFeature
@@ -26,6 +28,13 @@ def test_option_is_refused_with_a_hint(option: str, value: str) -> None:
     (problem,) = caught.value.problems
     assert (problem.field, problem.value) == (option, value)
     assert problem.hint
+
+
+def test_a_format_that_only_the_version_implies_is_named_as_well() -> None:
+    schema = replace(given_schema({"k": "INT"}, key=["k"]), version=2)
+
+    with pytest.raises(UnsupportedFeature, match=r"file\.format.*found `orc`"):
+        check_writable(schema)
 
 
 @pytest.mark.parametrize(

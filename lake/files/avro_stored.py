@@ -1,0 +1,168 @@
+"""Avro data files, open for reading: value by value, in memory compressed.
+
+Dates and times are taken as the numbers that they are stored as, and given the column's type after.
+
+Source: table-format 12.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+
+from lake.files.parquet_bounds import ColumnBounds
+from lake.format.avro_container import decode_block, parsed_schema, read_blocks
+
+_ReadValue: TypeAlias = Callable[[Any], Any] | None
+"""From what fastavro gives to what Arrow takes; None when they are one."""
+
+_UNIT_OF: Final = {
+    "timestamp-millis": "ms",
+    "local-timestamp-millis": "ms",
+    "timestamp-micros": "us",
+    "local-timestamp-micros": "us",
+    "timestamp-nanos": "ns",
+    "local-timestamp-nanos": "ns",
+}
+_PER_SECOND: Final = {"ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+class AvroStored:
+    """An Avro file (see `StoredFile`)."""
+
+    def __init__(self, source: pa.NativeFile, path: str) -> None:
+        """Read the whole file; records are decoded as they are asked for.
+
+        Args:
+            source: The file.
+            path: Of it, for messages.
+
+        Raises:
+            CorruptData: It is no whole Avro file.
+        """
+        self._what = f"data file {path}"
+        declared, self._blocks = read_blocks(source.read(), what=self._what)
+        fields: Any = declared["fields"]
+        self._types = {field["name"]: field["type"] for field in fields}
+        self._schema = parsed_schema(_plain(declared), what=self._what)
+
+    @property
+    def row_counts(self) -> Sequence[int]:
+        """Rows of the file."""
+        return [sum(block.count for block in self._blocks)]
+
+    @property
+    def column_names(self) -> Collection[str]:
+        """Names of the columns."""
+        return frozenset(self._types)
+
+    def bounds(self, columns: Sequence[pa.Field]) -> Mapping[str, ColumnBounds]:
+        """Return nothing: the format has no statistics."""
+        del columns
+        return {}
+
+    def batches(
+        self,
+        parts: Sequence[int],
+        columns: Sequence[pa.Field],
+        *,
+        batch_rows: int,
+        batch_bytes: int,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows, at most a block at a time."""
+        del parts, batch_bytes
+        readers = [_reader(self._types[column.name], column.type) for column in columns]
+        for block in self._blocks:
+            records = decode_block(block, self._schema, what=self._what)
+            for start in range(0, len(records), batch_rows):
+                some = records[start : start + batch_rows]
+                arrays = [
+                    pa.array(_column(some, column.name, read), column.type)
+                    for column, read in zip(columns, readers, strict=True)
+                ]
+                yield pa.RecordBatch.from_arrays(arrays, names=[c.name for c in columns])
+
+
+def _column(records: Sequence[Mapping[str, Any]], name: str, read: _ReadValue) -> list[Any]:
+    values = [record[name] for record in records]
+    if read is None:
+        return values
+    return [None if value is None else read(value) for value in values]
+
+
+def _plain(schema: Any) -> Any:
+    """Return the schema without logical types, so that numbers come as numbers."""
+    if isinstance(schema, list):
+        return [_plain(part) for part in schema]
+    if isinstance(schema, dict):
+        return {key: _plain(part) for key, part in schema.items() if key != "logicalType"}
+    return schema
+
+
+def _reader(schema: Any, target: pa.DataType) -> _ReadValue:
+    """Return what reads values of an Avro type as those of an Arrow type."""
+    if isinstance(schema, list):
+        (schema,) = (part for part in schema if part != "null")
+    if not isinstance(schema, dict):
+        return None
+    logical, kind = schema.get("logicalType"), schema["type"]
+    if logical == "decimal":
+        return partial(_decimal, scale=schema.get("scale", 0))
+    if logical in _UNIT_OF:
+        return _rescaled(_PER_SECOND[_UNIT_OF[logical]], _PER_SECOND[target.unit])
+    match kind:
+        case "array" if pa.types.is_map(target):
+            return _entries_reader(schema["items"], target)
+        case "array":
+            return _list_reader(_reader(schema["items"], target.value_type))
+        case "map":
+            return _map_reader(_reader(schema["values"], target.item_type))
+        case "record":
+            parts = {
+                field["name"]: _reader(field["type"], target.field(field["name"]).type)
+                for field in schema["fields"]
+            }
+            return partial(_row, parts=parts)
+        case str() | int() | None:
+            return None
+        case _:
+            return _reader(kind, target)
+
+
+def _decimal(value: bytes, *, scale: int) -> Decimal:
+    return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-scale)
+
+
+def _rescaled(source: int, target: int) -> _ReadValue:
+    if source == target:
+        return None
+    return lambda value: value * target // source
+
+
+def _list_reader(read: _ReadValue) -> _ReadValue:
+    return read and (lambda values: [_read(value, read) for value in values])
+
+
+def _map_reader(read: _ReadValue) -> _ReadValue:
+    return lambda entries: [(key, _read(value, read)) for key, value in entries.items()]
+
+
+def _entries_reader(entry: Any, target: pa.MapType) -> _ReadValue:
+    """Return what reads a map whose keys are no texts: an array of records of key and value."""
+    if isinstance(entry, list):
+        (entry,) = (part for part in entry if part != "null")
+    (key, key_type), (value, value_type) = ((f["name"], f["type"]) for f in entry["fields"])
+    read_key, read_value = _reader(key_type, target.key_type), _reader(value_type, target.item_type)
+    return lambda entries: [
+        (_read(each[key], read_key), _read(each[value], read_value)) for each in entries
+    ]
+
+
+def _row(row: Mapping[str, Any], *, parts: Mapping[str, _ReadValue]) -> dict[str, Any]:
+    return {name: _read(row[name], read) for name, read in parts.items()}
+
+
+def _read(value: Any, read: _ReadValue) -> Any:
+    return value if value is None or read is None else read(value)

@@ -1,0 +1,127 @@
+"""Parquet data files, open for reading."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lake.errors import UnsupportedFeature
+from lake.files.int96 import fits_nanoseconds, holds_int96
+from lake.files.int96_file import with_revealed_int96
+from lake.files.parquet_bounds import ColumnBounds, column_bounds
+
+
+class ParquetStored:
+    """A Parquet file; its parts are row groups (see `StoredFile`)."""
+
+    def __init__(
+        self,
+        source: pa.NativeFile,
+        path: str,
+        *,
+        reopen: Callable[[], AbstractContextManager[pa.NativeFile]],
+    ) -> None:
+        """Read the footer.
+
+        Args:
+            source: The file.
+            path: Of it, for messages.
+            reopen: Opens it once more, for a second look at the bytes of some columns.
+        """
+        self._file = pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
+        self._path = path
+        self._reopen = reopen
+
+    @property
+    def row_counts(self) -> Sequence[int]:
+        """Rows of each row group."""
+        metadata = self._file.metadata
+        return [metadata.row_group(n).num_rows for n in range(metadata.num_row_groups)]
+
+    @property
+    def column_names(self) -> Collection[str]:
+        """Names of the columns."""
+        return frozenset(self._file.schema_arrow.names)
+
+    def bounds(self, columns: Sequence[pa.Field]) -> Mapping[str, ColumnBounds]:
+        """Return the bounds in the footer."""
+        return column_bounds(self._file.metadata, columns)
+
+    def batches(
+        self,
+        parts: Sequence[int],
+        columns: Sequence[pa.Field],
+        *,
+        batch_rows: int,
+        batch_bytes: int,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of some row groups.
+
+        Raises:
+            UnsupportedFeature: A time that nanoseconds in 64 bits cannot hold.
+        """
+        names = [column.name for column in columns]
+        batch_rows = min(batch_rows, _rows_within(batch_bytes, self._file, parts, names))
+        decoded = self._file.iter_batches(batch_rows, row_groups=parts, columns=names)
+        int96 = _int96_columns(self._file, names)
+        return self._check_int96(decoded, int96, batch_rows, parts) if int96 else decoded
+
+    def _check_int96(
+        self,
+        batches: Iterator[pa.RecordBatch],
+        int96: Sequence[str],
+        batch_rows: int,
+        groups: Sequence[int],
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the batches, but refuse times that 64 bits of nanoseconds cannot hold.
+
+        INT96 reaches further than Arrow's nanoseconds (years 1677 to 2262), and Arrow lets them
+        wrap round, so the bytes themselves are looked at.
+        """
+        with self._reopen() as source:
+            file = pq.ParquetFile(with_revealed_int96(source, int96), pre_buffer=False)
+            stored = file.iter_batches(batch_rows, row_groups=groups, columns=int96)
+            for batch, raw in zip(batches, stored, strict=True):
+                for name in int96:
+                    if not fits_nanoseconds(raw.column(name)):
+                        message = (
+                            f"data file {self._path} has a value in column {name} outside the "
+                            "years 1677 to 2262, which timestamps of nanoseconds cannot hold"
+                        )
+                        raise UnsupportedFeature(message)
+                yield batch
+
+
+def _rows_within(
+    size: int, file: pq.ParquetFile, groups: Sequence[int], columns: Sequence[str]
+) -> int:
+    """Return how many rows of the average size take so many bytes; at least 1."""
+    wanted = set(columns)
+    rows = used = 0
+    for number in groups:
+        group = file.metadata.row_group(number)
+        rows += group.num_rows
+        for index in range(group.num_columns):
+            chunk = group.column(index)
+            # Nested columns are stored as several, `column.list.element` for example.
+            if chunk.path_in_schema.partition(".")[0] in wanted:
+                used += chunk.total_uncompressed_size
+    return max(1, size * rows // max(1, used))
+
+
+def _int96_columns(file: pq.ParquetFile, stored: Sequence[str]) -> list[str]:
+    """Return the columns that are INT96, or hold such leaves."""
+    types = {column.name: column.type for column in file.schema_arrow}
+    candidates = [name for name in stored if holds_int96(types[name])]
+    if not candidates:
+        return []
+    # A column may have a dot in its name, and then looks like a nested one; taken for INT96 in
+    # vain it costs a second look at its bytes.
+    paths = {column.path for column in file.schema if column.physical_type == "INT96"}
+    holding = {path[:end] for path in paths for end in _ends_of_names(path)}
+    return [name for name in candidates if name in holding]
+
+
+def _ends_of_names(path: str) -> list[int]:
+    return [*(place for place, letter in enumerate(path) if letter == "."), len(path)]
