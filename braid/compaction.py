@@ -22,7 +22,7 @@ def compact_tables(
         identifiers: `db.table` each.
         full: Everything; else what is due.
         workers: Processes that compact a bucket each, committed by itself; None: this process
-            does all buckets and commits them at once.
+            does one after the other, and commits small ones together.
 
     Returns:
         The status to exit with: 0, or that of the first table that failed, or that for trying
@@ -53,7 +53,7 @@ def _try(catalog: Catalog, identifier: str, compact: Callable[[Table], int]) -> 
 
 
 def _compact(table: Table, *, full: bool) -> int:
-    """Compact all buckets in this process, for one commit."""
+    """Compact all buckets in this process."""
     result = table.compact(full=full)
     _tell_dropped(result.dropped)
     typer.echo(f"{table.identifier}: {_summary(result)}")
@@ -62,42 +62,24 @@ def _compact(table: Table, *, full: bool) -> int:
 
 def _compact_with(pool: CompactionPool, table: Table, *, full: bool) -> int:
     """Compact each bucket in a process of its own, for a commit each."""
-    results: list[CompactionResult] = []
+    total = CompactionResult()
     errors: list[LakeError | OSError] = []
     try:
         for outcome in pool.compact(table, full=full):
             if outcome.result is None:
                 errors += [] if outcome.error is None else [outcome.error]
                 continue
-            results.append(outcome.result)
+            total = total.plus(outcome.result)
             _tell_dropped(outcome.result.dropped)
             if outcome.result.snapshot_id is not None:
                 typer.echo(f"bucket {outcome.place[1]}: {_summary(outcome.result)}", err=True)
     except BrokenProcessPool as error:
         message = f"a process that compacts {table.identifier} was killed; compact again"
         raise OSError(message) from error
-    total = _sum(results)
     typer.echo(f"{table.identifier}: {_summary(total)}")
     if errors:
         raise errors[0]
     return EXIT_TRY_AGAIN if total.dropped else 0
-
-
-def _sum(results: Iterable[CompactionResult]) -> CompactionResult:
-    total = CompactionResult()
-    for result in results:
-        ids = [one for one in (total.snapshot_id, result.snapshot_id) if one is not None]
-        total = CompactionResult(
-            snapshot_id=max(ids, default=None),
-            buckets=total.buckets + result.buckets,
-            files_in=total.files_in + result.files_in,
-            files_out=total.files_out + result.files_out,
-            files_moved=total.files_moved + result.files_moved,
-            rows_in=total.rows_in + result.rows_in,
-            rows_out=total.rows_out + result.rows_out,
-            dropped=(*total.dropped, *result.dropped),
-        )
-    return total
 
 
 def _tell_dropped(dropped: Iterable[DroppedCompaction]) -> None:

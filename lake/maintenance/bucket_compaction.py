@@ -46,8 +46,8 @@ from lake.write.rolling_files import RollingFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BucketWork:
-    """What is to be done to one bucket.
+class PlannedBucket:
+    """One bucket, and what is to be done to it.
 
     Attributes:
         partition: Serialised partition row.
@@ -81,7 +81,7 @@ class CompactedBucket:
         message: For the commit.
     """
 
-    work: BucketWork
+    work: PlannedBucket
     message: CommitMessage
 
 
@@ -130,7 +130,7 @@ class BucketCompactor:
         self._lookups = lookups
         self._name_count = 0
 
-    def compact(self, work: BucketWork) -> CompactedBucket:
+    def compact(self, work: PlannedBucket) -> CompactedBucket:
         """Write the new files of a bucket; nothing is committed.
 
         Raises:
@@ -164,7 +164,7 @@ class BucketCompactor:
         return CompactedBucket(work=work, message=message)
 
     def _rewrite(
-        self, work: BucketWork, rewrite: Rewrite, merge: RoundMerge
+        self, work: PlannedBucket, rewrite: Rewrite, merge: RoundMerge
     ) -> tuple[DataFileMeta, ...]:
         # A merge that looks old rows up may meet any row of the bucket.
         sources = work.levels.files if self._options.needs_lookup else rewrite.files
@@ -188,7 +188,7 @@ class BucketCompactor:
 
     def _scan(
         self,
-        work: BucketWork,
+        work: PlannedBucket,
         file: DataFileMeta,
         changelog: RollingFiles | None,
         marked: dict[str, BitMap],
@@ -200,7 +200,7 @@ class BucketCompactor:
             pass
 
     def _merged(
-        self, work: BucketWork, sections: Iterable[Section], merge: RoundMerge
+        self, work: PlannedBucket, sections: Iterable[Section], merge: RoundMerge
     ) -> Iterator[pa.Table]:
         reader = RunReader(
             file_io=self._file_io,
@@ -222,7 +222,7 @@ class BucketCompactor:
 
     def _merge(
         self,
-        work: BucketWork,
+        work: PlannedBucket,
         files: Iterable[DataFileMeta],
         changelog: RollingFiles | None,
         marked: dict[str, BitMap],
@@ -253,7 +253,7 @@ class BucketCompactor:
             return LookupMerge(spec=self._spec, machine=self._machine, single_untouched=True)
         return PlainMerge(spec=self._spec, machine=self._machine)
 
-    def _find_old(self, work: BucketWork, marked: dict[str, BitMap]) -> FindOld:
+    def _find_old(self, work: PlannedBucket, marked: dict[str, BitMap]) -> FindOld:
         """Return what finds old rows above the output level, and marks them where the table does."""
         lookup = BucketLookup(
             self._lookups,
@@ -305,7 +305,7 @@ class BucketCompactor:
 
     @contextmanager
     def _changelog(
-        self, work: BucketWork, told: list[DataFileMeta]
+        self, work: PlannedBucket, told: list[DataFileMeta]
     ) -> Iterator[RollingFiles | None]:
         """Give what takes the changes of one part of a plan; its files are added to the others.
 
@@ -327,7 +327,7 @@ class BucketCompactor:
             told.extend(files.finish())
 
     def _vectors_after(
-        self, work: BucketWork, marked: Mapping[str, BitMap]
+        self, work: PlannedBucket, marked: Mapping[str, BitMap]
     ) -> VectorsChange | None:
         if not self._options.deletion_vectors_enabled:
             return None
@@ -342,7 +342,7 @@ class BucketCompactor:
             is_64_bit=self._options.deletion_vectors_bitmap64,
         )
 
-    def _sink(self, work: BucketWork) -> DataFileSink:
+    def _sink(self, work: PlannedBucket) -> DataFileSink:
         return DataFileSink(
             file_io=self._file_io,
             paths=self._paths,

@@ -27,7 +27,8 @@ class CompactionResult:
     A file that was only moved to another level counts on both sides.
 
     Attributes:
-        snapshot_id: The COMPACT snapshot; None when nothing was to be done or all was dropped.
+        snapshot_id: The COMPACT snapshot, the newest of several; None when nothing was to be done or
+            all was dropped.
         buckets: Buckets whose files it replaced.
         files_in: Files it took out.
         files_out: Files it put in their place.
@@ -45,3 +46,17 @@ class CompactionResult:
     rows_in: int = 0
     rows_out: int = 0
     dropped: tuple[DroppedCompaction, ...] = ()
+
+    def plus(self, other: "CompactionResult") -> "CompactionResult":
+        """Return what both changed together."""
+        ids = [one for one in (self.snapshot_id, other.snapshot_id) if one is not None]
+        return CompactionResult(
+            snapshot_id=max(ids, default=None),
+            buckets=self.buckets + other.buckets,
+            files_in=self.files_in + other.files_in,
+            files_out=self.files_out + other.files_out,
+            files_moved=self.files_moved + other.files_moved,
+            rows_in=self.rows_in + other.rows_in,
+            rows_out=self.rows_out + other.rows_out,
+            dropped=(*self.dropped, *other.dropped),
+        )

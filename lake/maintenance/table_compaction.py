@@ -1,4 +1,4 @@
-"""A table, compacted bucket by bucket and committed as one snapshot.
+"""A table, compacted bucket by bucket; who breaks off has compacted the buckets up to there.
 
 1. Pick and plan each bucket on the newest snapshot, or on a newer one where its deletion vectors
    have been replaced and expired.
@@ -6,6 +6,10 @@
    expiry removed them) is dropped; those that are only looked at are among them.
 3. Commit. When that does not fit any more, the buckets where somebody else was faster are dropped,
    and the others are committed.
+
+Steps 2 and 3 take turns: each bucket is replaced as a whole, and buckets are committed together as
+long as little was rewritten for them. So large buckets have a snapshot each, and what is lost with a
+process is the work on one of them; a table of many small ones has no more snapshots than it needs.
 
 A compaction always yields: whatever else is committed meanwhile stays, and no writer ever fails
 because of it. Whatever was written for nothing is deleted.
@@ -28,7 +32,7 @@ from lake.format.schema import TableSchema
 from lake.format.snapshot import CommitKind
 from lake.lsm.compaction_plan import plan_compaction
 from lake.lsm.levels import levels_of
-from lake.maintenance.bucket_compaction import BucketCompactor, BucketWork, CompactedBucket
+from lake.maintenance.bucket_compaction import BucketCompactor, CompactedBucket, PlannedBucket
 from lake.maintenance.compaction_picks import Pick, Place
 from lake.maintenance.compaction_result import CompactionResult, DroppedCompaction
 from lake.snapshots.deletion_vectors import VectorStore
@@ -39,6 +43,9 @@ _GONE: Final = "files to be replaced are not live any more"
 _LEVEL_TAKEN: Final = "somebody else has put files on the output level"
 _VECTORS_CHANGED: Final = "somebody else has marked rows of the bucket"
 _OUTRUN: Final = "the race to commit was lost too often"
+
+_BUCKETS_PER_COMMIT: Final = 100
+"""At most; they take some seconds, however small they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,32 +93,46 @@ class TableCompaction:
     def run(self, live: LiveTable) -> CompactionResult:
         """Compact the buckets of a snapshot and commit.
 
-        Raises:
-            SchemaMismatch: Records that the table's merge refuses; nothing was committed.
-            CommitUnknown: The commit may have happened; the new files stay.
-            CorruptData, StorageUnavailable: Nothing was committed.
-        """
-        done: list[CompactedBucket] = []
-        dropped: list[DroppedCompaction] = []
-        begun: list[BucketWork] = []
-        try:
-            planned = list(self.plan(live))
-            for number, work in enumerate(planned, start=1):
-                self._tell_begin(work, number, len(planned))
-                begun.append(work)
-                compacted = self._compact(work)
-                if compacted is None:
-                    self._delete_written(begun.pop())
-                    dropped.append(self._dropped(work, _GONE))
-                else:
-                    done.append(compacted)
-        except BaseException:
-            for work in begun:
-                self._delete_written(work)
-            raise
-        return self._commit(done, dropped)
+        Whatever is raised, buckets that were committed before stay so, and of the others nothing is.
 
-    def _tell_begin(self, work: BucketWork, number: int, count: int) -> None:
+        Raises:
+            SchemaMismatch: Records that the table's merge refuses.
+            CommitUnknown: The last commit may have happened; its new files stay.
+            CorruptData, StorageUnavailable: As they say.
+        """
+        result = CompactionResult()
+        done: list[CompactedBucket] = []
+        planned = list(self.plan(live))
+        for number, work in enumerate(planned, start=1):
+            self._tell_begin(work, number, len(planned))
+            try:
+                compacted = self._compact(work)
+            except BaseException:
+                for begun in (*(one.work for one in done), work):
+                    self._delete_written(begun)
+                raise
+            if compacted is None:
+                self._delete_written(work)
+                result = result.plus(CompactionResult(dropped=(self._dropped(work, _GONE),)))
+                continue
+            done.append(compacted)
+            if self._is_worth_a_commit(done):
+                result = result.plus(self._commit(done))
+                done = []
+        return result.plus(self._commit(done))
+
+    def _is_worth_a_commit(self, done: Sequence[CompactedBucket]) -> bool:
+        """Return whether so much was done that it should not be lost with the next bucket."""
+        rewritten_bytes = sum(
+            file.file_size
+            for compacted in done
+            for rewrite in compacted.work.plan.rewrites
+            for file in rewrite.files
+        )
+        is_much = rewritten_bytes >= self.schema.table_options.target_file_size_bytes
+        return is_much or len(done) >= _BUCKETS_PER_COMMIT
+
+    def _tell_begin(self, work: PlannedBucket, number: int, count: int) -> None:
         directory = partition_directory(work.partition, self.schema)
         logger.info(
             "compacting %sbucket %d (%d of %d), files: %d, rows: %d",
@@ -123,7 +144,7 @@ class TableCompaction:
             sum(file.row_count for file in work.plan.files),
         )
 
-    def plan(self, live: LiveTable) -> Iterator[BucketWork]:
+    def plan(self, live: LiveTable) -> Iterator[PlannedBucket]:
         """Yield the work on each bucket that has any; nothing is written."""
         members: defaultdict[Place, list[ManifestEntry]] = defaultdict(list)
         for entry in live.entries:
@@ -135,7 +156,7 @@ class TableCompaction:
 
     def _plan_bucket(
         self, place: Place, entries: Sequence[ManifestEntry], index: IndexManifestEntry | None
-    ) -> BucketWork | None:
+    ) -> PlannedBucket | None:
         """Return the work on a bucket; None when there is none."""
         options = self.schema.table_options
         levels = levels_of([entry.file for entry in entries], options)
@@ -155,7 +176,7 @@ class TableCompaction:
         if plan.is_empty:
             return None
         names = {file.file_name for file in plan.files}
-        return BucketWork(
+        return PlannedBucket(
             partition=entries[0].partition,
             bucket=entries[0].bucket,
             total_buckets=entries[0].total_buckets,
@@ -166,7 +187,7 @@ class TableCompaction:
             settled=frozenset(e.identity for e in entries if e.file.level == plan.output_level),
         )
 
-    def _compact(self, work: BucketWork) -> CompactedBucket | None:
+    def _compact(self, work: PlannedBucket) -> CompactedBucket | None:
         """Return the bucket's new files, None when its old ones are live no more."""
         try:
             return self.compactor.compact(work)
@@ -179,10 +200,8 @@ class TableCompaction:
                 raise
             return None
 
-    def _commit(
-        self, done: Sequence[CompactedBucket], dropped: list[DroppedCompaction]
-    ) -> CompactionResult:
-        left = list(done)
+    def _commit(self, done: Sequence[CompactedBucket]) -> CompactionResult:
+        left, dropped = list(done), list[DroppedCompaction]()
         while left:
             try:
                 committed = self.committer.commit(
@@ -243,7 +262,7 @@ class TableCompaction:
                 reasons.append(None)
         return reasons
 
-    def _dropped(self, work: BucketWork, reason: str) -> DroppedCompaction:
+    def _dropped(self, work: PlannedBucket, reason: str) -> DroppedCompaction:
         return DroppedCompaction(
             partition=partition_directory(work.partition, self.schema),
             bucket=work.bucket,
@@ -251,7 +270,7 @@ class TableCompaction:
             reason=reason,
         )
 
-    def _delete_written(self, work: BucketWork) -> None:
+    def _delete_written(self, work: PlannedBucket) -> None:
         """Delete the new files of a bucket; what cannot be deleted is left to orphan cleaning."""
         delete_unused(self.file_io, work.paths_written)
 

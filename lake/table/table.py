@@ -167,13 +167,17 @@ class Table(ReadableTable):
         of them fails because of the compaction; where another compaction was faster, the work on
         that bucket is dropped and told in the result. Works on write-only tables too.
 
+        Each bucket is replaced as a whole. Small ones share a snapshot: up to 100, as long as no
+        more than `target-file-size` was rewritten for them. What a process that is killed, or an
+        error, leaves committed stays compacted, and the next call goes on from there.
+
         Memory: batches of the runs of one section, and one file of about the target size.
 
         Args:
             full: Compact everything; else only what is due.
             buckets: Serialised partition row and number of the buckets to look at; None for all.
             memory: Of those who compact what is due again and again; changed by this call.
-            commit_user: Named in the snapshot; a fresh random one when None.
+            commit_user: Named in the snapshots; a fresh random one when None.
             machine: Which execution folds.
 
         Returns:
@@ -182,10 +186,10 @@ class Table(ReadableTable):
         Raises:
             UnsupportedFeature: A compaction of this version would leave the table wrong: deletion
                 vectors, or a changelog that the compaction owes.
-            SchemaMismatch: Records that the table's merge refuses; nothing was committed.
-            CommitUnknown: The commit may have happened; compacting again is safe either way.
-            StorageUnavailable: Nothing was committed, and nothing stays behind that could be
-                deleted.
+            SchemaMismatch: Records that the table's merge refuses; nothing of their bucket was
+                committed.
+            CommitUnknown: The last commit may have happened; compacting again is safe either way.
+            StorageUnavailable: What was not committed does not stay behind, if it could be deleted.
 
         Source:
             merge-semantics 7.4.
