@@ -114,10 +114,10 @@ class TableRescale:
     def _run(self) -> None:
         if self.routing.id == self.schema.id:
             # An earlier rescale got as far as the schema, or the table has the count already.
-            snapshot, live = self.newest()
+            snapshot, _, units = self._plan()
             newest_id = -1 if snapshot is None else snapshot.schema_id
             is_noticed = newest_id >= self.routing.id or self.routing.id == 0
-            if self._plan(live) or not is_noticed:
+            if units or not is_noticed:
                 self._replace_all()
             return
         self._rewrite_beside_writers()
@@ -147,7 +147,7 @@ class TableRescale:
                 if newest != self.routing.id:
                     raise
                 continue
-            if not self._plan(self.newest()[1]):
+            if not self._plan()[2]:
                 return
         message = (
             f"somebody goes on replacing files of {self.schema.table_options.bucket} buckets while "
@@ -158,8 +158,8 @@ class TableRescale:
 
     def _catch_up(self) -> int:
         """Rewrite what is not rewritten yet; return the bytes of the files that this took."""
-        _, self._seen = self.newest()
-        units = {unit.inputs: unit for unit in self._plan(self._seen)}
+        _, self._seen, planned = self._plan()
+        units = {unit.inputs: unit for unit in planned}
         for inputs, done in list(self._done.items()):
             if inputs not in units or units[inputs].marks != done.unit.marks:
                 self._delete(done.paths)
@@ -191,9 +191,19 @@ class TableRescale:
                 raise
             self._delete(self.writer.written[begun:])
 
-    def _plan(self, live: LiveTable) -> tuple[RescaleUnit, ...]:
-        vectors = {place: self.vectors.read(entry) for place, entry in live.vectors.items()}
-        return plan_rescale(live.entries, vectors, buckets=self.buckets)
+    def _plan(self) -> tuple[Snapshot | None, LiveTable, tuple[RescaleUnit, ...]]:
+        """Return the newest snapshot, what is live in it, and what is to be rewritten of that."""
+        snapshot, live = self.newest()
+        while True:
+            try:
+                vectors = {place: self.vectors.read(entry) for place, entry in live.vectors.items()}
+            except CorruptData:
+                before, (snapshot, live) = live, self.newest()
+                if live.vectors == before.vectors:
+                    raise
+                # Somebody has replaced some, and expiry removed them: look at what is there now.
+                continue
+            return snapshot, live, plan_rescale(live.entries, vectors, buckets=self.buckets)
 
     def _create_schema(self) -> None:
         """Publish the new count.

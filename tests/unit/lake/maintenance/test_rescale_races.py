@@ -8,6 +8,7 @@ import pytest
 
 from lake import (
     CommitConflict,
+    CorruptData,
     InvalidRequest,
     MemoryFileIO,
     Table,
@@ -183,6 +184,50 @@ def test_marks_that_come_meanwhile_are_kept() -> None:
     found = read(table)
     assert [row for row in found if row[1] == 20] == [("x", 20, -20)]
     assert len(found) == 2_000
+
+
+def given_marked_row() -> MemoryFileIO:
+    """Return storage with a table of 2 buckets, in one of which a row of a large file is marked."""
+    inner = MemoryFileIO()
+    table = given_table(inner, {"bucket": "2", "deletion-vectors.enabled": "true"})
+    write(table, *((k, k * k * 7919 % 1_000_003) for k in range(2_000)))
+    table.compact()
+    write(table, (20, -20))
+    assert table.compact(full=False).snapshot_id
+    return inner
+
+
+def reads_vectors(method: str, path: str) -> bool:
+    return method == "read_bytes" and "/index/index-" in path
+
+
+def test_vectors_that_expiry_removed_before_they_were_read_are_no_damage() -> None:
+    inner = given_marked_row()
+
+    def compact_and_expire() -> None:
+        other = reopened(inner)
+        other.compact()
+        write(other, (30, -30))
+        assert other.expire(retain_max=1, older_than_ms=2**62).snapshots
+        assert not vector_files(other, inner)
+
+    table = rescale_while(inner, at=reads_vectors, act=compact_and_expire)
+
+    assert totals(table) == {3}
+    assert len(read(table)) == 2_000
+
+
+def test_live_vectors_that_are_absent_are_damage() -> None:
+    inner = given_marked_row()
+    (path,) = vector_files(reopened(inner), inner)
+    inner.delete(path)
+
+    with pytest.raises(CorruptData, match=path.rpartition("/")[2]):
+        reopened(inner).rescale(3)
+
+
+def vector_files(table: Table, inner: MemoryFileIO) -> list[str]:
+    return [status.path for status in inner.list(f"{table.path}/index")]
 
 
 def names_on_level(table: Table, level: int) -> set[str]:
