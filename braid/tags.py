@@ -1,10 +1,12 @@
 """Tags on the command line."""
 
-from datetime import timedelta
+from typing import Final
 
 import typer
 
 from lake import Catalog, TagDeletion
+
+_UNITS_MS: Final = {"d": 86_400_000, "h": 3_600_000, "min": 60_000, "s": 1_000, "ms": 1}
 
 
 def create(
@@ -48,4 +50,11 @@ def _tell(identifier: str, done: TagDeletion) -> None:
 
 
 def _life(retained_ms: int | None) -> str:
-    return "kept for ever" if retained_ms is None else f"kept {timedelta(milliseconds=retained_ms)}"
+    """Return how long a tag is kept, in the units that `--retain` takes."""
+    if retained_ms is None:
+        return "kept for ever"
+    parts, left_ms = [], retained_ms
+    for name, unit_ms in _UNITS_MS.items():
+        count, left_ms = divmod(left_ms, unit_ms)
+        parts += [f"{count} {name}"] if count else []
+    return f"kept {' '.join(parts) or '0 s'}"

@@ -187,6 +187,10 @@ class MaintenanceService:
                 upkeep.succeed(_LOOK)
             except (LakeError, OSError) as error:
                 self._fail(identifier, _LOOK, error)
+            except Exception as error:
+                # A mistake of ours, met in one table, must not end the upkeep of all.
+                if self._fail(identifier, _LOOK, error):
+                    logger.exception("this is a mistake in the program table=%s", identifier)
         busy = {bucket for bucket, _ in self._running.values()}
         due.sort(key=lambda one: one[0], reverse=True)
         self._due = [(bucket, state) for _, bucket, state in due if bucket not in busy]
@@ -344,12 +348,14 @@ class MaintenanceService:
             broken.close()
             self._pool = None
 
-    def _fail(self, identifier: str, subject: str, error: BaseException) -> None:
-        """Count a failure, and tell it in the log unless it is the same as before."""
+    def _fail(self, identifier: str, subject: str, error: BaseException) -> bool:
+        """Count a failure, tell it in the log unless it is the same as before; return whether."""
         why = str(error)
         if isinstance(error, BrokenProcessPool):
             why = "a process that compacts was killed"
         elif not isinstance(error, LakeError | OSError):
             why = f"{type(error).__name__}: {error}"  # a mistake of ours, or of a function of a package
-        if self._upkeep(identifier).fail(subject, why, now_ms=self._clock.now_ms()):
+        is_new = self._upkeep(identifier).fail(subject, why, now_ms=self._clock.now_ms())
+        if is_new:
             logger.warning("maintenance failed table=%s what=%s error=%s", identifier, subject, why)
+        return is_new

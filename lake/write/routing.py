@@ -25,7 +25,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BucketRows:
+class RoutedRows:
     """The rows of one bucket.
 
     Attributes:
@@ -43,7 +43,7 @@ class BucketRows:
 
 def route(
     table: pa.Table, schema: TableSchema, dynamic: DynamicBuckets | None = None
-) -> Iterator[BucketRows]:
+) -> Iterator[RoutedRows]:
     """Yield the rows of each bucket, ordered by partition and bucket.
 
     Args:
@@ -64,8 +64,8 @@ def route(
     groups = partitions * (int(buckets.max()) + 1) + buckets
     codes = key_codes([table.column(name) for name in schema.trimmed_primary_keys])
 
-    def rows_of(member: int, rows: pa.Table, member_codes: npt.NDArray[np.uint64]) -> BucketRows:
-        return BucketRows(
+    def rows_of(member: int, rows: pa.Table, member_codes: npt.NDArray[np.uint64]) -> RoutedRows:
+        return RoutedRows(
             partition=partition_rows[int(partitions[member])],
             bucket=int(buckets[member]),
             rows=rows,

@@ -36,7 +36,7 @@ from lake.write.changelog_files import changelog_files, input_changelog
 from lake.write.dynamic_buckets import DynamicBuckets, RoutingIndex
 from lake.write.flush_merge import merge_flushes
 from lake.write.level_file import DataFileSink, null_columns_of, write_level_files
-from lake.write.routing import BucketRows, route
+from lake.write.routing import RoutedRows, route
 from lake.write.row_check import conform
 from lake.write.row_kinds import row_kinds
 from lake.write.writable import check_writable
@@ -283,7 +283,7 @@ class TableWriter:
         self._buffered.append(table)
         self._buffered_bytes += table.nbytes
 
-    def _write_bucket(self, group: BucketRows) -> None:
+    def _write_bucket(self, group: RoutedRows) -> None:
         if self._schema.table_options.changelog_producer is ChangelogProducer.INPUT:
             self._write_input(group)
         folded = fold(group.rows, self._spec, machine=self._machine, codes=group.codes)
@@ -295,7 +295,7 @@ class TableWriter:
         files = write_level_files(sink, folded, level=0, file_source=FileSource.APPEND)
         self._new_files.setdefault((group.partition, group.bucket), []).extend(files)
 
-    def _write_input(self, group: BucketRows) -> None:
+    def _write_input(self, group: RoutedRows) -> None:
         rows = input_changelog(group.rows, self._spec, group.codes)
         with changelog_files(
             self._sink(group.partition, group.bucket),

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 import pytest
 
 from lake import Table
+from lake.maintenance.changelog_expiry import ChangelogExpiry
+from lake.maintenance.file_removal import FileRemoval
 from lake.snapshots.changelog_store import ChangelogStore
 from tests.unit.lake.maintenance.given_compactions import read, write
 from tests.unit.lake.maintenance.given_expiries import (
@@ -133,6 +135,27 @@ def test_a_tag_keeps_its_files_when_its_changelog_goes(producer: str) -> None:
         found = [tuple(row.values()) for row in fresh.scan(tag="a").to_arrow().to_pylist()]
         assert sorted(found, key=repr) == expected
         assert needed(table) <= stored(table)
+
+
+def test_changelogs_above_a_snapshot_that_a_rollback_brought_back_leave_it_whole() -> None:
+    """As after a rollback to a tag that broke off before it removed the changelogs above."""
+    table, _ = given_history(options("none"))
+    expected = read(table, 5)
+    table.create_tag("a", snapshot_id=5)
+    expire_all(table)
+    store = table._opened.store
+    store.file_io.overwrite(
+        store.paths.snapshot(5), store.file_io.read_bytes(store.paths.changelog(5))
+    )
+    store.snapshots.write_earliest_hint(5)
+    store.file_io.delete(store.paths.tag("a"))
+
+    removed = ChangelogExpiry(store=store, removal=FileRemoval(store=store)).run([4, 5, 6, 7], 7)
+
+    assert removed == (4, 5, 6)
+    fresh = Table.open(table.path, file_io=table.file_io)
+    assert fresh.snapshot(5).id == 5
+    assert read(fresh, 5) == expected
 
 
 @PRODUCERS

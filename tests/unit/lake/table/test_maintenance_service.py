@@ -6,13 +6,16 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Collection
+from concurrent.futures import Future
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, CompactionPool, ManualClock, Table
+from lake import BucketOutcome, BucketWork, Catalog, CompactionPool, ManualClock, Table
+from lake.files.local import LocalFileIO
 from lake.table.maintenance_service import EXPIRY_INTERVAL_MS, MaintenanceService
+from tests.support.faulty_file_io import FaultyFileIO
 
 OPTIONS = {
     "bucket": "2",
@@ -195,6 +198,70 @@ def test_trouble_that_somebody_else_has_mended_is_over(tmp_path: Path) -> None:
         table.compact()
         maintenance.round()
         assert upkeep.error is None
+
+
+def test_a_mistake_in_one_table_is_told_with_its_trace_and_the_others_go_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("a.bad", "b.good"):
+        write(given_table(tmp_path, name), commits=1)
+    file_io = FaultyFileIO(LocalFileIO())
+    catalog = Catalog(str(tmp_path), file_io=file_io)
+    clock = ManualClock()
+
+    def fault(_: int, method: str, path: str) -> None:
+        if "a.db" in path and "/manifest/" in path:
+            message = f"{method} has a mistake"
+            raise ZeroDivisionError(message)
+
+    with MaintenanceService(catalog, lambda: ("a.bad", "b.good"), clock=clock) as maintenance:
+        file_io.before = fault
+        maintenance.round()
+        maintenance.round()
+        bad, good = maintenance.upkeep["a.bad"], maintenance.upkeep["b.good"]
+        assert bad.failures == 1
+        assert (bad.error or "").startswith("look: ZeroDivisionError: ")
+        assert (good.looks, good.failures) == (2, 0)
+        traces = [record for record in caplog.records if record.exc_info]
+        assert [record.exc_info[0] for record in traces if record.exc_info] == [ZeroDivisionError]
+        file_io.before = lambda *_: None
+        clock.advance(ms=1_000)
+        maintenance.round()
+        assert bad.error is None
+
+
+class HeldPool:
+    """Takes work, and does it at the end."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[BucketWork, Future[BucketOutcome]]] = []
+
+    def submit(self, work: BucketWork) -> Future[BucketOutcome]:
+        self.taken.append((work, Future()))
+        return self.taken[-1][1]
+
+    def close(self, *, grace_s: float | None = None) -> None:
+        del grace_s
+        for work, future in self.taken:
+            future.set_result(work.run())
+
+
+def test_a_bucket_that_is_worked_on_is_not_begun_again(tmp_path: Path) -> None:
+    write(given_table(tmp_path), commits=3)
+    pool = HeldPool()
+    maintenance = MaintenanceService(
+        Catalog(str(tmp_path)), lambda: ("shop.orders",), workers=5, new_pool=lambda: pool
+    )
+    thread = threading.Thread(target=lambda: maintenance.run(interval_s=0.01))
+    thread.start()
+    wait_until(lambda: bool(maintenance.upkeep) and maintenance.upkeep["shop.orders"].looks >= 4)
+    maintenance.stop()
+    thread.join(60)
+    maintenance.close()
+
+    assert sorted(work.place[1] for work, _ in pool.taken) == [0, 1]
+    upkeep = maintenance.upkeep["shop.orders"]
+    assert (upkeep.compactions, upkeep.dropped) == (2, 0)
 
 
 @pytest.mark.slow
