@@ -17,10 +17,7 @@ are an argument of each question, as files outlive them.
 Source: merge-semantics 6.4.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -29,52 +26,30 @@ import pyarrow as pa
 from pyroaring import AbstractBitMap, BitMap
 
 from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
-from lake.files.data_file_path import live_file_path
 from lake.files.file_io import FileIO
-from lake.files.parquet import DataFileReader
 from lake.files.paths import TablePaths
-from lake.files.scratch import ScratchDirectory
 from lake.format.data_file import DataFileMeta
 from lake.format.schema import TableSchema
 from lake.format.system_columns import (
     LEVEL_FIELD,
     SEQUENCE_NUMBER,
-    SEQUENCE_NUMBER_FIELD,
     VALUE_KIND,
-    VALUE_KIND_FIELD,
 )
 from lake.lsm.levels import levels_of
 from lake.merge.order_words import one_array
-from lake.read.lookup.file_column import FileColumn, gathered
+from lake.read.lookup.bucket_files import BucketFiles
 from lake.read.lookup.file_lookup import FEW_KEYS, FileLookup
-from lake.read.lookup.found import Found, Hits, found_in
+from lake.read.lookup.found import Found, found_in
 from lake.read.lookup.joint_index import JOINT_ROWS_MAX, JointIndex
 from lake.read.lookup.key_ranges import KeyRanges
 from lake.read.lookup.lookup_cache import LookupCache
-from lake.read.lookup.wanted_keys import Rows, WantedKeys, are_of_keys, row_array, wanted_keys
+from lake.read.lookup.wanted_keys import Rows, WantedKeys, are_of_keys, wanted_keys
 
 Vectors = Mapping[str, AbstractBitMap]
 """Positions of deleted rows by file name."""
 
 _PROBED_FILES_MAX: Final = 4
 _PROBED_KEYS_MAX: Final = 1_024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _DataFile:
-    """The records of one data file."""
-
-    reader: DataFileReader
-    meta: DataFileMeta
-
-    @property
-    def file_size(self) -> int:
-        return self.meta.file_size
-
-    def batches(self, columns: Sequence[str], *, batch_bytes: int) -> Iterator[pa.RecordBatch]:
-        return self.reader.batches(
-            columns, batch_rows=max(1, self.meta.row_count), batch_bytes=batch_bytes
-        )
 
 
 class BucketLookup:
@@ -104,25 +79,23 @@ class BucketLookup:
             files: Live files of the bucket, on any level, in any order.
             older_schemas: By id, those that files were written under if their columns are others.
         """
-        self._cache = cache
-        self._file_io = file_io
         self._schema = schema
-        self._older_schemas = older_schemas
         self._runs = levels_of(files, schema.table_options).runs
-        self._files = tuple(file for run in self._runs for file in run.files)
-        self._numbers = {file.file_name: number for number, file in enumerate(self._files)}
-        self._paths = [
-            live_file_path(paths, schema, partition, bucket, file) for file in self._files
-        ]
-        # What a file is made into has the columns of one schema.
-        self._names = [f"{path}@{schema.id}" for path in self._paths]
-        self._new_files = sum(file.level == 0 for file in self._files)
+        self._files = BucketFiles(
+            [file for run in self._runs for file in run.files],
+            cache,
+            file_io=file_io,
+            paths=paths,
+            schema=schema,
+            place=(partition, bucket),
+            older_schemas=older_schemas,
+        )
+        self._new_files = sum(file.level == 0 for file in self._files.all)
         self._may_join = self._new_files > 1 and (
-            sum(file.row_count for file in self._files[: self._new_files]) <= JOINT_ROWS_MAX
+            sum(file.row_count for file in self._files.all[: self._new_files]) <= JOINT_ROWS_MAX
         )
         self._joint: JointIndex | None = None
         self._key_names = schema.trimmed_primary_keys
-        self._schemas: dict[tuple[str, ...], pa.Schema] = {}
         ends = np.cumsum([len(run.files) for run in self._runs]).tolist()
         self._run_numbers = [
             range(end - len(run.files), end) for run, end in zip(self._runs, ends, strict=True)
@@ -135,7 +108,7 @@ class BucketLookup:
     @property
     def files(self) -> tuple[DataFileMeta, ...]:
         """The files, newest run first."""
-        return self._files
+        return self._files.all
 
     def find(
         self, keys: pa.Table | pa.RecordBatch, *, above_level: int, vectors: Vectors | None = None
@@ -179,8 +152,7 @@ class BucketLookup:
 
     def is_resident(self, columns: Sequence[str]) -> bool:
         """Return whether all files are ready to give these columns."""
-        lookups = [self._cache.ready(name) for name in self._names]
-        return all(lookup is not None and lookup.has(columns) for lookup in lookups)
+        return all(self._files.is_ready(number, columns) for number in range(len(self._files)))
 
     def cold_bytes(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> int:
         """Return the bytes on storage of files that may have keys and are not ready for columns."""
@@ -198,15 +170,14 @@ class BucketLookup:
             StorageUnavailable: Storage or the local disk refuses.
         """
         for number in self._cold_files(keys, wanted, columns):
-            with self._using(number) as lookup:
+            with self._files.using(number) as lookup:
                 lookup.load(columns)
 
     def _cold_files(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> Iterator[int]:
         for numbers in self._run_numbers:
             places = set(self._ranges[numbers.start].files_of(keys, wanted).tolist())
             for place in sorted(places - {-1}):
-                lookup = self._cache.ready(self._names[numbers[place]])
-                if lookup is None or not lookup.has(columns):
+                if not self._files.is_ready(numbers[place], columns):
                     yield numbers[place]
 
     def load(self, columns: Sequence[str]) -> None:
@@ -217,7 +188,7 @@ class BucketLookup:
             StorageUnavailable: Storage or the local disk refuses.
         """
         for number in range(len(self._files)):
-            with self._using(number) as lookup:
+            with self._files.using(number) as lookup:
                 lookup.load(columns)
 
     def records(self, found: Found, columns: Sequence[str]) -> pa.Table:
@@ -235,7 +206,7 @@ class BucketLookup:
             CorruptData: A file is absent or not what its metadata says.
             StorageUnavailable: Storage or the local disk refuses.
         """
-        rows = self._taken(found, (SEQUENCE_NUMBER, VALUE_KIND, *columns))
+        rows = self._files.taken(found, (SEQUENCE_NUMBER, VALUE_KIND, *columns))
         levels = np.array([file.level for file in found.files], dtype=np.int32)
         return rows.append_column(LEVEL_FIELD, pa.array(levels[found.file_numbers]))
 
@@ -262,7 +233,7 @@ class BucketLookup:
         names = [*columns, *((VALUE_KIND,) if has_retracts else ())]
         if not found.is_sure:
             names += [name for name in self._key_names if name not in columns]
-        rows = self._taken(found, tuple(names))
+        rows = self._files.taken(found, tuple(names))
         is_row = None if found.is_sure else self._are_of_keys(rows, keys, found)
         if has_retracts:
             kinds = one_array(rows.column(VALUE_KIND)).to_numpy()
@@ -280,50 +251,11 @@ class BucketLookup:
             CorruptData: A file is absent or not what its metadata says.
             StorageUnavailable: Storage or the local disk refuses.
         """
-        return self._are_of_keys(self._taken(found, self._key_names), keys, found)
+        return self._are_of_keys(self._files.taken(found, self._key_names), keys, found)
 
     def _are_of_keys(self, rows: pa.Table, keys: WantedKeys, found: Found) -> npt.NDArray[np.bool_]:
         columns = [one_array(rows.column(name)) for name in self._key_names]
         return are_of_keys(columns, keys, found.keys)
-
-    def _taken(self, found: Found, names: tuple[str, ...]) -> pa.Table:
-        """Return columns of what was found, in its order."""
-        if len(found) == 1:
-            return self._row_of(found.files[0], found.positions, names)
-        schema = self._schema_of(names)
-        if not found.files:
-            return schema.empty_table()
-        whole = [self._columns_of(file, names) for file in found.files]
-        places, order = found.by_file()
-        arrow_order = row_array(order)
-        arrays = [
-            gathered(columns, places, order=arrow_order) for columns in zip(*whole, strict=True)
-        ]
-        return pa.Table.from_arrays(arrays, schema=schema)
-
-    def _row_of(self, file: DataFileMeta, position: Rows, names: Sequence[str]) -> pa.Table:
-        number = self._numbers[file.file_name]
-        lookup = self._cache.ready(self._names[number])
-        if lookup is not None and lookup.has(names):
-            return lookup.columns(position, names)
-        with self._using(number) as lookup:
-            return lookup.columns(position, names)
-
-    def _columns_of(self, file: DataFileMeta, names: Sequence[str]) -> list[FileColumn]:
-        number = self._numbers[file.file_name]
-        lookup = self._cache.ready(self._names[number])
-        if lookup is not None and lookup.has(names):
-            return lookup.file_columns(names)
-        with self._using(number) as lookup:
-            return lookup.file_columns(names)
-
-    def _schema_of(self, names: tuple[str, ...]) -> pa.Schema:
-        # To make a schema takes as long as to take a column.
-        schema = self._schemas.get(names)
-        if schema is None:
-            every = pa.schema([SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD, *self._schema.arrow_schema])
-            schema = self._schemas[names] = pa.schema([every.field(name) for name in names])
-        return schema
 
     def _search(
         self,
@@ -335,7 +267,7 @@ class BucketLookup:
         above_level: int = -1,
     ) -> Found:
         joint = None if first_only else self._joint_index()
-        hits = [] if joint is None else _joint_hits(joint, keys, wanted)
+        hits = [] if joint is None else joint.hits(keys, wanted)
         above_level = above_level if joint is None else 0
         is_sure = first_only or len(wanted) <= FEW_KEYS
         for run, numbers in zip(self._runs, self._run_numbers, strict=True):
@@ -349,12 +281,12 @@ class BucketLookup:
                     found_here.append(found)
             if first_only and found_here:
                 wanted = np.setdiff1d(wanted, np.concatenate(found_here), assume_unique=True)
-        return found_in(self._files, hits, is_sure=is_sure)
+        return found_in(self._files.all, hits, is_sure=is_sure)
 
     def _joint_index(self) -> JointIndex | None:
         """Return the index of all files of level 0, once they are ready; None to ask each."""
         if self._joint is None and self._may_join:
-            lookups = [self._cache.ready(name) for name in self._names[: self._new_files]]
+            lookups = [self._files.ready(number) for number in range(self._new_files)]
             ready = [lookup for lookup in lookups if lookup is not None]
             if len(ready) == len(lookups):
                 self._joint = JointIndex(ready)
@@ -381,47 +313,23 @@ class BucketLookup:
             return False
         if len(numbers) > 1 and ranges.is_of_numbers and len(wanted) > FEW_KEYS:
             return False
-        return all(self._cache.ready(self._names[number]) for number in numbers)
+        return all(self._files.ready(number) for number in numbers)
 
     def _find_in(
         self, number: int, keys: WantedKeys, wanted: Rows, vectors: Vectors, *, is_sure: bool
     ) -> tuple[Rows, Rows]:
         """Return which keys a file has, or may have, and at which positions."""
-        lookup = self._cache.ready(self._names[number])
+        lookup = self._files.ready(number)
         if lookup is not None:
             here, positions = _found(lookup, keys, wanted, is_sure=is_sure)
         else:
-            with self._using(number) as lookup:
+            with self._files.using(number) as lookup:
                 here, positions = _found(lookup, keys, wanted, is_sure=is_sure)
         vector = vectors.get(self._files[number].file_name) if len(here) else None
         if vector:
             live = ~_marked(positions, vector)
             here, positions = here[live], positions[live]
         return wanted[here], positions
-
-    def _using(self, number: int) -> AbstractContextManager[FileLookup]:
-        file = self._files[number]
-        make = partial(self._make, number)
-        return self._cache.using(self._names[number], size=file.file_size, make=make)
-
-    def _make(
-        self, number: int, scratch: ScratchDirectory | None, on_growth: Callable[[], None]
-    ) -> FileLookup:
-        file = self._files[number]
-        reader = DataFileReader(
-            self._file_io,
-            self._paths[number],
-            file_meta=file,
-            schema=self._schema,
-            written=self._older_schemas.get(file.schema_id),
-        )
-        return FileLookup(
-            _DataFile(reader=reader, meta=file),
-            key_columns=self._schema.trimmed_primary_keys,
-            schema=self._schema.arrow_schema,
-            scratch=scratch,
-            on_growth=on_growth,
-        )
 
 
 def _found(
@@ -433,16 +341,6 @@ def _found(
     positions = lookup.find(keys, wanted)
     here = (positions >= 0).nonzero()[0]
     return here, positions[here]
-
-
-def _joint_hits(joint: JointIndex, keys: WantedKeys, wanted: Rows) -> list[Hits]:
-    """Return what several files have, file by file."""
-    found, files, positions = joint.find_all(keys, wanted)
-    hits: list[Hits] = []
-    for number in np.unique(files).tolist() if len(files) else ():
-        here = files == number
-        hits.append((found[here], number, positions[here]))
-    return hits
 
 
 def _marked(positions: Rows, vector: AbstractBitMap) -> npt.NDArray[np.bool_]:

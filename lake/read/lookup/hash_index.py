@@ -2,15 +2,16 @@
 
 ```
 entry     64 bits: the high bits of a hash, then the row's number; sorted
-begins    for each value of a hash's highest bits, the first entry that has them
+begins    for each value of a hash's highest bits, the first entry that has them; one more at the end
 longest   how many entries the longest stretch has: those of one value of the highest bits
 ```
 
 A row number takes as many bits as the file has rows, the hash gets the others: 40 of them in a file
 of 16 million rows, where about one key in 65,000 meets a stranger with its bits. Hashes are spread
-evenly, so a stretch holds one or two entries on average and a dozen at most. A probe of many keys
-therefore takes the same few steps for all of them: as many entries as the longest stretch has, from
-where each key's begins, compared at once. It costs the same whether the key is there or not.
+evenly, so a stretch holds one entry or less on average and a dozen at most. A probe costs the same
+few reads of memory whether the key is there or not. Some keys are compared with as many entries each as
+the longest stretch has, which takes the fewest steps; many with the entries of their stretches alone,
+which takes the fewest entries.
 """
 
 from bisect import bisect_left
@@ -30,10 +31,12 @@ Match = Callable[[Rows, Rows], npt.NDArray[np.bool_]]
 
 _ROWS_MAX: Final = (1 << 31) - 1
 _SMALL_ROWS: Final = 1 << 14
-_STRETCHES_PER_ROW_BITS: Final = -1
+_STRETCHES_PER_ROW_BITS: Final = 0
 _STRETCHES_PER_ROW_BITS_SMALL: Final = 4
 _BLOCK_ROWS: Final = 1 << 20
 _BLOCK_KEYS: Final = 2_048
+# From so many keys on, to read what no stretch has costs more than to count what they have.
+_COUNTED_KEYS_MIN: Final = 64
 # Only hashes that were made to collide have longer stretches; they are searched in halves.
 _WINDOW_MAX: Final = 64
 
@@ -44,7 +47,7 @@ class HashIndex:
 
     Attributes:
         entries: Sorted; one per row.
-        begins: int32; no later than where `longest` entries are left.
+        begins: int32; one more than there are values of the highest bits.
         row_bits: How many bits of an entry are the row's number.
         shift: How many bits of a hash are not among its highest.
         longest: Entries of the longest stretch.
@@ -65,8 +68,8 @@ class HashIndex:
         """Yield the rows that may have the key of one hash."""
         entries, begins = self._numbers
         wanted = hash_value >> self.row_bits << self.row_bits
-        begin = begins[hash_value >> self.shift]
-        place = bisect_left(entries, wanted, begin, begin + self.longest)
+        stretch = hash_value >> self.shift
+        place = bisect_left(entries, wanted, begins[stretch], begins[stretch + 1])
         while place < len(entries) and (row := entries[place] ^ wanted) >> self.row_bits == 0:
             yield row
             place += 1
@@ -113,11 +116,28 @@ class HashIndex:
         wanted = hashes & self._hash_mask
         if self.longest > _WINDOW_MAX:
             return self._searched(wanted)
-        begins = self.begins.take((hashes >> np.uint64(self.shift)).view(np.int64))
+        stretches = (hashes >> np.uint64(self.shift)).view(np.int64)
+        if len(hashes) >= _COUNTED_KEYS_MIN:
+            return self._counted(wanted, stretches)
+        # A window at the end begins earlier, and has the stretch in it all the same.
+        begins = np.minimum(self.begins.take(stretches), len(self.entries) - self.longest)
         # What differs from a hash in the row's number alone is the number.
         rows = (self._windows[begins] ^ wanted[:, None]).ravel()
         places = (rows <= ~self._hash_mask).nonzero()[0]
         return places // self.longest, rows[places].view(np.int64)
+
+    def _counted(self, wanted: Uints, stretches: Rows) -> tuple[Rows, Rows]:
+        begins = self.begins.take(stretches)
+        stretches += 1
+        counts = self.begins.take(stretches) - begins
+        ends = counts.cumsum()
+        keys = np.arange(len(wanted)).repeat(counts)
+        places = (begins - ends + counts).repeat(counts)
+        places += np.arange(len(keys))
+        rows = self.entries.take(places)
+        rows ^= wanted.take(keys)
+        alike = (rows <= ~self._hash_mask).nonzero()[0]
+        return keys.take(alike), rows.take(alike).view(np.int64)
 
     def _searched(self, wanted: Uints) -> tuple[Rows, Rows]:
         begins = self.entries.searchsorted(wanted)
@@ -173,7 +193,4 @@ def _begins(entries: Uints, bits: int) -> tuple[npt.NDArray[np.int32], int]:
         counts[low : low + len(block)] += block.astype(np.int32)
     longest = int(counts.max())
     np.cumsum(counts, out=counts)
-    begins = begins[:-1]
-    # A window at the end begins earlier, and has the stretch in it all the same.
-    np.minimum(begins, len(entries) - longest, out=begins)
     return begins, longest

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from lake.read.lookup.file_lookup import FEW_KEYS, FileLookup
+from lake.read.lookup.found import Hits
 from lake.read.lookup.hash_index import build_index
 from lake.read.lookup.key_hash import key_hashes
 from lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys
@@ -48,6 +49,15 @@ class JointIndex:
             return numbers, numbers, rows
         files = self._ends.searchsorted(rows, side="right")
         return wanted[numbers], files, rows - self._begins[files]
+
+    def hits(self, keys: WantedKeys, wanted: Rows) -> list[Hits]:
+        """Return the same file by file, newest first; only files that have some."""
+        found, files, positions = self.find_all(keys, wanted)
+        hits: list[Hits] = []
+        for number in np.unique(files).tolist() if len(files) else ():
+            here = files == number
+            hits.append((found[here], number, positions[here]))
+        return hits
 
     def _rows_of(self, keys: WantedKeys, wanted: Rows) -> tuple[Rows, Rows]:
         if len(wanted) <= FEW_KEYS:

@@ -9,7 +9,7 @@ differs therefore never gets lost. The sums of the columns are mixed one after t
 Source: the last mixing step is that of splitmix64 (Steele, Lea, Flood 2014).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -24,6 +24,8 @@ _ODD: Final = 0x9E3779B97F4A7C15
 _FIRST: Final = 0xBF58476D1CE4E5B9
 _SECOND: Final = 0x94D049BB133111EB
 _MASK: Final = (1 << 64) - 1
+_ODD_WORD, _FIRST_WORD, _SECOND_WORD = (np.uint64(word) for word in (_ODD, _FIRST, _SECOND))
+_SHIFT_27, _SHIFT_30, _SHIFT_31, _SHIFT_32 = (np.uint64(bits) for bits in (27, 30, 31, 32))
 _WORD_BYTES: Final = 8
 # The low k bytes of a word, for k from 0 to 8.
 _KEEP: Final[Uints] = np.array([(1 << (8 * size)) - 1 for size in range(9)], dtype=np.uint64)
@@ -34,6 +36,17 @@ _MATRIX_WORDS_MAX: Final = 8
 # So few keys are hashed as numbers of Python: arrays of them take five times as long.
 _FEW_ROWS: Final = 4
 _FEW_BYTES_MAX: Final = 256
+# By the types' ids: to ask Arrow what a type is takes as long as to hash it.
+_NUMBER_DTYPES: Final[Mapping[int, np.dtype[Any]]] = {
+    kind.id: np.dtype(f"{'f' if pa.types.is_floating(kind) else 'i'}{kind.bit_width // 8}")
+    for kind in (
+        *(pa.int8(), pa.int16(), pa.int32(), pa.int64()),
+        *(pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
+        *(pa.float16(), pa.float32(), pa.float64()),
+        *(pa.date32(), pa.date64(), pa.time32("s"), pa.time64("us")),
+        *(pa.timestamp("us"), pa.duration("us")),
+    )
+}
 
 
 def key_hashes(columns: Sequence[pa.Array | pa.ChunkedArray]) -> Uints:
@@ -47,9 +60,10 @@ def key_hashes(columns: Sequence[pa.Array | pa.ChunkedArray]) -> Uints:
     arrays = [one_array(column) for column in columns]
     if len(arrays[0]) <= _FEW_ROWS:
         return _few_hashes(arrays)
-    hashes = np.zeros(len(arrays[0]), dtype=np.uint64)
-    for array in arrays:
-        hashes = mixed(hashes + _column_words(array))
+    hashes = mixed(_column_words(arrays[0]))
+    for array in arrays[1:]:
+        hashes += _column_words(array)
+        hashes = mixed(hashes)
     return hashes
 
 
@@ -87,12 +101,12 @@ def _text_word(text: bytes) -> int:
 
 def mixed(words: Uints) -> Uints:
     """Return numbers that differ in about half of their bits where the given ones differ at all."""
-    values = words + np.uint64(_ODD)
-    values ^= values >> np.uint64(30)
-    values *= np.uint64(_FIRST)
-    values ^= values >> np.uint64(27)
-    values *= np.uint64(_SECOND)
-    values ^= values >> np.uint64(31)
+    values = words + _ODD_WORD
+    values ^= values >> _SHIFT_30
+    values *= _FIRST_WORD
+    values ^= values >> _SHIFT_27
+    values *= _SECOND_WORD
+    values ^= values >> _SHIFT_31
     return values
 
 
@@ -106,9 +120,7 @@ def _mixed_number(word: int) -> int:
 
 def is_number(kind: pa.DataType) -> bool:
     """Return whether a key column of this type is compared as a number of at most 64 bits."""
-    return bool(
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind)
-    )
+    return kind.id in _NUMBER_DTYPES
 
 
 def number_words(array: pa.Array) -> npt.NDArray[Any]:
@@ -117,16 +129,12 @@ def number_words(array: pa.Array) -> npt.NDArray[Any]:
     Args:
         array: Of a type that `is_number`.
     """
-    width = array.type.bit_width // 8
-    kind = "f" if pa.types.is_floating(array.type) else "i"
-    return canonical(_fixed_width(array, np.dtype(f"{kind}{width}")))
+    return canonical(_fixed_width(array, _NUMBER_DTYPES[array.type.id]))
 
 
 def raw_numbers(array: pa.Array) -> npt.NDArray[Any]:
     """Return the values of a column that `is_number`, floats as floats, without a copy."""
-    width = array.type.bit_width // 8
-    kind = "f" if pa.types.is_floating(array.type) else "i"
-    return _fixed_width(array, np.dtype(f"{kind}{width}"))
+    return _fixed_width(array, _NUMBER_DTYPES[array.type.id])
 
 
 def canonical(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -197,12 +205,19 @@ def _short_words(
     starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], text: Uints, words: int
 ) -> Uints:
     """Return what the words of texts add up to, of all places at once."""
+    offsets, factors = _of_places(words)
+    found = text.take(starts[:, None] + offsets, mode="clip")
+    # What follows a text's end counts nothing; `clip` makes that of each place one of 0 to 8 bytes.
+    found &= _KEEP.take(lengths[:, None] - offsets, mode="clip")
+    found ^= found >> _SHIFT_32
+    return found @ factors
+
+
+@cache
+def _of_places(words: int) -> tuple[npt.NDArray[np.int64], Uints]:
+    """Return where the words of a text begin, and what each is multiplied by."""
     places = np.arange(words)
-    offsets = places * _WORD_BYTES
-    remaining = (lengths[:, None] - offsets).clip(0, _WORD_BYTES)
-    found = text.take(starts[:, None] + offsets, mode="clip") & _KEEP.take(remaining)
-    sums: Uints = (_spread(found) * _factors(places + 1)).sum(axis=1, dtype=np.uint64)
-    return sums
+    return places * _WORD_BYTES, _factors(places + 1)
 
 
 def _add_long(
@@ -225,7 +240,7 @@ def _add_long(
 
 def _spread(words: Uints) -> Uints:
     """Return words whose high bits have a say in the low ones, which a product alone never gives."""
-    return words ^ (words >> np.uint64(32))
+    return words ^ (words >> _SHIFT_32)
 
 
 def _texts(array: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Uints]:
