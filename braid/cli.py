@@ -116,7 +116,7 @@ def compact(
     ] = False,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Buckets compacted at once, a commit each; else one for all."),
+        typer.Option(min=1, help="Buckets compacted at once, a commit each; else one by one."),
     ] = None,
 ) -> None:
     """Merge the files of tables into one sorted run per bucket, beside any writers."""
