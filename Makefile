@@ -13,7 +13,7 @@ ARGS    ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test unit check format bench bench-merge bench-compaction bench-lookup soak conformance docs setup java jars peer clean distclean
+.PHONY: help demo test unit check format bench bench-merge bench-compaction bench-lookup soak conformance docs setup java jars classes peer clean distclean
 
 help: ## This index
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 25
@@ -22,7 +22,7 @@ help: ## This index
 demo: jars ## The flights demo: real Kafka, Spark, service, console
 	@$(BIN)/python -m demo.flights $(ARGS)
 
-test: jars peer ## Every test that guards a change (about 10 minutes)
+test: classes peer ## Every test that guards a change (about 10 minutes)
 	@$(BIN)/python -m tests.side_by_side $(ARGS)
 
 unit: $(INSTALL) ## The fast tests: no Kafka, no Spark, no Java
@@ -89,6 +89,10 @@ $(INSTALL): pyproject.toml constraints.txt
 
 jars: $(INSTALL)
 	@$(BIN)/python -m pipelines.jars --quiet
+
+# Spark starts in half the time when its classes are kept as a JVM has them in memory.
+classes: jars
+	@$(BIN)/python -m tests.support.class_archive
 
 # pypaimon pins an old pyarrow, so it lives in an environment of its own.
 peer: $(PEER)/.installed

@@ -10,11 +10,12 @@ from pyspark.sql import SparkSession
 from demo.broker import KafkaBroker
 from pipelines.jars import resolve
 from pipelines.session import build_session
+from tests.support.class_archive import JVM_OPTIONS, spark_options
 
-# A Java of a test lives for seconds. The optimising compiler takes a third of that, of every core,
-# and is of use only to one that lives for minutes. Spark's launcher starts a Java of its own.
-for _name in ("ORACLE_JVM", "SPARK_LAUNCHER_OPTS", "SPARK_SUBMIT_OPTS"):
-    os.environ.setdefault(_name, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# Spark's launcher starts a Java of its own.
+os.environ.setdefault("ORACLE_JVM", JVM_OPTIONS)
+os.environ.setdefault("SPARK_LAUNCHER_OPTS", JVM_OPTIONS)
+os.environ.setdefault("SPARK_SUBMIT_OPTS", spark_options())
 
 
 @pytest.fixture(scope="session")
