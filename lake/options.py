@@ -157,6 +157,7 @@ class TableOptions:
     lookup_compact_max_interval: int = 10  # twice the trigger unless set, at least the trigger
     lookup_cache_max_disk_bytes: int = _LONG_MAX  # lookup.cache-max-disk-size
     lookup_cache_max_memory_bytes: int = 256 << 20  # lookup.cache-max-memory-size
+    lookup_cache_file_retention_ms: int = 3_600_000
     force_lookup: bool = False
     commit_force_compact: bool = False
     full_compaction_delta_commits: int | None = None
@@ -313,6 +314,9 @@ class TableOptions:
             ),
             lookup_cache_max_disk_bytes=reader.size("lookup.cache-max-disk-size", _LONG_MAX),
             lookup_cache_max_memory_bytes=reader.size("lookup.cache-max-memory-size", 256 << 20),
+            lookup_cache_file_retention_ms=reader.duration(
+                "lookup.cache-file-retention", 3_600_000
+            ),
             force_lookup=reader.flag("force-lookup"),
             commit_force_compact=reader.flag("commit.force-compact"),
             full_compaction_delta_commits=reader.optional_integer("full-compaction.delta-commits"),

@@ -25,6 +25,7 @@ from lake.format.data_types import (
 )
 from lake.format.schema import TableSchema, check_supported
 from lake.merge.validation import validate_schema
+from lake.read.lookup.lookup_budget import LookupBudget
 from lake.snapshots.schema_store import SchemaStore
 from lake.table.arguments import check_columns, check_names, check_options
 from lake.table.table import Table
@@ -60,6 +61,7 @@ class Catalog:
         self._warehouse = warehouse.rstrip("/")
         self._clock = clock or SystemClock()
         self._random = random
+        self._lookup_budget = LookupBudget()
 
     def database_path(self, database: str) -> str:
         """Return the directory of a database.
@@ -139,6 +141,7 @@ class Catalog:
             clock=self._clock,
             random=self._random,
             identifier=identifier,
+            lookup_budget=self._lookup_budget,
         )
 
     def list_tables(self, database: str | None = None) -> list[str]:

@@ -5,10 +5,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from lake.files.scratch import free_bytes
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.options import TableOptions
+from lake.read.lookup.lookup_budget import LookupBudget
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.table.snapshot_lookup import SnapshotLookup
 
@@ -19,12 +19,18 @@ SNAPSHOTS_MAX: Final = 4
 class Lookups:
     """Lookups of one table; safe between threads."""
 
-    def __init__(self, options: TableOptions) -> None:
-        """Take the bounds of what is kept; nothing is made yet."""
+    def __init__(self, options: TableOptions, budget: LookupBudget) -> None:
+        """Take the bounds of what is kept; nothing is made yet.
+
+        Args:
+            options: Of the table; its own bounds.
+            budget: Shared with other tables.
+        """
         self.cache = LookupCache(
-            # A table without a bound of its own leaves others half of what is free.
-            max_disk_bytes=min(options.lookup_cache_max_disk_bytes, free_bytes() // 2),
+            max_disk_bytes=options.lookup_cache_max_disk_bytes,
             max_memory_bytes=options.lookup_cache_max_memory_bytes,
+            budget=budget,
+            idle_seconds=options.lookup_cache_file_retention_ms / 1_000,
         )
         self._recent: OrderedDict[tuple[Snapshot | None, int], SnapshotLookup] = OrderedDict()
         self._lock = threading.Lock()

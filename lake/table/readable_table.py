@@ -21,6 +21,7 @@ from lake.format.tag import Tag
 from lake.lsm.run_counts import count_runs
 from lake.maintenance.compaction_picks import Place
 from lake.merge.fold import Machine
+from lake.read.lookup.lookup_budget import LookupBudget
 from lake.read.predicate import Condition
 from lake.read.reader import BATCH_ROWS
 from lake.snapshots.consumer_store import ConsumerFile
@@ -49,6 +50,7 @@ class ReadableTable:
         clock: Clock,
         random: random_module.Random | None,
         branch: str = "",
+        lookup_budget: LookupBudget | None = None,
     ) -> None:
         """Take over what `open` has read."""
         self._opened = OpenedTable(
@@ -58,6 +60,7 @@ class ReadableTable:
             schema=schema,
             clock=clock,
             random=random,
+            lookup_budget=lookup_budget,
         )
 
     @classmethod
@@ -69,6 +72,7 @@ class ReadableTable:
         clock: Clock | None = None,
         random: random_module.Random | None = None,
         identifier: str | None = None,
+        lookup_budget: LookupBudget | None = None,
     ) -> Self:
         """Open the table at a path.
 
@@ -78,6 +82,7 @@ class ReadableTable:
             clock: Says what time it is; the machine's when None.
             random: Source of names and waiting times; the system's when None.
             identifier: `db.table`; taken from the path when None.
+            lookup_budget: What lookups keep, together with other tables; of its own when None.
 
         Raises:
             TableNotFound: No table is there.
@@ -96,6 +101,7 @@ class ReadableTable:
             schema=schema,
             clock=clock or SystemClock(),
             random=random,
+            lookup_budget=lookup_budget,
         )
 
     @property
@@ -376,4 +382,5 @@ class ReadableTable:
             clock=self._opened.store.clock,
             random=self._opened.random,
             branch=name,
+            lookup_budget=self._opened.lookup_budget,
         )

@@ -1,8 +1,10 @@
 """The data files that lookups have at hand: on local disk and in memory, within bounds.
 
 A file is made ready once, by whoever asks first; others who ask for it wait, those who ask for other
-files do not. What was not used for longest goes when a bound is passed, and what was not used for an
-hour goes anyway: compactions leave many files behind that nobody will ask for.
+files do not. What was not used for longest goes when a bound is passed, be it the cache's own or that
+of all caches of a process (`lookup_budget`). What was not used for an hour goes anyway: compactions
+leave many files behind that nobody will ask for. Whoever asks any of the caches has all looked through
+for that, a few times an hour.
 
 Whoever is about to load columns holds the file (`using`), and a file that is held stays, even where
 a bound is passed for so long. To read what is loaded takes no hold (`ready`): what goes then leaves
@@ -18,6 +20,7 @@ from typing import Final
 
 from lake.files.scratch import ScratchDirectory
 from lake.read.lookup.file_lookup import FileLookup
+from lake.read.lookup.lookup_budget import LookupBudget
 
 MakeLookup = Callable[[ScratchDirectory | None, Callable[[], None]], FileLookup]
 """From where to keep columns, and what to call when more are kept, to the lookup of a file."""
@@ -26,6 +29,8 @@ MEMORY_FILE_BYTES_MAX: Final = 16 * 1024 * 1024
 """Files up to this size are kept in memory: above all those of level 0."""
 
 IDLE_SECONDS: Final = 3_600.0
+
+_LOOKS_PER_IDLE_TIME: Final = 4
 
 
 @dataclass(kw_only=True)
@@ -53,6 +58,8 @@ class LookupCache:
         *,
         max_disk_bytes: int,
         max_memory_bytes: int,
+        budget: LookupBudget | None = None,
+        idle_seconds: float = IDLE_SECONDS,
         directory: str | None = None,
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -61,6 +68,8 @@ class LookupCache:
         Args:
             max_disk_bytes: Of copies on local disk.
             max_memory_bytes: Of what is kept in memory.
+            budget: Of all caches of the process; caches of one budget have one clock.
+            idle_seconds: What was not used for so long goes.
             directory: An existing one of this machine; the system's for temporary files when None.
             seconds: A clock that never goes back.
         """
@@ -72,6 +81,11 @@ class LookupCache:
         self._lock = threading.Lock()
         self._scratch: ScratchDirectory | None = None
         self._is_over = False
+        self._budget = budget
+        self._idle_seconds = idle_seconds
+        self._look_at = seconds() + idle_seconds / _LOOKS_PER_IDLE_TIME
+        if budget is not None:
+            budget.join(self)
 
     @property
     def disk_bytes(self) -> int:
@@ -88,20 +102,26 @@ class LookupCache:
     @property
     def max_disk_bytes(self) -> int:
         """Bound of copies on local disk."""
-        return self._max_disk_bytes
+        if self._budget is None:
+            return self._max_disk_bytes
+        return min(self._max_disk_bytes, self._budget.max_disk_bytes)
 
     @property
     def max_memory_bytes(self) -> int:
         """Bound of what is kept in memory."""
-        return self._max_memory_bytes
+        if self._budget is None:
+            return self._max_memory_bytes
+        return min(self._max_memory_bytes, self._budget.max_memory_bytes)
 
     def ready(self, path: str) -> FileLookup | None:
         """Return the lookup of a file if it is ready, to read what it has loaded."""
+        now = self._seconds()
         entry = self._entries.get(path)
-        if entry is None:
-            return None
-        entry.used_at = self._seconds()
-        return entry.lookup
+        if entry is not None:
+            entry.used_at = now
+        if now >= self._look_at:
+            self._look_through(now)
+        return None if entry is None else entry.lookup
 
     @contextmanager
     def using(self, path: str, *, size: int, make: MakeLookup) -> Iterator[FileLookup]:
@@ -141,7 +161,7 @@ class LookupCache:
     def _made(self, entry: _Entry, size: int, make: MakeLookup) -> FileLookup:
         with entry.ready:
             if entry.lookup is None:
-                in_memory = size <= min(MEMORY_FILE_BYTES_MAX, self._max_memory_bytes)
+                in_memory = size <= min(MEMORY_FILE_BYTES_MAX, self.max_memory_bytes)
                 entry.lookup = make(None if in_memory else self._own_scratch(), self._evict)
             lookup = entry.lookup
         self._evict()
@@ -156,20 +176,58 @@ class LookupCache:
     def _lookups(self) -> list[FileLookup]:
         return [entry.lookup for entry in self._entries.values() if entry.lookup is not None]
 
+    def evict_idle(self) -> None:
+        """Remove what was not used for long."""
+        since = self._seconds() - self._idle_seconds
+        with self._lock:
+            for path, entry in self._free():
+                if entry.used_at < since:
+                    self._drop(path, entry)
+
+    def removable(self) -> Iterator[tuple[float, str]]:
+        """Yield when each file that nobody holds was used last, in seconds, and its path."""
+        with self._lock:
+            free = [(entry.used_at, path) for path, entry in self._free()]
+        yield from free
+
+    def remove(self, path: str, *, used_at: float) -> None:
+        """Remove a file, unless it was used since, or somebody holds it."""
+        with self._lock:
+            entry = self._entries.get(path)
+            if entry is not None and not entry.users and entry.used_at == used_at:
+                self._drop(path, entry)
+
+    def _look_through(self, now: float) -> None:
+        # Who comes next does not look again while this one does.
+        self._look_at = now + self._idle_seconds / _LOOKS_PER_IDLE_TIME
+        if self._budget is None:
+            self.evict_idle()
+        else:
+            self._budget.evict_idle()
+
     def _evict(self) -> None:
         """Remove what is idle, and what was not used for longest until the bounds hold."""
+        self.evict_idle()
         with self._lock:
             disk = sum(item.disk_bytes for item in self._lookups()) - self._max_disk_bytes
             memory = sum(item.memory_bytes for item in self._lookups()) - self._max_memory_bytes
-            idle_since = self._seconds() - IDLE_SECONDS
-            for path, entry in sorted(self._entries.items(), key=lambda item: item[1].used_at):
+            for path, entry in sorted(self._free(), key=lambda item: item[1].used_at):
                 lookup = entry.lookup
-                if lookup is None or entry.users:
-                    continue
-                frees = (lookup.disk_bytes and disk > 0) or (lookup.memory_bytes and memory > 0)
-                if frees or entry.used_at < idle_since:
+                assert lookup is not None, "free files are ready"
+                if (lookup.disk_bytes and disk > 0) or (lookup.memory_bytes and memory > 0):
                     disk -= lookup.disk_bytes
                     memory -= lookup.memory_bytes
-                    lookup.remove()
-                    del self._entries[path]
+                    self._drop(path, entry)
             self._is_over = disk > 0 or memory > 0
+        if self._budget is not None:
+            # What others hold is theirs to give back, but nobody else may come by.
+            self._is_over |= not self._budget.evict()
+
+    def _free(self) -> list[tuple[str, _Entry]]:
+        """Return what nobody holds."""
+        return [item for item in self._entries.items() if item[1].lookup and not item[1].users]
+
+    def _drop(self, path: str, entry: _Entry) -> None:
+        assert entry.lookup is not None, "only what is ready is removed"
+        entry.lookup.remove()
+        del self._entries[path]

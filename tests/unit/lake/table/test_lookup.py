@@ -315,3 +315,21 @@ def test_copies_on_disk_take_half_of_what_is_free_at_most() -> None:
 
     assert 0 < unbounded < shutil.disk_usage(tempfile.gettempdir()).total // 2
     assert bounded == 5
+
+
+def test_tables_of_a_catalog_keep_files_within_one_budget() -> None:
+    catalog = Catalog("/w", file_io=MemoryFileIO())
+    one, other = (
+        catalog.create_table(f"db.{name}", columns=[("k", "INT")], primary_key=["k"])
+        for name in ("one", "other")
+    )
+
+    assert one._opened.lookup_budget is other._opened.lookup_budget
+    assert one._opened.lookup_budget is not given_table()._opened.lookup_budget
+
+
+def test_files_are_kept_as_long_as_the_table_says() -> None:
+    table = given_table({"lookup.cache-file-retention": "10 min"})
+
+    assert table._opened.lookups.cache._idle_seconds == 600
+    assert given_table()._opened.lookups.cache._idle_seconds == 3_600
