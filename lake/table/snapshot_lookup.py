@@ -15,13 +15,11 @@ from lake.files.column_mapping import OlderSchemas
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
 from lake.format.arrow_types import to_arrow_form
-from lake.format.binary_row import decode_rows
 from lake.format.bucket import bucket_hashes, buckets_of
 from lake.format.index_manifest import IndexManifestEntry
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
-from lake.merge.key_order import key_codes
 from lake.merge.order_words import one_array
 from lake.merge.spec import merge_spec
 from lake.options import BucketFunction
@@ -33,6 +31,7 @@ from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
 from lake.read.scan import is_visible
 from lake.snapshots.deletion_vectors import VectorStore, vector_entries
 from lake.table.arguments import check_names, refuse_argument
+from lake.table.key_partitions import KeyPartitions
 from lake.table.python_rows import python_rows
 
 Place = tuple[bytes, int]
@@ -95,7 +94,7 @@ class SnapshotLookup:
             self._places[place[0]].append(place)
         self._buckets: dict[Place, BucketRows] = {}
         self._lock = threading.Lock()
-        self._partitions = _Partitions(list(self._places), schema)
+        self._partitions = KeyPartitions(list(self._places), schema)
         options = schema.table_options
         self._is_routed = (
             options.bucket >= 1 and options.bucket_function_type is BucketFunction.DEFAULT
@@ -151,13 +150,15 @@ class SnapshotLookup:
     def _wanted(self, keys: dict[str, pa.Array]) -> WantedKeys:
         return WantedKeys(columns=tuple(keys[name] for name in self._schema.trimmed_primary_keys))
 
-    def _key_arrays(self, key: Mapping[str, object]) -> dict[str, pa.Array] | None:
-        """Return one key as arrays; None where a value does not fit its column."""
+    def _key_arrays(self, keys: Sequence[Mapping[str, object]]) -> dict[str, pa.Array] | None:
+        """Return keys as arrays; None where a value does not fit its column."""
         fields = [self._schema.field(name) for name in self._schema.primary_keys]
         types = self._schema.arrow_schema
         try:
             return {
-                field.name: exact_array([key[field.name]], field.type, types.field(field.name).type)
+                field.name: exact_array(
+                    [key[field.name] for key in keys], field.type, types.field(field.name).type
+                )
                 for field in fields
             }
         except ValueError:
@@ -205,8 +206,26 @@ class SnapshotLookup:
             CorruptData: A file is absent or not what its metadata says.
             StorageUnavailable: Storage or the local disk refuses.
         """
+        rows = self.rows_of_each_at_hand([key], columns=columns)
+        return None if rows is None else rows[0]
+
+    def rows_of_each_at_hand(
+        self, keys: Sequence[Mapping[str, object]], *, columns: Sequence[str] | None = None
+    ) -> list[list[dict[str, object]]] | None:
+        """Return the rows of each key as `rows_at_hand` does, in the keys' order, all at once.
+
+        Args:
+            keys: Each with a value for each column of the primary key.
+            columns: Of the rows, in order; None means all.
+
+        Returns:
+            None where `rows_at_hand` has none for one of the keys, or would not for all together.
+
+        Raises:
+            As `rows_at_hand`.
+        """
         names = self._checked_columns(columns)
-        arrays = self._key_arrays(key)
+        arrays = self._key_arrays(keys)
         if not names or arrays is None:
             return None
         wanted = self._wanted(arrays)
@@ -214,8 +233,12 @@ class SnapshotLookup:
             places = list(self._routed(arrays))
             if not self._are_at_hand(wanted, places, names):
                 return None
-            batches = self._keyed_rows(wanted, places, names).rows.to_batches()
-            return [row for batch in batches for row in python_rows(batch)]
+            found = self._keyed_rows(wanted, places, names)
+            rows = [row for batch in found.rows.to_batches() for row in python_rows(batch)]
+        of_keys: list[list[dict[str, object]]] = [[] for _ in keys]
+        for number, row in zip(found.keys.tolist(), rows, strict=True):
+            of_keys[number].append(row)
+        return of_keys
 
     def is_at_hand(
         self, key: Mapping[str, object], *, columns: Sequence[str] | None = None
@@ -226,7 +249,7 @@ class SnapshotLookup:
             InvalidRequest: No such column as one in `columns`.
         """
         names = self._checked_columns(columns)
-        arrays = self._key_arrays(key)
+        arrays = self._key_arrays([key])
         if not names or arrays is None:
             return False
         return self._are_at_hand(self._wanted(arrays), self._routed(arrays), names)
@@ -240,7 +263,7 @@ class SnapshotLookup:
             StorageUnavailable: Storage or the local disk refuses.
         """
         names = self._checked_columns(columns)
-        arrays = self._key_arrays(key)
+        arrays = self._key_arrays([key])
         if arrays is not None:
             with naming_table(self.identifier):
                 wanted = self._wanted(arrays)
@@ -370,38 +393,6 @@ class SnapshotLookup:
                     here = numbers[wanted == place[1]]
                     if len(here):
                         yield place, here
-
-
-class _Partitions:
-    """Finds the partitions that keys may be in."""
-
-    def __init__(self, partitions: Sequence[bytes], schema: TableSchema) -> None:
-        self._partitions = partitions
-        # A column outside of the key says nothing: the key may be in every one of its partitions.
-        self._columns = [name for name in schema.partition_keys if name in schema.primary_keys]
-        values = decode_rows(partitions, schema.partition_fields) if self._columns else None
-        self._values = None if values is None else values.select(self._columns)
-
-    def of(self, keys: dict[str, pa.Array], complete: Rows) -> Iterator[tuple[bytes, Rows]]:
-        """Yield partitions, each with the numbers of the keys that may be in it."""
-        if self._values is None:
-            for partition in self._partitions:
-                yield partition, complete
-            return
-        count = len(self._partitions)
-        codes = key_codes(
-            [
-                pa.chunked_array([*self._values.column(name).chunks, keys[name]])
-                for name in self._columns
-            ]
-        )
-        of_partitions, of_keys = codes[:count], codes[count:][complete]
-        order = np.argsort(of_keys, kind="stable")
-        ordered = of_keys[order]
-        firsts = np.searchsorted(ordered, of_partitions, side="left")
-        ends = np.searchsorted(ordered, of_partitions, side="right")
-        for place in np.flatnonzero(ends > firsts).tolist():
-            yield self._partitions[place], complete[np.sort(order[firsts[place] : ends[place]])]
 
 
 def _without_nulls(keys: dict[str, pa.Array]) -> Rows:

@@ -67,7 +67,11 @@ class RowFinder:
             LakeError: As `Table.get`.
         """
         at = table.lookup_at()
-        return at.snapshot, [self._row(table, at, key, columns) for key in keys]
+        found = at.rows_of_each_at_hand(keys, columns=columns)
+        if found is None or any(len(rows) > 1 for rows in found):
+            # One by one: those at hand are given, others are scanned for.
+            return at.snapshot, [self._row(table, at, key, columns) for key in keys]
+        return at.snapshot, [rows[0] if rows else None for rows in found]
 
     def _row(
         self,

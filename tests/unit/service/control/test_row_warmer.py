@@ -63,3 +63,16 @@ def test_a_file_that_cannot_be_made_ready_is_tried_again() -> None:
         warmer.missed(at, {"k": 7}, None)
 
     assert jobs == 2
+
+
+def test_many_rows_are_found_at_once_as_one_by_one() -> None:
+    table = given_large_table()
+    finder = RowFinder(RowWarmer(lambda _job: None))
+    table.lookup_at().load()
+    keys = [{"k": key} for key in (7, -1, 1_999, 7, 2_000, 0)]
+
+    _, rows = finder.find(table, keys, ["k"])
+
+    assert rows == [{"k": 7}, None, {"k": 1_999}, {"k": 7}, None, {"k": 0}]
+    assert rows == [finder.find(table, [key], ["k"])[1][0] for key in keys]
+    assert finder.find(table, [], None)[1] == []

@@ -1,0 +1,49 @@
+"""Partitions that keys may be in."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from lake.format.binary_row import decode_rows
+from lake.format.schema import TableSchema
+from lake.merge.key_order import key_codes
+from lake.read.lookup.wanted_keys import Rows
+
+
+class KeyPartitions:
+    """Finds the partitions that keys may be in."""
+
+    def __init__(self, partitions: Sequence[bytes], schema: TableSchema) -> None:
+        """Take serialised partition rows, each once."""
+        self._partitions = partitions
+        # A column outside of the key says nothing: the key may be in every one of its partitions.
+        self._columns = [name for name in schema.partition_keys if name in schema.primary_keys]
+        values = decode_rows(partitions, schema.partition_fields) if self._columns else None
+        self._values = None if values is None else values.select(self._columns)
+
+    def of(self, keys: dict[str, pa.Array], complete: Rows) -> Iterator[tuple[bytes, Rows]]:
+        """Yield partitions, each with the numbers of the keys that may be in it.
+
+        Args:
+            keys: The columns of the primary key, in the table's types, by name.
+            complete: The numbers of those without nulls, ascending.
+        """
+        if self._values is None:
+            for partition in self._partitions:
+                yield partition, complete
+            return
+        count = len(self._partitions)
+        codes = key_codes(
+            [
+                pa.chunked_array([*self._values.column(name).chunks, keys[name]])
+                for name in self._columns
+            ]
+        )
+        of_partitions, of_keys = codes[:count], codes[count:][complete]
+        order = np.argsort(of_keys, kind="stable")
+        ordered = of_keys[order]
+        firsts = np.searchsorted(ordered, of_partitions, side="left")
+        ends = np.searchsorted(ordered, of_partitions, side="right")
+        for place in np.flatnonzero(ends > firsts).tolist():
+            yield self._partitions[place], complete[np.sort(order[firsts[place] : ends[place]])]
