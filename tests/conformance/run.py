@@ -7,6 +7,7 @@ before it was wrong), and has failed otherwise.
 """
 
 import argparse
+import itertools
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -23,28 +24,34 @@ _REASON_LENGTH_MAX = 300
 """A failure is one line; the rest of a long row is in the case."""
 
 
-def run_folder(folder: Path, *, but_not: Collection[Case] = ()) -> Iterator[Outcome]:
-    """Yield the outcome of every case of a folder: files in alphabetical order, then golden tables.
-
-    Args:
-        folder: Holds them.
-        but_not: Cases to leave out, where all of a case is the same.
+def parts(folder: Path) -> list[Path]:
+    """Return what a folder has to run: files of cases in alphabetical order, then golden tables.
 
     Raises:
         FileNotFoundError: There is no such folder, or nothing to run in it.
     """
-    files, tables = sorted(folder.glob("*.jsonl")), sorted(folder.glob("tables/*/expected.json"))
-    if not files and not tables:
+    found = [*sorted(folder.glob("*.jsonl")), *sorted(folder.glob("tables/*/expected.json"))]
+    if not found:
         message = f"no *.jsonl and no tables/<id>/expected.json in {folder}"
         raise FileNotFoundError(message)
-    left_out = {case.id: case for case in but_not}
-    for file in files:
-        for case in read_cases(file):
-            if left_out.get(case.id) != case:
-                yield run_case(case)
-    for expected in tables:
-        for name, check in golden_checks(expected.parent):
+    return found
+
+
+def run_part(part: Path, *, but_not: Collection[Case] = ()) -> Iterator[Outcome]:
+    """Yield the outcome of every case of a file, or of every check of a golden table.
+
+    Args:
+        part: One of `parts`.
+        but_not: Cases to leave out, where all of a case is the same.
+    """
+    if part.suffix == ".json":
+        for name, check in golden_checks(part.parent):
             yield _judge(name, check)
+        return
+    left_out = {case.id: case for case in but_not}
+    for case in read_cases(part):
+        if left_out.get(case.id) != case:
+            yield run_case(case)
 
 
 def run_case(case: Case) -> Outcome:
@@ -60,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path)
     counts: Counter[Verdict] = Counter()
     reasons: Counter[tuple[Verdict, str]] = Counter()
-    for outcome in run_folder(parser.parse_args(arguments).folder):
+    found = map(run_part, parts(parser.parse_args(arguments).folder))
+    for outcome in itertools.chain.from_iterable(found):
         counts[outcome.verdict] += 1
         if outcome.verdict is Verdict.FAILED:
             print(f"FAILED {outcome.case_id}: {outcome.reason}")
