@@ -85,6 +85,8 @@ class SnapshotLookup:
         self._vector_entries = vector_entries(indexes)
         self._cache = cache
         self._spec = merge_spec(schema)
+        types = schema.arrow_schema
+        self._key_types = {name: types.field(name).type for name in schema.primary_keys}
         self._members: defaultdict[Place, list[ManifestEntry]] = defaultdict(list)
         for entry in entries:
             if is_visible(entry, schema):
@@ -153,11 +155,10 @@ class SnapshotLookup:
     def _key_arrays(self, keys: Sequence[Mapping[str, object]]) -> dict[str, pa.Array] | None:
         """Return keys as arrays; None where a value does not fit its column."""
         fields = [self._schema.field(name) for name in self._schema.primary_keys]
-        types = self._schema.arrow_schema
         try:
             return {
                 field.name: exact_array(
-                    [key[field.name] for key in keys], field.type, types.field(field.name).type
+                    [key[field.name] for key in keys], field.type, self._key_types[field.name]
                 )
                 for field in fields
             }
@@ -349,9 +350,9 @@ class SnapshotLookup:
         return {name: self._checked_column(name, keys.column(name)) for name in expected}
 
     def _checked_column(self, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Array:
-        field = self._schema.field(name)
-        if column.type == self._schema.arrow_schema.field(name).type:
+        if column.type == self._key_types[name]:
             return one_array(column)
+        field = self._schema.field(name)
         try:
             return one_array(to_arrow_form(column, field.type))
         except SchemaMismatch as error:
