@@ -21,11 +21,11 @@ class FoldedChangelog:
         self._known = 0
         self.rows: State = {}
 
-    def follow(self, table: Table) -> None:
-        """Apply the changes of the snapshots since the last time."""
+    def follow(self, table: Table, *, until: int | None = None) -> None:
+        """Apply the changes of the snapshots since the last time, up to the newest or another."""
         if self._producer is None:
             return
-        changes = table.changes(self._known)
+        changes = table.changes(self._known, until)
         for row in changes.to_arrow().to_pylist():
             self._apply(RowKind(row.pop("_VALUE_KIND")), row)
         self._known = changes.until_snapshot_id

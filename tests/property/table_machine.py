@@ -183,9 +183,11 @@ class TableMachine(RuleBasedStateMachine):
 
         before = self.newest_id()
         self.attempt(work, fault)
-        if self.newest_id() > before:
-            # Whatever hides its new rows brings all of them up.
-            self.note(replace(self.now, visible=copy_of(self.now.state)))
+        for number in range(before + 1, self.newest_id() + 1):
+            # Bucket after bucket, whatever hides its new rows brings them up.
+            self.note(replace(self.now, visible=self.brought_up(number)), number)
+        if fault is None and self.newest_id() > before:
+            assert self.now.visible == self.now.state
         if full and fault is None:
             self.changelog.must_add_up_to(self.now.state)
 
@@ -412,11 +414,21 @@ class TableMachine(RuleBasedStateMachine):
         hides = self.table.schema.table_options.hides_level_0
         return replace(self.now, state=state, visible=self.now.visible if hides else copy_of(state))
 
-    def note(self, known: Known) -> None:
-        """Remember what the newest snapshot is."""
-        self.changelog.follow(self.table)
+    def note(self, known: Known, number: int | None = None) -> None:
+        """Remember what a snapshot is, the newest unless another is given."""
+        number = self.newest_id() if number is None else number
+        self.changelog.follow(self.table, until=number)
         self.now = replace(known, changes=copy_of(self.changelog.rows))
-        self.seen[self.newest_id()] = self.now
+        self.seen[number] = self.now
+
+    def brought_up(self, number: int) -> State:
+        """Return the rows of a compaction's snapshot: each as it was before, or as it was written."""
+        visible: State = {}
+        for row in self.table.scan(snapshot_id=number).to_arrow().to_pylist():
+            visible[row["k"], row["p"]] = row
+        for key in self.now.visible.keys() | self.now.state.keys() | visible.keys():
+            assert visible.get(key) in (self.now.visible.get(key), self.now.state.get(key)), key
+        return visible
 
 
 def without_gap(numbers: Collection[int]) -> list[int]:
