@@ -18,6 +18,8 @@ SERVERS = "(integration or spark)"
 BESIDE = (f"{ALWAYS} and {SERVERS}", f"{ALWAYS} and interop and not {SERVERS}")
 """Choices of tests that run in the background: those with servers, those with Java."""
 OTHERS = f"{ALWAYS} and not interop and not {SERVERS}"
+AFTER = ("nice", "-n", "5")
+"""Before the command of the others: servers that wait for each other are not to wait for them, too."""
 NOTHING_CHOSEN = 5
 """Pytest's exit code when no test was chosen; a part may be empty."""
 ENVIRONMENT = {
@@ -36,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
             "the tests that start servers or Java run beside these; their output comes last",
             flush=True,
         )
-        codes = [_run([*arguments, "-m", OTHERS])]
+        codes = [_run([*arguments, "-m", OTHERS], before=AFTER)]
         print("\nthe tests that start servers or Java are being waited for", flush=True)
         codes += [process.wait() for process in beside]
     failed = [code for code in codes if code not in (0, NOTHING_CHOSEN)]
@@ -60,8 +62,9 @@ def _running(arguments: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
             _print_all(output)
 
 
-def _run(arguments: Sequence[str]) -> int:
-    return subprocess.run(_pytest(arguments), env=ENVIRONMENT, check=False).returncode
+def _run(arguments: Sequence[str], *, before: Sequence[str] = ()) -> int:
+    command = [*before, *_pytest(arguments)]
+    return subprocess.run(command, env=ENVIRONMENT, check=False).returncode
 
 
 def _pytest(arguments: Sequence[str]) -> list[str]:
