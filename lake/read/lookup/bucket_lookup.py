@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyroaring import AbstractBitMap, BitMap
+from pyroaring import AbstractBitMap
 
 from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
 from lake.files.file_io import FileIO
@@ -39,7 +39,7 @@ from lake.lsm.levels import levels_of
 from lake.merge.order_words import one_array
 from lake.read.lookup.bucket_files import BucketFiles
 from lake.read.lookup.file_lookup import FEW_KEYS, FileLookup
-from lake.read.lookup.found import Found, found_in
+from lake.read.lookup.found import Found, are_marked, found_in
 from lake.read.lookup.joint_index import JOINT_ROWS_MAX, JointIndex
 from lake.read.lookup.key_ranges import KeyRanges
 from lake.read.lookup.lookup_cache import LookupCache
@@ -327,7 +327,7 @@ class BucketLookup:
                 here, positions = _found(lookup, keys, wanted, is_sure=is_sure)
         vector = vectors.get(self._files[number].file_name) if len(here) else None
         if vector:
-            live = ~_marked(positions, vector)
+            live = ~are_marked(positions, vector)
             here, positions = here[live], positions[live]
         return wanted[here], positions
 
@@ -341,11 +341,3 @@ def _found(
     positions = lookup.find(keys, wanted)
     here = (positions >= 0).nonzero()[0]
     return here, positions[here]
-
-
-def _marked(positions: Rows, vector: AbstractBitMap) -> npt.NDArray[np.bool_]:
-    """Return for each position whether a deletion vector has it."""
-    marked = BitMap(positions.astype(np.uint32)) & vector
-    if not marked:
-        return np.zeros(len(positions), dtype=bool)
-    return np.isin(positions, np.frombuffer(marked.to_array(), dtype=np.uint32))

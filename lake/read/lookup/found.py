@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from pyroaring import AbstractBitMap, BitMap
 
 from lake.format.data_file import DataFileMeta
 from lake.read.lookup.file_column import Places
@@ -95,3 +96,11 @@ def found_in(files: Sequence[DataFileMeta], hits: Sequence[Hits], *, is_sure: bo
         positions=positions[order],
         is_sure=is_sure,
     )
+
+
+def are_marked(positions: Rows, vector: AbstractBitMap) -> npt.NDArray[np.bool_]:
+    """Return for each position whether a deletion vector has it."""
+    marked = BitMap(positions.astype(np.uint32)) & vector
+    if not marked:
+        return np.zeros(len(positions), dtype=bool)
+    return np.isin(positions, np.frombuffer(marked.to_array(), dtype=np.uint32))
