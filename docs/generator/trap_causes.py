@@ -62,6 +62,7 @@ CAUSES: Final = (
         names=(
             "values_of_a_removed_row_come_back",
             "values_of_a_removed_row_do_not_come_back_after_a_compaction",
+            "a_delete_and_a_new_row_in_one_commit_remove_nothing",
             "a_row_that_a_group_removed_comes_back_with_another_group",
             "sums_continue_from_a_removed_row",
             "an_ignored_delete_lends_its_values",

@@ -111,6 +111,29 @@ def test_values_of_a_removed_row_do_not_come_back_after_a_compaction() -> Anomal
 
 
 @pinned
+def test_a_delete_and_a_new_row_in_one_commit_remove_nothing() -> Anomaly:
+    """A commit merges its records of a key before they meet the table: a -D and the +I behind it are one +I then, which is merged onto the row as if nothing had been removed (`partial-update.remove-record-on-delete`).
+
+    Way round: commit a -D before the key's next record, or write every column after a removal.
+
+    Source: merge-semantics 1.4, 2.3, consequence 1.
+    """
+    return Anomaly(
+        columns={"k": "INT", "a": "INT", "b": "STRING"},
+        options={
+            "merge-engine": "partial-update",
+            "partial-update.remove-record-on-delete": "true",
+        },
+        steps=[
+            (write(["+I", 1, 1, "b"]), [[1, 1, "b"]]),
+            (write(["-D", 1, None, None], ["+I", 1, 2, None]), [[1, 2, "b"]]),
+            (write(["-D", 1, None, None]), []),
+            (write(["+I", 1, 2, None]), [[1, 2, None]]),
+        ],
+    )
+
+
+@pinned
 def test_a_row_that_a_group_removed_comes_back_with_another_group() -> Anomaly:
     """A record of another group brings back a row that `partial-update.remove-record-on-sequence-group` removed, with the values of the -D.
 
