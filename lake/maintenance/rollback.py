@@ -246,6 +246,8 @@ class TableRollback:
         found = self._snapshots.find(target.id)
         if found is None:
             path = self._paths.snapshot(target.id)
+            # Before it is there: what lies below the hint never expires.
+            self._snapshots.write_earliest_hint(min([target.id, *self._snapshots.list_ids()]))
             self._file_io.create_exclusive(path, serialize_snapshot(target))
             # Looked at afterwards: whoever deletes a tag first deletes it, then looks for its
             # snapshot before the files go.

@@ -225,6 +225,9 @@ class TableMachine(RuleBasedStateMachine):
         targets |= {(number, name): known for name, (number, known) in self.tagged.items()}
         number, name = data.draw(st.sampled_from(sorted(targets, key=str)))
         before, known = self.newest_id(), self.uuids()
+        snapshots = SnapshotStore(self.memory, self.table.paths)
+        tagged = {tag.name: tag.snapshot for tag in self.table.tags()}
+        target = snapshots.get(number) if name is None else tagged[name]
 
         def work(table: Table) -> None:
             try:
@@ -233,12 +236,17 @@ class TableMachine(RuleBasedStateMachine):
                 self.restored |= self.uuids() - known
 
         self.attempt(work, fault)
-        assert self.newest_id() == number or (fault is not None and self.newest_id() == before)
-        kept = set(self.kept_ids())
-        if self.newest_id() == number:
+        newest, kept = snapshots.latest(), set(self.kept_ids())
+        if newest is not None and newest.is_same(target):
             self.now = targets[number, name]
             self.changelog.go_back(number, copy_of(self.now.changes))
-        if number in kept:
+        else:
+            # Another snapshot that has the target's id gets an empty one above it first.
+            assert fault is not None
+            assert newest is not None
+            self.seen |= {above: self.now for above in kept if above > before}
+            self.changelog.follow(self.table)
+        if target.is_same(snapshots.find(number)):
             # One that only a tag had left is there again, even if the rollback broke off then.
             self.seen[number] = targets[number, name]
         self.seen = {number: known for number, known in self.seen.items() if number in kept}

@@ -9,6 +9,7 @@ from lake import (
     InvalidRequest,
     MemoryFileIO,
     OffsetMismatch,
+    StorageUnavailable,
     StreamFenced,
     Table,
     UnsupportedFeature,
@@ -413,6 +414,27 @@ def assert_before_or_after_then_done(inner: MemoryFileIO) -> None:
     assert_cleaned_exact(inner)
     consume(late(inner), 20, 25, epoch=claim(late(inner)).epoch)
     assert keys(late(inner)) == [20, 25]
+
+
+def test_a_target_that_was_brought_back_in_vain_expires_again() -> None:
+    inner = MemoryFileIO()
+    table = given_history(inner)
+    table.create_tag("two", snapshot_id=2)
+    expire_all_but(table, 1)
+    storage = FaultyFileIO(inner)
+
+    def fail(_number: int, method: str, path: str) -> None:
+        if (method, path) == ("delete", table.paths.snapshot(5)):
+            raise StorageUnavailable(path)
+
+    storage.before = fail
+    with pytest.raises(StorageUnavailable):
+        late(storage).rollback(tag="two")
+    assert ids(inner, table) == [2, 5]
+
+    expire_all_but(late(inner), 1)
+
+    assert ids(inner, table) == [5]
 
 
 @pytest.mark.parametrize("gap", [[2], [3, 4], [2, 3, 4]])

@@ -22,7 +22,6 @@ from lake import (
     StorageUnavailable,
     Table,
     TableNotFound,
-    UnsupportedFeature,
 )
 from lake.format.schema import serialize_schema
 from tests.support.faulty_file_io import FaultyFileIO
@@ -272,19 +271,16 @@ def test_a_table_travels_to_another_process(tmp_path: Path) -> None:
     assert table.scan().count() == 2
 
 
-def evolve(table: Table, file_io: MemoryFileIO, *, rename: bool) -> None:
-    """Write schema 1: another comment, and column b renamed if asked for."""
-    fields = table.schema.fields
-    if rename:
-        fields = (*fields[:2], dataclasses.replace(fields[2], name="c"))
-    schema = dataclasses.replace(table.schema, id=1, fields=fields, comment="new")
+def evolve(table: Table, file_io: MemoryFileIO) -> None:
+    """Write schema 1, with another comment."""
+    schema = dataclasses.replace(table.schema, id=1, comment="new")
     file_io.write_new(table.paths.schema(1), serialize_schema(schema))
 
 
 def test_refresh_sees_a_newer_schema() -> None:
     file_io = MemoryFileIO()
     table = given_table(file_io)
-    evolve(table, file_io, rename=False)
+    evolve(table, file_io)
     assert table.schema.id == 0
 
     table.refresh()
@@ -305,7 +301,7 @@ def test_files_of_an_older_schema_are_read_while_the_columns_are_the_same() -> N
     file_io = MemoryFileIO()
     table = given_table(file_io)
     table.write_and_commit(rows(k=[1], b=["x"]))
-    evolve(table, file_io, rename=False)
+    evolve(table, file_io)
     table.refresh()
     table.write_and_commit(rows(k=[2], b=["y"]))
 
@@ -316,24 +312,12 @@ def test_files_of_an_older_schema_are_read_while_the_columns_are_the_same() -> N
 def test_a_scan_notices_a_newer_schema_by_the_snapshot() -> None:
     file_io = MemoryFileIO()
     table, other = given_table(file_io), None
-    evolve(table, file_io, rename=False)
+    evolve(table, file_io)
     other = Table.open(table.path, file_io=file_io)
     other.write_and_commit(rows(k=[1]))
 
     assert table.scan().count() == 1
     assert table.schema.id == 1
-
-
-def test_files_of_other_columns_are_refused() -> None:
-    file_io = MemoryFileIO()
-    table = given_table(file_io)
-    table.write_and_commit(rows(k=[1], b=["x"]))
-    evolve(table, file_io, rename=True)
-    table.refresh()
-
-    with pytest.raises(UnsupportedFeature, match="files of schema 0, whose columns are not those"):
-        table.scan()
-    assert all_rows(table, snapshot_id=1, columns=["b"]) == [{"b": "x"}]
 
 
 def test_conditions_reach_the_scan() -> None:
