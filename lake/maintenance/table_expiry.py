@@ -1,9 +1,11 @@
 """One run of expiry on a table: forgotten consumers, snapshots, then changelogs that outlived them."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from lake.errors import StorageUnavailable
+from lake.errors import InvalidRequest, StorageUnavailable
+from lake.format.schema import TableSchema
 from lake.maintenance.changelog_expiry import ChangelogExpiry
 from lake.maintenance.expiry_holds import changelog_holds, consumer_holds, stream_hold
 from lake.maintenance.expiry_plan import (
@@ -16,6 +18,7 @@ from lake.maintenance.expiry_plan import (
 from lake.maintenance.expiry_result import ExpiryResult
 from lake.maintenance.file_removal import FileRemoval
 from lake.maintenance.snapshot_expiry import SnapshotExpiry
+from lake.merge.retention_rules import snapshot_retention_problems
 from lake.options import TableOptions
 from lake.snapshots.table_store import TableStore
 
@@ -24,7 +27,7 @@ _LONGEST_RUN_MS = 86_400_000
 
 
 def snapshot_retention(
-    options: TableOptions,
+    schema: TableSchema,
     *,
     now_ms: int,
     retain_min: int | None = None,
@@ -35,7 +38,7 @@ def snapshot_retention(
     """Return what stays of a table's snapshots: what the call says, else the table's options.
 
     Args:
-        options: Of the table.
+        schema: Of the table, with its options.
         now_ms: Milliseconds since 1970 UTC.
         retain_min: In place of `snapshot.num-retained.min`; a smaller `retain_max` lowers it, too.
         retain_max: In place of `snapshot.num-retained.max`.
@@ -45,6 +48,9 @@ def snapshot_retention(
     Raises:
         InvalidRequest: They contradict each other.
     """
+    options = schema.table_options
+    if retain_min is None and retain_max is None:
+        _check_options(schema.options, options)
     count_max = options.snapshot_num_retained_max if retain_max is None else retain_max
     count_min = options.snapshot_num_retained_min if retain_min is None else retain_min
     if retain_min is None and retain_max is not None:
@@ -58,6 +64,14 @@ def snapshot_retention(
     )
     check_retention(retention)
     return retention
+
+
+def _check_options(declared: Mapping[str, str], options: TableOptions) -> None:
+    """Refuse what a table made elsewhere, or by an older version, says against itself."""
+    problems = tuple(snapshot_retention_problems(declared, options))
+    if problems:
+        message = "snapshots cannot expire, as the options of the table contradict each other"
+        raise InvalidRequest(message, problems=problems)
 
 
 def changelogs_outlive_snapshots(options: TableOptions) -> bool:

@@ -15,6 +15,8 @@ reference; `dormant_options` tells of those.
 | a declaration repeated as options, sizes | `option_rules` |
 | options that exclude an engine or each other | `engine_rules` |
 | how long retracts of deleted rows are kept | `tombstone_rules` |
+| how many snapshots and changelogs stay | `retention_rules` |
+| values about upkeep that mean nothing | `upkeep_rules` |
 | sequence groups and deletes of partial-update | `partial_update_rules` |
 | names, types and options of aggregate functions | `function_rules` |
 
@@ -30,6 +32,7 @@ from lake.merge.function_rules import function_problems
 from lake.merge.key_rules import column_problems, key_problems
 from lake.merge.option_rules import option_problems
 from lake.merge.partial_update_rules import partial_update_problems
+from lake.merge.retention_rules import retention_problems
 from lake.merge.sequence_rules import (
     fields_option_problems,
     row_kind_field_problems,
@@ -38,6 +41,7 @@ from lake.merge.sequence_rules import (
 from lake.merge.snapshot_ordering_rules import snapshot_ordering_problems
 from lake.merge.tombstone_rules import tombstone_problems
 from lake.merge.type_rules import type_problems
+from lake.merge.upkeep_rules import upkeep_problems
 from lake.options import MergeEngine, TableOptions
 
 
@@ -75,6 +79,8 @@ def _merging_problems(schema: TableSchema, options: TableOptions) -> Iterator[Pr
     yield from fields_option_problems(schema)
     yield from engine_problems(schema, options)
     yield from tombstone_problems(schema, options)
+    yield from retention_problems(schema.options, options)
+    yield from upkeep_problems(schema, options)
     if options.merge_engine is MergeEngine.PARTIAL_UPDATE:
         yield from partial_update_problems(schema, options)
     if options.merge_engine in (MergeEngine.PARTIAL_UPDATE, MergeEngine.AGGREGATION):

@@ -33,7 +33,7 @@ class TableRetention:
     ) -> ExpiryResult:
         """Expire snapshots (see `Table.expire`)."""
         retention = snapshot_retention(
-            self.store.schema.table_options,
+            self.store.schema,
             now_ms=self.store.clock.now_ms(),
             retain_min=retain_min,
             retain_max=retain_max,

@@ -265,3 +265,15 @@ def test_the_risk_of_unordered_columns_is_named_and_can_be_taken() -> None:
 
     assert "older one may stay for good" in problem.message
     assert places(sequence_groups=groups, unordered="allowed") == []
+
+
+def test_options_that_contradict_each_other_are_told_with_their_place() -> None:
+    options = {"snapshot.num-retained.max": "3", "num-sorted-run.stop-trigger": "1"}
+
+    problems = check_table("shop", "orders", orders(options=options))
+
+    assert [(problem.pointer, problem.value) for problem in problems] == [
+        ("/options/snapshot.num-retained.max", "3"),
+        ("/options/num-sorted-run.stop-trigger", "1"),
+    ]
+    assert all(problem.hint for problem in problems)

@@ -1,0 +1,76 @@
+"""How many snapshots and changelogs stay: at least no more than at most.
+
+`snapshot.num-retained.min` is 10 when left out, so a smaller maximum alone contradicts it. Where the
+options of changelogs are left out, those of snapshots count. The reference opens no table whose
+options contradict each other; here such a table is read and written, but none is made, and its
+snapshots do not expire until the options fit. That a changelog's time is shorter than a snapshot's is
+no contradiction: then changelogs go with their snapshots.
+
+Source: merge-semantics 8.4, table-format 19.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from lake.errors import Problem
+from lake.options import TableOptions
+
+SNAPSHOT_MIN: Final = "snapshot.num-retained.min"
+SNAPSHOT_MAX: Final = "snapshot.num-retained.max"
+CHANGELOG_MIN: Final = "changelog.num-retained.min"
+CHANGELOG_MAX: Final = "changelog.num-retained.max"
+
+
+def retention_problems(declared: Mapping[str, str], options: TableOptions) -> Iterator[Problem]:
+    """Yield what contradicts each other in how many snapshots and changelogs stay.
+
+    Args:
+        declared: Options of the table.
+        options: The same, parsed.
+    """
+    yield from snapshot_retention_problems(declared, options)
+    low, high = options.changelog_num_retained_min, options.changelog_num_retained_max
+    # What changelogs only inherit is told of snapshots.
+    if low > high and (CHANGELOG_MIN in declared or CHANGELOG_MAX in declared):
+        yield _contradiction(
+            declared,
+            (CHANGELOG_MIN, low, f"as `{SNAPSHOT_MIN}` is"),
+            (CHANGELOG_MAX, high, f"as `{SNAPSHOT_MAX}` is"),
+        )
+
+
+def snapshot_retention_problems(
+    declared: Mapping[str, str], options: TableOptions
+) -> Iterator[Problem]:
+    """Yield what contradicts each other in how many snapshots stay; as `retention_problems`."""
+    low, high = options.snapshot_num_retained_min, options.snapshot_num_retained_max
+    if low > high:
+        unset = "when left out"
+        yield _contradiction(declared, (SNAPSHOT_MIN, low, unset), (SNAPSHOT_MAX, high, unset))
+
+
+def _contradiction(
+    declared: Mapping[str, str], least: tuple[str, int, str], most: tuple[str, int, str]
+) -> Problem:
+    """Return the problem, told of the maximum where that is declared, else of the minimum.
+
+    Args:
+        declared: Options of the table.
+        least: The option of the minimum, its number, and why that is so when it is not declared.
+        most: As well for the maximum.
+    """
+    (low_key, low, low_reason), (high_key, high, high_reason) = least, most
+    if high_key not in declared:
+        return Problem(
+            field=low_key,
+            value=declared[low_key],
+            message=f"must not be more than `{high_key}`, which is {high} {high_reason}",
+            hint=f"set `{high_key}` to at least {low}, too",
+        )
+    reason = "" if low_key in declared else f" {low_reason}"
+    return Problem(
+        field=high_key,
+        value=declared[high_key],
+        message=f"must not be less than `{low_key}`, which is {low}{reason}",
+        hint=f"set `{low_key}` to at most {high}, too",
+    )

@@ -1,0 +1,69 @@
+"""Values of options about upkeep that mean nothing, or that no engine acts on as they stand.
+
+Only new and altered tables are refused: the reference takes these values, and lifts those that are
+too small to the compaction trigger without a word, so tables that have them are read and kept up.
+
+Source: merge-semantics 7, 8.4, 9.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from lake.errors import Problem
+from lake.format.schema import TableSchema
+from lake.options import TableOptions, parse_duration, parse_integer
+
+_TRIGGER: Final = "num-sorted-run.compaction-trigger"
+_FROM_TRIGGER: Final = {
+    "num-sorted-run.stop-trigger": "it is 3 more when left out",
+    "lookup-compact.max-interval": "it is twice as much when left out",
+}
+_DURATIONS: Final = {
+    "consumer.expiration-time": "leave it out for consumers that stay until they are deleted",
+    "tag.default-time-retained": "leave it out for tags that stay until they are deleted",
+}
+_SMALL_FILES: Final = "compaction.small-file-ratio"
+_IGNORED: Final = "changelog-producer.row-deduplicate-ignore-fields"
+
+
+def upkeep_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
+    """Yield values that mean nothing.
+
+    Args:
+        schema: Of the table.
+        options: Its options, parsed.
+    """
+    declared = schema.options
+    yield from _trigger_problems(declared, options.num_sorted_run_compaction_trigger)
+    for key, hint in _DURATIONS.items():
+        if parse_duration(declared.get(key, "1 s")) == 0:
+            yield Problem(
+                field=key, value=declared[key], message="expected a duration above 0", hint=hint
+            )
+    if options.compaction_small_file_ratio > 1:
+        yield Problem(
+            field=_SMALL_FILES,
+            value=declared[_SMALL_FILES],
+            message="expected a number from 0 to 1",
+            hint="a file of the target size is not small, and need not be rewritten; 0.7 when left out",
+        )
+    for name in options.changelog_producer_row_deduplicate_ignore_fields:
+        if name not in schema.field_names:
+            yield Problem(
+                field=_IGNORED,
+                value=name,
+                message="there is no such column",
+                hint=f"columns: {', '.join(schema.field_names)}",
+            )
+
+
+def _trigger_problems(declared: Mapping[str, str], trigger: int) -> Iterator[Problem]:
+    for key, default in _FROM_TRIGGER.items():
+        number = parse_integer(declared.get(key, ""))
+        if number is not None and number < trigger:
+            yield Problem(
+                field=key,
+                value=declared[key],
+                message=f"must not be less than `{_TRIGGER}`, which is {trigger}",
+                hint=default,
+            )
