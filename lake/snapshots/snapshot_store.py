@@ -9,7 +9,7 @@ removal goes from the low end. So while the hinted snapshot exists, every later 
 newest exists as well, and walking up finds the newest.
 """
 
-from lake.errors import CorruptData, InvalidRequest, StorageUnavailable
+from lake.errors import CorruptData, InvalidRequest, Problem, StorageUnavailable
 from lake.files.file_io import FileIO
 from lake.files.paths import SNAPSHOT_PREFIX, TablePaths, numbered
 from lake.format.corruption import corrupt_at
@@ -76,7 +76,10 @@ class SnapshotStore:
             ids = self.list_ids()
             kept = f"snapshots {min(ids)} to {max(ids)} are kept" if ids else "there are none"
             message = f"table {self._paths.root} has no snapshot {snapshot_id}, {kept}"
-            raise InvalidRequest(message)
+            problem = Problem(
+                field="snapshot_id", value=str(snapshot_id), message="there is no such snapshot"
+            )
+            raise InvalidRequest(message, problems=[problem])
         return snapshot
 
     def find(self, snapshot_id: int) -> Snapshot | None:

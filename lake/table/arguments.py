@@ -1,18 +1,21 @@
 """Arguments of the public door: of the right kind, or refused by name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NoReturn
 
 import pyarrow as pa
 
 from lake.errors import InvalidRequest, Problem
 from lake.format.data_types import DataField, DataType
+from lake.format.schema import TableSchema
 from lake.merge.fold import Machine
 from lake.read.predicate import Condition
 
 _SHOWN_MAX: Final = 200
 # Rows are counted up from it, and numbers have 63 bits.
 _FIRST_NUMBER_MAX: Final = 1 << 62
+# Of the format's numbers; Java reads no larger ones.
+_LONG_MAX: Final = (1 << 63) - 1
 
 
 def refuse_argument(name: str, value: object, expected: str) -> NoReturn:
@@ -70,6 +73,80 @@ def check_snapshot_id(value: object) -> None:
         refuse_argument("snapshot_id", value, "a whole number from 1")
 
 
+def check_whole(**values: object) -> None:
+    """Refuse what is neither a whole number of 64 bits nor None; bounds are for who knows them."""
+    for name, value in values.items():
+        if value is not None:
+            check_number(name, value)
+
+
+def check_number(name: str, value: object) -> None:
+    """Refuse what is no whole number of 64 bits."""
+    if not _is_whole(value, low=-_LONG_MAX, high=_LONG_MAX):
+        refuse_argument(name, value, "a whole number of 64 bits")
+
+
+def check_count(name: str, value: object) -> None:
+    """Refuse what is neither a whole number from 1 nor None."""
+    if value is not None and not _is_whole(value, low=1):
+        refuse_argument(name, value, "a whole number from 1")
+
+
+def check_text(**values: object) -> None:
+    """Refuse what is neither text nor None, and text that has no UTF-8."""
+    for name, value in values.items():
+        if value is not None and not (isinstance(value, str) and _has_utf8(value)):
+            refuse_argument(name, value, "text")
+
+
+def check_flags(**values: object) -> None:
+    """Refuse what is neither True nor False: `"no"` would count as yes."""
+    for name, value in values.items():
+        if not isinstance(value, bool):
+            refuse_argument(name, value, "True or False")
+
+
+def check_places(value: object) -> None:
+    """Refuse what is no collection of buckets, each a serialised partition row and a number."""
+    expected = "pairs of a partition's bytes and a bucket number, such as `compaction_places` gives"
+    if not isinstance(value, Collection) or isinstance(value, str | bytes):
+        refuse_argument("buckets", value, expected)
+    for place in value:
+        is_pair = isinstance(place, tuple) and len(place) == 2 and isinstance(place[0], bytes)
+        if not is_pair or not _is_whole(place[1], low=-2):
+            refuse_argument("buckets", place, expected)
+
+
+def chosen_columns(
+    columns: Sequence[str] | None, schema: TableSchema, *, what: str
+) -> tuple[str, ...]:
+    """Return the columns to read: all, or at least one, each once.
+
+    Args:
+        columns: Names; None means all.
+        schema: Of the table.
+        what: Is read, for the message: `a scan`.
+
+    Raises:
+        InvalidRequest: They are no list of names, or not such ones.
+        SchemaMismatch: The table has no such column.
+    """
+    if columns is None:
+        return schema.field_names
+    check_names("columns", columns)
+    for name in columns:
+        schema.field(name)
+    if not columns or len(set(columns)) < len(columns):
+        problem = Problem(
+            field="columns",
+            value=", ".join(columns) or None,
+            message="expected at least one column, each once",
+        )
+        message = f"{what} needs columns"
+        raise InvalidRequest(message, problems=[problem])
+    return tuple(columns)
+
+
 def check_writer(
     first_sequence_number: object, buffer_bytes: object, drop_null_columns: object
 ) -> None:
@@ -101,6 +178,14 @@ def _check_items(name: str, value: object, kind: type, expected: str) -> None:
         refuse_argument(name, value, expected)
     if not all(isinstance(item, kind) for item in value):
         refuse_argument(name, value, expected)
+
+
+def _has_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_whole(value: object, *, low: int, high: int | None = None) -> bool:

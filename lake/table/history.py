@@ -10,6 +10,8 @@ from lake.maintenance.rollback import RollbackResult, TableRollback
 from lake.maintenance.table_tags import TableTags
 from lake.snapshots.lease import Lease
 from lake.snapshots.table_store import TableStore
+from lake.snapshots.tag_store import checked_name
+from lake.table.arguments import check_snapshot_id, check_whole
 from lake.table.branches import refuse_branch
 
 
@@ -31,6 +33,10 @@ class TableHistory:
 
     def create_tag(self, name: str, *, snapshot_id: int | None, retained_ms: int | None) -> Tag:
         """Make a tag (see `Table.create_tag`)."""
+        checked_name(name, field="tag")
+        if snapshot_id is not None:
+            check_snapshot_id(snapshot_id)
+        check_whole(retained_ms=retained_ms)
         snapshots = self.store.snapshots
         snapshot = snapshots.latest() if snapshot_id is None else snapshots.get(snapshot_id)
         if snapshot is None:
@@ -62,6 +68,8 @@ class TableHistory:
         self, committer: TableCommitter, *, snapshot_id: int | None, tag: str | None, user: str
     ) -> RollbackResult:
         """Take the table back (see `Table.rollback`)."""
+        if snapshot_id is not None:
+            check_snapshot_id(snapshot_id)
         rollback = TableRollback(self.store, committer, commit_user=user)
         return rollback.run(self._target(snapshot_id, tag))
 

@@ -7,12 +7,11 @@ from lake.errors import InvalidRequest, Problem
 from lake.files.parquet import ReadCounters
 from lake.format.index_manifest import IndexManifestEntry
 from lake.format.manifest import ManifestEntry
-from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.merge.fold import Machine
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.predicate import Condition
-from lake.table.arguments import check_names, check_scan, refuse_argument
+from lake.table.arguments import check_names, check_scan, chosen_columns, refuse_argument
 from lake.table.changes import Changes, check_range
 from lake.table.key_lookup import KeyLookup
 from lake.table.opened_table import OpenedTable
@@ -56,7 +55,7 @@ class TableReading:
             snapshot=snapshot,
             entries=entries,
             older_schemas=self.table.older_schemas(schema, entries),
-            columns=_check_columns(columns, schema),
+            columns=chosen_columns(columns, schema, what="a scan"),
             where=tuple(where),
             batch_rows=batch_rows,
             machine=machine,
@@ -92,7 +91,7 @@ class TableReading:
             manifests=store.manifests,
             after_snapshot_id=first,
             until_snapshot_id=last,
-            columns=_check_columns(columns, schema),
+            columns=chosen_columns(columns, schema, what="a scan"),
             batch_rows=batch_rows,
             older_schemas=self.table.older_schemas,
             keeper=self.table.keeper,
@@ -110,10 +109,10 @@ class TableReading:
         if set(key) != set(schema.primary_keys):
             problem = Problem(
                 field="key",
-                value=", ".join(sorted(str(name) for name in key)) or None,
+                value=", ".join(sorted(str(name) for name in key)) or "nothing",
                 message=f"a key names exactly the columns {', '.join(schema.primary_keys)}",
             )
-            message = f"the key does not fit table {self.table.identifier}"
+            message = "the key does not fit the table"
             raise InvalidRequest(message, problems=[problem])
         return KeyLookup(schema, key)
 
@@ -146,19 +145,3 @@ class TableReading:
         if snapshot is None:
             return [], ()
         return self.table.live_files(snapshot), self.table.indexes_of(snapshot)
-
-
-def _check_columns(columns: Sequence[str] | None, schema: TableSchema) -> tuple[str, ...]:
-    if columns is None:
-        return schema.field_names
-    for name in columns:
-        schema.field(name)
-    if not columns or len(set(columns)) < len(columns):
-        problem = Problem(
-            field="columns",
-            value=", ".join(columns) or None,
-            message="expected at least one column, each once",
-        )
-        message = "a scan needs columns"
-        raise InvalidRequest(message, problems=[problem])
-    return tuple(columns)

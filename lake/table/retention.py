@@ -9,6 +9,13 @@ from lake.maintenance.table_expiry import TableExpiry, snapshot_retention
 from lake.snapshots.consumer_store import ConsumerFile
 from lake.snapshots.lease import Lease, LeaseLost
 from lake.snapshots.table_store import TableStore
+from lake.table.arguments import (
+    check_flags,
+    check_number,
+    check_snapshot_id,
+    check_text,
+    check_whole,
+)
 from lake.table.branches import refuse_branch
 
 
@@ -32,6 +39,13 @@ class TableRetention:
         dry_run: bool,
     ) -> ExpiryResult:
         """Expire snapshots (see `Table.expire`)."""
+        check_whole(
+            retain_min=retain_min,
+            retain_max=retain_max,
+            older_than_ms=older_than_ms,
+            max_deletes=max_deletes,
+        )
+        check_flags(dry_run=dry_run)
         retention = snapshot_retention(
             self.store.schema,
             now_ms=self.store.clock.now_ms(),
@@ -53,6 +67,10 @@ class TableRetention:
 
     def lease(self, snapshot_id: int | None, *, holder: str | None, lease_ms: int) -> Lease:
         """Take a lease (see `Table.lease`)."""
+        if snapshot_id is not None:
+            check_snapshot_id(snapshot_id)
+        check_text(holder=holder)
+        check_number("lease_ms", lease_ms)
         if lease_ms <= 0:
             problem = Problem(
                 field="lease_ms", value=str(lease_ms), message="expected a duration above 0"
@@ -88,6 +106,7 @@ class TableRetention:
 
     def reset_consumer(self, consumer_id: str, next_snapshot_id: int) -> None:
         """Set a consumer (see `Table.reset_consumer`)."""
+        check_number("next_snapshot_id", next_snapshot_id)
         if next_snapshot_id < 1:
             problem = Problem(
                 field="next_snapshot_id",

@@ -30,7 +30,7 @@ from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
 from lake.read.scan import is_visible
 from lake.snapshots.deletion_vectors import VectorStore, vector_entries
-from lake.table.arguments import check_names, refuse_argument
+from lake.table.arguments import chosen_columns, refuse_argument
 from lake.table.key_partitions import KeyPartitions
 from lake.table.python_rows import python_rows
 
@@ -227,7 +227,7 @@ class SnapshotLookup:
         """
         names = self._checked_columns(columns)
         arrays = self._key_arrays(keys)
-        if not names or arrays is None:
+        if arrays is None:
             return None
         wanted = self._wanted(arrays)
         with naming_table(self.identifier):
@@ -251,7 +251,7 @@ class SnapshotLookup:
         """
         names = self._checked_columns(columns)
         arrays = self._key_arrays([key])
-        if not names or arrays is None:
+        if arrays is None:
             return False
         return self._are_at_hand(self._wanted(arrays), self._routed(arrays), names)
 
@@ -327,12 +327,7 @@ class SnapshotLookup:
         )
 
     def _checked_columns(self, columns: Sequence[str] | None) -> tuple[str, ...]:
-        if columns is None:
-            return self._schema.field_names
-        check_names("columns", columns)
-        for name in columns:
-            self._schema.field(name)
-        return tuple(columns)
+        return chosen_columns(columns, self._schema, what="a lookup")
 
     def _checked_keys(self, keys: pa.Table | pa.RecordBatch) -> dict[str, pa.Array]:
         """Return the key columns in the table's types, each in one piece."""

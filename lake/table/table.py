@@ -27,7 +27,13 @@ from lake.maintenance.table_tags import TagDeletion
 from lake.merge.fold import Machine
 from lake.snapshots.lease import LEASE_MS, Lease
 from lake.table.altering import TableAltering
-from lake.table.arguments import check_machine, refuse_argument
+from lake.table.arguments import (
+    check_flags,
+    check_machine,
+    check_number,
+    check_places,
+    check_text,
+)
 from lake.table.compacting import TableCompacting
 from lake.table.history import TableHistory
 from lake.table.readable_table import ReadableTable
@@ -195,8 +201,10 @@ class Table(ReadableTable):
             merge-semantics 7.4.
         """
         check_machine(machine)
-        if commit_user is not None and not isinstance(commit_user, str):
-            refuse_argument("commit_user", commit_user, "text")
+        check_text(commit_user=commit_user)
+        check_flags(full=full)
+        if buckets is not None:
+            check_places(buckets)
         return TableCompacting.of(self._opened, machine).run(
             full=full, buckets=buckets, memory=memory, commit_user=commit_user
         )
@@ -277,6 +285,7 @@ class Table(ReadableTable):
         Source:
             table-format 18.3; design 7.
         """
+        check_text(commit_user=commit_user)
         return TableRescaling(self._opened).rescale(buckets, commit_user=commit_user)
 
     @names_table
@@ -440,6 +449,7 @@ class Table(ReadableTable):
             CommitUnknown, StorageUnavailable: The table is as before or as at the target; roll back
                 again.
         """
+        check_text(commit_user=commit_user)
         user = commit_user or str(self._opened.store.new_uuid())
         return self._history.rollback(self.committer(), snapshot_id=snapshot_id, tag=tag, user=user)
 
@@ -463,6 +473,8 @@ class Table(ReadableTable):
                 nothing was deleted.
             StorageUnavailable: What was deleted is gone; clean again.
         """
+        check_number("min_age_ms", min_age_ms)
+        check_flags(delete=delete)
         store = self._opened.store
         return OrphanCleaner(store).clean(
             now_ms=store.clock.now_ms(), min_age_ms=min_age_ms, delete=delete

@@ -11,7 +11,7 @@ from lake.files.unused_files import delete_unused
 from lake.format.commit_message import CommitMessage
 from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER
 from lake.merge.fold import Machine
-from lake.table.arguments import check_machine, check_rows, check_writer
+from lake.table.arguments import check_machine, check_rows, check_text, check_writer
 from lake.table.batch_write import BatchWrite
 from lake.table.opened_table import OpenedTable
 from lake.table.rescaling import WAIT_MS, TableRescaling
@@ -66,6 +66,7 @@ class TableWriting:
         machine: Machine,
     ) -> CommitResult:
         """Write rows and commit them (see `Table.write_and_commit`)."""
+        check_text(commit_user=commit_user)
         check_rows(rows, kinds)
         user = commit_user or str(self.table.store.new_uuid())
         write = BatchWrite(

@@ -134,7 +134,9 @@ def find_row_status(
 ) -> RowStatus:
     """Return the status of the row of a key at the newest snapshot, be it there or not."""
     verified_ms = clock.now_ms()
-    snapshot, [row] = finder.find(table, [key], [*key, *status_columns(document)])
+    snapshot, [row] = finder.find(
+        table, [key], list(dict.fromkeys([*key, *status_columns(document)]))
+    )
     return row_status(
         document,
         table.schema,

@@ -18,6 +18,7 @@ from lake.snapshots.manifest_store import ManifestGone, ManifestStore
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.snapshot_store import SnapshotStore
 from lake.snapshots.tag_store import TagStore
+from lake.table.arguments import check_count
 from lake.table.inspection.file_views import bucket_rows, file_rows, level_rows, partition_rows
 from lake.table.inspection.history_views import compaction_rows, snapshot_rows
 from lake.table.inspection.holder_views import consumer_rows, schema_rows, tag_rows
@@ -105,6 +106,7 @@ class Inspection:
     @names_table
     def snapshots(self, last: int | None = None) -> pa.Table:
         """Return the snapshots that are kept (`SNAPSHOTS`), one read each; the last so many."""
+        check_count("last", last)
         return snapshot_rows(self._kept(last))
 
     @names_table
@@ -133,6 +135,7 @@ class Inspection:
     @names_table
     def compactions(self, last: int | None = None) -> pa.Table:
         """Return what compactions did to each bucket (`COMPACTIONS`), among the last snapshots."""
+        check_count("last", last)
         return compaction_rows(self._compactions(last), self.schema)
 
     @names_table

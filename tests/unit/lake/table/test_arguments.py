@@ -75,13 +75,72 @@ def test_a_declaration_of_the_wrong_kind_is_refused(wrong: dict[str, Any]) -> No
         lambda table: table.writer(drop_null_columns="x"),
         lambda table: table.write_and_commit([{"k": 1}]),
         lambda table: table.write_and_commit(pa.table({"k": [1]}), kinds=[0]),
+        lambda table: table.write_and_commit(pa.table({"k": [1]}), commit_user=5),
+        lambda table: table.lookup(pa.table({"k": [1]}), columns=[]),
+        lambda table: table.lookup(pa.table({"k": [1]}), columns=["k", "k"]),
+        lambda table: table.get({"k": 1}, columns=[]),
+        lambda table: table.get({"k": 1}, columns=["k", "k"]),
+        lambda table: table.get({}),
+        lambda table: table.expire(retain_min="a"),
+        lambda table: table.expire(retain_max=1.5),
+        lambda table: table.expire(older_than_ms=1e12),
+        lambda table: table.expire(max_deletes=True),
+        lambda table: table.expire(dry_run="no"),
+        lambda table: table.clean_orphans(min_age_ms="1"),
+        lambda table: table.clean_orphans(delete="no"),
+        lambda table: table.reset_consumer("a", "1"),
+        lambda table: table.reset_consumer("a", None),
+        lambda table: table.lease(lease_ms="1"),
+        lambda table: table.lease("1"),
+        lambda table: table.lease(holder="\ud800"),
+        lambda table: table.create_tag("a", retained_ms=1.5),
+        lambda table: table.create_tag("a", retained_ms=2**63),
+        lambda table: table.create_tag("a", snapshot_id="1"),
+        lambda table: table.create_tag("\ud800"),
+        lambda table: table.rollback(snapshot_id="1"),
+        lambda table: table.rollback(snapshot_id=1, commit_user=5),
+        lambda table: table.rescale(2, commit_user=5),
+        lambda table: table.compact(buckets="ab"),
+        lambda table: table.compact(buckets=[3]),
+        lambda table: table.compact(buckets=[("", 0)]),
+        lambda table: table.compact(buckets=[(b"", "0")]),
+        lambda table: table.compact(full="no"),
+        lambda table: table.inspect.snapshots(last=0),
+        lambda table: table.inspect.snapshots(last=-1),
+        lambda table: table.inspect.compactions(last="2"),
+        lambda table: table.inspect.files("1"),
     ],
 )
 def test_a_call_of_the_wrong_kind_is_refused(call: Callable[[Any], object]) -> None:
     table = given_catalog().create_table(**GIVEN)
+    table.write_and_commit(pa.table({"k": pa.array([1], pa.int32())}))
 
-    with pytest.raises(InvalidRequest, match=r"expected|exactly"):
+    with pytest.raises(InvalidRequest, match=r"expected|exactly") as refused:
         call(table)
+
+    assert all(problem.field for problem in refused.value.problems)
+    newest = table.latest_snapshot()
+    assert newest is not None
+    assert newest.id == 1
+
+
+def test_a_key_of_other_columns_is_told_with_the_table_and_what_was_found() -> None:
+    table = given_catalog().create_table(**GIVEN)
+
+    for key, found in [({}, "nothing"), ({"k": 1, "q": 2}, "k, q")]:
+        with pytest.raises(InvalidRequest) as refused:
+            table.get(key)
+        assert str(refused.value).startswith("table db.t: the key does not fit")
+        assert [problem.value for problem in refused.value.problems] == [found]
+
+
+def test_a_snapshot_that_is_not_there_is_a_problem_of_its_field() -> None:
+    table = given_catalog().create_table(**GIVEN)
+
+    with pytest.raises(InvalidRequest, match="has no snapshot 55, there are none") as refused:
+        table.scan(snapshot_id=55)
+
+    assert [(p.field, p.value) for p in refused.value.problems] == [("snapshot_id", "55")]
 
 
 def test_types_are_nested_to_a_bound() -> None:

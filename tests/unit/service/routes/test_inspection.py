@@ -97,3 +97,11 @@ def test_what_cannot_be_looked_at_is_refused(
 
 def test_a_table_that_is_not_there_is_not_found(db: HttpClient) -> None:
     assert db.get("/v1/tables/db/other/inspect/files").status_code == 404
+
+
+def test_a_snapshot_that_is_not_there_is_named(db: HttpClient) -> None:
+    answer = db.get(f"{LOOK}/files?snapshot_id=55")
+
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+    (problem,) = answer.json()["errors"]
+    assert (problem["pointer"], problem["field"], problem["value"]) == (None, "snapshot_id", "55")
