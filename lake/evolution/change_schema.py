@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from lake.errors import InvalidRequest, Problem
+from lake.evolution.change_arguments import check_parts
 from lake.evolution.column_changes import (
     add_column,
     drop_column,
@@ -61,6 +62,7 @@ def change_schema(
     changed, problems = schema, list[Problem]()
     for index, change in enumerate(changes):
         try:
+            check_parts(change)
             changed = _apply(changed, change, has_snapshots=has_snapshots)
         except RefusedChangeError as refused:
             problems.append(refused.problem(f"changes[{index}]"))

@@ -8,8 +8,9 @@ Source: merge-semantics 8.3.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
+from lake.errors import InvalidRequest, Problem
 from lake.format.data_types import DataType
 
 Path: TypeAlias = tuple[str, ...]
@@ -17,6 +18,13 @@ Path: TypeAlias = tuple[str, ...]
 
 ELEMENT = "element"
 VALUE = "value"
+
+
+def _refuse(field: str, value: object, expected: str) -> NoReturn:
+    shown = None if value is None else str(value)
+    message = "a column has no such position"
+    problem = Problem(field=field, value=shown, message=f"expected {expected}")
+    raise InvalidRequest(message, problems=[problem])
 
 
 class Place(StrEnum):
@@ -41,8 +49,18 @@ class Position:
     neighbour: str | None = None
 
     def __post_init__(self) -> None:
-        """Check that there is a neighbour exactly where one is meant."""
-        assert (self.neighbour is not None) == (self.place in (Place.AFTER, Place.BEFORE))
+        """Refuse a position without its neighbour, or with one that it does not need.
+
+        Raises:
+            InvalidRequest: It is such a one, or no place.
+        """
+        if not isinstance(self.place, Place):
+            _refuse("place", self.place, "a `Place`")
+        is_beside = self.place in (Place.AFTER, Place.BEFORE)
+        if is_beside and not isinstance(self.neighbour, str):
+            _refuse("neighbour", self.neighbour, f"the name of the column {self.place} which it is")
+        if not is_beside and self.neighbour is not None:
+            _refuse("neighbour", self.neighbour, f"none, as the place is {self.place}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
