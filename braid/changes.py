@@ -76,5 +76,5 @@ def _text(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, list | dict):
         return orjson.dumps(value).decode()
-    # A tab or the end of a line would look like the next column or row.
-    return str(value).translate({9: "\\t", 10: "\\n", 13: "\\r"})
+    # A tab or the end of a line would look like the next column or row, and a backslash like theirs.
+    return str(value).translate({9: "\\t", 10: "\\n", 13: "\\r", 92: "\\\\"})

@@ -10,17 +10,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.errors import InvalidRequest, Problem, SchemaMismatch, naming_table
+from lake.errors import InvalidRequest, Problem, naming_table
 from lake.files.column_mapping import OlderSchemas
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
-from lake.format.arrow_types import to_arrow_form
 from lake.format.bucket import bucket_hashes, buckets_of
 from lake.format.index_manifest import IndexManifestEntry
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
-from lake.merge.order_words import one_array
 from lake.merge.spec import merge_spec
 from lake.options import BucketFunction
 from lake.read.condition_value import exact_array
@@ -31,6 +29,7 @@ from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
 from lake.read.scan import is_visible
 from lake.snapshots.deletion_vectors import VectorStore, vector_entries
 from lake.table.arguments import chosen_columns, refuse_argument
+from lake.table.key_columns import exact_key_column
 from lake.table.key_partitions import KeyPartitions
 from lake.table.python_rows import python_rows
 
@@ -345,15 +344,10 @@ class SnapshotLookup:
         return {name: self._checked_column(name, keys.column(name)) for name in expected}
 
     def _checked_column(self, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Array:
-        if column.type == self._key_types[name]:
-            return one_array(column)
-        field = self._schema.field(name)
         try:
-            return one_array(to_arrow_form(column, field.type))
-        except SchemaMismatch as error:
-            problem = Problem(
-                field=name, value=str(column.type), message=f"expected values of {field.type}"
-            )
+            return exact_key_column(column, self._schema.field(name).type, self._key_types[name])
+        except ValueError as error:
+            problem = Problem(field=name, value=str(column.type), message=str(error))
             message = "the keys do not fit the table"
             raise InvalidRequest(message, problems=[problem]) from error
 

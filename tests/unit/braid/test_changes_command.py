@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from lake import Catalog
@@ -63,3 +64,18 @@ def test_what_cannot_be_printed_is_said_in_a_line(
     assert done.returncode == 2
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_texts_cannot_be_taken_for_other_columns_rows_or_texts(tmp_path: Path) -> None:
+    table = Catalog(str(tmp_path)).create_table(
+        TABLE, columns=[("k", "STRING")], primary_key=["k"], options={"bucket": "1"}
+    )
+    table.write_and_commit(pa.table({"k": ["a\tb", "a\\tb", "c\nd\r"]}))
+
+    done = run_braid("table", "changes", TABLE, "--warehouse", str(tmp_path))
+
+    assert sorted(done.stdout.splitlines()[1:]) == [
+        r"1	+I	a\\tb",
+        r"1	+I	a\tb",
+        r"1	+I	c\nd\r",
+    ]
