@@ -5,11 +5,14 @@
 Source: table-format 13.1.
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
+
+ColumnT = TypeVar("ColumnT", pa.Array, pa.ChunkedArray)
 
 
 def total_order(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -20,6 +23,14 @@ def total_order(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     numbers: npt.NDArray[Any] = np.where(bits < 0, bits ^ most, bits)
     numbers[np.isnan(values)] = most
     return numbers
+
+
+def with_one_nan(column: ColumnT) -> ColumnT:
+    """Return floats with every NaN in the same bits, those of Java's `Double.NaN`."""
+    is_nan = pc.is_nan(column)
+    if not pc.any(is_nan).as_py():
+        return column
+    return pc.if_else(is_nan, pa.scalar(np.nan, column.type), column)
 
 
 def total_order_column(column: pa.Array | pa.ChunkedArray) -> pa.Array:

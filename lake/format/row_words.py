@@ -10,7 +10,8 @@ variable    the parts of the fields in order, each padded with zeros to whole wo
 
 Hashing and encoding both walk these words position by position over all rows at once, so neither
 needs a loop over rows. What is null is zero in its slot; a timestamp of precision 4 and more and
-a decimal of 19 digits and more keep their variable part, zeroed, when null.
+a decimal of 19 digits and more keep their variable part, zeroed, when null. NaN is always the same
+bits: as keys all NaNs are one, so they have to be in one bucket and one partition.
 
 Source: table-format 8.
 """
@@ -34,6 +35,7 @@ from lake.format.data_types import (
     DataType,
     TypeRoot,
 )
+from lake.format.float_order import with_one_nan
 
 UInt32Array = npt.NDArray[np.uint32]
 UInt64Array = npt.NDArray[np.uint64]
@@ -207,6 +209,8 @@ def _column_words(
 def _number_words(array: pa.Array, nulls: BoolArray | None) -> Slot:
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.uint8())
+    if pa.types.is_floating(array.type):
+        array = with_one_nan(array)
     if array.type.bit_width == 64:
         return _split(_without_nulls(_buffer_values(array, np.uint64), nulls))
     # Smaller values are followed by zeros in the slot, whatever their sign.

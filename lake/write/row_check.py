@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from lake.errors import Problem, SchemaMismatch
 from lake.format.casts.cast import read_text
 from lake.format.data_types import DataField
+from lake.format.float_order import with_one_nan
 from lake.format.schema import TableSchema
 from lake.format.value_limits import limit_problems
 from lake.write.lossless_cast import lossless_cast
@@ -29,7 +30,8 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
         schema: Of the table.
 
     Returns:
-        All columns of the table in its order; columns that fit are not copied.
+        All columns of the table in its order; columns that fit are not copied. In keys every NaN
+        has the same bits: it is one key for all engines, which look for it by its bits.
 
     Raises:
         SchemaMismatch: An unknown or repeated column, a type or value that does not fit or exceeds
@@ -39,6 +41,7 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
     given = Counter(table.column_names)
     problems = _misnamed_columns(given, schema)
     columns: list[pa.ChunkedArray] = []
+    keys = {*schema.primary_keys, *schema.partition_keys}
     for field, arrow_field in zip(schema.fields, schema.arrow_schema, strict=True):
         if given[field.name] > 1:
             continue  # told already, and which of them is meant nobody knows
@@ -50,6 +53,8 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
         else:
             is_partition = field.name in schema.partition_keys
             problems += limit_problems(column, field, is_partition=is_partition)
+            if field.name in keys and pa.types.is_floating(column.type):
+                columns[-1] = with_one_nan(column)
     if problems:
         message = f"the rows do not fit schema {schema.id} of the table"
         raise SchemaMismatch(message, problems=problems)

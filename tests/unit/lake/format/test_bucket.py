@@ -175,3 +175,16 @@ def test_a_single_bucket_takes_every_row() -> None:
 def test_other_routing_is_unsupported(options: dict[str, str]) -> None:
     with pytest.raises(UnsupportedFeature, match="cannot be routed"):
         assign_buckets(pa.table({"k": [1], "s": ["a"]}), replace(SCHEMA, options=options))
+
+
+@pytest.mark.parametrize("kind", ["FLOAT", "DOUBLE"])
+def test_all_nans_share_a_bucket_and_the_zeros_do_not(kind: str) -> None:
+    dtype = to_arrow_type(parse_type(kind)).to_pandas_dtype()
+    nan = dtype(np.nan)
+    column = pa.array(np.array([nan, -nan, 0.0, -0.0], dtype=dtype))
+
+    nan_hash, other, zero, minus_zero = bucket_hashes([column], [parse_type(kind)]).tolist()
+
+    assert np.signbit(np.asarray(column)).tolist() == [False, True, False, True]
+    assert nan_hash == other
+    assert zero != minus_zero

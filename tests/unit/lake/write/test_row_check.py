@@ -1,5 +1,6 @@
 """Which rows fit a table, and how a misfit is told."""
 
+import math
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -238,3 +239,13 @@ def test_the_digits_of_a_second_that_are_stored_are_kept_and_finer_ones_refused(
     else:
         with pytest.raises(SchemaMismatch, match="t: row 0: the value does not fit TIME"):
             conform(rows, schema)
+
+
+def test_keys_have_one_nan_and_values_keep_theirs() -> None:
+    schema = given_schema({"k": "DOUBLE", "v": "DOUBLE"}, key=["k"])
+    nan = pa.array([-math.nan, 1.0])
+
+    found = conform(pa.table({"k": nan, "v": nan}), schema)
+
+    assert [math.copysign(1, value) for value in found.column("k").to_pylist()] == [1, 1]
+    assert [math.copysign(1, value) for value in found.column("v").to_pylist()] == [-1, 1]
