@@ -19,6 +19,8 @@ POSTPONE_BUCKET: Final = -2
 DELETE_RETENTION: Final = "braid.delete-retention"
 DELETE_TIME_FIELDS: Final = "braid.delete-retention.time-fields"
 _INT_MAX: Final = 2_147_483_647
+BUCKETS_MAX: Final = _INT_MAX
+"""Buckets are numbered by an int32."""
 _LONG_MAX: Final = (1 << 63) - 1
 # What file systems take for one name; a prefix leaves room for a UUID, a number and a suffix.
 _NAME_BYTES_MAX: Final = 255
@@ -455,10 +457,10 @@ class _OptionReader:
     def bucket(self) -> int:
         def parse(text: str) -> int | None:
             number = parse_integer(text)
-            valid = number is not None and POSTPONE_BUCKET <= number <= _INT_MAX and number != 0
+            valid = number is not None and POSTPONE_BUCKET <= number <= BUCKETS_MAX and number != 0
             return number if valid else None
 
-        expected = f"expected a bucket count from 1 to {_INT_MAX}, or -1 for dynamic buckets"
+        expected = f"expected a bucket count from 1 to {BUCKETS_MAX}, or -1 for dynamic buckets"
         return self._read("bucket", DYNAMIC_BUCKET, parse, expected)
 
     def bucket_bound(self, key: str) -> int:

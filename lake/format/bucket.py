@@ -63,9 +63,21 @@ def assign_buckets(table: pa.Table | pa.RecordBatch, schema: TableSchema) -> Int
         raise UnsupportedFeature(text, problems=[problem])
     if options.bucket == 1:
         return np.zeros(table.num_rows, dtype=np.int32)
+    return buckets_of(key_hashes(table, schema), options.bucket)
+
+
+def key_hashes(table: pa.Table | pa.RecordBatch, schema: TableSchema) -> Int32Array:
+    """Return the hash of every row's bucket key, in row order.
+
+    Args:
+        table: Holds the bucket key columns of the schema, in any chunks.
+        schema: Of the table.
+
+    Raises:
+        SchemaMismatch: A bucket key column has the wrong type.
+    """
     fields = [schema.field(name) for name in schema.bucket_keys]
-    hashes = bucket_hashes([table.column(field.name) for field in fields], fields)
-    return buckets_of(hashes, options.bucket)
+    return bucket_hashes([table.column(field.name) for field in fields], fields)
 
 
 def buckets_of(hashes: Int32Array, bucket_count: int) -> Int32Array:

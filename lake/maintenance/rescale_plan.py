@@ -46,7 +46,7 @@ class RescaleUnit:
     level: int
     total_buckets: int
     entries: tuple[ManifestEntry, ...]
-    buckets: tuple[int, ...]
+    buckets: range
     marks: Mapping[str, AbstractBitMap]
 
     @property
@@ -112,7 +112,7 @@ def _unit(
         level=first.file.level,
         total_buckets=first.total_buckets,
         entries=members,
-        buckets=tuple(range(first.bucket % step, buckets, step)),
+        buckets=range(first.bucket % step, buckets, step),
         marks=marks,
     )
 

@@ -13,7 +13,7 @@ from lake.maintenance.rescale import TableRescale
 from lake.maintenance.rescale_result import RescaleResult
 from lake.maintenance.rescale_writer import RescaleWriter
 from lake.merge.validation import validate_schema
-from lake.options import POSTPONE_BUCKET
+from lake.options import BUCKETS_MAX, POSTPONE_BUCKET
 from lake.snapshots.table_store import TableStore
 from lake.table.arguments import refuse_argument
 from lake.table.opened_table import OpenedTable
@@ -110,8 +110,13 @@ def check_rescalable(schema: TableSchema, buckets: object) -> None:
         InvalidRequest: No count.
         UnsupportedFeature: The table makes its buckets as it needs them, or is to do so.
     """
-    if isinstance(buckets, bool) or not isinstance(buckets, int) or buckets == 0:
-        refuse_argument("buckets", buckets, "a bucket count from 1")
+    if (
+        isinstance(buckets, bool)
+        or not isinstance(buckets, int)
+        or buckets == 0
+        or buckets > BUCKETS_MAX
+    ):
+        refuse_argument("buckets", buckets, f"a bucket count from 1 to {BUCKETS_MAX}")
     if schema.table_options.bucket > 0 and buckets > 0:
         return
     is_postpone = POSTPONE_BUCKET in (buckets, schema.table_options.bucket)

@@ -4,12 +4,15 @@ import itertools
 import random
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from lake import (
     Catalog,
+    CorruptData,
     FileIO,
     ManualClock,
     MemoryFileIO,
@@ -220,3 +223,80 @@ def changes(table: Table, first: int) -> list[tuple[object, ...]]:
     assert newest is not None
     found = table.changes(first - 1, newest.id).to_arrow().to_pylist()
     return sorted((tuple(row.values()) for row in found), key=repr)
+
+
+@pytest.mark.parametrize("options", [{}, {"deletion-vectors.enabled": "true"}])
+def test_any_number_of_buckets_costs_what_the_rows_cost(options: dict[str, str]) -> None:
+    table = given_table({"bucket": "3", **options})
+    write(table, *[("x", f"key {number}", number) for number in range(30)])
+    table.compact()
+    write(table, *[("x", f"key {number}", -number) for number in range(10)])
+    before, rows_before = records(table), read(table)
+
+    for count in (2**31 - 1, 1_000_000_007, 3):
+        result = table.rescale(count)
+
+        assert result.files_out <= 40
+        assert (totals(table), read(table), records(table)) == ({count}, rows_before, before)
+
+
+@pytest.mark.parametrize("held", [1, 3_000, 20_000])
+def test_rows_that_do_not_fit_into_memory_are_read_group_by_group(
+    held: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = given_table({"bucket": "1"})
+    write(table, *[("x", f"key {number}", number) for number in range(300)])
+    table.compact()
+    write(table, *[("y", f"key {number}", number) for number in range(100)])
+    before = records(table)
+    monkeypatch.setattr("lake.maintenance.rescale_writer._HELD_BYTES", held)
+
+    result = table.rescale(50)
+
+    assert 50 < result.files_out <= 2 * 50
+    assert records(table) == before
+    keys = pa.table({"p": ["x"] * 300, "k": [f"key {number}" for number in range(300)]})
+    assert table.lookup(keys).column("v").to_pylist() == list(range(300))
+
+
+def test_rows_of_another_bucket_are_told_and_not_lost() -> None:
+    table = given_table({"bucket": "4"})
+    writer = table.writer()
+    writer.write(rows(("x", "a", 1)))
+    (message,) = writer.prepare_commit().messages
+    wrong = (message.bucket + 1) % 4
+    (file,) = message.new_files
+    old, new = (
+        live_file_path(table.paths, table.schema, message.partition, bucket, file)
+        for bucket in (message.bucket, wrong)
+    )
+    table.file_io.write_new(new, table.file_io.read_bytes(old))
+    table.committer().commit([replace(message, bucket=wrong)], commit_user="other")
+
+    for count in (1, 2, 8, 100):
+        with pytest.raises(CorruptData, match=f"rows of bucket {wrong} .of 4. belong to other"):
+            table.rescale(count)
+
+    assert totals(table) == {4}
+    assert [row[:3] for row in read(table)] == [("x", "a", 1)]
+
+
+def test_a_nan_is_one_key_in_one_bucket_whatever_its_bits() -> None:
+    bits = [0x7FF8000000000000, 0xFFF8000000000000, 0x7FF0000000000001, 0xFFFFFFFFFFFFFFFF]
+    catalog = Catalog("/wh", file_io=MemoryFileIO(), clock=ManualClock(), random=random.Random(3))
+    table = catalog.create_table(
+        "db.nan",
+        columns=[("k", "DOUBLE"), ("v", "INT")],
+        primary_key=["k"],
+        options={"bucket": "64"},
+    )
+    nans = pa.array(np.array(bits, dtype=np.uint64).view(np.float64))
+    for number in range(len(bits)):
+        values = pa.array([number], pa.int32())
+        table.write_and_commit(pa.table({"k": nans.slice(number, 1), "v": values}))
+
+    assert table.lookup(pa.table({"k": nans})).column("v").to_pylist() == [3] * 4
+    for count in (1, 7):
+        table.rescale(count)
+        assert table.scan().to_arrow().column("v").to_pylist() == [3]
+        assert table.lookup(pa.table({"k": nans})).column("v").to_pylist() == [3] * 4

@@ -32,7 +32,8 @@ def entry(
 def told(units: tuple[RescaleUnit, ...]) -> list[tuple[list[str], int, tuple[int, ...]]]:
     """Return names, level and new buckets of each unit."""
     found = [
-        (sorted(e.file.file_name for e in unit.entries), unit.level, unit.buckets) for unit in units
+        (sorted(e.file.file_name for e in unit.entries), unit.level, tuple(unit.buckets))
+        for unit in units
     ]
     return sorted(found)
 
@@ -97,6 +98,12 @@ def test_a_unit_knows_the_marks_of_its_own_files() -> None:
     marks = {unit.level: dict(unit.marks) for unit in plan_rescale(entries, vectors, buckets=1)}
 
     assert marks == {5: {"b": FrozenBitMap([1])}, 4: {}}
+
+
+def test_a_plan_is_as_small_for_as_many_buckets_as_there_can_be() -> None:
+    (unit,) = plan_rescale([entry("a", bucket=1, of=2, level=5)], {}, buckets=2**31 - 2)
+
+    assert (unit.buckets[0], unit.buckets[-1], len(unit.buckets)) == (1, 2**31 - 3, 2**30 - 1)
 
 
 def test_files_that_an_index_routed_are_refused() -> None:

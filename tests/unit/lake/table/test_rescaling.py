@@ -21,6 +21,14 @@ def given_table() -> Table:
     )
 
 
+@pytest.mark.parametrize("buckets", [0, 2**31, 10**12, 1.0, True])
+def test_counts_that_buckets_cannot_be_numbered_by_are_refused(buckets: Any) -> None:
+    with pytest.raises(
+        InvalidRequest, match="buckets: expected a bucket count from 1 to 2147483647"
+    ):
+        given_table().rescale(buckets)
+
+
 def test_nobody_waits_where_nothing_is_rescaled() -> None:
     slept: list[float] = []
 
