@@ -75,7 +75,7 @@ class SnapshotStore:
         if snapshot is None:
             ids = self.list_ids()
             kept = f"snapshots {min(ids)} to {max(ids)} are kept" if ids else "there are none"
-            message = f"table {self._paths.root} has no snapshot {snapshot_id}, {kept}"
+            message = f"table {self._paths.identifier} has no snapshot {snapshot_id}, {kept}"
             problem = Problem(
                 field="snapshot_id", value=str(snapshot_id), message="there is no such snapshot"
             )

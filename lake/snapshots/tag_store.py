@@ -113,7 +113,7 @@ def checked_name(name: str, *, field: str) -> str:
         return name
     problem = Problem(
         field=field,
-        value=str(name),
+        value=name if is_text and name.isprintable() else repr(name),
         message="expected a name without `/`, control characters and surrounding blanks",
     )
     message = f"no {field} can have this name"

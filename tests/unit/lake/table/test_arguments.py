@@ -119,6 +119,7 @@ def test_a_call_of_the_wrong_kind_is_refused(call: Callable[[Any], object]) -> N
         call(table)
 
     assert all(problem.field for problem in refused.value.problems)
+    str(refused.value).encode()  # so that anybody can print it
     newest = table.latest_snapshot()
     assert newest is not None
     assert newest.id == 1
