@@ -36,7 +36,7 @@ from lake.errors import CommitConflict, InvalidRequest, Problem, StorageUnavaila
 from lake.format.snapshot import Snapshot, serialize_snapshot
 from lake.format.tag import Tag
 from lake.snapshots.consumer_store import ConsumerFile
-from lake.snapshots.lease import Lease
+from lake.snapshots.lease import Lease, LeaseLost
 from lake.snapshots.table_store import TableStore
 
 # Each round removes what was committed during the one before; nobody outruns that for long.
@@ -279,15 +279,20 @@ class TableRollback:
             return
         expiration_ms = self._store.schema.table_options.consumer_expiration_time_ms
         holder = f"a rollback to snapshot {target.id}, which is under way or broke off"
-        Lease(
-            consumers=self._consumers,
-            snapshots=self._snapshots,
-            snapshot=target,
-            clock=self._store.clock,
-            new_uuid=self._store.new_uuid,
-            holder=holder,
-            lease_ms=_LEASE_MS if expiration_ms is None else min(_LEASE_MS, expiration_ms),
-        )
+        try:
+            Lease(
+                consumers=self._consumers,
+                snapshots=self._snapshots,
+                snapshot=target,
+                clock=self._store.clock,
+                new_uuid=self._store.new_uuid,
+                holder=holder,
+                lease_ms=_LEASE_MS if expiration_ms is None else min(_LEASE_MS, expiration_ms),
+            )
+        except LeaseLost:
+            # An expiry is about to remove it, or has died there. What a tag keeps is made again.
+            if not any(tag.snapshot.is_same(target) for tag in self._tags.list()):
+                raise
         yield
         # Those of rollbacks that broke off before, too.
         with suppress(OSError, StorageUnavailable):

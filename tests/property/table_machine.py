@@ -26,6 +26,7 @@ from hypothesis.stateful import (
 )
 
 from lake import Catalog, LakeError, Machine, ManualClock, MemoryFileIO, StorageUnavailable, Table
+from lake.format.snapshot import Snapshot
 from lake.snapshots.consumer_store import ConsumerStore
 from lake.snapshots.lease import LeaseLost
 from lake.snapshots.snapshot_store import SnapshotStore
@@ -228,10 +229,14 @@ class TableMachine(RuleBasedStateMachine):
         snapshots = SnapshotStore(self.memory, self.table.paths)
         tagged = {tag.name: tag.snapshot for tag in self.table.tags()}
         target = snapshots.get(number) if name is None else tagged[name]
+        refused: list[bool] = []
 
         def work(table: Table) -> None:
             try:
                 table.rollback(snapshot_id=number if name is None else None, tag=name)
+            except LeaseLost:
+                assert name is None
+                refused.append(self.is_marked(target))
             finally:
                 self.restored |= self.uuids() - known
 
@@ -242,7 +247,7 @@ class TableMachine(RuleBasedStateMachine):
             self.changelog.go_back(number, copy_of(self.now.changes))
         else:
             # Another snapshot that has the target's id gets an empty one above it first.
-            assert fault is not None
+            assert fault is not None or refused == [True]
             assert newest is not None
             self.seen |= {above: self.now for above in kept if above > before}
             self.changelog.follow(self.table)
@@ -348,11 +353,14 @@ class TableMachine(RuleBasedStateMachine):
 
     def create_tag(self, table: Table, name: str, number: int) -> None:
         """Make a tag, unless an expiry that died was about to remove the snapshot."""
-        consumers = ConsumerStore(self.memory, table.paths)
         try:
             table.create_tag(name, snapshot_id=number)
         except LeaseLost:
-            assert consumers.is_marked(SnapshotStore(self.memory, table.paths).get(number))
+            assert self.is_marked(SnapshotStore(self.memory, table.paths).get(number))
+
+    def is_marked(self, snapshot: Snapshot) -> bool:
+        """Return whether an expiry that died was about to remove a snapshot."""
+        return ConsumerStore(self.memory, self.table.paths).is_marked(snapshot)
 
     def attempt(self, work: Callable[[Table], object], fault: Fault | None) -> None:
         """Do something to the table; what a fault leaves over is known afterwards."""

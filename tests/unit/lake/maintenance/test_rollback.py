@@ -17,6 +17,8 @@ from lake import (
 from lake.commit.stream_position import StreamPosition
 from lake.maintenance.rollback import plan_rollback
 from lake.snapshots.changelog_store import ChangelogStore
+from lake.snapshots.consumer_store import ConsumerStore
+from lake.snapshots.lease import LeaseLost
 from lake.snapshots.snapshot_store import SnapshotStore
 from lake.snapshots.tag_store import TagStore
 from tests.support.committing import stream_batch
@@ -414,6 +416,21 @@ def assert_before_or_after_then_done(inner: MemoryFileIO) -> None:
     assert_cleaned_exact(inner)
     consume(late(inner), 20, 25, epoch=claim(late(inner)).epoch)
     assert keys(late(inner)) == [20, 25]
+
+
+def test_a_mark_that_an_expiry_left_hinders_no_rollback_to_a_tag() -> None:
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    table.create_tag("two", snapshot_id=2)
+    for number in (2, 3):
+        ConsumerStore(file_io, table.paths).mark(f"died-{number}", table.snapshot(number))
+
+    with pytest.raises(LeaseLost, match="about to expire"):
+        table.rollback(snapshot_id=3)
+    assert keys(table) == [1, 2, 3, 5]
+    table.rollback(tag="two")
+
+    assert keys(late(file_io)) == [1, 2]
 
 
 def test_a_target_that_was_brought_back_in_vain_expires_again() -> None:
