@@ -1,8 +1,9 @@
 """Runs all tests as processes side by side: `python -m tests.side_by_side [pytest's arguments]`.
 
 Those that start servers wait much of their time, those that ask Java wait for it in turns, the others compute:
-together they take little longer than the longest part alone. Arguments go to each. With a choice of markers
-(`-m`), or on one core, there is one process.
+together they take little longer than the longest part alone. The others are two parts, so that they keep two
+cores busy when the rest is done; with arguments, which go to each part, they are one. With a choice of
+markers (`-m`), or on one core, there is one process.
 """
 
 import os
@@ -18,6 +19,13 @@ SERVERS = "(integration or spark)"
 BESIDE = (f"{ALWAYS} and {SERVERS}", f"{ALWAYS} and interop and not {SERVERS}")
 """Choices of tests that run in the background: those with servers, those with Java."""
 OTHERS = f"{ALWAYS} and not interop and not {SERVERS}"
+LONG = (
+    "tests/conformance",
+    "tests/property",
+    "tests/unit/lake/maintenance",
+    "tests/unit/lake/table",
+)
+"""Folders that take about as long as all others together."""
 AFTER = ("nice", "-n", "5")
 """Before the command of the others: servers that wait for each other are not to wait for them, too."""
 NOTHING_CHOSEN = 5
@@ -34,22 +42,29 @@ def main(arguments: Sequence[str]) -> int:
         return _run(arguments)
     with ExitStack() as stack:
         beside = [stack.enter_context(_running([*arguments, "-m", part])) for part in BESIDE]
+        here = [*arguments, "-m", OTHERS]
+        if not arguments:
+            beside.append(stack.enter_context(_running([*LONG, "-m", OTHERS], before=AFTER)))
+            here += [f"--ignore={folder}" for folder in LONG]
         print(
-            "the tests that start servers or Java run beside these; their output comes last",
+            "other tests, those that start servers or Java first of all, run beside these; "
+            "their output comes last",
             flush=True,
         )
-        codes = [_run([*arguments, "-m", OTHERS], before=AFTER)]
-        print("\nthe tests that start servers or Java are being waited for", flush=True)
+        codes = [_run(here, before=AFTER)]
+        print("\nthe other tests are being waited for", flush=True)
         codes += [process.wait() for process in beside]
     failed = [code for code in codes if code not in (0, NOTHING_CHOSEN)]
     return failed[0] if failed else min(codes)
 
 
 @contextmanager
-def _running(arguments: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+def _running(
+    arguments: Sequence[str], *, before: Sequence[str] = ()
+) -> Iterator[subprocess.Popen[str]]:
     """Run a part in the background; at the end of the block it has ended, and its output is told."""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
-        command = _pytest([*arguments, "-p", "no:cacheprovider"])
+        command = [*before, *_pytest([*arguments, "-p", "no:cacheprovider"])]
         process = subprocess.Popen(
             command, env=ENVIRONMENT, stdout=output, stderr=subprocess.STDOUT, text=True
         )

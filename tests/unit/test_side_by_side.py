@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.side_by_side import main
+from tests.side_by_side import LONG, main
 
 CONFIG = Path(__file__).parents[2] / "pyproject.toml"
 PASSES = "def test_one():\n    pass\n"
@@ -42,3 +42,7 @@ def test_a_failure_of_any_part_is_told(
     told = capfd.readouterr().out
     assert ("test_two" in told) == ("assert False" in server)
     assert ("test_three" in told) == ("assert False" in java)
+
+
+def test_the_folders_of_the_long_part_are_there() -> None:
+    assert [folder for folder in LONG if not (CONFIG.parent / folder).is_dir()] == []
