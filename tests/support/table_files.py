@@ -5,12 +5,13 @@ table's directory.
 """
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 
 from lake import FileIO, MemoryFileIO, Table
 from lake.files.data_file_path import data_file_path
 from lake.format.snapshot import Snapshot, parse_snapshot
 from lake.snapshots.live_files import live_entries
-from lake.snapshots.manifest_store import ManifestStore
+from lake.snapshots.manifest_store import ManifestGone, ManifestStore
 
 _NEEDED_ANYWAY = ("schema/", "snapshot/", "tag/", "changelog/", "consumer/", "branch/")
 """Directories whose files are needed: they are what needs the others."""
@@ -79,7 +80,7 @@ def needed_files(file_io: FileIO, table: Table, *, restored: Collection[str] = (
         file_io: Storage.
         table: On it.
         restored: The `uuid` of snapshots that a rollback has brought back from their tags: what a
-            tag keeps is the rows, and the changelog went when the snapshot expired.
+            tag keeps is the rows, and the changelog went if the snapshot had expired.
     """
     return _Needed(file_io, table).all(restored)
 
@@ -97,7 +98,9 @@ class _Needed:
         needed: set[str] = set()
         for snapshot in self._states(paths.snapshot_dir, "snapshot-"):
             needed |= self._live(snapshot)
-            if snapshot.uuid not in restored:
+            if snapshot.uuid in restored:
+                needed |= self._left_of_changelog(snapshot)
+            else:
                 needed |= self._changelog(snapshot)
         for tag in self._states(paths.tag_dir, "tag-"):
             needed |= self._live(tag)
@@ -134,6 +137,22 @@ class _Needed:
                 name = entry.file.file_name
                 needed.add(self._data_file(entry.partition, entry.bucket, name))
         return needed
+
+    def _left_of_changelog(self, snapshot: Snapshot) -> set[str]:
+        """Return what is still there of a changelog that may have expired, wholly or in part."""
+        name = snapshot.changelog_manifest_list
+        if name is None:
+            return set()
+        needed = {f"manifest/{name}"}
+        with suppress(ManifestGone):
+            for manifest in self._store.read_list(name):
+                needed.add(f"manifest/{manifest.file_name}")
+                with suppress(ManifestGone):
+                    for entry in self._store.read_manifest(manifest.file_name):
+                        needed.add(
+                            self._data_file(entry.partition, entry.bucket, entry.file.file_name)
+                        )
+        return needed & stored_files(self._file_io, self._table.path)
 
     def _manifests(self, list_name: str) -> set[str]:
         manifests = self._store.read_list(list_name)
