@@ -9,8 +9,7 @@ Source: table-format 12.
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,6 +22,7 @@ from lake.files.parquet_bounds import ColumnBounds, column_bounds
 from lake.files.parquet_encoding import choose_encodings
 from lake.files.parquet_limits import refuse_what_no_file_holds
 from lake.files.parquet_schema import data_file_schema
+from lake.files.unless_finished import DiscardedUnlessFinished
 from lake.format.schema import TableSchema
 from lake.format.system_columns import KEY_PREFIX
 
@@ -60,11 +60,8 @@ class DataFileWritten:
     bounds: Mapping[str, ColumnBounds]
 
 
-class DataFileWriter:
-    """One data file on its way to storage.
-
-    A context: a file that is not finished when it ends is removed.
-    """
+class DataFileWriter(DiscardedUnlessFinished):
+    """One data file on its way to storage; it is removed unless it is finished."""
 
     def __init__(
         self,
@@ -96,19 +93,6 @@ class DataFileWriter:
         self._int96_output: Int96Output | None = None
         self._parquet: pq.ParquetWriter | None = None
         self._footers: list[pq.FileMetaData] = []
-
-    def __enter__(self) -> Self:
-        """Return the writer."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Remove the file unless it is finished."""
-        self.discard(error)
 
     @property
     def size(self) -> int:
@@ -151,11 +135,7 @@ class DataFileWriter:
         return DataFileWritten(file_size=size, bounds=column_bounds(self._footers[0], ordered))
 
     def discard(self, error: BaseException | None = None) -> None:
-        """Remove the file; nothing happens when it is finished or not begun.
-
-        Args:
-            error: Why, if it is known.
-        """
+        """Remove the file unless it is finished."""
         if self._parquet is not None:
             self._parquet.is_open = False  # a broken file needs no footer
         reason = error or _Discarded(self._path)

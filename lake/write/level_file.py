@@ -3,16 +3,15 @@
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from types import TracebackType
-from typing import Self
 
 import pyarrow as pa
 
 from lake.files.clock import Clock
 from lake.files.data_file_path import data_file_path
+from lake.files.data_files import DataFileWriter, row_group_rows
 from lake.files.file_io import FileIO
-from lake.files.parquet import DataFileWriter, row_group_rows
 from lake.files.paths import TablePaths
+from lake.files.unless_finished import DiscardedUnlessFinished
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.schema import TableSchema
 from lake.write.file_facts import FileFacts
@@ -50,10 +49,10 @@ class DataFileSink:
     compression: str | None = None
 
 
-class LevelFile:
+class LevelFile(DiscardedUnlessFinished):
     """One file on its way to storage; of its rows, one row group is held.
 
-    A context: a file that is not finished when it ends is removed.
+    It is removed unless it is finished.
     """
 
     def __init__(
@@ -83,19 +82,6 @@ class LevelFile:
             sink.file_io, path, schema, without=without, compression=sink.compression
         )
         self._facts = FileFacts(schema)
-
-    def __enter__(self) -> Self:
-        """Return the file."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Remove the file unless it is finished."""
-        self.discard(error)
 
     @property
     def size(self) -> int:
@@ -144,11 +130,7 @@ class LevelFile:
         )
 
     def discard(self, error: BaseException | None = None) -> None:
-        """Remove the file; nothing happens when it is finished or not begun.
-
-        Args:
-            error: Why, if it is known.
-        """
+        """Remove the file unless it is finished."""
         self._writer.discard(error)
 
 

@@ -7,12 +7,12 @@ so no run ends in a file of a few rows.
 """
 
 from collections.abc import Collection
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import pyarrow as pa
 
-from lake.files.parquet import ROW_GROUP_BYTES, row_group_rows
+from lake.files.data_files import ROW_GROUP_BYTES, row_group_rows
+from lake.files.unless_finished import DiscardedUnlessFinished
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.write.level_file import DataFileSink, LevelFile, null_columns_of
 
@@ -23,7 +23,7 @@ _ROW_BYTES_MIN: Final = 1e-3
 """In a file, however well rows compress."""
 
 
-class RollingFiles:
+class RollingFiles(DiscardedUnlessFinished):
     """Cuts rows into files.
 
     A context: a file that is open when it ends is removed; those before it stay. Memory: one row
@@ -63,20 +63,6 @@ class RollingFiles:
         self._file: LevelFile | None = None
         self._files: list[DataFileMeta] = []
 
-    def __enter__(self) -> Self:
-        """Return the files."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Remove the file that is open."""
-        if self._file is not None:
-            self._file.discard(error)
-
     def add(self, table: pa.Table) -> None:
         """Take the next rows, a key-value table of all table columns with keys above all before.
 
@@ -111,6 +97,11 @@ class RollingFiles:
             self._write(self._held_rows)
         self._close()
         return tuple(self._files)
+
+    def discard(self, error: BaseException | None = None) -> None:
+        """Remove the file that is open, if one is; those before it stay."""
+        if self._file is not None:
+            self._file.discard(error)
 
     def _left_out(self, empty_columns: Collection[str]) -> frozenset[str]:
         """Return which of the columns files lack."""
