@@ -54,11 +54,11 @@ from lake.evolution.schema_changes import (
     UpdateComment,
 )
 from lake.files.clock import Clock, ManualClock, SystemClock
+from lake.files.data_files import ReadCounters
 from lake.files.file_io import FileIO, FileStatus
 from lake.files.local import LocalFileIO
 from lake.files.memory import MemoryFileIO
 from lake.files.open import file_io_for, path_for
-from lake.files.parquet import ReadCounters
 from lake.format.arrow_types import arrow_schema, from_arrow_type, to_arrow_type
 from lake.format.bucket import assign_buckets
 from lake.format.commit_message import CommitMessage, parse_messages, serialize_messages

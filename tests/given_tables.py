@@ -10,8 +10,8 @@ from pyroaring import BitMap
 
 from lake.files.clock import ManualClock
 from lake.files.data_file_path import table_paths
+from lake.files.data_files import ReadCounters
 from lake.files.memory import MemoryFileIO
-from lake.files.parquet import ReadCounters
 from lake.files.paths import TablePaths
 from lake.format.data_types import (
     DataField,

@@ -27,7 +27,7 @@ import pyarrow as pa
 from benchmarks.merging.checksum import checksum
 from lake import Table
 from lake.files.data_file_path import live_file_path
-from lake.files.parquet import DataFileReader
+from lake.files.data_files import DataFileReader
 from lake.merge.fold import fold
 from lake.merge.spec import merge_spec
 from lake.read.reader import read_split

@@ -17,8 +17,8 @@ from pyroaring import BitMap
 
 from lake.files.clock import Clock
 from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
+from lake.files.data_files import columns_without_values
 from lake.files.file_io import FileIO
-from lake.files.parquet import columns_without_values
 from lake.files.paths import TablePaths
 from lake.format.commit_message import CommitMessage, VectorsChange
 from lake.format.data_file import DataFileMeta, FileSource

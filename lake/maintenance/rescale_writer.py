@@ -21,8 +21,8 @@ import pyarrow as pa
 from lake.errors import CorruptData
 from lake.files.clock import Clock
 from lake.files.column_mapping import OlderSchemas
+from lake.files.data_files import ROW_GROUP_BYTES, columns_without_values
 from lake.files.file_io import FileIO
-from lake.files.parquet import ROW_GROUP_BYTES, columns_without_values
 from lake.files.paths import TablePaths
 from lake.format.bucket import Int32Array, assign_buckets, buckets_of, key_hashes
 from lake.format.data_file import DataFileMeta, FileSource

@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
 from lake.files.data_file_path import live_file_path
+from lake.files.data_files import DataFileReader, ReadCounters
 from lake.files.file_io import FileIO
-from lake.files.parquet import DataFileReader, ReadCounters
 from lake.files.paths import TablePaths
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.partition_path import partition_directory

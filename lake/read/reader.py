@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
+from lake.files.data_files import ReadCounters, RowGroupFilter
 from lake.files.file_io import FileIO
-from lake.files.parquet import ReadCounters, RowGroupFilter
 from lake.files.parquet_bounds import ColumnBounds
 from lake.files.paths import TablePaths
 from lake.format.schema import TableSchema

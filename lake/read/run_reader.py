@@ -8,8 +8,8 @@ from pyroaring import AbstractBitMap
 
 from lake.files.column_mapping import OlderSchemas
 from lake.files.data_file_path import live_file_path
+from lake.files.data_files import DataFileReader, ReadCounters, RowGroupFilter
 from lake.files.file_io import FileIO
-from lake.files.parquet import DataFileReader, ReadCounters, RowGroupFilter
 from lake.files.paths import TablePaths
 from lake.format.data_file import DataFileMeta
 from lake.format.schema import TableSchema

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from lake.errors import CorruptData, InvalidRequest, Problem, naming_table
 from lake.files.column_mapping import OlderSchemas
+from lake.files.data_files import ReadCounters
 from lake.files.file_io import FileIO
-from lake.files.parquet import ReadCounters
 from lake.files.paths import TablePaths
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema

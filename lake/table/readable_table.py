@@ -10,9 +10,9 @@ import pyarrow as pa
 from lake.errors import TableNotFound, names_table
 from lake.files.clock import Clock, SystemClock
 from lake.files.data_file_path import table_paths
+from lake.files.data_files import ReadCounters
 from lake.files.file_io import FileIO
 from lake.files.open import file_io_for, path_for
-from lake.files.parquet import ReadCounters
 from lake.files.paths import TablePaths
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema

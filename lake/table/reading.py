@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lake.errors import InvalidRequest, Problem
-from lake.files.parquet import ReadCounters
+from lake.files.data_files import ReadCounters
 from lake.format.index_manifest import IndexManifestEntry
 from lake.format.manifest import ManifestEntry
 from lake.format.snapshot import Snapshot

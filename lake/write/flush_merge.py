@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from lake.files.data_file_path import live_file_path
-from lake.files.parquet import DataFileReader, columns_without_values
+from lake.files.data_files import DataFileReader, columns_without_values
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
 from lake.lsm.round_merge import PlainMerge

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from lake.files.column_mapping import OlderSchemas
 from lake.files.data_file_path import live_file_path
+from lake.files.data_files import DataFileReader
 from lake.files.file_io import FileIO
-from lake.files.parquet import DataFileReader
 from lake.files.paths import TablePaths
 from lake.files.scratch import ScratchDirectory
 from lake.format.data_file import DataFileMeta

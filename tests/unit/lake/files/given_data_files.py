@@ -4,9 +4,9 @@ from collections.abc import Collection
 
 import pyarrow as pa
 
+from lake.files.data_files import DataFileWriter, DataFileWritten, row_group_rows
 from lake.files.file_io import FileIO
 from lake.files.int96_file import Int96Output
-from lake.files.parquet import DataFileWriter, DataFileWritten, row_group_rows
 from lake.format.schema import TableSchema
 
 

@@ -12,14 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from lake.errors import CorruptData, StorageUnavailable, UnsupportedFeature
-from lake.files.int96 import INT96_STORAGE
-from lake.files.memory import MemoryFileIO
-from lake.files.parquet import (
+from lake.files.data_files import (
     DataFileReader,
     ReadCounters,
     key_value_schema,
     null_columns,
 )
+from lake.files.int96 import INT96_STORAGE
+from lake.files.memory import MemoryFileIO
 from lake.files.parquet_bounds import ColumnBounds
 from lake.format.binary_row import EMPTY_ROW
 from lake.format.data_file import DataFileMeta

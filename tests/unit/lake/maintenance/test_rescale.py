@@ -19,7 +19,7 @@ from lake import (
     Table,
 )
 from lake.files.data_file_path import live_file_path
-from lake.files.parquet import DataFileReader
+from lake.files.data_files import DataFileReader
 from lake.format.snapshot import CommitKind
 from lake.snapshots.deletion_vectors import VectorStore, vector_entries
 from lake.snapshots.manifest_store import ManifestStore

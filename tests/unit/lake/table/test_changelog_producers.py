@@ -7,7 +7,7 @@ import pytest
 
 from lake import Catalog, MemoryFileIO, Table
 from lake.files.data_file_path import live_file_path
-from lake.files.parquet import DataFileReader
+from lake.files.data_files import DataFileReader
 from lake.format.binary_row import decode_row
 from lake.format.data_file import FileSource
 from lake.maintenance.compaction_picks import CompactionMemory

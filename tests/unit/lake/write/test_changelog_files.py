@@ -4,7 +4,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lake.files.data_file_path import live_file_path
-from lake.files.parquet import DataFileReader
+from lake.files.data_files import DataFileReader
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
 from lake.write.table_writer import WriteResult

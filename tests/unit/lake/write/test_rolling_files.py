@@ -15,10 +15,10 @@ import pytest
 from lake.errors import SchemaMismatch, StorageUnavailable
 from lake.files.clock import ManualClock
 from lake.files.data_file_path import table_paths
+from lake.files.data_files import DataFileReader
 from lake.files.file_io import FileIO
 from lake.files.local import LocalFileIO
 from lake.files.memory import MemoryFileIO
-from lake.files.parquet import DataFileReader
 from lake.format.binary_row import EMPTY_ROW, decode_row
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.schema import TableSchema

@@ -1,6 +1,6 @@
-"""Parquet data files: rows in (`parquet_writer`), key-value batches out (`parquet_reader`)."""
+"""Data files of any format: rows in (`parquet_writer`), key-value batches out (`data_file_reader`)."""
 
-from lake.files.parquet_reader import (
+from lake.files.data_file_reader import (
     DataFileReader,
     ReadCounters,
     RowGroupFilter,
