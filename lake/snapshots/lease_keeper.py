@@ -27,27 +27,13 @@ from lake.files.clock import Clock
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
 from lake.format.snapshot import Snapshot
-from lake.snapshots.changelog_store import ChangelogStore
 from lake.snapshots.consumer_store import ConsumerStore
+from lake.snapshots.kept_snapshots import KeptSnapshots
 from lake.snapshots.lease import LEASE_MS, REFRESHES_PER_LEASE, Lease, LeaseLost
 from lake.snapshots.snapshot_store import SnapshotStore
 from lake.snapshots.tag_store import TagStore
 
 LEASED_AFTER_S: Final = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class _KeptChanges:
-    """Finds snapshots, and expired ones that are kept for their changes."""
-
-    file_io: FileIO
-    paths: TablePaths
-
-    def find(self, snapshot_id: int, /) -> Snapshot | None:
-        """Return a snapshot, or what is kept of it."""
-        # An expiring snapshot is kept before it goes, so it is found in this order.
-        found = SnapshotStore(self.file_io, self.paths).find(snapshot_id)
-        return found or ChangelogStore(self.file_io, self.paths).find(snapshot_id)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -167,10 +153,10 @@ class LeaseKeeper:
         Raises:
             LeaseLost: It has expired.
         """
-        snapshots = SnapshotStore(self.file_io, self.paths)
+        kept = KeptSnapshots if is_changelog else SnapshotStore
         return Lease(
             consumers=ConsumerStore(self.file_io, self.paths),
-            snapshots=_KeptChanges(self.file_io, self.paths) if is_changelog else snapshots,
+            snapshots=kept(self.file_io, self.paths),
             snapshot=snapshot,
             clock=self.clock,
             new_uuid=self.new_uuid,

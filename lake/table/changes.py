@@ -17,11 +17,10 @@ from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.read.changes import changed_files, changes_schema, read_changes
-from lake.snapshots.changelog_store import ChangelogStore
+from lake.snapshots.kept_snapshots import KeptSnapshots
 from lake.snapshots.lease import Lease
 from lake.snapshots.lease_keeper import LeaseKeeper
 from lake.snapshots.manifest_store import ManifestGone, ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
 
 _SHOWN_MAX: Final = 40
 
@@ -165,12 +164,11 @@ class Changes:
         Raises:
             ChangesExpired: Neither is there.
         """
-        snapshots, kept = SnapshotStore(self.file_io, self.paths), self._kept
-        # An expiring snapshot is kept before it goes, so it is found in this order.
-        found = snapshots.find(snapshot_id) or kept.find(snapshot_id)
+        kept = KeptSnapshots(self.file_io, self.paths)
+        found = kept.find(snapshot_id)
         if found is None:
-            ids = [*kept.list_ids(), *snapshots.list_ids()]
-            first = f"the first that are kept are those of {min(ids)}" if ids else "none are kept"
+            ids = kept.list_ids()
+            first = f"the first that are kept are those of {ids[0]}" if ids else "none are kept"
             message = (
                 f"the changes of snapshot {snapshot_id} are not kept, {first}\n"
                 "hint: start anew: read the newest snapshot, then the changes after it"
@@ -196,10 +194,6 @@ class Changes:
     def held(self, snapshot: Snapshot) -> AbstractContextManager[None]:
         """Keep the changes of a snapshot and of all later ones, if the block takes long."""
         return self.keeper.hold(snapshot, what="a reader of changes", is_changelog=True)
-
-    @property
-    def _kept(self) -> ChangelogStore:
-        return ChangelogStore(self.file_io, self.paths)
 
     def _entries(self, snapshot: Snapshot) -> tuple[ManifestEntry, ...]:
         try:
