@@ -69,7 +69,7 @@ class Share:
             return
         for split in scan.plan().splits[self._number :: self._processes]:
             yield from read_split(
-                scan.file_io, scan.paths, scan.schema, split, columns=scan.columns
+                scan.source.file_io, scan.source.paths, scan.schema, split, columns=scan.columns
             )
 
     @cached_property
@@ -86,8 +86,8 @@ def _records_of(scan: Scan, split: Split) -> pa.Table:
         for run in section.runs
         for file in run.files
         for batch in DataFileReader(
-            scan.file_io,
-            live_file_path(scan.paths, scan.schema, split.partition, split.bucket, file),
+            scan.source.file_io,
+            live_file_path(scan.source.paths, scan.schema, split.partition, split.bucket, file),
             file_meta=file,
             schema=scan.schema,
         ).batches(scan.columns)

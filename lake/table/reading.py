@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from lake.errors import InvalidRequest, Problem
 from lake.files.data_files import ReadCounters
-from lake.format.index_manifest import IndexManifestEntry
-from lake.format.manifest import ManifestEntry
+from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.merge.fold import Machine
 from lake.read.lookup.lookup_cache import LookupCache
@@ -16,6 +15,7 @@ from lake.table.changes import Changes, check_range
 from lake.table.key_lookup import KeyLookup
 from lake.table.opened_table import OpenedTable
 from lake.table.scan import Scan
+from lake.table.snapshot_files import SnapshotFiles
 from lake.table.snapshot_lookup import SnapshotLookup
 
 
@@ -46,23 +46,14 @@ class TableReading:
             check_names("columns", columns)
         snapshot = self.table.snapshot_to_read(snapshot_id, tag)
         schema = self.table.schema_of(snapshot, is_newest=snapshot_id is None and tag is None)
-        entries, indexes = self._files(snapshot)
-        store = self.table.store
         return Scan(
-            file_io=store.file_io,
-            paths=store.paths,
-            schema=schema,
-            snapshot=snapshot,
-            entries=entries,
-            older_schemas=self.table.older_schemas(schema, entries),
+            source=self._files(snapshot, schema),
             columns=chosen_columns(columns, schema, what="a scan"),
             where=tuple(where),
             batch_rows=batch_rows,
             machine=machine,
             keeper=self.table.keeper,
             counters=counters if counters is not None else ReadCounters(),
-            indexes=indexes,
-            vectors=store.vectors,
         )
 
     def changes(
@@ -122,26 +113,21 @@ class TableReading:
         schema = self.table.schema_of(snapshot, is_newest=snapshot_id is None)
 
         def make(cache: LookupCache) -> SnapshotLookup:
-            entries, indexes = self._files(snapshot)
-            store = self.table.store
-            return SnapshotLookup(
-                file_io=store.file_io,
-                paths=store.paths,
-                schema=schema,
-                snapshot=snapshot,
-                entries=entries,
-                older_schemas=self.table.older_schemas(schema, entries),
-                indexes=indexes,
-                vectors=store.vectors,
-                cache=cache,
-            )
+            return SnapshotLookup(self._files(snapshot, schema), cache)
 
         return self.table.lookups.at(snapshot, schema, make)
 
-    def _files(
-        self, snapshot: Snapshot | None
-    ) -> tuple[list[ManifestEntry], tuple[IndexManifestEntry, ...]]:
-        """Return the live files and index files of a snapshot."""
-        if snapshot is None:
-            return [], ()
-        return self.table.live_files(snapshot), self.table.indexes_of(snapshot)
+    def _files(self, snapshot: Snapshot | None, schema: TableSchema) -> SnapshotFiles:
+        """Return what there is to read of a snapshot under a schema."""
+        table, store = self.table, self.table.store
+        entries = () if snapshot is None else table.live_files(snapshot)
+        return SnapshotFiles(
+            file_io=store.file_io,
+            paths=store.paths,
+            schema=schema,
+            snapshot=snapshot,
+            entries=entries,
+            older_schemas=table.older_schemas(schema, entries),
+            indexes=() if snapshot is None else table.indexes_of(snapshot),
+            vectors=store.vectors,
+        )

@@ -6,7 +6,6 @@ from lake.errors import InvalidRequest, Problem
 from lake.format.consumer import Consumer
 from lake.maintenance.expiry_result import ExpiryResult
 from lake.maintenance.table_expiry import TableExpiry, snapshot_retention
-from lake.snapshots.consumer_store import ConsumerFile
 from lake.snapshots.lease import Lease, LeaseLost
 from lake.snapshots.table_store import TableStore
 from lake.table.arguments import (
@@ -99,10 +98,6 @@ class TableRetention:
                 # The newest snapshot was followed by another one and has expired, in one moment.
                 if snapshot_id is not None:
                     raise
-
-    def consumers(self) -> list[ConsumerFile]:
-        """Return all consumers (see `Table.consumers`)."""
-        return self.store.consumers.list()
 
     def reset_consumer(self, consumer_id: str, next_snapshot_id: int) -> None:
         """Set a consumer (see `Table.reset_consumer`)."""

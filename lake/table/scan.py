@@ -8,12 +8,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from lake.errors import CorruptData, names_table, naming_table
-from lake.files.column_mapping import OlderSchemas
 from lake.files.data_files import ReadCounters
-from lake.files.file_io import FileIO
-from lake.files.paths import TablePaths
-from lake.format.index_manifest import IndexManifestEntry
-from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.lsm.sorted_run import Section
@@ -21,8 +16,8 @@ from lake.merge.fold import FoldCounters, Machine
 from lake.read.predicate import Condition
 from lake.read.reader import read_split
 from lake.read.scan import ScanPlan, Split, is_single_run, plan_scan
-from lake.snapshots.deletion_vectors import VectorStore
 from lake.snapshots.lease_keeper import LeaseKeeper
+from lake.table.snapshot_files import SnapshotFiles
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a dictionary
@@ -33,14 +28,7 @@ class Scan:
     snapshot is kept.
 
     Attributes:
-        file_io: Storage.
-        paths: Of the table.
-        schema: Under which the snapshot is read.
-        snapshot: That is read; None for a table without one.
-        entries: Its live files.
-        older_schemas: By id, those that files were written under if their columns are others.
-        indexes: Its index files.
-        vectors: Reads deletion vectors.
+        source: The files of the snapshot.
         columns: Of the result, in order.
         where: A conjunction.
         batch_rows: Upper bound of the rows of a batch.
@@ -51,14 +39,7 @@ class Scan:
             counted.
     """
 
-    file_io: FileIO
-    paths: TablePaths
-    schema: TableSchema
-    snapshot: Snapshot | None
-    entries: Sequence[ManifestEntry]
-    older_schemas: OlderSchemas
-    indexes: Sequence[IndexManifestEntry]
-    vectors: VectorStore
+    source: SnapshotFiles
     columns: tuple[str, ...]
     where: tuple[Condition, ...]
     batch_rows: int
@@ -70,7 +51,17 @@ class Scan:
     @property
     def identifier(self) -> str:
         """`db.table`."""
-        return self.paths.identifier
+        return self.source.paths.identifier
+
+    @property
+    def schema(self) -> TableSchema:
+        """Under which the snapshot is read."""
+        return self.source.schema
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """That is read; None for a table without one."""
+        return self.source.snapshot
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:
@@ -79,13 +70,14 @@ class Scan:
 
     @cached_property
     def _plan(self) -> ScanPlan:
+        source = self.source
         return plan_scan(
-            self.snapshot,
-            self.schema,
-            self.entries,
-            indexes=self.indexes,
+            source.snapshot,
+            source.schema,
+            source.entries,
+            indexes=source.indexes,
             where=self.where,
-            older_schemas=self.older_schemas,
+            older_schemas=source.older_schemas,
         )
 
     @names_table
@@ -170,21 +162,22 @@ class Scan:
         if len(known) == len(ranges):
             return known
         # Old writers did not count.
-        vectors = self.vectors.read(entry).vectors
+        vectors = self.source.vectors.read(entry).vectors
         return {name: len(vector) for name, vector in vectors.items()}
 
     def _read(self, split: Split, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        source = self.source
         return read_split(
-            self.file_io,
-            self.paths,
-            self.schema,
+            source.file_io,
+            source.paths,
+            source.schema,
             split,
             columns=columns,
             where=self.where,
-            older_schemas=self.older_schemas,
+            older_schemas=source.older_schemas,
             batch_rows=self.batch_rows,
             machine=self.machine,
-            vectors=self.vectors,
+            vectors=source.vectors,
             counters=self.counters,
             merge_counters=self.merge_counters,
         )

@@ -11,13 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake.errors import InvalidRequest, Problem, naming_table
-from lake.files.column_mapping import OlderSchemas
-from lake.files.file_io import FileIO
-from lake.files.paths import TablePaths
 from lake.format.bucket import bucket_hashes, buckets_of
-from lake.format.index_manifest import IndexManifestEntry
 from lake.format.manifest import ManifestEntry
-from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.merge.spec import merge_spec
 from lake.options import BucketFunction
@@ -27,11 +22,12 @@ from lake.read.lookup.bucket_rows import BucketRows, KeyedRows
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
 from lake.read.scan import is_visible
-from lake.snapshots.deletion_vectors import VectorStore, vector_entries
+from lake.snapshots.deletion_vectors import vector_entries
 from lake.table.arguments import chosen_columns, refuse_argument
 from lake.table.key_columns import exact_key_column
 from lake.table.key_partitions import KeyPartitions
 from lake.table.python_rows import python_rows
+from lake.table.snapshot_files import SnapshotFiles
 
 Place = tuple[bytes, int]
 
@@ -49,45 +45,23 @@ class SnapshotLookup:
     hand. Safe between threads.
     """
 
-    def __init__(
-        self,
-        *,
-        file_io: FileIO,
-        paths: TablePaths,
-        schema: TableSchema,
-        snapshot: Snapshot | None,
-        entries: Sequence[ManifestEntry],
-        older_schemas: OlderSchemas,
-        indexes: Sequence[IndexManifestEntry],
-        vectors: VectorStore,
-        cache: LookupCache,
-    ) -> None:
+    def __init__(self, source: SnapshotFiles, cache: LookupCache) -> None:
         """Take a snapshot apart; no file is opened.
 
         Args:
-            file_io: Storage.
-            paths: Of the table.
-            schema: Under which the snapshot is read.
-            snapshot: None for a table without one.
-            entries: Its live files.
-            older_schemas: By id, those that files were written under if their columns are others.
-            indexes: Its index files.
-            vectors: Reads deletion vectors.
-            cache: Keeps what files were made into.
+            source: The files of the snapshot.
+            cache: Keeps what they were made into.
         """
-        self._file_io = file_io
-        self._paths = paths
+        schema = source.schema
+        self._source = source
         self._schema = schema
-        self._older_schemas = older_schemas
-        self._snapshot = snapshot
-        self._vectors = vectors
-        self._vector_entries = vector_entries(indexes)
+        self._vector_entries = vector_entries(source.indexes)
         self._cache = cache
         self._spec = merge_spec(schema)
         types = schema.arrow_schema
         self._key_types = {name: types.field(name).type for name in schema.primary_keys}
         self._members: defaultdict[Place, list[ManifestEntry]] = defaultdict(list)
-        for entry in entries:
+        for entry in source.entries:
             if is_visible(entry, schema):
                 self._members[entry.partition, entry.bucket].append(entry)
         self._places: defaultdict[bytes, list[Place]] = defaultdict(list)
@@ -104,7 +78,7 @@ class SnapshotLookup:
     @property
     def snapshot(self) -> Snapshot | None:
         """The snapshot; None for a table without one."""
-        return self._snapshot
+        return self._source.snapshot
 
     @property
     def cache(self) -> LookupCache:
@@ -114,7 +88,7 @@ class SnapshotLookup:
     @property
     def identifier(self) -> str:
         """`db.table`."""
-        return self._paths.identifier
+        return self._source.paths.identifier
 
     def rows(
         self, keys: pa.Table | pa.RecordBatch, *, columns: Sequence[str] | None = None
@@ -312,17 +286,17 @@ class SnapshotLookup:
         return BucketRows(
             BucketLookup(
                 self._cache,
-                file_io=self._file_io,
-                paths=self._paths,
+                file_io=self._source.file_io,
+                paths=self._source.paths,
                 schema=self._schema,
-                older_schemas=self._older_schemas,
+                older_schemas=self._source.older_schemas,
                 partition=partition,
                 bucket=number,
                 files=[entry.file for entry in self._members[place]],
             ),
             schema=self._schema,
             spec=self._spec,
-            read_vectors=lambda: self._vectors.read(vectors).vectors,
+            read_vectors=lambda: self._source.vectors.read(vectors).vectors,
         )
 
     def _checked_columns(self, columns: Sequence[str] | None) -> tuple[str, ...]:

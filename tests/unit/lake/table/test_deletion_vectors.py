@@ -125,11 +125,12 @@ def test_counting_opens_no_file(table: Table) -> None:
 
 def test_marks_that_a_writer_did_not_count_are_counted(table: Table) -> None:
     scan = table.scan()
-    (entry,) = scan.indexes
+    (entry,) = scan.source.indexes
     places = [replace(place, cardinality=None) for place in entry.deletion_vector_ranges or ()]
     uncounted = replace(entry, deletion_vector_ranges=tuple(places))
 
-    assert replace(scan, indexes=[uncounted]).count() == len(EXPECTED)
+    source = replace(scan.source, indexes=[uncounted])
+    assert replace(scan, source=source).count() == len(EXPECTED)
 
 
 def test_counting_where_a_condition_holds_reads_live_rows(table: Table) -> None:

@@ -1,0 +1,38 @@
+"""What there is to read of one snapshot."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lake.files.column_mapping import OlderSchemas
+from lake.files.file_io import FileIO
+from lake.files.paths import TablePaths
+from lake.format.index_manifest import IndexManifestEntry
+from lake.format.manifest import ManifestEntry
+from lake.format.schema import TableSchema
+from lake.format.snapshot import Snapshot
+from lake.snapshots.deletion_vectors import VectorStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotFiles:
+    """The files of a snapshot, and how they are to be read.
+
+    Attributes:
+        file_io: Storage.
+        paths: Of the table.
+        schema: Under which the snapshot is read.
+        snapshot: None for a table without one.
+        entries: Its live files.
+        older_schemas: By id, those that files were written under if their columns are others.
+        indexes: Its index files.
+        vectors: Reads deletion vectors.
+    """
+
+    file_io: FileIO
+    paths: TablePaths
+    schema: TableSchema
+    snapshot: Snapshot | None
+    entries: Sequence[ManifestEntry]
+    older_schemas: OlderSchemas
+    indexes: Sequence[IndexManifestEntry]
+    vectors: VectorStore
