@@ -36,6 +36,8 @@ from lake.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
+from lake.evolution.column_differences import column_differences
+from lake.evolution.merge_types import MergeRules, merge_fields
 from lake.evolution.schema_changes import (
     AddColumn,
     DropColumn,
@@ -164,6 +166,7 @@ __all__ = [
     "ManualClock",
     "MemoryFileIO",
     "MergeEngine",
+    "MergeRules",
     "OffsetMismatch",
     "Operator",
     "OrphanFile",
@@ -223,6 +226,7 @@ __all__ = [
     "check_compactable",
     "check_supported",
     "check_writable",
+    "column_differences",
     "compact_buckets",
     "decide",
     "dormant_options",
@@ -230,6 +234,7 @@ __all__ = [
     "from_arrow_type",
     "function_named",
     "highest_field_id",
+    "merge_fields",
     "parse_duration",
     "parse_messages",
     "parse_type",
