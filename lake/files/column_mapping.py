@@ -8,6 +8,7 @@ Source: table-format 2.3; merge-semantics 8.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, TypeAlias, TypeVar
 
@@ -25,6 +26,9 @@ Conversion: TypeAlias = Callable[[pa.Array], pa.Array]
 OlderSchemas: TypeAlias = Mapping[int, TableSchema]
 """By id, the schemas of files whose columns are not those of the schema that is read under."""
 NO_OLDER_SCHEMAS: Final[OlderSchemas] = MappingProxyType({})
+
+_MAPPINGS_KEPT: Final = 256
+"""Of pairs of schemas: the files of a scan are many, the schemas they were written under few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +54,13 @@ def map_columns(
         written: Columns of the schema that the file was written under.
         wanted: Columns of the schema that it is read under.
     """
+    return _mapping(tuple(written), tuple(wanted))
+
+
+@lru_cache(maxsize=_MAPPINGS_KEPT)
+def _mapping(
+    written: tuple[DataField, ...], wanted: tuple[DataField, ...]
+) -> Mapping[str, FileColumn]:
     by_id = {field.id: field for field in written}
     return {
         field.name: FileColumn(
