@@ -131,24 +131,80 @@ class DataFileReader:
                 snapshots order the table's records and the entry does not say who wrote the file.
             UnsupportedFeature: A time that nanoseconds in 64 bits cannot hold.
         """
+        with self._open() as file:
+            parts = self._parts(file, row_filter)
+            yield from self._decoded(
+                file, parts, columns, batch_rows=batch_rows, batch_bytes=batch_bytes, marked=marked
+            )
+
+    def rows_at(
+        self, columns: Sequence[str], positions: npt.NDArray[np.int64], *, max_decoded: int
+    ) -> tuple[pa.Table, int] | None:
+        """Return some rows; of the file only the parts that hold them are decoded.
+
+        Args:
+            columns: Table columns wanted.
+            positions: Of the rows, 0-based in file order.
+            max_decoded: Rows to decode at most.
+
+        Returns:
+            Key-value rows, one per position, in their order, and how many rows were decoded for
+            them; None where it would be more than allowed.
+
+        Raises:
+            As `batches`.
+        """
+        with self._open() as file:
+            begins = np.cumsum([0, *file.row_counts])
+            holder = np.searchsorted(begins, positions, side="right") - 1
+            parts, places = np.unique(holder, return_inverse=True)
+            counts = begins[parts + 1] - begins[parts]
+            count = int(counts.sum())
+            if count > max_decoded:
+                return None
+            decoded = self._decoded(
+                file, parts.tolist(), columns, batch_rows=max(1, count), batch_bytes=BATCH_BYTES
+            )
+            rows = pa.Table.from_batches(decoded, schema=key_value_schema(self._schema, columns))
+        rows_before = np.cumsum(counts) - counts
+        return rows.take(pa.array(positions - begins[holder] + rows_before[places])), count
+
+    @contextmanager
+    def _open(self) -> Iterator[StoredFile]:
+        with _read_errors(self._path), self._file_io.open_input(self._path) as source:
+            file = self._opened(source)
+            self._check_rows(sum(file.row_counts))
+            yield file
+
+    def _decoded(
+        self,
+        file: StoredFile,
+        parts: Sequence[int],
+        columns: Sequence[str],
+        *,
+        batch_rows: int,
+        batch_bytes: int,
+        marked: AbstractBitMap | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of some parts as key-value batches."""
         target = key_value_schema(self._schema, columns)
         sources = self._sources(columns)
         number = self._number_of_all_rows()
-        with _read_errors(self._path), self._file_io.open_input(self._path) as source:
-            file = self._opened(source)
-            row_counts = file.row_counts
-            self._check(sum(row_counts), marked)
-            parts = self._parts(file, row_counts, row_filter)
-            stored = self._stored_columns(file, sources)
-            if not parts:
-                return
-            self._counters.columns += [(self._meta.file_name, field.name) for field in stored]
-            decoded = file.batches(parts, stored, batch_rows=batch_rows, batch_bytes=batch_bytes)
-            live = None if marked is None else MarkedRows(marked, row_counts, parts)
-            for batch in decoded:
-                self._counters.rows += batch.num_rows
-                rows = self._read(batch if live is None else live.without(batch), target, sources)
-                yield rows if number is None else _numbered(rows, number)
+        row_counts = file.row_counts
+        self._check_marks(marked)
+        stored = self._stored_columns(file, sources)
+        self._counters.files += 1
+        self._counters.row_groups += len(parts)
+        self._counters.row_groups_skipped += len(row_counts) - len(parts)
+        if not parts:
+            return
+        self._counters.columns += [(self._meta.file_name, field.name) for field in stored]
+        decoded = file.batches(parts, stored, batch_rows=batch_rows, batch_bytes=batch_bytes)
+        live = None if marked is None else MarkedRows(marked, row_counts, parts)
+        for batch in decoded:
+            self._counters.rows += batch.num_rows
+            rows = self._read(batch if live is None else live.without(batch), target, sources)
+            yield rows if number is None else _numbered(rows, number)
 
     def _opened(self, source: pa.NativeFile) -> StoredFile:
         """Return the file as its format stores it; the name says which one."""
@@ -222,33 +278,29 @@ class DataFileReader:
             raise CorruptData(message)
         return self._meta.min_sequence_number if source is FileSource.APPEND else None
 
-    def _check(self, rows: int, marked: AbstractBitMap | None) -> None:
+    def _check_rows(self, rows: int) -> None:
         if rows != self._meta.row_count:
             message = (
                 f"data file {self._path} has {rows} rows, "
                 f"its manifest entry says {self._meta.row_count}"
             )
             raise CorruptData(message)
-        if marked and marked.max() >= rows:
+
+    def _check_marks(self, marked: AbstractBitMap | None) -> None:
+        if marked and marked.max() >= self._meta.row_count:
             message = (
-                f"data file {self._path} has {rows} rows, but its deletion vector marks a row at "
-                f"position {marked.max()}"
+                f"data file {self._path} has {self._meta.row_count} rows, but its deletion vector "
+                f"marks a row at position {marked.max()}"
             )
             raise CorruptData(message)
 
-    def _parts(
-        self, file: StoredFile, row_counts: Sequence[int], row_filter: RowGroupFilter | None
-    ) -> list[int]:
+    def _parts(self, file: StoredFile, row_filter: RowGroupFilter | None) -> list[int]:
         """Return the parts of the file that the filter lets through."""
-        count = len(row_counts)
-        kept = list(range(count))
-        if row_filter is not None and count > 0:
-            mask = row_filter(self._bounds(file), count)
-            kept = [number for number in kept if mask[number]]
-        self._counters.files += 1
-        self._counters.row_groups += len(kept)
-        self._counters.row_groups_skipped += count - len(kept)
-        return kept
+        parts = list(range(len(file.row_counts)))
+        if row_filter is None or not parts:
+            return parts
+        mask = row_filter(self._bounds(file), len(parts))
+        return [number for number in parts if mask[number]]
 
     def _bounds(self, file: StoredFile) -> Mapping[str, ColumnBounds]:
         """Return the bounds of columns whose values are what the file holds."""

@@ -21,7 +21,7 @@ from lake.read.lookup.file_column import FileColumn, gathered
 from lake.read.lookup.file_lookup import FileLookup
 from lake.read.lookup.found import Found
 from lake.read.lookup.lookup_cache import LookupCache
-from lake.read.lookup.wanted_keys import row_array
+from lake.read.lookup.wanted_keys import Rows, row_array
 
 GivenT = TypeVar("GivenT")
 
@@ -41,6 +41,11 @@ class _DataFile:
         return self.reader.batches(
             columns, batch_rows=max(1, self.meta.row_count), batch_bytes=batch_bytes
         )
+
+    def rows_at(
+        self, columns: Sequence[str], positions: Rows, *, max_decoded: int
+    ) -> tuple[pa.Table, int] | None:
+        return self.reader.rows_at(columns, positions, max_decoded=max_decoded)
 
 
 class BucketFiles:
@@ -129,12 +134,19 @@ class BucketFiles:
         if not found.files:
             return schema.empty_table()
 
+        places, order = found.by_file()
+        arrow_order = row_array(order)
+        if not all(self.is_ready(self._numbers[file.file_name], names) for file in found.files):
+            parts = [
+                self._of_file(file, names, partial(_rows_of, rows=rows, names=names))
+                for file, (rows, _) in zip(found.files, places, strict=True)
+            ]
+            return pa.concat_tables(parts).take(arrow_order)
+
         def whole(lookup: FileLookup) -> list[FileColumn]:
             return lookup.file_columns(names)
 
         files = [self._of_file(file, names, whole) for file in found.files]
-        places, order = found.by_file()
-        arrow_order = row_array(order)
         arrays = [
             gathered(columns, places, order=arrow_order) for columns in zip(*files, strict=True)
         ]
@@ -176,3 +188,7 @@ class BucketFiles:
             scratch=scratch,
             on_growth=on_growth,
         )
+
+
+def _rows_of(lookup: FileLookup, *, rows: Rows, names: Sequence[str]) -> pa.Table:
+    return lookup.columns(rows, names)

@@ -6,8 +6,10 @@ parts       the file's columns, each in one piece: in memory, or in Arrow files 
 ```
 
 The first question decodes the key, and the two columns that every record has; other columns follow
-when they are asked for, as many at a time as memory is granted for. A file's row numbers are its rows'
-physical positions, which is what deletion vectors name.
+when they are asked for, as many at a time as memory is granted for. Who asks for a few rows before
+they are there does not wait for them: these rows are read from the file, until that has cost a share
+of what it costs to have all. A file's row numbers are its rows' physical positions, which is what
+deletion vectors name.
 """
 
 import threading
@@ -37,6 +39,9 @@ PASS_BYTES: Final = 256 * 1024 * 1024
 _UNPACKED: Final = 4
 """How much larger columns are than the file they come from, about."""
 
+_GLANCED_SHARE: Final = 4
+"""A quarter of a file's rows is decoded for single rows at most, before all are kept."""
+
 _HASHED_ROWS: Final = 65_536
 FEW_KEYS: Final = 4
 """So many are looked for one by one, which costs less than to set up a search for many."""
@@ -61,6 +66,21 @@ class FileRows(Protocol):
         Args:
             columns: Of the table.
             batch_bytes: Bytes of a batch at most, about; batches are that large if they can be.
+
+        Raises:
+            CorruptData: The file is absent or not what its metadata says.
+        """
+        ...
+
+    def rows_at(
+        self, columns: Sequence[str], positions: Rows, *, max_decoded: int
+    ) -> tuple[pa.Table, int] | None:
+        """Return some records, and how many had to be decoded for them; None if more than allowed.
+
+        Args:
+            columns: Of the table.
+            positions: Of the records; at least one.
+            max_decoded: Records to decode at most.
 
         Raises:
             CorruptData: The file is absent or not what its metadata says.
@@ -108,6 +128,7 @@ class FileLookup:
         self._columns: dict[str, pa.ChunkedArray] = {}
         self._views: dict[tuple[str, ...], pa.Table] = {}
         self._file_columns: dict[str, FileColumn] = {}
+        self._glanced_rows = 0
         self.disk_bytes = 0
         self.memory_bytes = 0
         try:
@@ -155,6 +176,10 @@ class FileLookup:
         Raises:
             CorruptData: The file is absent or not what its metadata says.
         """
+        if self._scratch is not None and 0 < len(positions) <= FEW_KEYS and not self.has(columns):
+            glance = self._glance(positions, columns)
+            if glance is not None:
+                return glance
         view = self._view(tuple(columns))
         if len(positions) == 1:
             # Nothing is copied; a taken row costs more than all else.
@@ -202,6 +227,17 @@ class FileLookup:
         for path in self._paths:
             if self._scratch is not None:
                 self._scratch.remove(path)
+
+    def _glance(self, positions: Rows, columns: Sequence[str]) -> pa.Table | None:
+        """Return rows of a file whose columns are not kept; None if it is time to keep them."""
+        wanted = [name for name in columns if name not in _RECORD_FIELDS]
+        allowed = len(self._index.entries) // _GLANCED_SHARE - self._glanced_rows
+        glance = self._rows.rows_at(wanted, positions, max_decoded=allowed)
+        if glance is None:
+            return None
+        rows, decoded = glance
+        self._glanced_rows += decoded
+        return rows.select(list(columns))
 
     def _view(self, columns: tuple[str, ...]) -> pa.Table:
         view = self._views.get(columns)

@@ -12,6 +12,7 @@ from lake.files.data_file_path import live_file_path
 from lake.files.memory import MemoryFileIO
 from lake.read.lookup.bucket_lookup import BucketLookup
 from lake.read.lookup.lookup_cache import LookupCache
+from lake.read.lookup.wanted_keys import wanted_keys
 from tests.given_tables import GivenTable, given_schema
 
 
@@ -140,6 +141,35 @@ def test_values_are_not_decoded_before_they_are_asked_for() -> None:
     opened = list(table.file_io.opened)
     lookup.records(lookup.find(keys(*range(10)), above_level=-1), ["k", "v"])
     assert table.file_io.opened == opened, "what is ready is not read again"
+
+
+def test_single_records_of_large_files_come_from_the_row_groups_that_hold_them() -> None:
+    table = given_table()
+    table.write(*[[key, f"old {key}"] for key in range(200_000)])
+    table.write(*[[key, f"new {key}"] for key in (5, 40_000)])
+    table.move(0, 5)
+    lookup = given_lookup(table, in_memory=False)
+    for wanted, expected in [
+        ((40_000,), {40_000: ["new 40000", "old 40000"]}),
+        ((199_999, 198_000), {198_000: ["old 198000"], 199_999: ["old 199999"]}),
+    ]:
+        asked = wanted_keys(keys(*wanted), table.schema)
+        found = lookup.find_all(asked, np.arange(len(wanted)))
+        rows = lookup.records(found, ["v", "k"])
+
+        assert rows.schema.names == ["_SEQUENCE_NUMBER", "_VALUE_KIND", "v", "k", "_LEVEL"]
+        given: dict[int, list[str]] = {}
+        for row in rows.to_pylist():
+            given.setdefault(row["k"], []).append(row["v"])
+        assert given == expected
+    assert not lookup.is_resident(["v"])
+
+    found = lookup.find_all(
+        wanted_keys(keys(*range(0, 200_000, 9)), table.schema), np.arange(22223)
+    )
+    assert lookup.records(found, ["v"]).num_rows == 22223
+
+    assert lookup.is_resident(["v"])
 
 
 @pytest.mark.parametrize("count", [1, 3, 50])

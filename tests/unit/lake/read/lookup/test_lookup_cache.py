@@ -15,7 +15,7 @@ from lake.files.scratch import ScratchDirectory
 from lake.format.system_columns import SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD
 from lake.read.lookup.file_lookup import FileLookup
 from lake.read.lookup.lookup_cache import IDLE_SECONDS, LookupCache, MakeLookup
-from lake.read.lookup.wanted_keys import WantedKeys
+from lake.read.lookup.wanted_keys import Rows, WantedKeys
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.string())])
 BIG = 1 << 40
@@ -26,6 +26,7 @@ class GivenFile:
     """Keys 0..rows-1, and what happened to the file."""
 
     rows: int = 100
+    part_rows: int = BIG
     error: Exception | None = None
     hold: threading.Event | None = None
     reads: list[Sequence[str]] = field(default_factory=list)
@@ -48,6 +49,15 @@ class GivenFile:
         yield pa.record_batch(
             [*records, *(values[name] for name in columns)], schema=pa.schema(fields)
         )
+
+    def rows_at(
+        self, columns: Sequence[str], positions: Rows, *, max_decoded: int
+    ) -> tuple[pa.Table, int] | None:
+        if self.part_rows * len(positions) > max_decoded:
+            return None
+        [whole] = self.batches(columns, batch_bytes=BIG)
+        rows = pa.Table.from_batches([whole]).take(pa.array(positions))
+        return rows, self.part_rows * len(positions)
 
     @property
     def make(self) -> MakeLookup:
@@ -94,6 +104,24 @@ def test_a_file_is_read_once_by_columns(max_memory_bytes: int) -> None:
     assert file.reads == [["k"], ["v"]]
     assert (cache.memory_bytes > 0) == (max_memory_bytes > 0)
     assert (cache.disk_bytes > 0) == (max_memory_bytes == 0)
+    cache.close()
+
+
+def test_single_rows_do_not_wait_for_columns_until_a_quarter_of_the_file_was_decoded_for_them() -> (
+    None
+):
+    cache = LookupCache(max_disk_bytes=BIG, max_memory_bytes=0)
+    file = GivenFile(part_rows=10)
+    kept = []
+
+    for key in (1, 2, 3, 4):
+        assert ask(cache, "f", file, key) == [f"value {key}"]
+        lookup = cache.ready("f")
+        assert lookup is not None
+        kept.append(lookup.has(["v"]))
+
+    assert kept == [False, False, True, True]
+    assert file.reads == [["k"], ["v"], ["v"], ["v"]]
     cache.close()
 
 
