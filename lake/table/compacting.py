@@ -41,7 +41,8 @@ class TableCompacting:
         """Return what compacts a table as it is now.
 
         Raises:
-            UnsupportedFeature: A compaction of this version would leave the table wrong.
+            UnsupportedFeature: A compaction of this version would leave the table wrong or
+                incomplete; or it is a branch.
         """
         snapshot, live = table.newest_live()
         schema = table.schema_of(snapshot, is_newest=True)

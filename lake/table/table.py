@@ -190,8 +190,9 @@ class Table(ReadableTable):
             What was done. When nothing was to be done no snapshot is made.
 
         Raises:
-            UnsupportedFeature: A compaction of this version would leave the table wrong: deletion
-                vectors, or a changelog that the compaction owes.
+            UnsupportedFeature: This is a branch; the table has options by which a compaction owes it
+                what this version does not do, and `problems` names them; or the package of an
+                aggregate function of one's own cannot be loaded.
             SchemaMismatch: Records that the table's merge refuses; nothing of their bucket was
                 committed.
             CommitUnknown: The last commit may have happened; compacting again is safe either way.
@@ -256,6 +257,44 @@ class Table(ReadableTable):
             merge-semantics 8.3.
         """
         return TableAltering(self._opened).alter(changes)
+
+    @names_table
+    def plan_alter(self, *changes: SchemaChange) -> TableSchema:
+        """Return the schema that `alter` would make of the newest one now; changes nothing.
+
+        For whoever has to write something down before the schema is there. `publish_schema` then
+        makes it the table's.
+
+        Args:
+            changes: As for `alter`.
+
+        Returns:
+            The schema with the next id; `self.schema`, the newest one, when nothing would change.
+
+        Raises:
+            InvalidRequest: As `alter`.
+            UnsupportedFeature: As `alter`.
+        """
+        return TableAltering(self._opened).plan(changes)
+
+    @names_table
+    def publish_schema(self, schema: TableSchema) -> bool:
+        """Make a schema of `plan_alter` the newest one, unless another has its id.
+
+        May be repeated, by anybody who has the same schema: it is made once.
+
+        Args:
+            schema: As planned, its time included.
+
+        Returns:
+            Whether the table has had exactly this schema under its id, now or earlier; if not,
+            another change was faster, and it is to be planned again.
+
+        Raises:
+            UnsupportedFeature: This is a branch, which is only read.
+            StorageUnavailable: It was made or not; repeat the call.
+        """
+        return TableAltering(self._opened).publish(schema)
 
     @names_table
     def rescale(self, buckets: int, *, commit_user: str | None = None) -> RescaleResult:
