@@ -2,7 +2,13 @@
 
 from schemas.aggregate import OPTION_OF_FIELD, AggregateSpec
 from schemas.contract import Contract
-from schemas.document import DesiredState, StreamEntry, TableDocument
+from schemas.document import (
+    AppliedChange,
+    DesiredState,
+    PendingSchema,
+    StreamEntry,
+    TableDocument,
+)
 from schemas.problem import FieldProblem, Problem, ProblemCode
 from schemas.progress import (
     Account,
@@ -22,6 +28,7 @@ from schemas.status import (
 )
 from schemas.stream import (
     KafkaSpec,
+    OnNewField,
     OnNullOrdering,
     StartingOffsets,
     StreamColumn,
@@ -46,6 +53,7 @@ __all__ = [
     "Account",
     "AccountView",
     "AggregateSpec",
+    "AppliedChange",
     "BackPressure",
     "ColumnSpec",
     "CompletenessSpec",
@@ -60,7 +68,9 @@ __all__ = [
     "LastCommit",
     "MaintenanceStatus",
     "MergeEngine",
+    "OnNewField",
     "OnNullOrdering",
+    "PendingSchema",
     "Problem",
     "ProblemCode",
     "RowStatus",

@@ -25,11 +25,48 @@ class StreamEntry(Contract):
         spec: The stream, complete.
         desired_state: PAUSED keeps the runner's claim and reads nothing; STOPPED lets it go.
         restart_generation: A runner restarts the query when this number has grown.
+        version: Grows with each change of the stream, and with each schema change that concerns
+            what it writes; a runner follows between two micro-batches.
     """
 
     spec: StreamSpec
     desired_state: DesiredState = DesiredState.RUNNING
     restart_generation: int = Field(default=0, ge=0)
+    version: int = Field(default=1, ge=1)
+
+
+class AppliedChange(Contract):
+    """A change of the table that was made, so that a repeated request is known.
+
+    Attributes:
+        key: The request's own name for it, unique in the table.
+        schema_id: The schema that came of it.
+    """
+
+    key: str = Field(min_length=1)
+    schema_id: int = Field(ge=0)
+
+
+class PendingSchema(Contract):
+    """A schema change between its two stores: what the document becomes once the schema is there.
+
+    It is written before the schema file, whose exclusive creation makes the change. It is in
+    effect just if the file holds what is written here; another file of that number has overtaken
+    it.
+
+    Attributes:
+        schema_id: Of the schema file.
+        schema_file: What the file is to hold, byte for byte, as text.
+        table: The declaration from then on.
+        streams: The streams from then on.
+        key: The request's own name for the change; None: it has none.
+    """
+
+    schema_id: int = Field(ge=1)
+    schema_file: str
+    table: TableSpec
+    streams: Mapping[str, StreamEntry]
+    key: str | None = None
 
 
 class TableDocument(Contract):
@@ -44,6 +81,10 @@ class TableDocument(Contract):
         table: The declaration.
         streams: By name.
         created_ms: When its first version was made, milliseconds since the epoch, UTC.
+        schema_id: The table's schema that the declaration was last changed with; a newer one comes
+            of a rescale, or of somebody who does not ask the registry.
+        pending: A schema change under way; None: there is none.
+        applied: The newest changes whose requests gave them a name, oldest first.
     """
 
     database: str
@@ -51,6 +92,9 @@ class TableDocument(Contract):
     table: TableSpec
     streams: Mapping[str, StreamEntry] = Field(default_factory=dict)
     created_ms: int = 0
+    schema_id: int = Field(default=0, ge=0)
+    pending: PendingSchema | None = None
+    applied: tuple[AppliedChange, ...] = ()
 
     @property
     def identifier(self) -> str:

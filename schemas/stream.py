@@ -28,6 +28,18 @@ class OnNullOrdering(StrEnum):
     CLEAR = "clear"
 
 
+class OnNewField(StrEnum):
+    """What becomes of a record with fields that no column of its stream is read from.
+
+    `ignore` leaves the fields out. `reject` makes the record a dead letter. `evolve` gives the table
+    a column for each of them, which the stream owns, and reads it from then on.
+    """
+
+    IGNORE = "ignore"
+    REJECT = "reject"
+    EVOLVE = "evolve"
+
+
 class StreamColumn(Contract):
     """Where a column's value is found in a message.
 
@@ -70,6 +82,9 @@ class StreamDefinition(Contract):
         starting_offsets: Where it starts when the table knows no position of it.
         dead_letter_topic: Where refused records go; None: `<topic>.dead-letters`.
         on_null_ordering: What becomes of records whose ordering columns are all null.
+        on_new_field: What becomes of records with fields that are not mapped.
+        columns_max: With `evolve`: the stream never gets more columns than that; what would need
+            one more is a dead letter.
         max_message_bytes: Longer values are dead letters.
         kafka: How the cluster is reached.
         trigger_ms: The wanted time between the starts of two micro-batches.
@@ -84,6 +99,8 @@ class StreamDefinition(Contract):
     starting_offsets: StartingOffsets = StartingOffsets.EARLIEST
     dead_letter_topic: str | None = Field(default=None, min_length=1, max_length=249)
     on_null_ordering: OnNullOrdering = OnNullOrdering.DEAD_LETTER
+    on_new_field: OnNewField = OnNewField.IGNORE
+    columns_max: PositiveInt = 200
     max_message_bytes: PositiveInt = 1 << 20
     kafka: KafkaSpec = Field(default_factory=KafkaSpec)
     trigger_ms: PositiveInt = 5_000

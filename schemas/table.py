@@ -51,12 +51,15 @@ class ColumnSpec(Contract):
         aggregate: How its values combine, in `aggregation` tables and in sequence groups of
             `partial-update` ones; None: the newest value.
         description: For people; kept in the table's schema.
+        default: What a record without a value gets when it is written, as text such as `0`; only
+            for columns that the streams of other columns cannot reach. None: null.
     """
 
     name: str = Field(min_length=1, examples=["dep_delay"])
     type: str = Field(min_length=1, max_length=TYPE_LENGTH_MAX, examples=["DECIMAL(10, 2)"])
     aggregate: AggregateSpec | None = None
     description: str | None = None
+    default: str | None = None
 
 
 class SequenceGroupSpec(Contract):

@@ -25,6 +25,10 @@ class SchemaStore:
         """Return the highest schema id, None when the directory is no table. One listing."""
         return max(self._ids(), default=None)
 
+    def ids(self) -> list[int]:
+        """Return all schema ids, ascending. One listing."""
+        return sorted(self._ids())
+
     def latest(self) -> TableSchema | None:
         """Return the newest schema, None when the directory is no table.
 

@@ -29,27 +29,46 @@ class TableAltering:
 
     def alter(self, changes: Sequence[SchemaChange]) -> TableSchema:
         """Change the schema (see `Table.alter`)."""
+        for _ in range(_ATTEMPTS_MAX):
+            new = self.plan(changes)
+            if new is self.table.store.schema or self.publish(new):
+                return new
+        message = f"others go on changing the schema of table {self.table.identifier}"
+        raise CommitConflict(message)
+
+    def plan(self, changes: Sequence[SchemaChange]) -> TableSchema:
+        """Return what the changes would make of the newest schema (see `Table.plan_alter`)."""
         for change in changes:
             if not isinstance(change, SchemaChange):
                 refuse_argument("changes", change, "schema changes")
         refuse_branch(self.table.store.paths)
-        for _ in range(_ATTEMPTS_MAX):
-            # Before the schema: a snapshot that comes later is one of rows that the change concerns.
-            has_snapshots = self.table.latest_snapshot() is not None
-            self.table.refresh()
-            store = self.table.store
-            new = change_schema(
-                store.schema,
-                changes,
-                has_snapshots=has_snapshots,
-                now_ms=store.clock.now_ms(),
-            )
-            if new is store.schema:
-                return new
+        # Before the schema: a snapshot that comes later is one of rows that the change concerns.
+        has_snapshots = self.table.latest_snapshot() is not None
+        self.table.refresh()
+        store = self.table.store
+        new = change_schema(
+            store.schema, changes, has_snapshots=has_snapshots, now_ms=store.clock.now_ms()
+        )
+        if new is not store.schema:
             check_supported(new)
             check_writable(new)
-            if store.schemas.create(new):
-                self.table.refresh()
-                return new
-        message = f"others go on changing the schema of table {self.table.identifier}"
-        raise CommitConflict(message)
+        return new
+
+    def publish(self, schema: TableSchema) -> bool:
+        """Make a planned schema the newest one (see `Table.publish_schema`)."""
+        refuse_branch(self.table.store.paths)
+        is_there = self.table.store.schemas.create(schema)
+        if is_there:
+            self.table.refresh()
+        return is_there
+
+    def find_schema(self, schema_id: int) -> TableSchema | None:
+        """Return a schema (see `Table.find_schema`)."""
+        schemas = self.table.store.schemas
+        newest = schemas.latest_id()
+        return schemas.get(schema_id) if newest is not None and schema_id <= newest else None
+
+    def schemas(self) -> list[TableSchema]:
+        """Return all schemas (see `Table.schemas`)."""
+        schemas = self.table.store.schemas
+        return [schemas.get(schema_id) for schema_id in schemas.ids()]

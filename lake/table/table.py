@@ -191,8 +191,8 @@ class Table(ReadableTable):
 
         Raises:
             UnsupportedFeature: This is a branch; the table has options by which a compaction owes it
-                what this version does not do, and `problems` names them; or the package of an
-                aggregate function of one's own cannot be loaded.
+                what this version does not do, and `problems` names them; or it has an aggregate
+                function that is not known here.
             SchemaMismatch: Records that the table's merge refuses; nothing of their bucket was
                 committed.
             CommitUnknown: The last commit may have happened; compacting again is safe either way.
@@ -295,6 +295,24 @@ class Table(ReadableTable):
             StorageUnavailable: It was made or not; repeat the call.
         """
         return TableAltering(self._opened).publish(schema)
+
+    @names_table
+    def find_schema(self, schema_id: int) -> TableSchema | None:
+        """Return the schema of an id; None when the table has not come to it.
+
+        Raises:
+            CorruptData: Its file cannot be read.
+        """
+        return TableAltering(self._opened).find_schema(schema_id)
+
+    @names_table
+    def schemas(self) -> list[TableSchema]:
+        """Return all schemas that the table ever had, oldest first; one listing, one read each.
+
+        Raises:
+            CorruptData: A file cannot be read.
+        """
+        return TableAltering(self._opened).schemas()
 
     @names_table
     def rescale(self, buckets: int, *, commit_user: str | None = None) -> RescaleResult:
