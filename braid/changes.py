@@ -1,12 +1,16 @@
 """What a table's snapshots changed, on the command line: a line each row, oldest first."""
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import orjson
 import typer
 
-from lake import Catalog, InvalidRequest, Problem, RowKind, Table, python_rows
+from lake import Catalog, RowKind, python_rows
+from service.control.consumers import last_known_snapshot
 from service.control.json_values import json_row
+
+_MAKE_CONSUMER: Final = "make it: braid table consumer reset TABLE CONSUMER --snapshot 1"
 
 
 def show(
@@ -28,7 +32,9 @@ def show(
         LakeError: As `Table.changes` does, and reading them.
     """
     table = Catalog(warehouse).table(identifier)
-    after = after_snapshot_id if consumer is None else _position(table, consumer)
+    after = after_snapshot_id
+    if consumer is not None:
+        after = last_known_snapshot(table, consumer, hint=_MAKE_CONSUMER)
     changes = table.changes(after or 0, until_snapshot_id, columns=columns)
     fields = [table.schema.field(name) for name in changes.columns]
     if not as_json:
@@ -49,20 +55,6 @@ def show(
         f"{identifier}: changes until snapshot {until}, go on with --after {until}", err=True
     )
     return 0
-
-
-def _position(table: Table, consumer: str) -> int:
-    for file in table.consumers():
-        if file.id == consumer:
-            return file.consumer.next_snapshot - 1
-    problem = Problem(
-        field="consumer",
-        value=consumer,
-        message="the table has no such consumer",
-        hint="make it: braid table consumer reset TABLE CONSUMER --snapshot 1",
-    )
-    message = f"where the changes of {table.identifier} begin is not known"
-    raise InvalidRequest(message, problems=[problem])
 
 
 def _print(values: Iterable[object]) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from lake import InvalidRequest, LakeError, Problem, RowKind, Table, python_rows
 from service.control.changes_token import ChangesPosition, parse_token, to_token
+from service.control.consumers import last_known_snapshot
 from service.control.json_values import json_row
 
 PAGE_BYTES = 8 << 20
@@ -96,17 +97,8 @@ def _after(table: Table, after_snapshot_id: int | None, consumer: str | None) ->
     if after_snapshot_id is not None:
         return after_snapshot_id
     assert consumer is not None, "one of the two is given"
-    for file in table.consumers():
-        if file.id == consumer:
-            return file.consumer.next_snapshot - 1
-    problem = Problem(
-        field="consumer",
-        value=consumer,
-        message="the table has no such consumer",
-        hint="make it: PUT …/consumers/{consumer} with `next_snapshot_id`",
-    )
-    message = "where the changes begin is not known"
-    raise InvalidRequest(message, problems=[problem])
+    hint = "make it: PUT …/consumers/{consumer} with `next_snapshot_id`"
+    return last_known_snapshot(table, consumer, hint=hint)
 
 
 def _read(

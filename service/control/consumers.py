@@ -1,6 +1,6 @@
 """Who needs a table's snapshots."""
 
-from lake import ConsumerFile, Table
+from lake import ConsumerFile, InvalidRequest, Problem, Table
 from service.times import iso_utc
 from service.views import ConsumerList, ConsumerView
 
@@ -23,6 +23,28 @@ def set_consumer(table: Table, consumer: str, next_snapshot_id: int) -> Consumer
     """
     table.reset_consumer(consumer, next_snapshot_id)
     return next(_view(file) for file in table.consumers() if file.id == consumer)
+
+
+def last_known_snapshot(table: Table, consumer: str, *, hint: str) -> int:
+    """Return the last snapshot that a consumer knows; 0 before the first.
+
+    Args:
+        table: The table.
+        consumer: Its id.
+        hint: How to make it, for whoever names one that is not there.
+
+    Raises:
+        InvalidRequest: There is no such consumer.
+        CorruptData: A consumer's file cannot be read.
+    """
+    for file in table.consumers():
+        if file.id == consumer:
+            return file.consumer.next_snapshot - 1
+    problem = Problem(
+        field="consumer", value=consumer, message="the table has no such consumer", hint=hint
+    )
+    message = f"where the changes of {table.identifier} begin is not known"
+    raise InvalidRequest(message, problems=[problem])
 
 
 def _view(file: ConsumerFile) -> ConsumerView:
