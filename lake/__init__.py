@@ -99,9 +99,10 @@ from lake.merge.segments import Segments
 from lake.merge.selection import Pick
 from lake.merge.steps import Step, Steps
 from lake.merge.validation import validate_schema
-from lake.options import MergeEngine, TableOptions, parse_duration
-from lake.read.predicate import Condition, Operator
-from lake.read.scan import ScanPlan
+from lake.options import MergeEngine, TableOptions, parse_duration, parse_size
+from lake.read.predicate import Condition, Operator, bind_conditions
+from lake.read.scan import ScanPlan, Split
+from lake.read.split_cut import split_bytes
 from lake.snapshots.consumer_store import ConsumerFile
 from lake.snapshots.lease import Lease, LeaseLost
 from lake.table.bucket_work import BucketOutcome, BucketPool, BucketWork, compact_buckets
@@ -114,6 +115,7 @@ from lake.table.python_rows import python_rows
 from lake.table.readable_table import Row
 from lake.table.scan import Scan
 from lake.table.snapshot_lookup import SnapshotLookup
+from lake.table.split_reader import SplitReader
 from lake.table.table import Table
 from lake.table.table_upkeep import TableUpkeep
 from lake.write.table_writer import TableWriter, WriteResult
@@ -194,6 +196,8 @@ __all__ = [
     "Snapshot",
     "SnapshotChanges",
     "SnapshotLookup",
+    "Split",
+    "SplitReader",
     "Step",
     "Steps",
     "StorageUnavailable",
@@ -223,6 +227,7 @@ __all__ = [
     "arrow_schema",
     "assign_buckets",
     "assign_field_ids",
+    "bind_conditions",
     "check_compactable",
     "check_supported",
     "check_writable",
@@ -237,11 +242,13 @@ __all__ = [
     "merge_fields",
     "parse_duration",
     "parse_messages",
+    "parse_size",
     "parse_type",
     "path_for",
     "positions_of",
     "python_rows",
     "serialize_messages",
+    "split_bytes",
     "to_arrow_type",
     "validate_schema",
 ]

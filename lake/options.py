@@ -123,6 +123,9 @@ class TableOptions:
     # manifest.full-compaction-threshold-size
     manifest_full_compaction_threshold_bytes: int = 16 << 20
 
+    source_split_target_size_bytes: int = 128 << 20
+    source_split_open_file_cost_bytes: int = 4 << 20
+
     write_only: bool = False
     write_buffer_size_bytes: int = 256 << 20
     commit_max_retries: int = 10
@@ -262,6 +265,8 @@ class TableOptions:
             manifest_full_compaction_threshold_bytes=reader.size(
                 "manifest.full-compaction-threshold-size", 16 << 20
             ),
+            source_split_target_size_bytes=reader.size("source.split.target-size", 128 << 20),
+            source_split_open_file_cost_bytes=reader.size("source.split.open-file-cost", 4 << 20),
             write_only=reader.flag("write-only", fallbacks=("write.compaction-skip",)),
             write_buffer_size_bytes=reader.size("write-buffer-size", 256 << 20),
             commit_max_retries=reader.integer("commit.max-retries", 10, low=0),

@@ -9,6 +9,7 @@ Source: table-format 14, merge-semantics 6.6.
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from pyroaring import AbstractBitMap, FrozenBitMap
@@ -112,6 +113,12 @@ class VectorStore:
         self._file_io = file_io
         self._paths = paths
         self._cache = BytesBoundCache(cache_bytes)
+        self._cache_bytes = cache_bytes
+
+    def __reduce__(self) -> tuple[partial["VectorStore"], tuple[()]]:
+        """Return what another process needs; it reads anew."""
+        anew = partial(VectorStore, self._file_io, self._paths, cache_bytes=self._cache_bytes)
+        return anew, ()
 
     def read(self, entry: IndexManifestEntry | None) -> BucketVectors:
         """Return the vectors of one bucket.

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -102,6 +103,19 @@ class LeaseKeeper:
     _open: set[_Hold] = field(default_factory=set)
     _thread: threading.Thread | None = None
     _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def __reduce__(self) -> tuple[partial["LeaseKeeper"], tuple[()]]:
+        """Return what another process needs; nobody is open there."""
+        anew = partial(
+            LeaseKeeper,
+            file_io=self.file_io,
+            paths=self.paths,
+            clock=self.clock,
+            new_uuid=self.new_uuid,
+            lease_ms=self.lease_ms,
+            after_s=self.after_s,
+        )
+        return anew, ()
 
     @contextmanager
     def hold(

@@ -16,8 +16,11 @@ from lake.merge.fold import FoldCounters, Machine
 from lake.read.predicate import Condition
 from lake.read.reader import read_split
 from lake.read.scan import ScanPlan, Split, is_single_run, plan_scan
+from lake.read.split_cut import cut_splits
 from lake.snapshots.lease_keeper import LeaseKeeper
+from lake.table.arguments import check_count
 from lake.table.snapshot_files import SnapshotFiles
+from lake.table.split_reader import SplitReader, take_term
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a dictionary
@@ -89,6 +92,47 @@ class Scan:
         """
         return self._plan
 
+    @names_table
+    def splits(self, *, target_bytes: int | None = None) -> tuple[Split, ...]:
+        """Return the parts of the scan that can be read apart, in any order and place; no I/O.
+
+        Each is a bucket, or some of its sections, which have no key in common with the others. Small
+        when sent elsewhere: some hundred bytes for each file.
+
+        Args:
+            target_bytes: Of the files of a split; None means the table's
+                `source.split.target-size`.
+
+        Raises:
+            InvalidRequest: The size is none.
+            UnsupportedFeature: As `plan`.
+        """
+        check_count("target_bytes", target_bytes)
+        options = self.schema.table_options
+        target_bytes = target_bytes or options.source_split_target_size_bytes
+        return cut_splits(
+            self._plan.splits,
+            target_bytes=max(1, target_bytes),
+            open_file_bytes=options.source_split_open_file_cost_bytes,
+        )
+
+    def reader(self, *, is_leased: bool = False) -> SplitReader:
+        """Return what reads the `splits`, here or in other processes that it is sent to.
+
+        Args:
+            is_leased: Lease the snapshot now, so that it outlives the wait for the first split and
+                those between splits, ten minutes each. Nobody releases the lease: it runs out.
+        """
+        return SplitReader(
+            source=replace(self.source, entries=(), indexes=()),
+            columns=self.columns,
+            where=self.where,
+            batch_rows=self.batch_rows,
+            machine=self.machine,
+            keeper=self.keeper,
+            lease=take_term(self.keeper, self.snapshot) if is_leased else None,
+        )
+
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows in batches of at least one row; ascending by key within a bucket.
 
@@ -106,6 +150,20 @@ class Scan:
         with naming_table(self.identifier), self._held():
             for split in self._plan.splits:
                 yield from self._read(split, self.columns)
+
+    def to_arrow_reader(self) -> pa.RecordBatchReader:
+        """Return the rows as a stream of batches that is read once; as `to_batches` for all else.
+
+        Errors reach a reader in Python as they are, another as text.
+        """
+        return pa.RecordBatchReader.from_batches(self.arrow_schema, self.to_batches())
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the rows as a stream of Arrow's C data interface, a new one each time.
+
+        So whatever reads Arrow (DuckDB, Polars, pandas, `pa.table`) takes a scan as it is.
+        """
+        return self.to_arrow_reader().__arrow_c_stream__(requested_schema)
 
     def to_arrow(self) -> pa.Table:
         """Return all rows as one table; see `to_batches` for order and errors."""

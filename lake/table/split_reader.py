@@ -1,0 +1,145 @@
+"""What reads the splits of a scan, in this process or in others.
+
+The plan is made once, by whoever asks; splits and reader can be sent wherever rows are to be read:
+
+    scan ──splits()──► a few hundred bytes for each file ──► one task each
+         └─reader()──► schema, columns, conditions       ──► all tasks
+
+Nobody knows when the last task of another machine is done, so the snapshot is leased when the reader
+is made and not released: the lease runs out some minutes after the last task was begun, and one that
+takes longer keeps a lease of its own (`LeaseKeeper`).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from lake.errors import CorruptData, StorageUnavailable, naming_table
+from lake.files.data_files import ReadCounters
+from lake.format.schema import TableSchema
+from lake.format.snapshot import Snapshot
+from lake.merge.fold import FoldCounters, Machine
+from lake.read.predicate import Condition
+from lake.read.reader import read_split
+from lake.read.scan import Split
+from lake.snapshots.lease import REFRESHES_PER_LEASE, LeaseLost
+from lake.snapshots.lease_keeper import LeaseKeeper
+from lake.table.snapshot_files import SnapshotFiles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseTerm:
+    """A lease that several processes go on with.
+
+    Attributes:
+        lease_id: Name of the consumer.
+        deadline_ms: Until when it holds, milliseconds since 1970 UTC.
+    """
+
+    lease_id: str
+    deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitReader:
+    """Reads splits of one scan; can be sent to other processes, without what it has read.
+
+    Made by `Scan.reader`.
+
+    Attributes:
+        source: The snapshot, without the files that the splits name.
+        columns: Of the result, in order.
+        where: A conjunction.
+        batch_rows: Upper bound of the rows of a batch.
+        machine: Which execution merges.
+        keeper: Leases the snapshot while a read takes long.
+        lease: Taken for all tasks together; None without one.
+        counters: What reading has cost so far, in this process.
+        merge_counters: What merging has done so far.
+    """
+
+    source: SnapshotFiles
+    columns: tuple[str, ...]
+    where: tuple[Condition, ...]
+    batch_rows: int
+    machine: Machine
+    keeper: LeaseKeeper
+    lease: LeaseTerm | None = None
+    counters: ReadCounters = field(default_factory=ReadCounters)
+    merge_counters: FoldCounters = field(default_factory=FoldCounters)
+
+    @property
+    def identifier(self) -> str:
+        """`db.table`."""
+        return self.source.paths.identifier
+
+    @property
+    def schema(self) -> TableSchema:
+        """Under which the snapshot is read."""
+        return self.source.schema
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """The schema of the rows."""
+        return pa.schema([self.schema.arrow_schema.field(name) for name in self.columns])
+
+    def batches(self, split: Split) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of one split in batches of at least one row; see `Scan.to_batches`.
+
+        Raises:
+            SchemaMismatch: Records that the table's merge refuses.
+            LeaseLost: The snapshot expired before it was read.
+            CorruptData: A file is not what its metadata says.
+        """
+        with naming_table(self.identifier), self._held():
+            yield from read_split(
+                self.source.file_io,
+                self.source.paths,
+                self.schema,
+                split,
+                columns=self.columns,
+                where=self.where,
+                older_schemas=self.source.older_schemas,
+                batch_rows=self.batch_rows,
+                machine=self.machine,
+                vectors=self.source.vectors,
+                counters=self.counters,
+                merge_counters=self.merge_counters,
+            )
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        self._go_on_with_lease()
+        with self.keeper.hold(self.source.snapshot, what="a split of a scan"):
+            try:
+                yield
+            except CorruptData as error:
+                self.keeper.tell_if_expired(self.source.snapshot, error)
+                raise
+
+    def _go_on_with_lease(self) -> None:
+        """Move the deadline of the lease, unless it is far away yet."""
+        if self.lease is None or self.source.snapshot is None:
+            return
+        left_ms = self.lease.deadline_ms - self.keeper.clock.now_ms()
+        if left_ms > self.keeper.lease_ms * (1 - 1 / REFRESHES_PER_LEASE):
+            return
+        # Without it the split can perhaps be read all the same; if not, the missing file tells.
+        with suppress(LeaseLost, StorageUnavailable):
+            self.keeper.lease(self.source.snapshot, what="a scan", lease_id=self.lease.lease_id)
+
+
+def take_term(keeper: LeaseKeeper, snapshot: Snapshot | None) -> LeaseTerm | None:
+    """Lease a snapshot at once, for tasks of which nobody says when they end.
+
+    Returns:
+        None where there is nothing to lease, storage takes no lease, or a tag alone has the snapshot.
+    """
+    if snapshot is None:
+        return None
+    with suppress(LeaseLost, StorageUnavailable):
+        lease = keeper.lease(snapshot, what="a scan")
+        return LeaseTerm(lease_id=lease.id, deadline_ms=lease.deadline_ms)
+    return None
