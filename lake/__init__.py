@@ -38,6 +38,7 @@ from lake.errors import (
 )
 from lake.evolution.column_differences import column_differences
 from lake.evolution.merge_types import MergeRules, merge_fields
+from lake.evolution.option_renames import rename_in_options
 from lake.evolution.schema_changes import (
     AddColumn,
     DropColumn,
@@ -72,7 +73,7 @@ from lake.format.data_types import (
     highest_field_id,
     parse_type,
 )
-from lake.format.schema import TableSchema, check_supported
+from lake.format.schema import TableSchema, check_supported, parse_schema, serialize_schema
 from lake.format.snapshot import CommitKind, Snapshot
 from lake.format.system_columns import RowKind
 from lake.format.tag import Tag
@@ -111,8 +112,8 @@ from lake.table.changes import Changes, ChangesExpired, SnapshotChanges
 from lake.table.compaction_pool import CompactionPool
 from lake.table.inspection.inspection import Inspection
 from lake.table.maintenance_service import MaintenanceService
-from lake.table.python_rows import python_rows
-from lake.table.readable_table import Row
+from lake.table.python_rows import Row, python_rows
+from lake.table.read_at import ReadAt
 from lake.table.scan import Scan
 from lake.table.snapshot_lookup import SnapshotLookup
 from lake.table.split_reader import SplitReader
@@ -178,6 +179,7 @@ __all__ = [
     "Place",
     "Position",
     "Problem",
+    "ReadAt",
     "ReadCounters",
     "Reduced",
     "Reduction",
@@ -242,12 +244,15 @@ __all__ = [
     "merge_fields",
     "parse_duration",
     "parse_messages",
+    "parse_schema",
     "parse_size",
     "parse_type",
     "path_for",
     "positions_of",
     "python_rows",
+    "rename_in_options",
     "serialize_messages",
+    "serialize_schema",
     "split_bytes",
     "to_arrow_type",
     "validate_schema",

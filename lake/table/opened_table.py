@@ -25,7 +25,7 @@ from lake.snapshots.lease_keeper import LeaseKeeper
 from lake.snapshots.manifest_store import ManifestGone
 from lake.snapshots.table_identity import TableIdentity
 from lake.snapshots.table_store import table_store
-from lake.table.arguments import check_snapshot_id, refuse_argument
+from lake.table.arguments import check_snapshot_id
 from lake.table.branches import refuse_branch
 from lake.table.lookups import Lookups
 from lake.write.dynamic_buckets import DynamicBuckets
@@ -138,17 +138,14 @@ class OpenedTable:
         self._identity.confirm(snapshot)
         return snapshots.get(snapshot_id) if snapshot is None else snapshot
 
-    def snapshot_to_read(self, snapshot_id: int | None, tag: str | None) -> Snapshot | None:
-        """Return the snapshot or tag that was asked for, the newest when neither was.
+    def confirmed(self, snapshot: Snapshot | None) -> Snapshot | None:
+        """Return a snapshot that was read, None where none was found.
 
         Raises:
-            InvalidRequest: It is not there, or both were asked for.
+            TableNotFound: The table is gone, or another one is in its place.
         """
-        if tag is None:
-            return self.latest_snapshot() if snapshot_id is None else self.snapshot(snapshot_id)
-        if snapshot_id is not None:
-            refuse_argument("tag", tag, "no tag, as a snapshot is given")
-        return self.store.tags.get(tag).snapshot
+        self._identity.confirm(snapshot)
+        return snapshot
 
     def live_files(self, snapshot: Snapshot) -> list[ManifestEntry]:
         """Return the live files of a snapshot (see `Table.live_files`)."""
@@ -180,9 +177,11 @@ class OpenedTable:
             raise CorruptData(message) from error
 
     @names_table
-    def live_at(self, snapshot_id: int) -> LiveTable:
+    def live_of(self, snapshot: Snapshot) -> LiveTable:
         """Return what is live in a snapshot."""
-        return self._live_of(self.snapshot(snapshot_id))
+        return LiveTable(
+            entries=self.live_files(snapshot), vectors=vector_entries(self.indexes_of(snapshot))
+        )
 
     @names_table
     def newest_live(self) -> tuple[Snapshot | None, LiveTable]:
@@ -192,7 +191,7 @@ class OpenedTable:
             if snapshot is None:
                 return None, LiveTable(entries=(), vectors={})
             try:
-                return snapshot, self._live_of(snapshot)
+                return snapshot, self.live_of(snapshot)
             except ManifestGone:
                 # Only a snapshot with a successor expires, so there is a newer one.
                 continue
@@ -238,11 +237,6 @@ class OpenedTable:
         return {
             number: other for number, other in others.items() if not is_same_shape(other, schema)
         }
-
-    def _live_of(self, snapshot: Snapshot) -> LiveTable:
-        return LiveTable(
-            entries=self.live_files(snapshot), vectors=vector_entries(self.indexes_of(snapshot))
-        )
 
 
 def _random_uuid(random: random_module.Random | None) -> UUID:

@@ -1,11 +1,16 @@
 """Rows as Python values."""
 
+from typing import TypeAlias
+
 import pyarrow as pa
 
 from lake.errors import UnsupportedFeature
 
+Row: TypeAlias = dict[str, object]
+"""Values by column."""
 
-def python_rows(batch: pa.RecordBatch) -> list[dict[str, object]]:
+
+def python_rows(batch: pa.RecordBatch) -> list[Row]:
     """Return the rows as `to_pylist` does; TIMESTAMP(7..9) as whole nanoseconds since 1970.
 
     So are those inside of nested values. Python's datetime holds no nanoseconds, and Arrow's answer depends on whether pandas is there.

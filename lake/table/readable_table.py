@@ -3,7 +3,9 @@
 import random as random_module
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Self, TypeAlias
+from datetime import datetime
+from functools import partial
+from typing import Self
 
 import pyarrow as pa
 
@@ -30,11 +32,12 @@ from lake.snapshots.tag_store import branch_paths, list_branches
 from lake.table.changes import Changes
 from lake.table.inspection.inspection import Inspection
 from lake.table.opened_table import OpenedTable
+from lake.table.python_rows import Row
+from lake.table.read_at import ReadAt
+from lake.table.readable_state import live_at
 from lake.table.reading import TableReading
 from lake.table.scan import Scan
 from lake.table.snapshot_lookup import SnapshotLookup
-
-Row: TypeAlias = dict[str, object]
 
 
 class ReadableTable:
@@ -176,34 +179,74 @@ class ReadableTable:
         where: Sequence[Condition] = (),
         snapshot_id: int | None = None,
         tag: str | None = None,
+        timestamp: int | str | datetime | None = None,
         batch_rows: int = BATCH_ROWS,
         machine: Machine = Machine.COLUMN,
         counters: ReadCounters | None = None,
     ) -> Scan:
-        """Return a scan of one snapshot, fixed by this call.
+        """Return a scan of one state, fixed by this call.
+
+        The newest state is read with the newest schema, an older one with that of its snapshot.
 
         Args:
             columns: Of the result, in order; None means all.
             where: A conjunction; its columns need not be among `columns`.
-            snapshot_id: The snapshot to read; None means the newest now.
+            snapshot_id: The snapshot to read; without it, tag and timestamp the newest now.
             tag: The tag to read instead, even where its snapshot has expired.
+            timestamp: Instead: the newest snapshot committed then or before (see `ReadAt`).
             batch_rows: Upper bound of the rows of a batch.
             machine: Which execution merges.
             counters: Added to while reading when given.
 
         Raises:
-            InvalidRequest: No such column, snapshot or tag, or both of the last.
+            InvalidRequest: No such column or state, or several states.
             UnsupportedFeature: Reading the snapshot right takes what this version does not have.
         """
         return TableReading(self._opened).scan(
+            ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp),
             columns=columns,
             where=where,
-            snapshot_id=snapshot_id,
-            tag=tag,
             batch_rows=batch_rows,
             machine=machine,
             counters=counters,
         )
+
+    @names_table
+    def to_arrow_reader(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        where: Sequence[Condition] = (),
+        snapshot_id: int | None = None,
+        tag: str | None = None,
+        timestamp: int | str | datetime | None = None,
+        batch_rows: int = BATCH_ROWS,
+    ) -> pa.RecordBatchReader:
+        """Return the rows of one state as a stream of batches, for whatever reads Arrow.
+
+        Memory: as `Scan.to_batches`. Nothing is read before the first batch is asked for. It is read
+        once; a `Scan` is a stream, too, and as often as it is asked.
+
+        Args:
+            columns: As of `scan`, as all others.
+            where: A conjunction: engines that read Arrow streams cannot push theirs down.
+            snapshot_id: The snapshot to read.
+            tag: The tag to read instead.
+            timestamp: The moment to read instead.
+            batch_rows: Upper bound of the rows of a batch.
+
+        Raises:
+            InvalidRequest, UnsupportedFeature: As `scan`.
+        """
+        scan = self.scan(
+            columns=columns,
+            where=where,
+            snapshot_id=snapshot_id,
+            tag=tag,
+            timestamp=timestamp,
+            batch_rows=batch_rows,
+        )
+        return scan.to_arrow_reader()
 
     @names_table
     def changes(
@@ -245,6 +288,8 @@ class ReadableTable:
         *,
         columns: Sequence[str] | None = None,
         snapshot_id: int | None = None,
+        tag: str | None = None,
+        timestamp: int | str | datetime | None = None,
     ) -> Row | None:
         """Return the row of a primary key; None when there is none.
 
@@ -256,28 +301,22 @@ class ReadableTable:
         Args:
             key: A value for each column of the primary key; NaN is a key, -0.0 and 0.0 are two.
             columns: Of the row; None means all.
-            snapshot_id: The snapshot to read; None means the newest now.
+            snapshot_id: The snapshot to read; without it, tag and timestamp the newest now.
+            tag: The tag to read instead.
+            timestamp: Instead: the newest snapshot committed then or before (see `ReadAt`).
 
         Returns:
             Values as `pa.Array.to_pylist()` gives them, but TIMESTAMP(7..9) as whole nanoseconds
             since 1970.
 
         Raises:
-            InvalidRequest: The key does not name exactly the primary key, or a value does not fit.
+            InvalidRequest: The key does not name exactly the primary key, a value does not fit, or
+                there is no such state.
             UnsupportedFeature: Another engine made the table, with partition columns outside of the
                 primary key, and the key has rows in several partitions.
         """
-        return (
-            TableReading(self._opened)
-            .key_lookup(key)
-            .find(
-                self.lookup_at(snapshot_id),
-                lambda wanted, where: self.scan(
-                    columns=wanted, where=where, snapshot_id=snapshot_id
-                ),
-                columns,
-            )
-        )
+        at = ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp)
+        return TableReading(self._opened).get(key, at, columns=columns)
 
     @names_table
     def lookup(
@@ -286,29 +325,41 @@ class ReadableTable:
         *,
         columns: Sequence[str] | None = None,
         snapshot_id: int | None = None,
+        tag: str | None = None,
+        timestamp: int | str | datetime | None = None,
     ) -> pa.Table:
         """Return the rows of many primary keys, in the keys' order; see `SnapshotLookup.rows`.
 
         Reads which snapshot is the newest each time; `lookup_at` asks once.
         """
-        return self.lookup_at(snapshot_id).rows(keys, columns=columns)
+        at = self.lookup_at(snapshot_id, tag=tag, timestamp=timestamp)
+        return at.rows(keys, columns=columns)
 
     @names_table
-    def lookup_at(self, snapshot_id: int | None = None) -> SnapshotLookup:
-        """Return what finds rows of one snapshot by key, fixed by this call.
+    def lookup_at(
+        self,
+        snapshot_id: int | None = None,
+        *,
+        tag: str | None = None,
+        timestamp: int | str | datetime | None = None,
+    ) -> SnapshotLookup:
+        """Return what finds rows of one state by key, fixed by this call.
 
         Files are made ready for it when a key may be in them, once in the lifetime of this table:
         small ones in memory, others on this machine's disk, within `lookup.cache-max-memory-size`
         and `lookup.cache-max-disk-size`.
 
         Args:
-            snapshot_id: The snapshot; None means the newest now.
+            snapshot_id: The snapshot; without it, tag and timestamp the newest now.
+            tag: The tag instead.
+            timestamp: Instead: the newest snapshot committed then or before (see `ReadAt`).
 
         Raises:
-            InvalidRequest: No such snapshot.
+            InvalidRequest: No such state.
             UnsupportedFeature: Reading the snapshot right takes what this version does not have.
         """
-        return TableReading(self._opened).lookup_at(snapshot_id)
+        at = ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp)
+        return TableReading(self._opened).lookup_at(at)
 
     @property
     def inspect(self) -> Inspection:
@@ -324,7 +375,7 @@ class ReadableTable:
             schema_store=store.schemas,
             manifests=store.manifests,
             newest=self._opened.newest_live,
-            at=self._opened.live_at,
+            at=partial(live_at, self._opened),
         )
 
     @names_table

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from lake.errors import InvalidRequest, Problem
 from lake.files.data_files import ReadCounters
 from lake.format.schema import TableSchema
-from lake.format.snapshot import Snapshot
 from lake.merge.fold import Machine
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.predicate import Condition
+from lake.read.reader import BATCH_ROWS
 from lake.table.arguments import check_names, check_scan, chosen_columns, refuse_argument
 from lake.table.changes import Changes, check_range
 from lake.table.key_lookup import KeyLookup
 from lake.table.opened_table import OpenedTable
+from lake.table.python_rows import Row
+from lake.table.read_at import ReadAt
+from lake.table.readable_state import ReadableState, find_state
 from lake.table.scan import Scan
 from lake.table.snapshot_files import SnapshotFiles
 from lake.table.snapshot_lookup import SnapshotLookup
@@ -31,11 +34,10 @@ class TableReading:
 
     def scan(
         self,
+        at: ReadAt,
         *,
         columns: Sequence[str] | None,
         where: Sequence[Condition],
-        snapshot_id: int | None,
-        tag: str | None,
         batch_rows: int,
         machine: Machine,
         counters: ReadCounters | None,
@@ -44,11 +46,29 @@ class TableReading:
         check_scan(where, batch_rows, machine)
         if columns is not None:
             check_names("columns", columns)
-        snapshot = self.table.snapshot_to_read(snapshot_id, tag)
-        schema = self.table.schema_of(snapshot, is_newest=snapshot_id is None and tag is None)
+        state = find_state(self.table, at)
+        return self._scan(
+            state,
+            columns=columns,
+            where=where,
+            batch_rows=batch_rows,
+            machine=machine,
+            counters=counters,
+        )
+
+    def _scan(
+        self,
+        state: ReadableState,
+        *,
+        columns: Sequence[str] | None,
+        where: Sequence[Condition],
+        batch_rows: int = BATCH_ROWS,
+        machine: Machine = Machine.COLUMN,
+        counters: ReadCounters | None = None,
+    ) -> Scan:
         return Scan(
-            source=self._files(snapshot, schema),
-            columns=chosen_columns(columns, schema, what="a scan"),
+            source=self._files(state),
+            columns=chosen_columns(columns, state.schema, what="a scan"),
             where=tuple(where),
             batch_rows=batch_rows,
             machine=machine,
@@ -92,34 +112,34 @@ class TableReading:
             changes.snapshot(first + 1)
         return changes
 
-    def key_lookup(self, key: Mapping[str, object]) -> KeyLookup:
-        """Return what finds the row of one key (see `Table.get`)."""
+    def get(
+        self, key: Mapping[str, object], at: ReadAt, *, columns: Sequence[str] | None
+    ) -> Row | None:
+        """Return the row of one key (see `Table.get`)."""
         if not isinstance(key, Mapping):
             refuse_argument("key", key, "a mapping of column to value")
-        schema = self.table.store.schema
-        if set(key) != set(schema.primary_keys):
-            problem = Problem(
-                field="key",
-                value=", ".join(sorted(str(name) for name in key)) or "nothing",
-                message=f"a key names exactly the columns {', '.join(schema.primary_keys)}",
-            )
-            message = "the key does not fit the table"
-            raise InvalidRequest(message, problems=[problem])
-        return KeyLookup(schema, key)
+        state = find_state(self.table, at)
+        _check_key(key, state.schema)
+        return KeyLookup(state.schema, key).find(
+            self._lookup(state),
+            lambda wanted, where: self._scan(state, columns=wanted, where=where),
+            columns,
+        )
 
-    def lookup_at(self, snapshot_id: int | None) -> SnapshotLookup:
-        """Return the lookup of a snapshot (see `Table.lookup_at`)."""
-        snapshot = self.table.snapshot_to_read(snapshot_id, tag=None)
-        schema = self.table.schema_of(snapshot, is_newest=snapshot_id is None)
+    def lookup_at(self, at: ReadAt) -> SnapshotLookup:
+        """Return the lookup of a state (see `Table.lookup_at`)."""
+        return self._lookup(find_state(self.table, at))
 
+    def _lookup(self, state: ReadableState) -> SnapshotLookup:
         def make(cache: LookupCache) -> SnapshotLookup:
-            return SnapshotLookup(self._files(snapshot, schema), cache)
+            return SnapshotLookup(self._files(state), cache)
 
-        return self.table.lookups.at(snapshot, schema, make)
+        return self.table.lookups.at(state.snapshot, state.schema, make)
 
-    def _files(self, snapshot: Snapshot | None, schema: TableSchema) -> SnapshotFiles:
-        """Return what there is to read of a snapshot under a schema."""
+    def _files(self, state: ReadableState) -> SnapshotFiles:
+        """Return what there is to read of a state."""
         table, store = self.table, self.table.store
+        snapshot, schema = state.snapshot, state.schema
         entries = () if snapshot is None else table.live_files(snapshot)
         return SnapshotFiles(
             file_io=store.file_io,
@@ -131,3 +151,14 @@ class TableReading:
             indexes=() if snapshot is None else table.indexes_of(snapshot),
             vectors=store.vectors,
         )
+
+
+def _check_key(key: Mapping[str, object], schema: TableSchema) -> None:
+    if set(key) != set(schema.primary_keys):
+        problem = Problem(
+            field="key",
+            value=", ".join(sorted(str(name) for name in key)) or "nothing",
+            message=f"a key names exactly the columns {', '.join(schema.primary_keys)}",
+        )
+        message = "the key does not fit the table"
+        raise InvalidRequest(message, problems=[problem])

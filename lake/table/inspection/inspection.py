@@ -1,7 +1,8 @@
 """Looks at what a table consists of, each read from storage when it is asked for."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import ClassVar, Final
 
 import pyarrow as pa
@@ -22,6 +23,7 @@ from lake.table.arguments import check_count
 from lake.table.inspection.file_views import bucket_rows, file_rows, level_rows, partition_rows
 from lake.table.inspection.history_views import compaction_rows, snapshot_rows
 from lake.table.inspection.holder_views import consumer_rows, schema_rows, tag_rows
+from lake.table.read_at import ReadAt
 
 VIEWS: Final = (
     "snapshots",
@@ -54,7 +56,7 @@ class Inspection:
         schema_store: Of the table.
         manifests: Shared with the table's readers.
         newest: Reads the newest snapshot and what is live in it.
-        at: Reads what is live in one snapshot.
+        at: Reads what is live in the state that is meant.
     """
 
     VIEWS: ClassVar[tuple[str, ...]] = VIEWS
@@ -66,7 +68,7 @@ class Inspection:
     schema_store: SchemaStore
     manifests: ManifestStore
     newest: Callable[[], tuple[Snapshot | None, LiveTable]]
-    at: Callable[[int], LiveTable]
+    at: Callable[[ReadAt], LiveTable]
 
     @property
     def identifier(self) -> str:
@@ -75,26 +77,36 @@ class Inspection:
 
     @names_table
     def view(
-        self, name: str, *, snapshot_id: int | None = None, last: int | None = None
+        self,
+        name: str,
+        *,
+        snapshot_id: int | None = None,
+        tag: str | None = None,
+        timestamp: int | str | datetime | None = None,
+        last: int | None = None,
     ) -> pa.Table:
         """Return a view by its name.
 
         Args:
             name: One of `VIEWS`.
-            snapshot_id: Of views of one snapshot; None means the newest.
+            snapshot_id: Of views of one snapshot; without it, tag and timestamp the newest.
+            tag: Instead of a snapshot.
+            timestamp: Instead of a snapshot: the newest committed then or before (see `ReadAt`).
             last: Of views of the history: only that many of the newest snapshots are looked at.
 
         Raises:
-            InvalidRequest: No such view or snapshot, or an argument that the view does not take.
+            InvalidRequest: No such view or state, or an argument that the view does not take.
             CorruptData: Something cannot be read.
         """
-        _check_arguments(name, snapshot_id, last)
+        at = {"snapshot_id": snapshot_id, "tag": tag, "timestamp": timestamp}
+        _check_arguments(name, at, last)
+        chosen = ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp)
         views: dict[str, Callable[[], pa.Table]] = {
             "snapshots": lambda: self.snapshots(last),
-            "files": lambda: self.files(snapshot_id),
-            "buckets": lambda: self.buckets(snapshot_id),
-            "levels": lambda: self.levels(snapshot_id),
-            "partitions": lambda: self.partitions(snapshot_id),
+            "files": lambda: self._files(chosen),
+            "buckets": lambda: self._buckets(chosen),
+            "levels": lambda: self._levels(chosen),
+            "partitions": lambda: self._partitions(chosen),
             "compactions": lambda: self.compactions(last),
             "tags": self.tags,
             "consumers": self.consumers,
@@ -110,27 +122,48 @@ class Inspection:
         return snapshot_rows(self._kept(last))
 
     @names_table
-    def files(self, snapshot_id: int | None = None) -> pa.Table:
+    def files(
+        self,
+        snapshot_id: int | None = None,
+        *,
+        tag: str | None = None,
+        timestamp: int | str | datetime | None = None,
+    ) -> pa.Table:
         """Return the live data files of a snapshot (`FILES`)."""
-        live = self._live(snapshot_id)
-        return file_rows(live.entries, live.vectors, self.schema)
+        return self._files(ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp))
 
     @names_table
-    def buckets(self, snapshot_id: int | None = None) -> pa.Table:
+    def buckets(
+        self,
+        snapshot_id: int | None = None,
+        *,
+        tag: str | None = None,
+        timestamp: int | str | datetime | None = None,
+    ) -> pa.Table:
         """Return runs, files and bytes of each bucket of a snapshot (`BUCKETS`)."""
-        live = self._live(snapshot_id)
-        return bucket_rows(live.entries, live.vectors, self.schema)
+        return self._buckets(ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp))
 
     @names_table
-    def levels(self, snapshot_id: int | None = None) -> pa.Table:
+    def levels(
+        self,
+        snapshot_id: int | None = None,
+        *,
+        tag: str | None = None,
+        timestamp: int | str | datetime | None = None,
+    ) -> pa.Table:
         """Return space by level of a snapshot (`LEVELS`)."""
-        live = self._live(snapshot_id)
-        return level_rows(live.entries, live.vectors)
+        return self._levels(ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp))
 
     @names_table
-    def partitions(self, snapshot_id: int | None = None) -> pa.Table:
+    def partitions(
+        self,
+        snapshot_id: int | None = None,
+        *,
+        tag: str | None = None,
+        timestamp: int | str | datetime | None = None,
+    ) -> pa.Table:
         """Return the partitions of a snapshot (`PARTITIONS`)."""
-        return partition_rows(self._live(snapshot_id).entries, self.schema)
+        return self._partitions(ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp))
 
     @names_table
     def compactions(self, last: int | None = None) -> pa.Table:
@@ -155,8 +188,23 @@ class Inspection:
         assert newest is not None, "a table has a schema"
         return schema_rows(self.schema_store.get(number) for number in range(newest + 1))
 
-    def _live(self, snapshot_id: int | None) -> LiveTable:
-        return self.newest()[1] if snapshot_id is None else self.at(snapshot_id)
+    def _files(self, at: ReadAt) -> pa.Table:
+        live = self._live(at)
+        return file_rows(live.entries, live.vectors, self.schema)
+
+    def _buckets(self, at: ReadAt) -> pa.Table:
+        live = self._live(at)
+        return bucket_rows(live.entries, live.vectors, self.schema)
+
+    def _levels(self, at: ReadAt) -> pa.Table:
+        live = self._live(at)
+        return level_rows(live.entries, live.vectors)
+
+    def _partitions(self, at: ReadAt) -> pa.Table:
+        return partition_rows(self._live(at).entries, self.schema)
+
+    def _live(self, at: ReadAt) -> LiveTable:
+        return self.newest()[1] if at.is_newest else self.at(at)
 
     def _kept(self, last: int | None) -> Iterator[Snapshot]:
         """Yield the last snapshots, oldest first; what expires meanwhile is left out."""
@@ -181,7 +229,8 @@ class Inspection:
                 continue  # it has just expired
 
 
-def _check_arguments(name: str, snapshot_id: int | None, last: object) -> None:
+def _check_arguments(name: str, at: Mapping[str, object], last: object) -> None:
+    given = [argument for argument, value in at.items() if value is not None]
     problems: list[Problem] = []
     if name not in VIEWS:
         problems.append(
@@ -192,11 +241,11 @@ def _check_arguments(name: str, snapshot_id: int | None, last: object) -> None:
                 hint=f"views: {', '.join(VIEWS)}",
             )
         )
-    elif snapshot_id is not None and name not in _OF_A_SNAPSHOT:
+    elif given and name not in _OF_A_SNAPSHOT:
         problems.append(
             Problem(
-                field="snapshot_id",
-                value=str(snapshot_id),
+                field=given[0],
+                value=str(at[given[0]]),
                 message=f"the view `{name}` is not of one snapshot",
                 hint=f"these are: {', '.join(_OF_A_SNAPSHOT)}",
             )

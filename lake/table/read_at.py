@@ -1,0 +1,107 @@
+"""Which state of a table is meant: a snapshot, a tag, or that of a moment."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from lake.errors import InvalidRequest, Problem
+from lake.table.arguments import check_snapshot_id, refuse_argument
+
+_LONG_MAX: Final = (1 << 63) - 1
+_DIGITS_MAX: Final = 19
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EXPECTED: Final = (
+    "milliseconds since 1970 UTC, or ISO 8601 with a zone, such as `2026-01-31T05:15:00Z`"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadAt:
+    """The state of a table that is to be read: at most one of the three; none is the newest.
+
+    Attributes:
+        snapshot_id: The snapshot; 1 and up.
+        tag: A tag's name; it is readable when its snapshot has expired, too.
+        timestamp: The newest snapshot that was committed then or before: milliseconds since 1970
+            UTC (a number, or its digits as text), ISO 8601 text or a `datetime`, both with a zone.
+            A time without a zone would be another moment on another machine, so it is refused.
+
+    Raises:
+        InvalidRequest: More than one is given, or one is not of its kind.
+
+    Example:
+        >>> ReadAt(timestamp="1970-01-01T00:00:02Z").time_ms
+        2000
+        >>> print(ReadAt(tag="month-end"))
+        tag month-end
+    """
+
+    snapshot_id: int | None = None
+    tag: str | None = None
+    timestamp: int | str | datetime | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what names no state."""
+        if self.snapshot_id is not None:
+            check_snapshot_id(self.snapshot_id)
+        if self.tag is not None and not isinstance(self.tag, str):
+            refuse_argument("tag", self.tag, "the name of a tag")
+        given = [
+            name for name in ("snapshot_id", "tag", "timestamp") if getattr(self, name) is not None
+        ]
+        if len(given) > 1:
+            problems = [
+                Problem(
+                    field=name, value=str(getattr(self, name)), message=f"not beside {given[0]}"
+                )
+                for name in given[1:]
+            ]
+            message = "a state is named by a snapshot, a tag or a timestamp, by one of them"
+            raise InvalidRequest(message, problems=problems)
+        if self.timestamp is not None:
+            _milliseconds(self.timestamp)
+
+    @property
+    def is_newest(self) -> bool:
+        """Whether nothing is named, which means the newest state."""
+        return self.snapshot_id is None and self.tag is None and self.timestamp is None
+
+    @property
+    def time_ms(self) -> int | None:
+        """The timestamp in milliseconds since 1970 UTC; None where none is named.
+
+        What is finer than a millisecond is cut off, as commits are counted in milliseconds.
+        """
+        return None if self.timestamp is None else _milliseconds(self.timestamp)
+
+    def __str__(self) -> str:
+        """Return the state in words."""
+        if self.snapshot_id is not None:
+            return f"snapshot {self.snapshot_id}"
+        if self.tag is not None:
+            return f"tag {self.tag}"
+        return "the newest snapshot" if self.timestamp is None else f"the state of {self.timestamp}"
+
+
+NEWEST: Final = ReadAt()
+"""The newest state."""
+
+
+def _milliseconds(timestamp: object) -> int:
+    """Return a timestamp in milliseconds since 1970 UTC."""
+    if isinstance(timestamp, int) and not isinstance(timestamp, bool):
+        if not -_LONG_MAX <= timestamp <= _LONG_MAX:
+            refuse_argument("timestamp", timestamp, "a whole number of 64 bits")
+        return timestamp
+    if isinstance(timestamp, str):
+        digits = timestamp.removeprefix("-")
+        if digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS_MAX:
+            return _milliseconds(int(timestamp))
+        try:
+            return _milliseconds(datetime.fromisoformat(timestamp))
+        except ValueError:
+            refuse_argument("timestamp", timestamp, _EXPECTED)
+    if not isinstance(timestamp, datetime) or timestamp.utcoffset() is None:
+        shown = timestamp.isoformat() if isinstance(timestamp, datetime) else timestamp
+        refuse_argument("timestamp", shown, _EXPECTED)
+    return (timestamp - _EPOCH) // timedelta(milliseconds=1)

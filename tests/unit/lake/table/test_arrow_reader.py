@@ -1,0 +1,75 @@
+"""Rows as a stream of batches: nothing before it is asked for, no more than asked for."""
+
+import pyarrow as pa
+import pytest
+
+from lake import Catalog, Condition, CorruptData, InvalidRequest, MemoryFileIO, Table
+
+ROWS = 1_000
+
+
+@pytest.fixture
+def table() -> Table:
+    """Return a table (k, v) of two buckets, two versions of each row."""
+    table = Catalog("/wh", file_io=MemoryFileIO()).create_table(
+        "db.t",
+        columns=[("k", "INT"), ("v", "STRING")],
+        primary_key=["k"],
+        options={"bucket": "2"},
+    )
+    for version in ("a", "b"):
+        keys = pa.array(range(ROWS), pa.int32())
+        table.write_and_commit(pa.table({"k": keys, "v": [version] * ROWS}))
+    return table
+
+
+def test_the_stream_has_the_rows_of_the_scan(table: Table) -> None:
+    where = [Condition(column="k", op=">=", value=900)]
+
+    reader = table.to_arrow_reader(columns=["v", "k"], where=where)
+
+    assert isinstance(reader, pa.RecordBatchReader)
+    assert reader.schema.names == ["v", "k"]
+    found = reader.read_all()
+    assert found == table.scan(columns=["v", "k"], where=where).to_arrow()
+    assert set(found["v"].to_pylist()) == {"b"}
+
+
+def test_batches_are_bounded_and_come_one_by_one(table: Table) -> None:
+    scan = table.scan(batch_rows=100)
+
+    with scan.to_arrow_reader() as reader:
+        assert scan.counters.files == 0
+        first = reader.read_next_batch()
+        assert first.num_rows <= 100
+        # The other bucket waits until it is asked for.
+        assert scan.counters.files == 2
+    assert table.to_arrow_reader(batch_rows=100).read_all().num_rows == ROWS
+
+
+def test_a_scan_is_a_stream_as_often_as_it_is_asked(table: Table) -> None:
+    scan = table.scan(columns=["k"])
+
+    assert pa.table(scan) == pa.table(scan) == scan.to_arrow()
+
+
+def test_a_stream_without_rows_has_its_schema(table: Table) -> None:
+    reader = table.to_arrow_reader(where=[Condition(column="k", op="<", value=0)])
+
+    assert reader.read_all() == table.schema.arrow_schema.empty_table()
+
+
+def test_errors_under_way_reach_the_reader_as_they_are(table: Table) -> None:
+    reader = table.to_arrow_reader()
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    for entry in table.live_files(snapshot):
+        table.file_io.delete(f"{table.path}/bucket-{entry.bucket}/{entry.file.file_name}")
+
+    with pytest.raises(CorruptData, match=r"db\.t"):
+        reader.read_all()
+
+
+def test_what_cannot_be_read_is_refused_at_once(table: Table) -> None:
+    with pytest.raises(InvalidRequest, match="no column"):
+        table.to_arrow_reader(columns=["x"])
