@@ -24,7 +24,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from lake import Clock, StreamPosition, Table
 from pipelines.kafka_cluster import KafkaCluster
-from pipelines.parse import parse_records
+from pipelines.plan_source import PlanSource
 from pipelines.settings import DeadLetterBudget
 from pipelines.sink.batch_sink import BatchSink, SinkProgress
 from pipelines.source import check_topic, initial_offsets, read_topic, start_offsets
@@ -72,6 +72,7 @@ class Ingest:
         cluster: KafkaCluster,
         fallback: StreamPosition | None = None,
         checkpoint: Path | None = None,
+        plans: PlanSource | None = None,
     ) -> None:
         """Prepare a query.
 
@@ -85,12 +86,15 @@ class Ingest:
             checkpoint: A directory that is neither made fresh nor deleted. Offsets in it win over
                 the table's, and the table's rule decides what becomes of the batches. For tests
                 and repairs; None is right everywhere else.
+            plans: Tells the stream's plan when something has changed; None: its declaration does
+                not.
         """
         self._context = context
         self._plan = plan
         self._table = table
         self._cluster = cluster
         self._fallback = fallback
+        self._plans = plans
         self._keeps_checkpoint = checkpoint is not None
         fresh = context.work_dir / "checkpoints" / f"{plan.table}.{plan.stream}-{uuid4().hex}"
         self._checkpoint = checkpoint or fresh
@@ -124,9 +128,20 @@ class Ingest:
             budget=self._context.budget,
             cores=self._context.cores,
             clock=self._context.clock,
+            plans=self._plans,
         )
         self._query = self._start_query(self._sink)
         return position
+
+    def follow(self) -> None:
+        """Take up what has changed in the stream's declaration or its table, between micro-batches.
+
+        Raises:
+            InvalidRequest: The stream does not fit its table any more.
+            LakeError: Registry or table cannot be read; ask again.
+        """
+        if self._sink is not None:
+            self._sink.follow()
 
     def keep_pace(self) -> None:
         """Give micro-batches the bound that back-pressure wants, when it matters; for one thread.
@@ -234,8 +249,7 @@ class Ingest:
         # A pool per stream; the query's thread inherits it from the one that starts it.
         session.sparkContext.setLocalProperty("spark.scheduler.pool", self._plan.key)
         return (
-            parse_records(records, self._plan)
-            .writeStream.foreachBatch(sink)
+            records.writeStream.foreachBatch(sink)
             .option("checkpointLocation", str(self._checkpoint))
             .trigger(processingTime=f"{self._plan.spec.trigger_ms} milliseconds")
             .start()

@@ -3,8 +3,12 @@
 from lake import BatchAccount, Catalog, FileIO, InvalidRequest, Problem, StreamPosition
 from pipelines.ingest import Ingest, IngestContext
 from pipelines.kafka_cluster import KafkaCluster, resolve_secrets
+from pipelines.plan_source import is_followed
+from pipelines.registered_plans import RegisteredPlans
 from pipelines.stream_plan import plan_stream
+from registry.documents import RegistryStore
 from registry.progress import ProgressStore, newest_report, stream_key
+from registry.table_state import read_table_state
 from schemas import StreamEntry, StreamSpec, TableDocument
 
 
@@ -45,20 +49,25 @@ class IngestStarter:
         """
         # Opened anew for each query: a table object caches and is not shared between threads.
         catalog = Catalog(self._warehouse, file_io=self._file_io, clock=self._context.clock)
-        table = catalog.table(document.identifier)
+        registry = RegistryStore(self._file_io, self._warehouse, self._context.clock)
+        state = read_table_state(registry, catalog, document.identifier)
+        # What is wanted may be older than what is declared by now.
+        newest = state.document.streams.get(entry.spec.name, entry)
         plan = plan_stream(
             table=document.identifier,
-            spec=document.table,
-            stream=entry.spec,
-            schema=table.schema,
+            spec=state.document.table,
+            stream=newest.spec if is_followed(entry.spec, newest.spec) else entry.spec,
+            schema=state.table.schema,
             generation=entry.restart_generation,
+            version=newest.version,
         )
         ingest = Ingest(
             self._context,
             plan=plan,
-            table=table,
+            table=state.table,
             cluster=self._cluster(entry.spec),
             fallback=self._fallback(document.identifier, entry.spec),
+            plans=RegisteredPlans(registry=registry, catalog=catalog),
         )
         try:
             ingest.start()

@@ -14,6 +14,7 @@ Only refused records carry their raw key, value and headers on to Python.
 """
 
 import re
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any, Final
 
@@ -26,7 +27,7 @@ from pyspark.sql import (
 
 from lake import TypeRoot
 from pipelines.dead_letter import DeadLetterReason
-from pipelines.json_column import json_type, read_column
+from pipelines.json_column import JsonColumn, json_type, read_column
 from pipelines.stream_plan import MappedColumn, StreamPlan
 
 UNPARSABLE = "unparsable"
@@ -70,39 +71,72 @@ def partition_bytes_max(column: str) -> int:
     return _DIRECTORY_BYTES_MAX - len(re.sub(_ESCAPED, "%XX", column).encode()) - len("=")
 
 
-def parse_records(records: DataFrame, plan: StreamPlan) -> DataFrame:
-    """Return one row per record, in the same order.
+class RecordParser:
+    """Parses the records of one stream as it is planned.
 
-    Args:
-        records: Of Spark's Kafka source with headers: key, value, partition, offset, timestamp,
-            headers.
-        plan: What the stream declares.
-
-    Returns:
-        `kafka_partition` int, `kafka_offset` bigint, `kafka_timestamp`, `reason` string (null:
-        accepted) and `detail` string (the column it is about, if one), the raw parts (null where
-        accepted), and `value_0`, `value_1`, ... in the order of `plan.columns`: their values
-        mean something where the record is accepted.
-
-    Raises:
-        UnsupportedFeature: A column's type cannot be read from JSON.
+    Made once per plan and used for each micro-batch: describing columns to the JVM takes longer than
+    planning them there.
     """
+
+    def __init__(self, plan: StreamPlan) -> None:
+        """Describe what becomes of a record.
+
+        Raises:
+            UnsupportedFeature: A column's type cannot be read from JSON.
+        """
+        message = f"parsed.{_ROOT}"
+        text = fn.col("value").cast("string")
+        columns = [
+            read_column(_field(message, column), text, column.type, column=column.name)
+            for column in plan.columns
+        ]
+        names = [value_column(i) for i in range(len(columns))]
+        values = [column.value.alias(name) for column, name in zip(columns, names, strict=True)]
+        self._parsed = [
+            *(fn.col(name) for name in _RECORD),
+            fn.when(_is_readable(plan), _from_json(plan)).alias("parsed"),
+        ]
+        self._judged = [fn.col("*"), _judge(plan, columns).alias("refusal"), *values]
+        self._told = [
+            fn.col("partition").alias(PARTITION),
+            fn.col("offset").alias(OFFSET),
+            fn.col("timestamp").alias(TIMESTAMP),
+            fn.col("refusal.reason").alias(REASON),
+            fn.col("refusal.detail").alias(DETAIL),
+            *[
+                fn.when(fn.col("refusal").isNotNull(), raw).alias(name)
+                for raw, name in (
+                    (fn.col("key"), RAW_KEY),
+                    (fn.col("value"), RAW_VALUE),
+                    (fn.to_json("headers"), RAW_HEADERS),
+                )
+            ],
+            *(fn.col(name) for name in names),
+        ]
+
+    def __call__(self, records: DataFrame) -> DataFrame:
+        """Return one row per record, in the same order.
+
+        Args:
+            records: Of Spark's Kafka source with headers: key, value, partition, offset, timestamp,
+                headers.
+
+        Returns:
+            `kafka_partition` int, `kafka_offset` bigint, `kafka_timestamp`, `reason` string (null:
+            accepted) and `detail` string (the column it is about, if one), the raw parts (null
+            where accepted), and `value_0`, `value_1`, ... in the order of `plan.columns`: their
+            values mean something where the record is accepted.
+        """
+        return records.select(*self._parsed).select(*self._judged).select(*self._told)
+
+
+_RECORD: Final = ("partition", "offset", "timestamp", "key", "value", "headers")
+
+
+def _judge(plan: StreamPlan, columns: Sequence[JsonColumn]) -> Column:
+    """Return why a record is refused, as a struct that is null where it is not."""
     message = f"parsed.{_ROOT}"
-    parsed = records.select(
-        "partition",
-        "offset",
-        "timestamp",
-        "key",
-        "value",
-        "headers",
-        fn.when(_is_readable(plan), _from_json(plan)).alias("parsed"),
-    )
-    text = fn.col("value").cast("string")
-    columns = [
-        read_column(_field(message, column), text, column.type, column=column.name)
-        for column in plan.columns
-    ]
-    refusal = fn.coalesce(
+    return fn.coalesce(
         _refuse(fn.col("value").isNull(), DeadLetterReason.TOMBSTONE),
         _refuse(fn.length("value") > plan.spec.max_message_bytes, DeadLetterReason.TOO_LARGE),
         _refuse(fn.col(message).isNull() | fn.col(f"parsed.{_CORRUPT}").isNotNull(), UNPARSABLE),
@@ -114,26 +148,6 @@ def parse_records(records: DataFrame, plan: StreamPlan) -> DataFrame:
         *_partition_refusals(plan, message),
         *_null_refusals(plan, message),
         fn.lit(None).cast(_REFUSAL_TYPE),
-    )
-    return parsed.select(
-        "*",
-        refusal.alias("refusal"),
-        *[column.value.alias(value_column(i)) for i, column in enumerate(columns)],
-    ).select(
-        fn.col("partition").alias(PARTITION),
-        fn.col("offset").alias(OFFSET),
-        fn.col("timestamp").alias(TIMESTAMP),
-        fn.col("refusal.reason").alias(REASON),
-        fn.col("refusal.detail").alias(DETAIL),
-        *[
-            fn.when(fn.col("refusal").isNotNull(), raw).alias(name)
-            for raw, name in (
-                (fn.col("key"), RAW_KEY),
-                (fn.col("value"), RAW_VALUE),
-                (fn.to_json("headers"), RAW_HEADERS),
-            )
-        ],
-        *[value_column(i) for i in range(len(columns))],
     )
 
 

@@ -1,7 +1,7 @@
-"""All that one query needs to know about its stream, worked out once before it starts."""
+"""All that one query needs to know about its stream, worked out again whenever something changes."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from lake import DataType, InvalidRequest, Problem, TableSchema
 from registry.table_definition import StreamColumns, stream_columns
@@ -40,6 +40,8 @@ class StreamPlan:
         ordering: Declared ordering columns; empty when the order is generated or there is none.
         generation: Grows when the stream's owner asks for a restart.
         partition_keys: The table's partition columns.
+        version: Of the stream's entry in the registry.
+        schema_id: Of the schema that `columns` were taken from.
     """
 
     table: str
@@ -49,6 +51,8 @@ class StreamPlan:
     ordering: tuple[str, ...]
     generation: int = 0
     partition_keys: tuple[str, ...] = ()
+    version: int = 1
+    schema_id: int = 0
 
     @property
     def stream(self) -> str:
@@ -78,7 +82,13 @@ class StreamPlan:
 
 
 def plan_stream(
-    *, table: str, spec: TableSpec, stream: StreamSpec, schema: TableSchema, generation: int = 0
+    *,
+    table: str,
+    spec: TableSpec,
+    stream: StreamSpec,
+    schema: TableSchema,
+    generation: int = 0,
+    version: int = 1,
 ) -> StreamPlan:
     """Return the plan of a registered stream.
 
@@ -88,6 +98,7 @@ def plan_stream(
         stream: The stream as registered.
         schema: The table's schema as it is.
         generation: Of the stream's entry in the registry.
+        version: The same entry's.
 
     Raises:
         InvalidRequest: The table has no such column, or two columns want one place in the
@@ -95,6 +106,51 @@ def plan_stream(
             changed since by another engine.
     """
     written = stream_columns(spec, stream)
+    mapped = [(column.column, column.source_path) for column in written.mapped]
+    group = written.group
+    return StreamPlan(
+        table=table,
+        spec=stream,
+        columns=_typed(schema, mapped, written=written.written, stream=stream.name, table=table),
+        written=written,
+        ordering=() if group is None or group.is_generated else group.ordering,
+        generation=generation,
+        partition_keys=schema.partition_keys,
+        version=version,
+        schema_id=schema.id,
+    )
+
+
+def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
+    """Return the plan of a stream that is declared as before, for another schema of its table.
+
+    Raises:
+        InvalidRequest: As `plan_stream`.
+    """
+    mapped = [(column.name, column.path) for column in plan.columns]
+    columns = _typed(
+        schema, mapped, written=plan.written.written, stream=plan.stream, table=plan.table
+    )
+    return replace(plan, columns=columns, schema_id=schema.id)
+
+
+def _typed(
+    schema: TableSchema,
+    mapped: Sequence[tuple[str, tuple[str, ...]]],
+    *,
+    written: Sequence[str],
+    stream: str,
+    table: str,
+) -> tuple[MappedColumn, ...]:
+    """Return the columns with the schema's types.
+
+    Args:
+        schema: Of the table.
+        mapped: Names of columns and where messages have their values.
+        written: All columns that the stream writes.
+        stream: For the message.
+        table: For the message.
+    """
     types = {column.name: column.type for column in schema.fields}
     problems = [
         Problem(
@@ -103,27 +159,15 @@ def plan_stream(
             message=f"table {table} has no such column",
             hint=f"its columns: {', '.join(types)}",
         )
-        for name in written.written
+        for name in written
         if name not in types
     ]
     if problems:
-        message = f"stream {stream.name} does not fit table {table}"
+        message = f"stream {stream} does not fit table {table}"
         raise InvalidRequest(message, problems=problems)
-    columns = tuple(
-        MappedColumn(name=mapped.column, path=mapped.source_path, type=types[mapped.column])
-        for mapped in written.mapped
-    )
+    columns = tuple(MappedColumn(name=name, path=path, type=types[name]) for name, path in mapped)
     _check_paths(columns)
-    group = written.group
-    return StreamPlan(
-        table=table,
-        spec=stream,
-        columns=columns,
-        written=written,
-        ordering=() if group is None or group.is_generated else group.ordering,
-        generation=generation,
-        partition_keys=schema.partition_keys,
-    )
+    return columns
 
 
 def _check_paths(columns: tuple[MappedColumn, ...]) -> None:

@@ -6,6 +6,9 @@
         └───────── any ────────┴─────── FAILED ◄───────┘
     PAUSED keeps the lease without a query; STOPPED gives it back.
 
+A changed declaration is taken up by the running query between two micro-batches; what a query is
+fixed to (`plan_source.FOLLOWED` has the rest) takes a new one.
+
 A failure is final when only a person can mend it (a wrong declaration, too many dead letters, a
 topic made again), or after several starts in a row without a commit; then a restart, or another
 declaration, starts anew. Every other failure waits and starts again, from the table's offsets; for
@@ -34,6 +37,7 @@ from lake import (
 from pipelines.back_pressure import Pace
 from pipelines.dead_letter_counts import counts_before
 from pipelines.lag import LagMeter
+from pipelines.plan_source import is_followed
 from pipelines.settings import RestartPolicy
 from pipelines.sink.batch_sink import SinkProgress
 from pipelines.topic import TopicMissing
@@ -68,6 +72,10 @@ class StreamQuery(Protocol):
     @property
     def progress(self) -> SinkProgress | None:
         """What it has committed."""
+        ...
+
+    def follow(self) -> None:
+        """Take up what has changed in the declaration or the table; raises what ends the query."""
         ...
 
     def keep_pace(self) -> None:
@@ -227,24 +235,38 @@ class StreamSupervisor:
             self._lease = None
 
     def _keep_running(self, wanted: Wanted) -> None:
-        if self._query is not None and self._is_outdated(self._running, wanted):
+        if self._query is not None and self._takes_restart(wanted):
             _LOG.info("restart wanted stream=%s", self._key)
             self._stop_query()
             self._forget_failure()
-        if self._failed is not None and self._is_outdated(self._failed, wanted):
+        if self._failed is not None and _differ(self._failed, wanted):
             self._forget_failure()
+        if self._query is not None:
+            self._follow(self._query, wanted)
         if self._query is not None:
             self._watch(self._query, wanted)
         elif self._is_start_due():
             self._start(wanted)
 
-    def _is_outdated(self, known: Wanted | None, wanted: Wanted) -> bool:
+    def _takes_restart(self, wanted: Wanted) -> bool:
+        running = self._running
         return (
-            known is None
-            or known.entry.spec != wanted.entry.spec
-            or known.entry.restart_generation != wanted.entry.restart_generation
-            or known.document.table != wanted.document.table
+            running is None
+            or running.entry.restart_generation != wanted.entry.restart_generation
+            or not is_followed(running.entry.spec, wanted.entry.spec)
         )
+
+    def _follow(self, query: StreamQuery, wanted: Wanted) -> None:
+        if self._running is None or not _differ(self._running, wanted):
+            return
+        try:
+            query.follow()
+        except InvalidRequest as error:
+            self._stop_query()
+            self._fail(error, wanted)
+            return
+        # Storage that does not answer comes to `step`, and the next one asks again.
+        self._running = wanted
 
     def _is_start_due(self) -> bool:
         if self._failed is None:
@@ -379,7 +401,15 @@ class StreamSupervisor:
         done = query.progress
         if done is None:
             return
-        position, pace = done.position, done.pace
+        position, pace, following = done.position, done.pace, done.following
+        if following is not None:
+            self._progress = self._progress.model_copy(
+                update={
+                    "schema_id": following.schema_id,
+                    "stream_version": following.stream_version,
+                    "followed_ms": following.since_ms,
+                }
+            )
         self._progress = self._progress.model_copy(
             update={
                 "epoch": position.epoch,
@@ -400,6 +430,16 @@ class StreamSupervisor:
                 "back_pressure": None if pace is None else _back_pressure(pace),
             }
         )
+
+
+def _differ(known: Wanted, wanted: Wanted) -> bool:
+    return (
+        known.entry.spec != wanted.entry.spec
+        or known.entry.version != wanted.entry.version
+        or known.entry.restart_generation != wanted.entry.restart_generation
+        or known.document.table != wanted.document.table
+        or known.document.schema_id != wanted.document.schema_id
+    )
 
 
 def _back_pressure(pace: Pace) -> BackPressure:

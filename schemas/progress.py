@@ -79,6 +79,9 @@ class StreamProgress(Contract):
         batch_records: Records in it.
         batch_ms: How long it took.
         back_pressure: How fast the stream writes; None before its first commit.
+        schema_id: The table's schema that it writes by.
+        stream_version: The version of its declaration that it writes by.
+        followed_ms: When both came into effect, milliseconds since the epoch, UTC.
     """
 
     state: StreamState
@@ -98,6 +101,9 @@ class StreamProgress(Contract):
     batch_records: int | None = None
     batch_ms: int | None = None
     back_pressure: BackPressure | None = None
+    schema_id: int | None = None
+    stream_version: int | None = None
+    followed_ms: int | None = None
 
 
 class TableProgress(Contract):

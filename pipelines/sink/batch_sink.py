@@ -6,10 +6,12 @@
 3. The account is checked against the budget, and the topic is still the one that was claimed.
 4. The commit publishes files, offsets and account in one snapshot, or finds that it is a replay
    after all. Files that no snapshot will name are deleted.
-5. Where the schema has changed, or the table is rescaled, nothing is committed: the batch is written
-   again under the newest schema, once a rescale under way has ended.
+5. Where the schema has changed, or the table is rescaled, nothing is committed: the batch is parsed
+   and written again by the newest declaration and schema, once a rescale under way has ended.
 
-The plan of step 2 is made anew for each micro-batch, so the number of tasks follows its size.
+Records come unparsed from Spark's source, and what step 2 does with them is planned anew for each
+micro-batch: so a changed declaration is taken up between two of them, and the number of tasks follows
+their size.
 
 Where compaction is behind, the end of a micro-batch is put off in the driver, which puts off Spark's
 next one (`back_pressure` has the rule). Tasks never wait, and what was committed is committed.
@@ -45,8 +47,10 @@ from lake import (
 from pipelines.back_pressure import Pace, PaceRule
 from pipelines.checkpoint import batch_end, batch_start
 from pipelines.kafka_cluster import KafkaCluster
+from pipelines.plan_source import PlanSource, SameDeclaration
 from pipelines.settings import DeadLetterBudget
 from pipelines.sink.bucket_routing import route_to_buckets
+from pipelines.sink.plan_follower import Following, PlanFollower
 from pipelines.sink.task_plan import plan_tasks
 from pipelines.sink.task_report import REPORT_SCHEMA, TaskReport, parse_report, sum_reports
 from pipelines.sink.write_task import WriteTask
@@ -55,7 +59,8 @@ from pipelines.stream_plan import StreamPlan
 from pipelines.topic import TopicReader
 
 _LOG = logging.getLogger(__name__)
-_SCHEMA_ATTEMPTS = 3
+# Each one lost means that the table has changed while a micro-batch was written.
+_SCHEMA_ATTEMPTS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +78,7 @@ class SinkProgress:
         dead_letters: Refused records by reason.
         newest_ms: Kafka's largest timestamp among committed records; None before the first.
         pace: How fast the stream writes from now on; None before the first commit.
+        following: Which declaration and schema the stream writes by.
     """
 
     position: StreamPosition
@@ -85,6 +91,7 @@ class SinkProgress:
     dead_letters: tuple[tuple[str, int], ...] = ()
     newest_ms: int | None = None
     pace: Pace | None = None
+    following: Following | None = None
 
 
 class BatchSink:
@@ -101,6 +108,7 @@ class BatchSink:
         budget: DeadLetterBudget,
         cores: int,
         clock: Clock,
+        plans: PlanSource | None = None,
     ) -> None:
         """Make the sink of one claim.
 
@@ -113,8 +121,14 @@ class BatchSink:
             budget: Dead letters allowed in one micro-batch.
             cores: Tasks that Spark runs at once.
             clock: For the duration of micro-batches.
+            plans: Tells the stream's plan when something has changed; None: its declaration does
+                not.
         """
-        self._plan = plan
+        self._follower = PlanFollower(
+            plan, table=table, source=plans or SameDeclaration(), clock=clock
+        )
+        # Held while a micro-batch is parsed, written and committed by one plan.
+        self._turn = threading.Lock()
         self._table = table
         self._committer = table.committer()
         self._cluster = cluster
@@ -133,7 +147,7 @@ class BatchSink:
     @property
     def progress(self) -> SinkProgress:
         """What has been done so far; may be read from any thread."""
-        return self._progress
+        return replace(self._progress, following=self._follower.following)
 
     @property
     def failure(self) -> BaseException | None:
@@ -150,11 +164,30 @@ class BatchSink:
         """Whether a micro-batch is done and the next one is put off: a query is best stopped now."""
         return self._is_held
 
+    @property
+    def _plan(self) -> StreamPlan:
+        return self._follower.plan
+
+    def follow(self) -> None:
+        """Take a changed declaration up: at once between two micro-batches, else before the next.
+
+        For any thread but the query's.
+
+        Raises:
+            LakeError: As `PlanSource.newest`.
+        """
+        self._follower.ask()
+        if self._turn.acquire(blocking=False):
+            try:
+                self._follower.keep_up()
+            finally:
+                self._turn.release()
+
     def __call__(self, records: DataFrame, batch_id: int) -> None:
         """Write and commit one micro-batch, and keep its query back where compaction is behind.
 
         Args:
-            records: As `parse.parse_records` gives them.
+            records: Of Spark's Kafka source, with headers.
             batch_id: Spark's number; the same one when it replays.
 
         Raises:
@@ -167,7 +200,8 @@ class BatchSink:
         """
         started_ms = self._clock.now_ms()
         try:
-            report, result = self._process(records, batch_id)
+            with self._turn:
+                report, result = self._process(records, batch_id)
         except BaseException as error:
             self._failure = error
             raise
@@ -199,6 +233,7 @@ class BatchSink:
         if decide(position, batch) is Decision.REPLAY:
             return TaskReport(), None
         for attempt in count(1):
+            self._follower.keep_up()
             report = self._write(records, batch)
             try:
                 return report, self._commit(batch, report)
@@ -259,11 +294,12 @@ class BatchSink:
         schema = self._table.schema
         buckets = schema.table_options.bucket
         tasks = plan_tasks(records=records_max, buckets=buckets, cores=self._cores)
+        parsed = self._follower.parser(records)
         if tasks == 1:
             # Nothing is shuffled: the task reads one Kafka partition after the other.
-            arrived = records.coalesce(1)
+            arrived = parsed.coalesce(1)
         else:
-            arrived = route_to_buckets(records, plan=self._plan, schema=schema, tasks=tasks)
+            arrived = route_to_buckets(parsed, plan=self._plan, schema=schema, tasks=tasks)
         rows = arrived.mapInArrow(_function(task), REPORT_SCHEMA)
         return sum_reports([parse_report(row.messages, row.report) for row in rows.collect()])
 

@@ -26,7 +26,7 @@ def route_to_buckets(
     """Return the records in `tasks` partitions by bucket, each in the order of arrival.
 
     Args:
-        records: As `parse.parse_records` gives them.
+        records: As `parse.RecordParser` gives them.
         plan: The stream.
         schema: Of the table that the rows will be written to.
         tasks: How many partitions.

@@ -20,7 +20,7 @@ def table_columns(
     """Return the columns that the stream writes, under the table's names and in its types.
 
     Args:
-        batch: Accepted records, as `parse.parse_records` gives them.
+        batch: Accepted records, as `parse.RecordParser` gives them.
         plan: The stream.
         only: Which of the columns out of messages; None: all of them, and the generated ones.
 

@@ -14,7 +14,7 @@ from lake.format.partition_path import escape
 from pipelines.parse import (
     PARTITION_TOO_LONG,
     UNPARSABLE,
-    parse_records,
+    RecordParser,
     partition_bytes_max,
     value_column,
 )
@@ -172,7 +172,7 @@ def _parse(
         "value",
         "array(named_struct('key', 'h', 'value', encode('v', 'UTF-8'))) AS headers",
     )
-    rows = parse_records(records, plan).collect()
+    rows = RecordParser(plan)(records).collect()
     return [row.asDict(recursive=True) for row in sorted(rows, key=lambda row: row.kafka_offset)]
 
 

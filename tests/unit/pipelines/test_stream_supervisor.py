@@ -18,6 +18,7 @@ from lake import (
 )
 from pipelines.settings import RestartPolicy
 from pipelines.sink.batch_sink import SinkProgress
+from pipelines.sink.plan_follower import Following
 from pipelines.stream_supervisor import StreamSupervisor, Wanted
 from pipelines.topic import TopicMissing
 from registry.leases import LeaseStore
@@ -41,6 +42,13 @@ class StubQuery:
     failure: BaseException | None = None
     is_active: bool = True
     is_stopped: bool = False
+    followed: int = 0
+    follow_error: Exception | None = None
+
+    def follow(self) -> None:
+        if self.follow_error is not None:
+            raise self.follow_error
+        self.followed += 1
 
     def keep_pace(self) -> None:
         pass
@@ -262,6 +270,80 @@ def test_a_restart_replaces_the_query(bench: Bench) -> None:
 
     assert [query.is_stopped for query in bench.starter.started] == [True, False]
     assert bench.supervisor.progress.restart_generation == 1
+
+
+def wanted_with(*, version: int, **spec: object) -> Wanted:
+    """The stream of another version, with other fields."""
+    entry = ENTRY.model_copy(
+        update={"spec": ENTRY.spec.model_copy(update=spec), "version": version}
+    )
+    return Wanted(document=DOCUMENT, entry=entry)
+
+
+def test_another_version_is_followed_by_the_running_query(bench: Bench) -> None:
+    bench.step()
+    bench.step()
+    assert bench.starter.started[0].followed == 0
+    bench.supervisor.want(wanted_with(version=2, max_message_bytes=7))
+    bench.step()
+    bench.step()
+
+    (query,) = bench.starter.started
+    assert (query.followed, query.is_stopped) == (1, False)
+
+
+def test_another_schema_is_followed(bench: Bench) -> None:
+    bench.step()
+    document = DOCUMENT.model_copy(update={"schema_id": 1})
+    bench.supervisor.want(Wanted(document=document, entry=ENTRY))
+    bench.step()
+
+    assert [query.followed for query in bench.starter.started] == [1]
+
+
+def test_what_a_query_is_fixed_to_takes_a_new_one(bench: Bench) -> None:
+    bench.step()
+    bench.supervisor.want(wanted_with(version=2, topic="other"))
+    bench.step()
+
+    assert [query.is_stopped for query in bench.starter.started] == [True, False]
+
+
+def test_a_stream_that_fits_no_more_fails_until_it_is_declared_otherwise(bench: Bench) -> None:
+    bench.step()
+    bench.starter.started[0].follow_error = InvalidRequest("no such column")
+    bench.supervisor.want(wanted_with(version=2))
+
+    assert bench.step() is StreamState.FAILED
+    assert "no such column\nwhen this is mended" in bench.trace
+    assert bench.starter.started[0].is_stopped
+    assert bench.step(after_ms=10**9) is StreamState.FAILED
+    bench.supervisor.want(wanted_with(version=3))
+    assert bench.step() is StreamState.RUNNING
+
+
+def test_what_cannot_be_read_now_is_followed_later(bench: Bench) -> None:
+    bench.step()
+    query = bench.starter.started[0]
+    query.follow_error = StorageUnavailable("away")
+    bench.supervisor.want(wanted_with(version=2))
+    assert bench.step() is StreamState.RUNNING
+    query.follow_error = None
+    bench.step()
+
+    assert (query.followed, query.is_stopped) == (1, False)
+
+
+def test_status_says_what_a_query_writes_by(bench: Bench) -> None:
+    bench.step()
+    query = bench.starter.started[0]
+    assert query.progress is not None
+    following = Following(schema_id=3, stream_version=2, since_ms=9)
+    query.progress = replace(query.progress, following=following)
+    bench.step()
+
+    progress = bench.supervisor.progress
+    assert (progress.schema_id, progress.stream_version, progress.followed_ms) == (3, 2, 9)
 
 
 def test_a_failed_query_waits_and_starts_again(bench: Bench) -> None:
