@@ -2,9 +2,10 @@
 
 from pydantic import ValidationError
 
-from lake import Clock, CorruptData, FileIO
+from lake import Catalog, Clock, CorruptData, FileIO, TableNotFound, TableSchema
 from registry import paths
 from registry.errors import RegistryConflict
+from registry.pending_schemas import effective_document
 from registry.versions import Versioned, VersionedFile
 from schemas import TableDocument
 
@@ -30,7 +31,26 @@ class RegistryStore:
         return [versioned.value for versioned in documents if versioned is not None]
 
     def table(self, identifier: str) -> Versioned[TableDocument] | None:
-        """Return the newest document of a table and its version; None when there is none.
+        """Return what is declared of a table, and the version that says so; None: nothing.
+
+        A schema change under way is made or not, as the table's schema files say: nothing is
+        pending in what is returned.
+
+        Raises:
+            CorruptData: It cannot be read as a document; the message names it.
+        """
+        stored = self.stored(identifier)
+        if stored is None or stored.value.pending is None:
+            return stored
+        document = effective_document(
+            stored.value, lambda schema_id: self._schema(identifier, schema_id)
+        )
+        return Versioned(version=stored.version, value=document)
+
+    def stored(self, identifier: str) -> Versioned[TableDocument] | None:
+        """Return the newest document as it is stored, with what is pending; None: there is none.
+
+        For those who change it. One list and one read.
 
         Raises:
             CorruptData: It cannot be read as a document; the message names it.
@@ -61,6 +81,13 @@ class RegistryStore:
             message = f"version {version} of the document of {document.identifier} is taken"
             raise RegistryConflict(message)
         return version
+
+    def _schema(self, identifier: str, schema_id: int) -> TableSchema | None:
+        catalog = Catalog(self._warehouse, file_io=self._file_io, clock=self._clock)
+        try:
+            return catalog.table(identifier).find_schema(schema_id)
+        except TableNotFound:
+            return None
 
     def _file(self, identifier: str) -> VersionedFile:
         directory = paths.table_directory(self._warehouse, identifier)

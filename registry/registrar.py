@@ -9,13 +9,21 @@ table without a document, which the repeated request finds and takes; the other 
 a document that promises a table which is not there.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
 from lake import Catalog, Clock, Table, TableNotFound
 from registry import names
+from registry.alteration import AlterationPlan
+from registry.document_writer import (
+    ATTEMPTS,
+    DocumentWriter,
+    check_storable,
+    not_registered,
+    too_many_conflicts,
+)
 from registry.documents import RegistryStore
 from registry.errors import (
     DefinitionDiffers,
@@ -29,7 +37,6 @@ from registry.revision import NO_PRECONDITION, Precondition, revision_of
 from registry.stream_rules import check_stream
 from registry.table_definition import TableDefinition, complete_stream, define_table
 from registry.table_rules import check_table
-from registry.versions import Versioned
 from schemas import (
     Contract,
     DesiredState,
@@ -40,8 +47,6 @@ from schemas import (
     TableDocument,
     TableSpec,
 )
-
-ATTEMPTS = 20  # a table's document changes by hand: so many lost races mean something is wrong
 
 # A stream's offsets in the table belong to its topic, and what it has written to its group.
 _FIXED_ONCE_STARTED = ("topic", "sequence_group")
@@ -76,6 +81,7 @@ class Registrar:
         self._store = store
         self._catalog = catalog
         self._clock = clock
+        self._writer = DocumentWriter(store, catalog)
 
     def document(self, identifier: str) -> TableDocument:
         """Return the newest document of a table.
@@ -83,7 +89,12 @@ class Registrar:
         Raises:
             TableNotFound: No table of that name is registered.
         """
-        return self._newest(identifier).value
+        # A name that nothing can have is not asked of storage: it may be no path there.
+        is_possible = names.is_identifier(identifier)
+        found = self._store.table(identifier) if is_possible else None
+        if found is None:
+            raise not_registered(identifier)
+        return found.value
 
     def entry(self, identifier: str, stream: str) -> StreamEntry:
         """Return a stream and what is wanted of it.
@@ -137,14 +148,57 @@ class Registrar:
             document = TableDocument(
                 database=database, name=name, table=spec, created_ms=self._clock.now_ms()
             )
-            _check_storable(document)
+            check_storable(document)
             self._create_in_warehouse(identifier, define_table(spec))
             try:
                 self._store.put_table(document, expected_version=None)
             except RegistryConflict:
                 continue
             return Registered(document=document, is_new=True)
-        raise _too_many_conflicts(identifier)
+        raise too_many_conflicts(identifier)
+
+    def alter(
+        self,
+        identifier: str,
+        plan: AlterationPlan,
+        *,
+        precondition: Precondition = NO_PRECONDITION,
+        key: str | None = None,
+    ) -> TableDocument:
+        """Change a table's schema and what is declared of it, both or neither.
+
+        Safe against races, and against a crash at any point: readers see the table before or after
+        the change, and whoever changes the table next completes it.
+
+        Args:
+            identifier: `<database>.<table>`.
+            plan: What is to become of the newest document and schema; called at every attempt.
+            precondition: What the caller has seen of the document.
+            key: The request's name for the change: a change of that name is made once.
+
+        Returns:
+            The document as the change has made it; the newest one where nothing changes.
+
+        Raises:
+            TableNotFound: No table of that name is registered.
+            DefinitionRefused: The change breaks rules; `problems` has all of them.
+            PreconditionFailed: What the caller has seen is not what is there.
+            RegistryConflict: Others go on changing it; try again.
+            LakeError: The storage does not answer; the same call again.
+        """
+        return self._writer.alter(identifier, plan, precondition=precondition, key=key)
+
+    def check_alteration(self, identifier: str, plan: AlterationPlan) -> list[FieldProblem]:
+        """Return why `alter` would refuse; empty when it would not. Changes nothing.
+
+        Raises:
+            TableNotFound: No table of that name is registered.
+        """
+        try:
+            self._writer.check(identifier, plan)
+        except DefinitionRefused as error:
+            return list(error.problems)
+        return []
 
     def note_buckets(self, identifier: str, buckets: int) -> TableDocument:
         """Write down the bucket count that a rescale has given a table.
@@ -159,7 +213,7 @@ class Registrar:
             spec = document.table.model_copy(update={"buckets": buckets})
             return document.model_copy(update={"table": spec})
 
-        return self._change(identifier, change)
+        return self._writer.change(identifier, change)
 
     def check_stream(
         self, identifier: str, name: str, definition: StreamDefinition
@@ -184,7 +238,7 @@ class Registrar:
         *,
         precondition: Precondition = NO_PRECONDITION,
     ) -> Registered:
-        """Register a stream, or change it; a changed one is restarted by its runner.
+        """Register a stream, or change it; the runner of a changed one follows.
 
         Raises:
             TableNotFound: No table of that name is registered.
@@ -205,13 +259,11 @@ class Registrar:
                 return _with_entry(document, StreamEntry(spec=spec))
             if found.spec == spec:
                 return document
-            generation = found.restart_generation + 1
-            return _with_entry(
-                document,
-                found.model_copy(update={"spec": spec, "restart_generation": generation}),
-            )
+            # A new version: its runner follows, and starts the query anew only if it has to.
+            entry = found.model_copy(update={"spec": spec, "version": found.version + 1})
+            return _with_entry(document, entry)
 
-        return Registered(document=self._change(identifier, change), is_new=is_new)
+        return Registered(document=self._writer.change(identifier, change), is_new=is_new)
 
     def delete_stream(
         self, identifier: str, stream: str, *, precondition: Precondition = NO_PRECONDITION
@@ -237,7 +289,7 @@ class Registrar:
             streams = {name: other for name, other in document.streams.items() if name != stream}
             return document.model_copy(update={"streams": streams})
 
-        self._change(identifier, change)
+        self._writer.change(identifier, change)
 
     def ask(
         self, identifier: str, stream: str, verb: Verb, *, is_running: bool = False
@@ -262,23 +314,7 @@ class Registrar:
             entry = entry_of(document, stream)
             return _with_entry(document, _asked(entry, verb, is_running=is_running))
 
-        return self._change(identifier, change)
-
-    def _change(
-        self, identifier: str, change: Callable[[TableDocument], TableDocument]
-    ) -> TableDocument:
-        for _ in range(ATTEMPTS):
-            newest = self._newest(identifier)
-            document = change(newest.value)
-            if document == newest.value:
-                return document
-            _check_storable(document)
-            try:
-                self._store.put_table(document, expected_version=newest.version)
-            except RegistryConflict:
-                continue
-            return document
-        raise _too_many_conflicts(identifier)
+        return self._writer.change(identifier, change)
 
     def _admit(
         self, document: TableDocument, name: str, definition: StreamDefinition
@@ -332,15 +368,6 @@ class Registrar:
         if not _fits(table, definition):
             problem = _unregistered_other(identifier)
             raise DefinitionDiffers(problem.message, kind="table", problems=[problem])
-
-    def _newest(self, identifier: str) -> Versioned[TableDocument]:
-        # A name that nothing can have is not asked of storage: it may be no path there.
-        is_possible = names.is_identifier(identifier)
-        found = self._store.table(identifier) if is_possible else None
-        if found is None:
-            message = f"no table {identifier} is registered"
-            raise TableNotFound(message)
-        return found
 
 
 def entry_of(document: TableDocument, stream: str) -> StreamEntry:
@@ -432,17 +459,3 @@ def _unregistered_other(identifier: str) -> FieldProblem:
         "columns, keys or options",
         hint="declare it as it is, or choose another name",
     )
-
-
-def _check_storable(document: TableDocument) -> None:
-    """Refuse what could be written and then not be answered."""
-    try:
-        revision_of(document)
-    except TypeError as error:  # half of a surrogate pair: text to JSON, and none to UTF-8
-        message = f"the declaration of {document.identifier} cannot be written: {error}"
-        raise DefinitionRefused(message) from error
-
-
-def _too_many_conflicts(identifier: str) -> RegistryConflict:
-    message = f"the document of {identifier} changed {ATTEMPTS} times while it was being changed"
-    return RegistryConflict(message)

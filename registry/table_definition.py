@@ -161,23 +161,22 @@ def define_table(spec: TableSpec) -> TableDefinition:
         InvalidRequest: A type cannot be read. `registry.table_rules` finds all such at once.
     """
     groups = define_groups(spec)
-    typed: list[tuple[str, DataType, str | None]] = [
-        (
-            column.name,
-            _column_type(column.type, is_key=column.name in spec.primary_key),
-            column.description,
+    columns = [
+        DataField(
+            name=column.name,
+            type=_column_type(column.type, is_key=column.name in spec.primary_key),
+            description=column.description,
+            default_value=column.default,
         )
         for column in spec.columns
     ]
     for group in groups:
-        typed += [(name, parse_type(sql), None) for name, sql in group.generated_columns.items()]
+        columns += [
+            DataField(name=name, type=parse_type(sql))
+            for name, sql in group.generated_columns.items()
+        ]
     return TableDefinition(
-        columns=assign_field_ids(
-            [
-                DataField(name=name, type=data_type, description=description)
-                for name, data_type, description in typed
-            ]
-        ),
+        columns=assign_field_ids(columns),
         primary_key=spec.primary_key,
         partition_keys=spec.partition_keys,
         options=_options(spec, groups),

@@ -165,13 +165,14 @@ def test_registering_a_stream_alike_again_writes_nothing(
     assert store.table(ORDERS) == before
 
 
-def test_a_changed_stream_is_restarted_and_keeps_its_wanted_state(with_orders: Registrar) -> None:
+def test_a_changed_stream_is_a_new_version_and_keeps_its_wanted_state(with_orders: Registrar) -> None:
     with_orders.put_stream(ORDERS, "sales", definition())
     with_orders.ask(ORDERS, "sales", Verb.PAUSE)
     with_orders.put_stream(ORDERS, "sales", definition(trigger_ms=100))
 
     entry = with_orders.entry(ORDERS, "sales")
-    assert (entry.desired_state, entry.restart_generation) == (DesiredState.PAUSED, 1)
+    assert (entry.desired_state, entry.version) == (DesiredState.PAUSED, 2)
+    assert entry.restart_generation == 0
     assert entry.spec.trigger_ms == 100
 
 
