@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Final, TypeVar
 
 from lake.errors import InvalidRequest, Problem
+from lake.file_index_options import BloomColumn, parse_file_index_options
 
 DYNAMIC_BUCKET: Final = -1
 POSTPONE_BUCKET: Final = -2
@@ -113,6 +114,10 @@ class TableOptions:
     data_file_external_paths: str | None = None
     row_tracking_enabled: bool = False
     data_evolution_enabled: bool = False
+
+    file_index_blooms: tuple[BloomColumn, ...] = ()  # file-index.bloom-filter.*
+    file_index_in_manifest_threshold_bytes: int = 500
+    file_index_read_enabled: bool = True
 
     partition_default_name: str = "__DEFAULT_PARTITION__"
     partition_legacy_name: bool = True
@@ -255,6 +260,11 @@ class TableOptions:
             data_file_external_paths=reader.optional_text("data-file.external-paths"),
             row_tracking_enabled=reader.flag("row-tracking.enabled"),
             data_evolution_enabled=reader.flag("data-evolution.enabled"),
+            file_index_blooms=parse_file_index_options(options).blooms,
+            file_index_in_manifest_threshold_bytes=reader.size(
+                "file-index.in-manifest-threshold", 500
+            ),
+            file_index_read_enabled=reader.flag("file-index.read.enabled", default=True),
             partition_default_name=reader.text("partition.default-name", "__DEFAULT_PARTITION__"),
             partition_legacy_name=reader.flag("partition.legacy-name", default=True),
             manifest_compression=reader.choice(

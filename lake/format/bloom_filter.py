@@ -30,6 +30,8 @@ HASH_FUNCTIONS_MAX: Final = 127
 """Other readers take the count's bytes for signed ones."""
 
 _COUNT_BYTES: Final = 4
+# A filter for fewer takes for present more than it should: its size is a whole number of bytes.
+_ITEMS_MIN: Final = 16
 _PENDING_MAX: Final = 1 << 20
 # A file of more rows than are kept pending gets a filter for so many times more, folded at the end.
 _FOLDS_MAX: Final = 4
@@ -152,7 +154,7 @@ class BloomFilterBuilder:
         """Return the filter of all that came."""
         distinct = self._distinct()
         if self._data is None and self._items is None:
-            shape = bloom_shape(max(1, len(distinct)), self._fpp)
+            shape = bloom_shape(max(_ITEMS_MIN, len(distinct)), self._fpp)
             return BloomFilter(
                 functions=shape.functions, data=_filled(_empty(shape.bits), distinct, shape)
             )

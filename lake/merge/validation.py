@@ -17,6 +17,7 @@ reference; `dormant_options` tells of those.
 | how long retracts of deleted rows are kept | `tombstone_rules` |
 | how many snapshots and changelogs stay | `retention_rules` |
 | values about upkeep that mean nothing | `upkeep_rules` |
+| columns of file indexes | `file_index_rules` |
 | sequence groups and deletes of partial-update | `partial_update_rules` |
 | names, types and options of aggregate functions | `function_rules` |
 
@@ -28,6 +29,7 @@ from collections.abc import Iterator
 from lake.errors import InvalidRequest, Problem
 from lake.format.schema import TableSchema
 from lake.merge.engine_rules import engine_problems
+from lake.merge.file_index_rules import file_index_problems
 from lake.merge.function_rules import function_problems
 from lake.merge.key_rules import column_problems, key_problems
 from lake.merge.option_rules import option_problems
@@ -81,6 +83,7 @@ def _merging_problems(schema: TableSchema, options: TableOptions) -> Iterator[Pr
     yield from tombstone_problems(schema, options)
     yield from retention_problems(schema.options, options)
     yield from upkeep_problems(schema, options)
+    yield from file_index_problems(schema)
     if options.merge_engine is MergeEngine.PARTIAL_UPDATE:
         yield from partial_update_problems(schema, options)
     if options.merge_engine in (MergeEngine.PARTIAL_UPDATE, MergeEngine.AGGREGATION):

@@ -12,9 +12,12 @@ from lake.files.data_files import DataFileWriter, row_group_rows
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
 from lake.files.unless_finished import DiscardedUnlessFinished
+from lake.files.unused_files import delete_unused
 from lake.format.data_file import DataFileMeta, FileSource
+from lake.format.file_index import FILE_INDEX_SUFFIX
 from lake.format.schema import TableSchema
 from lake.write.file_facts import FileFacts
+from lake.write.file_index_writer import FileIndexWriter
 
 VALUE_STATISTICS_LENGTH = 16
 """Characters that bounds of value columns keep: `metadata.stats-mode = truncate(16)`."""
@@ -77,6 +80,9 @@ class LevelFile(DiscardedUnlessFinished):
         self._file_source = file_source
         self._name = sink.new_file_name()
         path = data_file_path(sink.paths, schema, sink.partition, sink.bucket, self._name)
+        self._path = path
+        self._index = None if sink.is_changelog else FileIndexWriter(schema)
+        self._index_path: str | None = None
         sink.on_new_file(path)
         self._writer = DataFileWriter(
             sink.file_io, path, schema, without=without, compression=sink.compression
@@ -100,6 +106,8 @@ class LevelFile(DiscardedUnlessFinished):
         """
         self._writer.write(rows)
         self._facts.add(rows)
+        if self._index is not None:
+            self._index.add(rows)
 
     def finish(self) -> DataFileMeta:
         """Make the file durable and return its metadata; at least one row must be in it.
@@ -108,7 +116,9 @@ class LevelFile(DiscardedUnlessFinished):
             StorageUnavailable: Storage refused; the file may or may not be there.
         """
         schema, facts = self._sink.schema, self._facts
+        embedded = self._finished_index()
         written = self._writer.finish()
+        index_path, self._index_path = self._index_path, None
         min_key, max_key = facts.key_range
         return DataFileMeta(
             file_name=self._name,
@@ -124,6 +134,8 @@ class LevelFile(DiscardedUnlessFinished):
             max_sequence_number=facts.max_sequence_number,
             schema_id=schema.id,
             level=self._level,
+            extra_files=() if index_path is None else (index_path.rpartition("/")[2],),
+            embedded_file_index=embedded,
             creation_time_ms=_local_wall_ms(self._sink.clock.now_ms()),
             delete_row_count=facts.delete_row_count,
             file_source=self._file_source,
@@ -132,6 +144,19 @@ class LevelFile(DiscardedUnlessFinished):
     def discard(self, error: BaseException | None = None) -> None:
         """Remove the file unless it is finished."""
         self._writer.discard(error)
+        if self._index_path is not None:
+            delete_unused(self._sink.file_io, [self._index_path])
+
+    def _finished_index(self) -> bytes | None:
+        """Return the file's index if it is small; else write it beside the file."""
+        index = None if self._index is None else self._index.finish()
+        largest = self._sink.schema.table_options.file_index_in_manifest_threshold_bytes
+        if index is None or len(index) <= largest:
+            return index
+        self._index_path = self._path + FILE_INDEX_SUFFIX
+        self._sink.on_new_file(self._index_path)
+        self._sink.file_io.write_new(self._index_path, index)
+        return None
 
 
 def write_level_files(

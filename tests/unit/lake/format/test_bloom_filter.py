@@ -159,7 +159,7 @@ def test_values_that_repeat_take_no_room() -> None:
     for _ in range(30):
         builder.add(numbers_hashes(0, 100_000) % np.uint64(10))
 
-    assert len(builder.finish().data) == 6
+    assert len(builder.finish().data) == 10
 
 
 def test_a_declared_number_of_items_is_the_size_however_many_come() -> None:

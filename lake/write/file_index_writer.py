@@ -1,0 +1,61 @@
+"""The file index of one data file, gathered while the file is written."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.format.arrow_types import elements, to_arrow_type
+from lake.format.bloom_filter import BloomFilterBuilder, encode_bloom_filter
+from lake.format.file_index import BLOOM_FILTER, encode_file_index
+from lake.format.indexed_columns import IndexedColumn, indexed_columns
+from lake.format.schema import TableSchema
+from lake.format.value_hash import value_hashes
+
+
+class FileIndexWriter:
+    """Takes the rows of a file, and knows in the end which values it does not have.
+
+    Memory: that of a `BloomFilterBuilder` for each indexed column.
+    """
+
+    def __init__(self, schema: TableSchema) -> None:
+        """Begin with no rows."""
+        self._columns = [
+            (column, BloomFilterBuilder(fpp=column.declared.fpp, items=column.declared.items))
+            for column in indexed_columns(schema)
+        ]
+
+    def add(self, rows: pa.Table) -> None:
+        """Take the values of some rows in.
+
+        Args:
+            rows: With all table columns; also of rows that delete, which are records like others.
+        """
+        for column, builder in self._columns:
+            builder.add(value_hashes(_values(rows, column), column.type))
+
+    def finish(self) -> bytes | None:
+        """Return the index; None where no column has one."""
+        if not self._columns:
+            return None
+        return encode_file_index(
+            {
+                column.declared.name: {BLOOM_FILTER: encode_bloom_filter(builder.finish())}
+                for column, builder in self._columns
+            }
+        )
+
+
+def _values(rows: pa.Table, column: IndexedColumn) -> pa.ChunkedArray:
+    declared = column.declared
+    values = rows.column(declared.column)
+    if declared.map_key is None:
+        return values
+    chunks = [_of_key(chunk, declared.map_key) for chunk in values.chunks]
+    return pa.chunked_array(chunks, to_arrow_type(column.type))
+
+
+def _of_key(maps: pa.MapArray, key: str) -> pa.Array:
+    """Return what maps have for a key, without those that lack it."""
+    entries = elements(maps.drop_null())
+    keys, items = entries.field(0), entries.field(1)
+    return items.filter(pc.equal(keys, pa.scalar(key, keys.type)))
