@@ -21,17 +21,20 @@ from lake import (
     Place,
     Position,
     RemoveOption,
+    RenameColumn,
     SchemaChange,
     SetOption,
     Table,
     TableNotFound,
     TableSchema,
     parse_type,
+    rename_in_options,
 )
 from registry.change_places import (
     Origin,
     column_problem,
     engine_problem,
+    is_of_change,
     stream_problem,
     table_problem,
 )
@@ -106,7 +109,7 @@ def check_alteration(
     """
     old, origin = table.schema, alteration.origin
     wanted = alteration.document
-    options = option_changes(before.table, wanted.table)
+    options = _option_changes(before.table, wanted.table, alteration.changes)
     try:
         new = table.plan_alter(*alteration.changes, *options)
     except TableNotFound:
@@ -114,8 +117,13 @@ def check_alteration(
     except InvalidRequest as error:
         if not error.problems:
             raise
-        problems = [engine_problem(p, origin, wanted.table) for p in error.problems]
-        problems += _check_dropped(before, wanted, old, None, origin)
+        problems = [
+            *(engine_problem(p, origin, wanted.table) for p in error.problems if is_of_change(p)),
+            *_check_dropped(before, wanted, old, None, origin),
+        ]
+        # What is wrong with the result is said better by the rules for declarations.
+        problems = problems or [*_check_rules(before, wanted, origin)]
+        problems = problems or [engine_problem(p, origin, wanted.table) for p in error.problems]
         raise _refusal(before, problems) from error
     after = _with_actual_types(wanted, new)
     _refuse(
@@ -130,12 +138,20 @@ def check_alteration(
     return CheckedAlteration(document=_with_versions(before, after, old, new), schema=new)
 
 
-def option_changes(before: TableSpec, after: TableSpec) -> tuple[SchemaChange, ...]:
+def _option_changes(
+    before: TableSpec, after: TableSpec, changes: Sequence[SchemaChange]
+) -> tuple[SchemaChange, ...]:
     """Return the changes of options that follow from another declaration.
 
-    The engine renames columns in options by itself; setting them again changes nothing.
+    Args:
+        before: As declared now.
+        after: As it is to be.
+        changes: Those before, of which the engine carries renames into options by itself.
     """
     old, new = define_table(before).options, define_table(after).options
+    for change in changes:
+        if isinstance(change, RenameColumn) and len(change.path) == 1:
+            old = rename_in_options(old, change.path[0], change.name)
     removed = [RemoveOption(key=key) for key in old if key not in new]
     written = [SetOption(key=key, value=new[key]) for key in new if old.get(key) != new[key]]
     return (*removed, *written)
@@ -198,7 +214,7 @@ def _check_dropped(
     declared = {column.name for column in after.table.columns}
     for column, streams in _writers(before, after).items():
         found = old.fields_by_name.get(column)
-        if found is None:
+        if found is None or column in old.primary_keys:
             continue
         is_gone = found.id not in kept if kept is not None else column not in declared
         for stream in streams:
@@ -243,9 +259,10 @@ def _check_rules(
     before: TableDocument, after: TableDocument, origin: Origin
 ) -> Iterator[FieldProblem]:
     known = set(check_table(before.database, before.name, before.table))
-    for problem in check_table(after.database, after.name, after.table):
-        if problem not in known:
-            yield table_problem(problem, origin, after.table)
+    found = [p for p in check_table(after.database, after.name, after.table) if p not in known]
+    yield from (table_problem(problem, origin, after.table) for problem in found)
+    if found:  # Streams are judged by a table that is right in itself.
+        return
     old, new = _specs(before), _specs(after)
     for name, spec in new.items():
         known = set(check_stream(before.table, old, old[name])) if name in old else set()

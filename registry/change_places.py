@@ -47,6 +47,11 @@ class Origin:
         return (*place, part) if has_part else place
 
 
+def is_of_change(problem: Problem) -> bool:
+    """Return whether the engine blames a change by itself, not what comes of all of them."""
+    return _engine_place(problem.field)[0] is not None
+
+
 def engine_problem(problem: Problem, origin: Origin, after: TableSpec) -> FieldProblem:
     """Return a problem that the engine finds in the changes, or in what comes of them."""
     index, part = _engine_place(problem.field)

@@ -94,6 +94,8 @@ def _place_of(problem: Problem, spec: TableSpec) -> Place:
     for index, group in enumerate(define_groups(spec)):
         if field == group.option[0] or field in group.generated_columns:
             return ("sequence_groups", index)
+    if field == "columns":
+        return _place_of_column(problem, spec)
     if field in ("", "primary_key", "partition_keys"):
         return (field,) if field else ()
     column, _, option = field.removeprefix("fields.").partition(".")
@@ -105,6 +107,16 @@ def _place_of(problem: Problem, spec: TableSpec) -> Place:
         if aggregate is not None and aggregate.function == problem.value and "." in problem.value:
             return ("columns", index, "aggregate", "function")
     return ("options", field)
+
+
+def _place_of_column(problem: Problem, spec: TableSpec) -> Place:
+    """Return the place of a type that is too deep, or of a default that is no value."""
+    for index, column in enumerate(spec.columns):
+        if column.name == problem.value:
+            return ("columns", index, "type")
+        if column.default is not None and f"column `{column.name}`" in problem.message:
+            return ("columns", index, "default")
+    return ("columns",)
 
 
 def _place_of_function(spec: TableSpec, column: str, option: str) -> Place:

@@ -13,6 +13,7 @@ rules of design 4 that concern streams:
 6. An aggregation table takes several streams if nothing in it depends on the order in which their
    records arrive: `aggregation_rules`.
 7. A table whose rows say their kind gets it from every stream.
+8. What a stream may add to the table keeps these rules, too: `new_field_rules`.
 
 Two streams may read one topic: each keeps its own position and account, and they own different
 columns.
@@ -25,9 +26,11 @@ from lake import DataType, parse_type
 from registry import names
 from registry.aggregation_rules import check_several
 from registry.column_functions import sequence_fields
+from registry.default_rules import check_defaults_of_several
 from registry.delete_rules import ROW_KIND_FIELD
 from registry.findings import found_at, listed
 from registry.json_types import HINT as JSON_HINT, unreadable_in_json
+from registry.new_field_rules import check_new_fields
 from registry.table_definition import define_groups, ungrouped_columns
 from registry.table_rules import UNORDERED_RISK
 from schemas import (
@@ -79,6 +82,7 @@ def check_stream(
         *_check_key(table, stream),
         *_check_ownership(table, others, stream),
         *_check_row_kind(table, stream),
+        *check_new_fields(table, others, stream),
     ]
 
 
@@ -287,6 +291,7 @@ def _check_whole_rows(
     engine = table.merge_engine
     if engine is MergeEngine.AGGREGATION:
         yield from check_several(table, others, stream)
+        yield from check_defaults_of_several(table, others, stream)
     elif others:
         yield found_at(
             "name",

@@ -11,7 +11,7 @@ fix. The rules of design 4 that concern a table by itself:
 4. Columns that are made for a group do not collide with declared ones.
 5. What names a group (staleness, completeness) names one that exists.
 6. Aggregate functions and deletes keep the promise of any order: `aggregate_rules`,
-   `delete_rules`, `delete_retention`.
+   `delete_rules`, `delete_retention`; so do default values: `default_rules`.
 7. The engine's own checks of types, keys, functions and options come last, on the definition it
    would get. Options without effect, which the engine accepts, are refused here.
 """
@@ -27,6 +27,7 @@ from lake import (
 )
 from registry import names
 from registry.aggregate_rules import check_aggregates
+from registry.default_rules import check_defaults
 from registry.delete_retention import check_delete_retention
 from registry.delete_rules import check_deletes
 from registry.engine_check import FIELD_OF_OPTION, check_with_engine
@@ -67,6 +68,7 @@ def check_table(database: str, name: str, spec: TableSpec) -> list[FieldProblem]
         *check_aggregates(spec),
         *check_deletes(spec),
         *check_delete_retention(spec),
+        *check_defaults(spec),
     ]
     # The engine is asked only about declarations that can be put into its words at all.
     return problems or list(check_with_engine(spec))

@@ -1,0 +1,48 @@
+"""Which streams may give their table new columns, as `on_new_field: evolve` asks.
+
+Pure. A new column joins the stream's own sequence group; in an aggregation table it takes the default
+function, in a table of whole rows it is a part of the row. It must not matter in which order records
+arrive, as for columns that are declared.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from registry.column_functions import LAST_NON_NULL_VALUE, declared_function
+from registry.findings import found_at, listed
+from schemas import FieldProblem, MergeEngine, OnNewField, StreamSpec, TableSpec, Unordered
+
+
+def check_new_fields(
+    table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
+) -> Iterator[FieldProblem]:
+    """Yield why a stream, or another one beside it, may not give the table columns.
+
+    Args:
+        table: The table, which has been checked.
+        others: Its other streams, by name.
+        stream: The stream, complete.
+    """
+    if stream.on_new_field is OnNewField.EVOLVE and len(stream.columns) > stream.columns_max:
+        yield found_at(
+            "columns_max",
+            value=stream.columns_max,
+            message=f"the stream has {len(stream.columns)} columns already",
+            hint="allow more, or let it not evolve",
+        )
+    if table.merge_engine is not MergeEngine.AGGREGATION or not others:
+        return
+    function = table.default_aggregate or LAST_NON_NULL_VALUE
+    declaration = declared_function(function)
+    is_free = declaration is not None and declaration.order_free
+    evolving = [
+        one.name for one in (stream, *others.values()) if one.on_new_field is OnNewField.EVOLVE
+    ]
+    if evolving and not is_free and table.unordered is not Unordered.ALLOWED:
+        yield found_at(
+            "on_new_field",
+            value=stream.on_new_field,
+            message=f"several streams write the table, and new columns of {listed(evolving)} would "
+            f"have the function `{function}`, whose value depends on the order of arrival",
+            hint="use `ignore` or `reject` and add columns with a function of their own, or make a "
+            "partial-update table with a sequence group for each stream",
+        )
