@@ -83,8 +83,7 @@ def parse_file_index_options(options: Mapping[str, str]) -> FileIndexOptions:
                     Problem(field=key, value=value, message="a name between two commas is empty")
                 )
             declared[kind] = tuple(dict.fromkeys(filter(None, names)))
-    names = declared.get(_BLOOM, ())
-    blooms = tuple(_bloom(name, options, problems) for name in names)
+    blooms = tuple(_bloom(name, options, problems) for name in declared.get(_BLOOM, ()))
     problems += _undeclared(options, declared)
     return FileIndexOptions(blooms=blooms, declared=declared, problems=tuple(problems))
 

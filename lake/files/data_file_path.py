@@ -27,6 +27,17 @@ def data_file_path(
     return paths.data_file(partition_directory(partition, schema), bucket, file_name)
 
 
+def with_extra_files(path: str, file: DataFileMeta) -> list[str]:
+    """Return the path of a data file, and those of the files that live and die with it.
+
+    Args:
+        path: Of the data file.
+        file: Its entry in the manifest.
+    """
+    directory = path.rpartition("/")[0]
+    return [path, *(f"{directory}/{name}" for name in file.extra_files)]
+
+
 def live_file_path(
     paths: TablePaths, schema: TableSchema, partition: bytes, bucket: int, file: DataFileMeta
 ) -> str:

@@ -44,6 +44,7 @@ class ReadCounters:
 
     Attributes:
         files: Files opened.
+        files_skipped: Files that were not opened because of their index.
         row_groups: Row groups decoded, in part or whole.
         row_groups_skipped: Row groups that the row filter excluded.
         rows: Rows decoded.
@@ -51,6 +52,7 @@ class ReadCounters:
     """
 
     files: int = 0
+    files_skipped: int = 0
     row_groups: int = 0
     row_groups_skipped: int = 0
     rows: int = 0

@@ -30,6 +30,10 @@ HASH_FUNCTIONS_MAX: Final = 127
 """Other readers take the count's bytes for signed ones."""
 
 _COUNT_BYTES: Final = 4
+_INT_SIGN: Final = 1 << 31
+_INT_MASK: Final = (1 << 32) - 1
+# So few are looked for as numbers of Python: arrays of them take ten times as long.
+_FEW: Final = 4
 # A filter for fewer takes for present more than it should: its size is a whole number of bytes.
 _ITEMS_MIN: Final = 16
 _PENDING_MAX: Final = 1 << 20
@@ -90,10 +94,21 @@ class BloomFilter:
 
     def may_have(self, hashes: Hashes) -> npt.NDArray[np.bool_]:
         """Return for each hash whether a value with it may be there."""
+        if len(hashes) <= _FEW:
+            return np.array([self._may_have(int(value)) for value in hashes], dtype=np.bool_)
         found = np.ones(len(hashes), dtype=np.bool_)
         for places in _places(hashes, self.functions, self.bits):
             found &= (self.data[places >> 3] >> (places & 7).astype(np.uint8)) & 1 != 0
         return found
+
+    def _may_have(self, value: int) -> bool:
+        low, high = value & _INT_MASK, value >> 32
+        for number in range(1, self.functions + 1):
+            combined = low + number * high & _INT_MASK
+            place = (combined if combined < _INT_SIGN else combined ^ _INT_MASK) % self.bits
+            if not self.data[place >> 3] >> (place & 7) & 1:
+                return False
+        return True
 
 
 def encode_bloom_filter(bloom: BloomFilter) -> bytes:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from lake.errors import StorageUnavailable
-from lake.files.data_file_path import live_file_path
+from lake.files.data_file_path import live_file_path, with_extra_files
 from lake.format.manifest import ManifestEntry
 from lake.maintenance.released_files import MetadataNames
 from lake.snapshots.table_store import TableStore
@@ -36,12 +36,12 @@ class FileRemoval:
             path = live_file_path(
                 self.store.paths, self.store.schema, entry.partition, entry.bucket, entry.file
             )
-            if self._delete(path):
+            data, *others = with_extra_files(path, entry.file)
+            if self._delete(data):
                 self.data_files += 1
                 self.data_bytes += entry.file.file_size
-            directory = path.rpartition("/")[0]
-            for name in entry.file.extra_files:
-                self._delete(f"{directory}/{name}")
+            for other in others:
+                self._delete(other)
 
     def remove_metadata(self, names: MetadataNames) -> None:
         """Delete metadata files; in the order of their names, so that runs can be compared."""

@@ -16,6 +16,7 @@ from lake.files.data_files import ReadCounters, RowGroupFilter
 from lake.files.file_io import FileIO
 from lake.files.parquet_bounds import ColumnBounds
 from lake.files.paths import TablePaths
+from lake.format.data_file import DataFileMeta
 from lake.format.schema import TableSchema
 from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
 from lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
@@ -23,11 +24,13 @@ from lake.lsm.sorted_run import Section
 from lake.merge.fold import FoldCounters, Machine, drop_retracts
 from lake.merge.spec import MergeSpec, columns_needed, merge_spec
 from lake.options import MergeEngine
+from lake.read.index_pruning import IndexPruning
 from lake.read.predicate import BoundCondition, Condition, bind_conditions, matching_rows
 from lake.read.pruning import may_match
-from lake.read.run_reader import RunReader
-from lake.read.scan import Split, is_single_run
+from lake.read.run_reader import FileFilter, RunReader
+from lake.read.scan import Split, is_single_run, rows_are_records
 from lake.snapshots.deletion_vectors import VectorStore
+from lake.snapshots.file_indexes import FileIndexStore, index_name
 
 BATCH_ROWS = 65_536
 """Rows of a batch; a merge holds at most about this many per run."""
@@ -45,6 +48,7 @@ def read_split(
     batch_rows: int = BATCH_ROWS,
     machine: Machine = Machine.COLUMN,
     vectors: VectorStore | None = None,
+    indexes: FileIndexStore | None = None,
     counters: ReadCounters | None = None,
     merge_counters: FoldCounters | None = None,
 ) -> Iterator[pa.RecordBatch]:
@@ -64,6 +68,7 @@ def read_split(
         batch_rows: Upper bound of the rows of a batch.
         machine: Which execution merges.
         vectors: Remembers deletion vectors between splits; None reads them anew.
+        indexes: Remembers the indexes of files likewise.
         counters: Added to when given.
         merge_counters: Added to when given.
 
@@ -84,6 +89,7 @@ def read_split(
         batch_rows=batch_rows,
         machine=machine,
         vectors=vectors if vectors is not None else VectorStore(file_io, paths),
+        indexes=indexes if indexes is not None else FileIndexStore(file_io),
         counters=counters if counters is not None else ReadCounters(),
         merge_counters=merge_counters if merge_counters is not None else FoldCounters(),
     )
@@ -109,9 +115,13 @@ class _SplitReader:
         batch_rows: int,
         machine: Machine,
         vectors: VectorStore,
+        indexes: FileIndexStore,
         counters: ReadCounters,
         merge_counters: FoldCounters,
     ) -> None:
+        self._schema = schema
+        self._older_schemas = older_schemas
+        self._indexes = indexes
         self._batch_rows = batch_rows
         self._spec: MergeSpec = merge_spec(schema)
         self._merge = scan_merge(schema, self._spec, machine, merge_counters)
@@ -134,6 +144,7 @@ class _SplitReader:
         wanted = tuple(dict.fromkeys([*columns, *(item.column for item in conditions)]))
         batch_rows = min(self._batch_rows, rows_per_run(len(section.runs)))
         batch_bytes = bytes_per_run(len(section.runs))
+        excludes = self._file_filter(conditions)
         if is_single_run(section):
             row_filter = _row_group_filter(conditions)
             batches = self._runs.batches(
@@ -142,13 +153,17 @@ class _SplitReader:
                 batch_rows=batch_rows,
                 batch_bytes=batch_bytes,
                 row_filter=row_filter,
+                excludes=excludes,
             )
             for batch in batches:
                 yield drop_retracts(pa.Table.from_batches([batch]))
             return
+        if self._is_excluded(section, excludes):
+            return
         needed = columns_needed(self._spec, wanted)
         on_key = [item for item in conditions if item.column in self._spec.key_columns]
         row_filter = _row_group_filter(on_key)
+        excludes = self._file_filter(on_key)
         runs = [
             _matching(
                 self._runs.batches(
@@ -157,6 +172,7 @@ class _SplitReader:
                     batch_rows=batch_rows,
                     batch_bytes=batch_bytes,
                     row_filter=row_filter,
+                    excludes=excludes,
                 ),
                 on_key,
             )
@@ -165,6 +181,25 @@ class _SplitReader:
         merged = merge_runs(runs, self._merge, batch_rows=batch_rows, batch_bytes=batch_bytes)
         for table in merged:
             yield drop_retracts(table)
+
+    def _file_filter(self, conditions: Sequence[BoundCondition]) -> FileFilter | None:
+        """Return what asks the index beside a file; those in manifests were asked for the plan."""
+        pruning = IndexPruning(conditions, self._schema, self._older_schemas)
+        if not pruning.asks:
+            return None
+
+        def excludes(path: str, file: DataFileMeta) -> bool:
+            has_index = index_name(file) is not None
+            return has_index and pruning.excludes(self._indexes.filters(path, file), file)
+
+        return excludes
+
+    def _is_excluded(self, section: Section, excludes: FileFilter | None) -> bool:
+        """Return whether no record of a section that is merged can become a row that is wanted."""
+        if excludes is None or not rows_are_records(self._schema):
+            return False
+        files = [file for run in section.runs for file in run.files]
+        return all(excludes(self._runs.path(file), file) for file in files)
 
 
 def scan_merge(

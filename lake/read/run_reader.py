@@ -1,6 +1,6 @@
 """One sorted run of a bucket, read file after file."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -15,6 +15,9 @@ from lake.format.data_file import DataFileMeta
 from lake.format.schema import TableSchema
 from lake.format.system_columns import LEVEL_FIELD
 from lake.lsm.sorted_run import SortedRun
+
+FileFilter = Callable[[str, DataFileMeta], bool]
+"""From a file's path and its entry in the manifest to whether no record of it is looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +54,7 @@ class RunReader:
         batch_rows: int,
         batch_bytes: int,
         row_filter: RowGroupFilter | None = None,
+        excludes: FileFilter | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Yield key-value batches, ascending by key.
 
@@ -58,6 +62,7 @@ class RunReader:
             run: Live files of the bucket.
             columns: Table columns wanted.
             row_filter: Leaves out row groups that cannot hold what is looked for.
+            excludes: Leaves out files, which are not opened.
             batch_rows: Upper bound of the rows of a batch.
             batch_bytes: Upper bound of its bytes, about.
 
@@ -69,6 +74,9 @@ class RunReader:
             # A file that newer levels replace row by row ends up with none; it is not opened.
             if marked is not None and len(marked) == file.row_count:
                 continue
+            if excludes is not None and excludes(self.path(file), file):
+                self.counters.files_skipped += 1
+                continue
             batches = self._reader(file).batches(
                 columns,
                 batch_rows=batch_rows,
@@ -79,11 +87,14 @@ class RunReader:
             for batch in batches:
                 yield _with_level(batch, file.level) if self.has_level else batch
 
+    def path(self, file: DataFileMeta) -> str:
+        """Return where a file of the bucket is."""
+        return live_file_path(self.paths, self.schema, self.partition, self.bucket, file)
+
     def _reader(self, file: DataFileMeta) -> DataFileReader:
-        path = live_file_path(self.paths, self.schema, self.partition, self.bucket, file)
         return DataFileReader(
             self.file_io,
-            path,
+            self.path(file),
             file_meta=file,
             schema=self.schema,
             written=self.older_schemas.get(file.schema_id),

@@ -4,14 +4,18 @@
    makes it visible.
 2. Partitions: their values are known exactly.
 3. Buckets: when the conditions fix the whole bucket key, by its hash.
-4. Files by key statistics: a key's records are dropped all or none, so merging stays right.
+4. Files by key statistics, and by an index of key columns where their manifest entries have one: a
+   key's records are dropped all or none, so merging stays right.
 5. A bucket is read raw, file by file, when no two live records of its files are of one key: all
    files are compacted, none has retracts, and either they are of one level, or whoever compacted
    them has marked (deletion vectors) or left out (first-row) what is on several.
 6. Files of other buckets are cut into sections of overlapping files.
-7. A file that needs no merge, raw or alone in its section, may be dropped by value statistics; rows
-   that a deletion vector marks do not make them wrong. Elsewhere a record that does not match now
-   may be part of a row that does.
+7. A file that needs no merge, raw or alone in its section, may be dropped by value statistics and by
+   its index; rows that a deletion vector marks do not make them wrong. Where a row is one of its
+   records, whole (deduplicate, first-row), files of a section may be dropped together. Elsewhere a
+   record that does not match now may be part of a row that does.
+
+An index in a file of its own is not looked at here; who reads the file asks it first (`lake.read.reader`).
 
 Source: merge-semantics 1.7.
 """
@@ -31,6 +35,7 @@ from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.lsm.sorted_run import Section, SortedRun, plan_sections
 from lake.options import BucketFunction, MergeEngine
+from lake.read.index_pruning import IndexPruning
 from lake.read.predicate import BoundCondition, Condition, bind_conditions
 from lake.read.pruning import (
     Bounds,
@@ -41,6 +46,7 @@ from lake.read.pruning import (
     wanted_bucket_hashes,
 )
 from lake.snapshots.deletion_vectors import vector_entries
+from lake.snapshots.file_indexes import embedded_filters
 
 _EMPTY_ARITY = bytes(4)
 
@@ -117,6 +123,7 @@ def plan_scan(
     Raises:
         InvalidRequest: A condition does not fit the table.
         UnsupportedFeature: A bucket has several index files of deletion vectors.
+        CorruptData: An index in a manifest is none.
     """
     conditions = bind_conditions(where, schema)
     chosen = [
@@ -129,7 +136,10 @@ def plan_scan(
     chosen = _prune_partitions(chosen, conditions, schema)
     chosen = _prune_buckets(chosen, conditions, schema)
     chosen = _prune_keys(chosen, conditions, schema)
-    by_values = _ValuePruning(conditions, schema, older_schemas)
+    chosen = _prune_by_index(chosen, conditions, schema, older_schemas)
+    by_values = _ValuePruning(
+        conditions, schema, older_schemas, IndexPruning(conditions, schema, older_schemas)
+    )
     splits = _splits(chosen, vector_entries(indexes), by_values, schema)
     return ScanPlan(
         snapshot_id=None if snapshot is None else snapshot.id,
@@ -183,6 +193,31 @@ def _prune_keys(
     kept = np.ones(len(entries), dtype=bool)
     kept[np.array(known)] = may_match(bounds, on_key, len(files))
     return [entry for entry, is_kept in zip(entries, kept, strict=True) if is_kept]
+
+
+def _prune_by_index(
+    entries: Sequence[ManifestEntry],
+    conditions: Sequence[BoundCondition],
+    schema: TableSchema,
+    older_schemas: OlderSchemas,
+) -> list[ManifestEntry]:
+    pruning = IndexPruning(on_key(conditions, schema), schema, older_schemas)
+    if not pruning.asks:
+        return list(entries)
+    return [
+        entry for entry in entries if not pruning.excludes(embedded_filters(entry.file), entry.file)
+    ]
+
+
+def on_key(conditions: Sequence[BoundCondition], schema: TableSchema) -> list[BoundCondition]:
+    """Return the conditions that concern all records of a key alike."""
+    return [item for item in conditions if item.column in schema.primary_keys]
+
+
+def rows_are_records(schema: TableSchema) -> bool:
+    """Return whether each row is one of the records of its key, whole, as it was written."""
+    engine = schema.table_options.merge_engine
+    return engine in (MergeEngine.DEDUPLICATE, MergeEngine.FIRST_ROW)
 
 
 def _splits(
@@ -244,25 +279,29 @@ def _files(runs: Sequence[SortedRun]) -> list[DataFileMeta]:
 
 @dataclass(frozen=True, slots=True)
 class _ValuePruning:
-    """Leaves out what value statistics exclude.
+    """Leaves out what value statistics and indexes in manifests exclude.
 
     Attributes:
         conditions: The conjunction.
         schema: Under which rows are read.
         older_schemas: Of files with other columns.
+        by_index: Knows the conditions, too.
     """
 
     conditions: Sequence[BoundCondition]
     schema: TableSchema
     older_schemas: OlderSchemas
+    by_index: IndexPruning
 
     def excludes(self, section: Section) -> bool:
         """Return whether no row of a section can fulfil the conditions."""
-        if not self.conditions or not is_single_run(section):
+        if not self.conditions or not (is_single_run(section) or rows_are_records(self.schema)):
             return False
         return not any(self._may_match(file) for file in _files(section.runs))
 
     def _may_match(self, file: DataFileMeta) -> bool:
+        if self.by_index.asks and self.by_index.excludes(embedded_filters(file), file):
+            return False
         stats = file.value_stats
         if stats.min_values.startswith(_EMPTY_ARITY):
             return True

@@ -11,6 +11,7 @@ from lake.format.schema import TableSchema
 from lake.snapshots.changelog_store import ChangelogStore
 from lake.snapshots.consumer_store import ConsumerStore
 from lake.snapshots.deletion_vectors import VectorStore
+from lake.snapshots.file_indexes import FileIndexStore
 from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.schema_store import SchemaStore
@@ -35,6 +36,7 @@ class TableStore:
         manifests: Reads and writes manifests.
         live: Finds the live files of snapshots, by the same manifests.
         vectors: Reads and writes deletion vectors.
+        file_indexes: Reads the indexes of data files.
     """
 
     file_io: FileIO
@@ -46,6 +48,7 @@ class TableStore:
     manifests: ManifestStore
     live: LiveFiles
     vectors: VectorStore
+    file_indexes: FileIndexStore
 
     @property
     def snapshots(self) -> SnapshotStore:
@@ -88,4 +91,5 @@ def table_store(
         manifests=manifests,
         live=LiveFiles(manifests),
         vectors=VectorStore(file_io, paths),
+        file_indexes=FileIndexStore(file_io),
     )

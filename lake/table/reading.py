@@ -150,6 +150,7 @@ class TableReading:
             older_schemas=table.older_schemas(schema, entries),
             indexes=() if snapshot is None else table.indexes_of(snapshot),
             vectors=store.vectors,
+            file_indexes=store.file_indexes,
         )
 
 

@@ -236,6 +236,7 @@ class Scan:
             batch_rows=self.batch_rows,
             machine=self.machine,
             vectors=source.vectors,
+            indexes=source.file_indexes,
             counters=self.counters,
             merge_counters=self.merge_counters,
         )

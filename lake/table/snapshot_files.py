@@ -11,6 +11,7 @@ from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.snapshots.deletion_vectors import VectorStore
+from lake.snapshots.file_indexes import FileIndexStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,7 @@ class SnapshotFiles:
         older_schemas: By id, those that files were written under if their columns are others.
         indexes: Its index files.
         vectors: Reads deletion vectors.
+        file_indexes: Reads the indexes of data files.
     """
 
     file_io: FileIO
@@ -36,3 +38,4 @@ class SnapshotFiles:
     older_schemas: OlderSchemas
     indexes: Sequence[IndexManifestEntry]
     vectors: VectorStore
+    file_indexes: FileIndexStore

@@ -293,6 +293,7 @@ class SnapshotLookup:
                 partition=partition,
                 bucket=number,
                 files=[entry.file for entry in self._members[place]],
+                file_indexes=self._source.file_indexes,
             ),
             schema=self._schema,
             spec=self._spec,

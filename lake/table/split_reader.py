@@ -105,6 +105,7 @@ class SplitReader:
                 batch_rows=self.batch_rows,
                 machine=self.machine,
                 vectors=self.source.vectors,
+                indexes=self.source.file_indexes,
                 counters=self.counters,
                 merge_counters=self.merge_counters,
             )

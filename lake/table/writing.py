@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from lake.commit.commit_result import CommitResult
-from lake.files.data_file_path import live_file_path
+from lake.files.data_file_path import live_file_path, with_extra_files
 from lake.files.unused_files import delete_unused
 from lake.format.commit_message import CommitMessage
 from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER
@@ -88,7 +88,13 @@ class TableWriting:
         for message in messages:
             place = message.partition, message.bucket
             files = (*message.new_files, *message.changelog_files)
-            paths = [live_file_path(store.paths, store.schema, *place, file) for file in files]
+            paths = [
+                path
+                for file in files
+                for path in with_extra_files(
+                    live_file_path(store.paths, store.schema, *place, file), file
+                )
+            ]
             paths += [store.paths.index(index.file_name) for index in message.new_index_files]
             delete_unused(store.file_io, paths)
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from lake.errors import names_table
 from lake.files.clock import Clock
-from lake.files.data_file_path import live_file_path
+from lake.files.data_file_path import live_file_path, with_extra_files
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
 from lake.files.unused_files import delete_unused
@@ -330,8 +330,9 @@ class TableWriter:
             self._rows_folded += merged.rows_folded
             files[:] = merged.files
             for file in merged.replaced:
-                path = live_file_path(self._paths, self._schema, partition, bucket, file)
-                self._file_io.delete(path)
+                data = live_file_path(self._paths, self._schema, partition, bucket, file)
+                for path in with_extra_files(data, file):
+                    self._file_io.delete(path)
 
     def _new_file_name(self) -> str:
         return self._new_name(self._schema.table_options.data_file_prefix)

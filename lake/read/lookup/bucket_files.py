@@ -20,8 +20,10 @@ from lake.format.system_columns import SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD
 from lake.read.lookup.file_column import FileColumn, gathered
 from lake.read.lookup.file_lookup import FileLookup
 from lake.read.lookup.found import Found
+from lake.read.lookup.key_filters import KeyFilters
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.wanted_keys import Rows, row_array
+from lake.snapshots.file_indexes import FileIndexStore
 
 GivenT = TypeVar("GivenT")
 
@@ -49,7 +51,11 @@ class _DataFile:
 
 
 class BucketFiles:
-    """Files by their numbers, and the cache that has them; safe between threads."""
+    """Files by their numbers, and the cache that has them; safe between threads.
+
+    Attributes:
+        filters: What the indexes of the files say.
+    """
 
     def __init__(
         self,
@@ -61,6 +67,7 @@ class BucketFiles:
         schema: TableSchema,
         place: tuple[bytes, int],
         older_schemas: OlderSchemas,
+        file_indexes: FileIndexStore,
     ) -> None:
         """Take the files; none is opened yet.
 
@@ -72,6 +79,7 @@ class BucketFiles:
             schema: Under which records are read.
             place: Serialised partition row, and bucket number.
             older_schemas: By id, those that files were written under if their columns are others.
+            file_indexes: Reads their indexes.
         """
         self._files = tuple(files)
         self._cache = cache
@@ -80,6 +88,13 @@ class BucketFiles:
         self._older_schemas = older_schemas
         self._numbers = {file.file_name: number for number, file in enumerate(self._files)}
         self._paths = [live_file_path(paths, schema, *place, file) for file in self._files]
+        self.filters = KeyFilters(
+            self._files,
+            self._paths,
+            store=file_indexes,
+            schema=schema,
+            older_schemas=older_schemas,
+        )
         # What a file is made into has the columns of one schema.
         self._names = [f"{path}@{schema.id}" for path in self._paths]
         self._schemas: dict[tuple[str, ...], pa.Schema] = {}

@@ -1,7 +1,7 @@
 """Keys in a bucket: in which files they are, and their records there.
 
 Runs are asked from the newest on: the files of level 0 one by one, then level by level the one file
-whose key range holds the key. Two questions are answered:
+whose key range holds the key. A file that is not ready is asked by its index first (`key_filters`). Two questions are answered:
 
 | question | answer |
 |---|---|
@@ -44,6 +44,7 @@ from lake.read.lookup.joint_index import JOINT_ROWS_MAX, JointIndex
 from lake.read.lookup.key_ranges import KeyRanges
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.wanted_keys import Rows, WantedKeys, are_of_keys, wanted_keys
+from lake.snapshots.file_indexes import FileIndexStore
 
 Vectors = Mapping[str, AbstractBitMap]
 """Positions of deleted rows by file name."""
@@ -66,6 +67,7 @@ class BucketLookup:
         bucket: int,
         files: Sequence[DataFileMeta],
         older_schemas: OlderSchemas = NO_OLDER_SCHEMAS,
+        file_indexes: FileIndexStore | None = None,
     ) -> None:
         """Take the files; none is opened before a key may be in it.
 
@@ -78,6 +80,7 @@ class BucketLookup:
             bucket: Bucket number.
             files: Live files of the bucket, on any level, in any order.
             older_schemas: By id, those that files were written under if their columns are others.
+            file_indexes: Remembers the indexes of files; None reads them anew.
         """
         self._schema = schema
         self._runs = levels_of(files, schema.table_options).runs
@@ -89,6 +92,7 @@ class BucketLookup:
             schema=schema,
             place=(partition, bucket),
             older_schemas=older_schemas,
+            file_indexes=file_indexes if file_indexes is not None else FileIndexStore(file_io),
         )
         self._new_files = sum(file.level == 0 for file in self._files.all)
         self._may_join = self._new_files > 1 and (
@@ -175,10 +179,13 @@ class BucketLookup:
 
     def _cold_files(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> Iterator[int]:
         for numbers in self._run_numbers:
-            places = set(self._ranges[numbers.start].files_of(keys, wanted).tolist())
-            for place in sorted(places - {-1}):
-                if not self._files.is_ready(numbers[place], columns):
-                    yield numbers[place]
+            places = self._ranges[numbers.start].files_of(keys, wanted)
+            for place in sorted(set(places.tolist()) - {-1}):
+                number = numbers[place]
+                if self._files.is_ready(number, columns):
+                    continue
+                if len(self._files.filters.may_have(number, keys, wanted[places == place])):
+                    yield number
 
     def load(self, columns: Sequence[str]) -> None:
         """Make all files ready to give these columns, one after the other.
@@ -323,6 +330,9 @@ class BucketLookup:
         if lookup is not None:
             here, positions = _found(lookup, keys, wanted, is_sure=is_sure)
         else:
+            wanted = self._files.filters.may_have(number, keys, wanted)
+            if not len(wanted):
+                return wanted, wanted
             with self._files.using(number) as lookup:
                 here, positions = _found(lookup, keys, wanted, is_sure=is_sure)
         vector = vectors.get(self._files[number].file_name) if len(here) else None

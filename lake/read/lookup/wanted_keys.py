@@ -10,7 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lake.format.data_types import DataType
 from lake.format.schema import TableSchema
+from lake.format.value_hash import Hashes, value_hashes
 from lake.merge.order_words import one_array
 from lake.merge.words import Uints
 from lake.read.lookup.key_hash import canonical, is_number, key_hashes, number_words, raw_numbers
@@ -40,6 +42,22 @@ class WantedKeys:
     def hash_numbers(self) -> list[int]:
         """The hashes as numbers of Python, for few keys."""
         return [int(value) for value in self.hashes]
+
+    @cached_property
+    def _value_hashes(self) -> dict[int, Hashes]:
+        return {}
+
+    def value_hashes(self, place: int, data_type: DataType) -> Hashes:
+        """Return the hash of each key's value in one column, as the indexes of files have it.
+
+        Args:
+            place: Of the column in the key.
+            data_type: Its type.
+        """
+        hashes = self._value_hashes.get(place)
+        if hashes is None:
+            hashes = self._value_hashes[place] = value_hashes(self.columns[place], data_type)
+        return hashes
 
     @cached_property
     def numbers(self) -> tuple[npt.NDArray[Any] | None, ...]:

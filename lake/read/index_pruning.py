@@ -1,0 +1,106 @@
+"""What the index of a data file proves about conditions: that no record of the file fulfils them.
+
+Only `=` and `in` are answered, of columns whose values are those that the file was written with: they
+are found by the column's id, and not at all where a change of type may have changed values.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from lake.files.column_mapping import OlderSchemas
+from lake.format.data_file import DataFileMeta
+from lake.format.data_types import DataField
+from lake.format.schema import TableSchema
+from lake.format.value_hash import HASHED_ROOTS, Hashes, hashes_stay, value_hashes
+from lake.read.predicate import BoundCondition, Operator
+from lake.snapshots.file_indexes import Filters
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A condition that an index can answer.
+
+    Attributes:
+        field: The column.
+        hashes: Of the values, at least one.
+    """
+
+    field: DataField
+    hashes: Hashes
+
+
+class IndexPruning:
+    """Asks the indexes of files about one conjunction."""
+
+    def __init__(
+        self,
+        conditions: Sequence[BoundCondition],
+        schema: TableSchema,
+        older_schemas: OlderSchemas,
+    ) -> None:
+        """Take the conditions that indexes can answer.
+
+        Args:
+            conditions: The conjunction.
+            schema: Under which rows are read; its options may say that no index is to be read.
+            older_schemas: By id, those that files were written under if their columns are others.
+        """
+        self._schema = schema
+        self._older_schemas = older_schemas
+        self._names: dict[int, list[str | None]] = {}
+        is_read = schema.table_options.file_index_read_enabled
+        self._wanted = [
+            _Wanted(schema.field(item.column), _hashes(item, schema))
+            for item in conditions
+            if is_read and _is_answered(item, schema)
+        ]
+
+    @property
+    def asks(self) -> bool:
+        """Whether an index can exclude anything."""
+        return bool(self._wanted)
+
+    def excludes(self, filters: Filters, file: DataFileMeta) -> bool:
+        """Return whether no record of a file fulfils all conditions, by its filters."""
+        if not filters:
+            return False
+        for name, wanted in zip(self._names_in(file.schema_id), self._wanted, strict=True):
+            bloom = None if name is None else filters.get(name)
+            if bloom is not None and not bloom.may_have(wanted.hashes).any():
+                return True
+        return False
+
+    def _names_in(self, schema_id: int) -> list[str | None]:
+        names = self._names.get(schema_id)
+        if names is None:
+            written = self._older_schemas.get(schema_id, self._schema)
+            names = indexed_names([wanted.field for wanted in self._wanted], written)
+            self._names[schema_id] = names
+        return names
+
+
+def indexed_names(fields: Iterable[DataField], written: TableSchema) -> list[str | None]:
+    """Return the names that columns have in the indexes of files; None where those do not tell.
+
+    Args:
+        fields: The columns as they are read.
+        written: The schema of the files.
+    """
+    before = {field.id: field for field in written.fields}
+    found = ((before.get(field.id), field) for field in fields)
+    return [
+        old.name if old is not None and hashes_stay(old.type, new.type) else None
+        for old, new in found
+    ]
+
+
+def _is_answered(condition: BoundCondition, schema: TableSchema) -> bool:
+    return (
+        condition.op in (Operator.EQUAL, Operator.IN)
+        and not condition.never_holds
+        and schema.field(condition.column).type.root in HASHED_ROOTS
+    )
+
+
+def _hashes(condition: BoundCondition, schema: TableSchema) -> Hashes:
+    return value_hashes(condition.values, schema.field(condition.column).type)

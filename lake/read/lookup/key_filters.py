@@ -1,0 +1,99 @@
+"""Which keys files may have, by their indexes: a file without a key need not be made ready for it.
+
+To be made ready pays off in the end: it answers faster, and gives the rows that are there. So a file is
+asked by its index only as often as takes about as long as to make it ready.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from lake.files.column_mapping import OlderSchemas
+from lake.format.bloom_filter import BloomFilter
+from lake.format.data_file import DataFileMeta
+from lake.format.schema import TableSchema
+from lake.format.value_hash import HASHED_ROOTS
+from lake.read.index_pruning import indexed_names
+from lake.read.lookup.wanted_keys import Rows, WantedKeys
+from lake.snapshots.file_indexes import FileIndexStore, index_name
+
+_BYTES_PER_QUESTION: Final = 1_024
+"""Of a file that are made ready in the time that a question takes, about."""
+
+_QUESTIONS_MIN: Final = 64
+"""The least that a file is asked: to open one takes as long as these."""
+
+
+class KeyFilters:
+    """The indexes of a bucket's files; safe between threads."""
+
+    def __init__(
+        self,
+        files: Sequence[DataFileMeta],
+        paths: Sequence[str],
+        *,
+        store: FileIndexStore,
+        schema: TableSchema,
+        older_schemas: OlderSchemas,
+    ) -> None:
+        """Take the files; none of their indexes is read yet.
+
+        Args:
+            files: Of the bucket, by number.
+            paths: Of the files.
+            store: Reads indexes.
+            schema: Under which records are read.
+            older_schemas: By id, those that files were written under if their columns are others.
+        """
+        self._files = files
+        self._paths = paths
+        self._store = store
+        self._schema = schema
+        self._older_schemas = older_schemas
+        self._fields = schema.key_fields
+        self._names: dict[int, list[str | None]] = {}
+        is_read = schema.table_options.file_index_read_enabled
+        is_hashed = any(field.type.root in HASHED_ROOTS for field in self._fields)
+        self._questions = [
+            max(_QUESTIONS_MIN, file.file_size // _BYTES_PER_QUESTION)
+            if is_read and is_hashed and _has_index(file)
+            else 0
+            for file in files
+        ]
+
+    def may_have(self, number: int, keys: WantedKeys, wanted: Rows) -> Rows:
+        """Return which of the wanted keys a file may have.
+
+        Args:
+            number: Of the file.
+            keys: Keys, in the table's types.
+            wanted: Which of them are looked for.
+
+        Raises:
+            CorruptData: The index is absent, or none.
+            StorageUnavailable: Storage refused.
+        """
+        if self._questions[number] <= 0:
+            return wanted
+        # A count that two threads change at once may be off by one, which is nobody's harm.
+        self._questions[number] -= 1
+        for place, bloom in self._filters(number):
+            hashes = keys.value_hashes(place, self._fields[place].type)
+            wanted = wanted[bloom.may_have(hashes[wanted])]
+        return wanted
+
+    def _filters(self, number: int) -> list[tuple[int, BloomFilter]]:
+        file = self._files[number]
+        names = self._names.get(file.schema_id)
+        if names is None:
+            written = self._older_schemas.get(file.schema_id, self._schema)
+            names = self._names[file.schema_id] = indexed_names(self._fields, written)
+        filters = self._store.filters(self._paths[number], file)
+        return [
+            (place, filters[name])
+            for place, name in enumerate(names)
+            if name is not None and name in filters
+        ]
+
+
+def _has_index(file: DataFileMeta) -> bool:
+    return file.embedded_file_index is not None or index_name(file) is not None
