@@ -101,7 +101,8 @@ from lake.merge.selection import Pick
 from lake.merge.steps import Step, Steps
 from lake.merge.validation import validate_schema
 from lake.options import MergeEngine, TableOptions, parse_duration, parse_size
-from lake.read.predicate import Condition, Operator, bind_conditions
+from lake.read.condition_text import parse_conditions
+from lake.read.predicate import Condition, Operator
 from lake.read.scan import ScanPlan, Split
 from lake.read.split_cut import split_bytes
 from lake.snapshots.consumer_store import ConsumerFile
@@ -229,7 +230,6 @@ __all__ = [
     "arrow_schema",
     "assign_buckets",
     "assign_field_ids",
-    "bind_conditions",
     "check_compactable",
     "check_supported",
     "check_writable",
@@ -242,6 +242,7 @@ __all__ = [
     "function_named",
     "highest_field_id",
     "merge_fields",
+    "parse_conditions",
     "parse_duration",
     "parse_messages",
     "parse_schema",

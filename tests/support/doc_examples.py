@@ -58,15 +58,18 @@ def pages_with(kind: str) -> list[Path]:
     return [page for page in pages if doc_examples(page, kind)]
 
 
-def run_python(page: Path, names: Mapping[str, object] | None = None) -> None:
+def run_python(
+    page: Path, names: Mapping[str, object] | None = None, *, kind: str = "python"
+) -> None:
     """Run the Python blocks of a page; assert that each prints what the page says.
 
     Args:
         page: The page.
         names: What the first block finds defined.
+        kind: What the marks of the blocks say.
     """
     scope = {"__name__": "__main__", **(names or {})}
-    for number, example in enumerate(doc_examples(page, "python"), start=1):
+    for number, example in enumerate(doc_examples(page, kind), start=1):
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
             exec(compile(example.text, f"{page.name}, example {number}", "exec"), scope)

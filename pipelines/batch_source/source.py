@@ -1,0 +1,99 @@
+"""The format `braid` of `spark.read`.
+
+Spark makes these objects in Python processes of its own beside the driver:
+
+    .load()    BraidSource.schema      which columns there are
+    planning   BraidSource.reader      splits out: the snapshot is fixed here
+    task       TableReader.read        one split, in Arrow batches
+
+Spark plans a loaded table once, with its first query, and all queries on that DataFrame read the same
+splits. Filters that queries would push are therefore not taken (decision 0017): rows and columns are
+chosen where the table is loaded, by the options `where` and `columns`.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from lake import Split, SplitReader
+from pipelines.batch_source.read_options import read_options
+from pipelines.batch_source.read_plan import columns_to_read, plan_read
+from pipelines.batch_source.spark_types import arrow_form, to_spark_batch
+
+FORMAT: Final = "braid"
+
+
+def register(session: SparkSession) -> None:
+    """Let a session read tables: `session.read.format("braid")`.
+
+    The workers of the session have to be able to import this package.
+    """
+    session.dataSource.register(BraidSource)
+
+
+class BraidSource(DataSource):
+    """Tables of a warehouse, to be read."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return what `spark.read.format` is given."""
+        return FORMAT
+
+    def schema(self) -> StructType:
+        """Return the columns.
+
+        Raises:
+            InvalidRequest: The options are wrong, or there is no such table, state or column.
+        """
+        return columns_to_read(read_options(self.options))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Return what reads the columns of a schema: all, or those that the query names."""
+        plan = plan_read(read_options(self.options), schema)
+        return TableReader(plan.reader, schema, plan.splits)
+
+
+class TableReader(DataSourceReader):
+    """Reads splits; goes to the tasks without them.
+
+    Args:
+        reader: Of the scan.
+        schema: As Spark has it.
+        splits: One a task.
+    """
+
+    def __init__(
+        self, reader: SplitReader, schema: StructType, splits: Sequence[Split] = ()
+    ) -> None:
+        self._reader = reader
+        self._schema = schema
+        self._splits = splits
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a task needs: each gets its split besides."""
+        return TableReader, (self._reader, self._schema)
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Return one partition for each split."""
+        return [SplitPartition(split) for split in self._splits]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a split."""
+        # For no split at all Spark makes a partition of its own.
+        if not isinstance(partition, SplitPartition):
+            return
+        wanted = arrow_form(self._schema)
+        for batch in self._reader.batches(partition.value):
+            yield to_spark_batch(batch, wanted)
+
+
+class SplitPartition(InputPartition):
+    """What one task reads.
+
+    Attributes:
+        value: A split.
+    """

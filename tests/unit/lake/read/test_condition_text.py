@@ -1,0 +1,98 @@
+"""Conditions as text: what they say, and how what cannot be read is refused."""
+
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+
+import pytest
+
+from lake.errors import InvalidRequest
+from lake.read.condition_text import parse_conditions
+from lake.read.predicate import Condition
+from tests.given_tables import given_schema
+
+SCHEMA = given_schema(
+    {
+        "id": "BIGINT",
+        "and": "INT",
+        "paid": "DECIMAL(10, 2)",
+        "price": "DOUBLE",
+        "is_sent": "BOOLEAN",
+        "state": "STRING",
+        "raw": "BYTES",
+        "day": "DATE",
+        "of_day": "TIME(3)",
+        "at": "TIMESTAMP(3)",
+        "fine": "TIMESTAMP(9)",
+        "instant": "TIMESTAMP(6) WITH LOCAL TIME ZONE",
+    },
+    key=["id"],
+)
+
+
+def parsed(text: str) -> list[tuple[str, str, object]]:
+    """Return the conditions as triples."""
+    return [(item.column, str(item.op), item.value) for item in parse_conditions(text, SCHEMA)]
+
+
+@pytest.mark.parametrize(
+    ("text", "operator", "value"),
+    [
+        ("id = -7", "=", -7),
+        ("id <> 7", "!=", 7),
+        ("id>=+7", ">=", 7),
+        ("paid < 1.50", "<", Decimal("1.5")),
+        ("price > 1e3", ">", 1000.0),
+        ("is_sent = TRUE", "=", True),
+        ("state <= 'it''s'", "<=", "it's"),
+        ("state != ''", "!=", ""),
+        ("raw = 'ab'", "=", b"ab"),
+        ("day = DATE '2026-01-31'", "=", date(2026, 1, 31)),
+        ("of_day = '23:59:59.5'", "=", time(23, 59, 59, 500_000)),
+        ("at = TIMESTAMP '2026-01-31 05:15:00'", "=", datetime.fromisoformat("2026-01-31T05:15")),
+        ("fine = '1970-01-01 00:00:01.000000002'", "=", 1_000_000_002),
+        ("instant < '2026-01-31 05:15:00'", "<", datetime(2026, 1, 31, 5, 15, tzinfo=UTC)),
+        ("state in ('a', 'b')", "in", ["a", "b"]),
+        ("id IN(1)", "in", [1]),
+        ("state IS NULL", "is_null", None),
+        ("state is not null", "not_null", None),
+    ],
+)
+def test_a_comparison_is_read_with_a_value_of_the_column(
+    text: str, operator: str, value: object
+) -> None:
+    ((_, found_operator, found),) = parsed(text)
+
+    assert (found_operator, found) == (operator, value)
+
+
+def test_comparisons_are_joined_by_and_and_backticks_name_any_column() -> None:
+    assert parsed("id > 1 AND `and` = 2 and state IS NULL") == [
+        ("id", ">", 1),
+        ("and", "=", 2),
+        ("state", "is_null", None),
+    ]
+    assert parse_conditions("id = 1", SCHEMA) == (Condition(column="id", op="=", value=1),)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "cannot be read at `the end`"),
+        ("id", "cannot be read at `the end`"),
+        ("id = 1 OR id = 2", "cannot be read at `OR`, expected AND"),
+        ("id LIKE 'a'", "cannot be read at `LIKE`"),
+        ("id = ", "cannot be read at `the end`"),
+        ("id IN (1, 2", "cannot be read at `the end`, expected \\)"),
+        ("id = other", "cannot be read at `other`"),
+        ("id = 1; x", "cannot be read at `;`"),
+        ("7 = id", "cannot be read at `7`"),
+        ("nothing = 1", "nothing: the table has no such column"),
+        ("id = 1.5", "id: the value is not of type BIGINT"),
+        ("id = '1'", "id: the value is not of type BIGINT"),
+        ("state = 1", "state: the value is not of type"),
+        ("day = 'soon'", "day: not of type DATE"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_place(text: str, message: str) -> None:
+    with pytest.raises(InvalidRequest, match=message):
+        parse_conditions(text, SCHEMA)
