@@ -106,6 +106,13 @@ class TableOptions:
     file_format: str = "parquet"
     file_compression: str = "zstd"
     zstd_level: int = 1  # file.compression.zstd-level
+    # By level, ascending; levels that are absent take the table's own.
+    file_format_per_level: tuple[tuple[int, str], ...] = ()
+    file_compression_per_level: tuple[tuple[int, str], ...] = ()
+    # Of one format's files, whatever else is declared.
+    parquet_compression: str | None = None
+    orc_compress: str | None = None
+    avro_codec: str | None = None
     target_file_size_bytes: int = 128 << 20
     thin_mode: bool = False  # data-file.thin-mode
     data_file_prefix: str = "data-"
@@ -252,6 +259,13 @@ class TableOptions:
             file_format=reader.text("file.format", "parquet").lower(),
             file_compression=reader.text("file.compression", "zstd").lower(),
             zstd_level=reader.integer("file.compression.zstd-level", 1, low=1, high=22),
+            file_format_per_level=reader.per_level("file.format.per.level", "0:avro,3:parquet"),
+            file_compression_per_level=reader.per_level(
+                "file.compression.per.level", "0:lz4,1:zstd"
+            ),
+            parquet_compression=reader.optional_name("parquet.compression"),
+            orc_compress=reader.optional_name("orc.compress"),
+            avro_codec=reader.optional_name("avro.codec"),
             target_file_size_bytes=reader.size("target-file-size", 128 << 20),
             thin_mode=reader.flag("data-file.thin-mode"),
             data_file_prefix=reader.name_prefix("data-file.prefix", "data-"),
@@ -342,8 +356,8 @@ class TableOptions:
             changelog_producer_row_deduplicate_ignore_fields=reader.names(
                 "changelog-producer.row-deduplicate-ignore-fields", strip=False
             ),
-            changelog_file_format=reader.optional_text("changelog-file.format"),
-            changelog_file_compression=reader.optional_text("changelog-file.compression"),
+            changelog_file_format=reader.optional_name("changelog-file.format"),
+            changelog_file_compression=reader.optional_name("changelog-file.compression"),
             delete_retention_ms=reader.optional_duration(DELETE_RETENTION),
             delete_time_fields=reader.names(DELETE_TIME_FIELDS),
             deletion_vectors_enabled=reader.flag("deletion-vectors.enabled"),
@@ -414,6 +428,14 @@ class _OptionReader:
 
     def optional_text(self, key: str) -> str | None:
         return self._options.get(key)
+
+    def optional_name(self, key: str) -> str | None:
+        text = self._options.get(key)
+        return None if text is None else text.lower()
+
+    def per_level(self, key: str, example: str) -> tuple[tuple[int, str], ...]:
+        expected = f"expected levels, each once, and what they get, such as `{example}`"
+        return self._read(key, (), _parse_per_level, expected)
 
     def name_prefix(self, key: str, default: str) -> str:
         expected = (
@@ -529,6 +551,14 @@ def _parse_directory(text: str) -> str | None:
         for name in names
     )
     return text if is_inside else None
+
+
+def _parse_per_level(text: str) -> tuple[tuple[int, str], ...] | None:
+    """Return levels and names in lower case, ascending by level; None when it is no such list."""
+    pairs = [re.fullmatch(r"\s*(\d+)\s*:\s*([^\s:]+)\s*", part) for part in text.split(",")]
+    found = sorted((int(pair.group(1)), pair.group(2).lower()) for pair in pairs if pair)
+    is_whole = len(found) == len(pairs) and len(dict(found)) == len(found)
+    return tuple(found) if is_whole else None
 
 
 def _fits_bytes(text: str, limit: int) -> bool:

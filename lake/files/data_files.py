@@ -1,4 +1,4 @@
-"""Data files of any format: rows in (`parquet_writer`), key-value batches out (`data_file_reader`)."""
+"""Data files of any format: rows in (`data_file_writer`), key-value batches out (`data_file_reader`)."""
 
 from lake.files.data_file_reader import (
     DataFileReader,
@@ -8,13 +8,9 @@ from lake.files.data_file_reader import (
     key_value_schema,
     null_columns,
 )
-from lake.files.parquet_writer import (
-    ROW_GROUP_BYTES,
-    ROW_GROUP_ROWS,
-    DataFileWriter,
-    DataFileWritten,
-    row_group_rows,
-)
+from lake.files.data_file_writer import DataFileWriter, DataFileWritten
+from lake.files.file_encoding import FileEncoding, FileFormat
+from lake.files.row_groups import ROW_GROUP_BYTES, ROW_GROUP_ROWS, row_group_rows
 
 __all__ = [
     "ROW_GROUP_BYTES",
@@ -22,6 +18,8 @@ __all__ = [
     "DataFileReader",
     "DataFileWriter",
     "DataFileWritten",
+    "FileEncoding",
+    "FileFormat",
     "ReadCounters",
     "RowGroupFilter",
     "columns_without_values",

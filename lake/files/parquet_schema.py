@@ -1,13 +1,6 @@
 """The Arrow schema that makes Arrow's Parquet writer produce the format's columns.
 
-| column | field id | nullable |
-|---|---|---|
-| `_KEY_<k>`, of each trimmed key column | 1073741823 + id of k | no |
-| `_SEQUENCE_NUMBER` int64 | 2147483646 | no |
-| `_VALUE_KIND` int8 | 2147483645 | no |
-| table columns, in schema order | the schema's | as declared |
-
-Nested: fields of a ROW have their own ids; a list element or map value has
+Columns have the ids of `data_file_columns`. Nested: fields of a ROW have their own ids; a list element or map value has
 536870911 + 1024 · id + depth, a map key 536870911 - 1024 · id - depth, where id is that of the
 enclosing field and depth counts from 1.
 
@@ -18,17 +11,11 @@ from collections.abc import Collection
 
 import pyarrow as pa
 
+from lake.files.data_file_columns import data_file_columns
 from lake.format.arrow_types import to_arrow_type
 from lake.format.data_types import DataField, DataType, TypeRoot
 from lake.format.schema import TableSchema
-from lake.format.system_columns import (
-    KEY_FIELD_ID_START,
-    KEY_PREFIX,
-    SEQUENCE_NUMBER,
-    SEQUENCE_NUMBER_FIELD_ID,
-    VALUE_KIND,
-    VALUE_KIND_FIELD_ID,
-)
+from lake.format.system_columns import KEY_FIELD_ID_START, KEY_PREFIX
 
 _NESTED_ID_START = 536_870_911
 _NESTED_ID_STEP = 1_024
@@ -41,27 +28,18 @@ def data_file_schema(schema: TableSchema, *, without: Collection[str] = ()) -> p
         schema: Of the table; `data-file.thin-mode` leaves the `_KEY_` columns out.
         without: Table columns that the file does not carry.
     """
-    fields: list[pa.Field] = []
-    if not schema.table_options.thin_mode:
-        fields += [_key_field(field) for field in schema.key_fields]
-    fields.append(_with_id(SEQUENCE_NUMBER, pa.int64(), False, SEQUENCE_NUMBER_FIELD_ID))
-    fields.append(_with_id(VALUE_KIND, pa.int8(), False, VALUE_KIND_FIELD_ID))
-    fields += [
-        _field(field.name, field.type, field.id, enclosing_id=field.id, depth=0)
-        for field in schema.fields
-        if field.name not in without
-    ]
-    return pa.schema(fields)
-
-
-def _key_field(field: DataField) -> pa.Field:
-    return _field(
-        KEY_PREFIX + field.name,
-        field.type.with_nullable(False),
-        KEY_FIELD_ID_START + field.id,
-        enclosing_id=field.id,
-        depth=0,
+    return pa.schema(
+        [
+            _field(column.name, column.type, column.id, enclosing_id=_own_id(column), depth=0)
+            for column in data_file_columns(schema, without=without)
+        ]
     )
+
+
+def _own_id(column: DataField) -> int:
+    """Return the id that ids of nested parts are made of; those of a key are its column's."""
+    is_key = column.name.startswith(KEY_PREFIX) and column.id >= KEY_FIELD_ID_START
+    return column.id - KEY_FIELD_ID_START if is_key else column.id
 
 
 def _field(

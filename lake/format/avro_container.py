@@ -15,16 +15,15 @@ import hashlib
 import io
 import json
 import struct
-import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import fastavro
-import pyarrow as pa
 
-from lake.errors import CorruptData, InvalidRequest, UnsupportedFeature
+from lake.errors import CorruptData, InvalidRequest
 from lake.format.avro_binary import AvroDecoder, encode_bytes, encode_long
+from lake.format.avro_codecs import DECOMPRESSION_ERRORS, compress, decompress
 from lake.format.avro_schemas import AvroSchema
 
 EntryT = TypeVar("EntryT")
@@ -33,21 +32,37 @@ _MAGIC: Final = b"Obj\x01"
 _SYNC_BYTES: Final = 16
 # Large enough to compress well, small enough to decode piece by piece.
 _BLOCK_BYTES: Final = 1 << 18
-_RAW_DEFLATE: Final = -15
-_CODECS: Final = ("zstandard", "deflate", "null")
+_MANIFEST_CODECS: Final = ("zstandard", "deflate", "null")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AvroBlock:
-    """Some records of a container, decompressed.
+    """Some records of a container.
 
     Attributes:
         count: Records.
-        data: The records one after the other.
+        compressed: The records one after the other, as they are in the file.
+        codec: How they are compressed.
     """
 
     count: int
-    data: bytes
+    compressed: bytes
+    codec: str
+
+    def data(self, *, what: str) -> bytes:
+        """Return the records one after the other.
+
+        Raises:
+            CorruptData: The bytes do not unpack; `what` names the kind of file.
+            UnsupportedFeature: A codec that this version does not have.
+        """
+        try:
+            return decompress(self.compressed, self.codec)
+        except DECOMPRESSION_ERRORS as error:
+            text = (
+                f"{what} has a block of {len(self.compressed)} bytes that cannot be read: {error}"
+            )
+            raise CorruptData(text) from error
 
 
 def write_container(
@@ -65,20 +80,43 @@ def write_container(
     Raises:
         InvalidRequest: Another compression.
     """
+    if compression not in _MANIFEST_CODECS:
+        text = f"manifest compression `{compression}` is not one of {', '.join(_MANIFEST_CODECS)}"
+        raise InvalidRequest(text)
     blocks = [(len(block), b"".join(block)) for block in _blocks(records)]
-    schema_text = json.dumps(schema, separators=(",", ":")).encode()
-    digest = hashlib.blake2b(schema_text, digest_size=_SYNC_BYTES)
+    digest = hashlib.blake2b(_schema_text(schema), digest_size=_SYNC_BYTES)
     for _, data in blocks:
         digest.update(data)
     sync = digest.digest()
-    out = [_MAGIC]
-    _write_header(out, schema_text, compression)
-    out.append(sync)
-    for count, data in blocks:
-        out.append(encode_long(count))
-        encode_bytes(out, _compress(data, compression))
-        out.append(sync)
+    out = [container_header(schema, compression, sync)]
+    out += [container_block(count, compress(data, compression), sync) for count, data in blocks]
     return b"".join(out)
+
+
+def sync_marker(schema: AvroSchema, salt: str) -> bytes:
+    """Return a sync marker for a file whose records are not known yet.
+
+    Args:
+        schema: Of the file.
+        salt: Of the file alone, its name for example.
+    """
+    digest = hashlib.blake2b(_schema_text(schema), digest_size=_SYNC_BYTES)
+    digest.update(salt.encode())
+    return digest.digest()
+
+
+def container_header(schema: AvroSchema, codec: str, sync: bytes) -> bytes:
+    """Return the bytes that a container begins with."""
+    out = [_MAGIC, encode_long(2)]
+    for key, value in (("avro.schema", _schema_text(schema)), ("avro.codec", codec.encode())):
+        encode_bytes(out, key.encode())
+        encode_bytes(out, value)
+    return b"".join([*out, encode_long(0), sync])
+
+
+def container_block(count: int, compressed: bytes, sync: bytes) -> bytes:
+    """Return a block of so many records."""
+    return b"".join([encode_long(count), encode_long(len(compressed)), compressed, sync])
 
 
 def encode_records(schema: AvroSchema, records: Iterable[Mapping[str, object]]) -> Iterable[bytes]:
@@ -129,7 +167,6 @@ def read_blocks(data: bytes, *, what: str) -> tuple[AvroSchema, list[AvroBlock]]
 
     Raises:
         CorruptData: As in `read_records`.
-        UnsupportedFeature: As in `read_records`.
     """
     decoder = AvroDecoder(data)
     try:
@@ -138,7 +175,7 @@ def read_blocks(data: bytes, *, what: str) -> tuple[AvroSchema, list[AvroBlock]]
         blocks: list[AvroBlock] = []
         while not decoder.is_at_end:
             blocks.append(_read_block(decoder, sync, codec))
-    except (ValueError, IndexError, OSError, zlib.error, pa.ArrowException) as error:
+    except (ValueError, IndexError) as error:
         text = f"{what} of {len(data)} bytes is no whole Avro file: {error}"
         raise CorruptData(text) from error
     return schema, blocks
@@ -174,8 +211,9 @@ def decode_block(block: AvroBlock, schema: Any, *, what: str) -> list[dict[str, 
 
     Raises:
         CorruptData: The records do not fit the schema.
+        UnsupportedFeature: A codec that this version does not have.
     """
-    stream = io.BytesIO(block.data)
+    stream = io.BytesIO(block.data(what=what))
     read: Any = fastavro.schemaless_reader  # its stub asks for more than it needs
     try:
         return [read(stream, schema) for _ in range(block.count)]
@@ -205,7 +243,7 @@ def _read_block(decoder: AvroDecoder, sync: bytes, codec: str) -> AvroBlock:
     if decoder.fixed(_SYNC_BYTES) != sync:
         text = f"a block of {count} records does not end with the sync marker"
         raise ValueError(text)
-    return AvroBlock(count=count, data=_decompress(compressed, codec))
+    return AvroBlock(count=count, compressed=compressed, codec=codec)
 
 
 def _blocks(records: Iterable[bytes]) -> Iterable[list[bytes]]:
@@ -221,40 +259,5 @@ def _blocks(records: Iterable[bytes]) -> Iterable[list[bytes]]:
         yield block
 
 
-def _write_header(out: list[bytes], schema_text: bytes, compression: str) -> None:
-    if compression not in _CODECS:
-        text = f"manifest compression `{compression}` is not one of {', '.join(_CODECS)}"
-        raise InvalidRequest(text)
-    out.append(encode_long(2))
-    for key, value in (("avro.schema", schema_text), ("avro.codec", compression.encode())):
-        encode_bytes(out, key.encode())
-        encode_bytes(out, value)
-    out.append(encode_long(0))
-
-
-def _compress(data: bytes, compression: str) -> bytes:
-    match compression:
-        case "zstandard":
-            compressed: bytes = pa.compress(data, codec="zstd", asbytes=True)
-            return compressed
-        case "deflate":
-            deflate = zlib.compressobj(wbits=_RAW_DEFLATE)
-            return deflate.compress(data) + deflate.flush()
-        case _:
-            return data
-
-
-def _decompress(data: bytes, codec: str) -> bytes:
-    match codec:
-        case "zstandard":
-            # Java's frames do not say how large they unpack, so they are read as a stream.
-            with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
-                unpacked: bytes = stream.read()
-                return unpacked
-        case "deflate":
-            return zlib.decompress(data, wbits=_RAW_DEFLATE)
-        case "null":
-            return data
-        case _:
-            text = f"Avro codec `{codec}` is not supported, only {', '.join(_CODECS)}"
-            raise UnsupportedFeature(text)
+def _schema_text(schema: AvroSchema) -> bytes:
+    return json.dumps(schema, separators=(",", ":")).encode()

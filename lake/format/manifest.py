@@ -129,7 +129,7 @@ def _data_file_field_count(schema: AvroSchema) -> int | None:
 
 
 def _decode_block(block: AvroBlock, field_count: int) -> list[ManifestEntry]:
-    decoder = AvroDecoder(block.data)
+    decoder = AvroDecoder(block.data(what=_WHAT))
     entries = [_decode_entry(decoder, field_count) for _ in range(block.count)]
     if not decoder.is_at_end:
         text = f"bytes are left after {block.count} entries"

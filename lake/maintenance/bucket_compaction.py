@@ -356,7 +356,7 @@ class BucketCompactor:
         )
 
     def _new_file_name(self, prefix: str) -> str:
-        return f"{prefix}{self._uuid}-{self._new_number()}.parquet"
+        return f"{prefix}{self._uuid}-{self._new_number()}"
 
     def _new_index_name(self) -> str:
         return TablePaths.new_index_name(str(self._uuid), self._new_number())

@@ -2,8 +2,7 @@
 
 from lake.errors import Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
-from lake.write.changelog_files import changelog_file_refusals
-from lake.write.writable import COMPRESSIONS
+from lake.write.encoding_rules import encoding_problems
 
 
 def check_compactable(schema: TableSchema) -> None:
@@ -12,21 +11,7 @@ def check_compactable(schema: TableSchema) -> None:
     Raises:
         UnsupportedFeature: `problems` names each option, its value and why.
     """
-    options = schema.table_options
     refused = [
-        *changelog_file_refusals(options, compressions=COMPRESSIONS),
-        (
-            "file.format",
-            options.file_format,
-            options.file_format != "parquet",
-            "set `parquet`; files of other formats are read, and written by other engines",
-        ),
-        (
-            "file.compression",
-            options.file_compression,
-            options.file_compression not in COMPRESSIONS,
-            f"set one of {', '.join(COMPRESSIONS)}",
-        ),
         (
             "record-level.expire-time",
             schema.options.get("record-level.expire-time"),
@@ -40,7 +25,7 @@ def check_compactable(schema: TableSchema) -> None:
             "a compaction of such a table has to keep retracts",
         ),
     ]
-    problems = [
+    problems = encoding_problems(schema) + [
         Problem(
             field=key, value=value, message="this version cannot compact such a table", hint=hint
         )

@@ -260,7 +260,7 @@ class RescaleWriter:
 
     def _new_file_name(self) -> str:
         prefix = self._schema.table_options.data_file_prefix
-        name = f"{prefix}{self._uuid}-{self._name_count}.parquet"
+        name = f"{prefix}{self._uuid}-{self._name_count}"
         self._name_count += 1
         return name
 

@@ -10,7 +10,6 @@ Source: table-format 17; merge-semantics 6.1.
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import Final
 
 import pyarrow as pa
 
@@ -18,47 +17,8 @@ from lake.format.data_file import FileSource
 from lake.merge.merge_order import find_segments
 from lake.merge.spec import MergeSpec
 from lake.merge.words import Uints
-from lake.options import ChangelogProducer, TableOptions
 from lake.write.level_file import DataFileSink
 from lake.write.rolling_files import RollingFiles
-
-_FORMAT: Final = "parquet"
-
-Refusal = tuple[str, str, bool, str]
-"""An option, its value, whether no file can be written with it, and a way out."""
-
-
-def changelog_compression(options: TableOptions) -> str:
-    """Return the codec of changelog files: that of data files unless one is declared."""
-    return (options.changelog_file_compression or options.file_compression).lower()
-
-
-def changelog_file_refusals(
-    options: TableOptions, *, compressions: tuple[str, ...]
-) -> tuple[Refusal, ...]:
-    """Return what could hinder writing changelog files, for tables that have any.
-
-    Args:
-        options: Of the table.
-        compressions: Codecs that can be written.
-    """
-    has_files = options.changelog_producer is not ChangelogProducer.NONE
-    file_format = (options.changelog_file_format or _FORMAT).lower()
-    compression = changelog_compression(options)
-    return (
-        (
-            "changelog-file.format",
-            file_format,
-            has_files and file_format != _FORMAT,
-            "set `parquet`, or leave it out",
-        ),
-        (
-            "changelog-file.compression",
-            compression,
-            has_files and compression not in compressions,
-            f"set one of {', '.join(compressions)}",
-        ),
-    )
 
 
 def changelog_files(
@@ -73,11 +33,10 @@ def changelog_files(
     Args:
         sink: Of the bucket's data files; says where, and which schema.
         level: 0 for what a flush writes, the output level for what a compaction does.
-        new_file_name: Gives a name with the prefix of changelog files that nobody else uses.
+        new_file_name: Gives a name with the prefix of changelog files, as that of the sink.
         empty_columns: Columns in which most likely no row has a value (see `RollingFiles`).
     """
-    options = sink.schema.table_options
-    own = replace(sink, new_file_name=new_file_name, compression=changelog_compression(options))
+    own = replace(sink, new_file_name=new_file_name, is_changelog=True)
     # The format calls all of them appended, those of compactions too.
     return RollingFiles(
         own, level=level, file_source=FileSource.APPEND, empty_columns=empty_columns

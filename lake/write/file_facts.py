@@ -2,7 +2,8 @@
 
 The Parquet writer finds most bounds anyway and keeps them in the footer; looking at the columns
 again would take a tenth of the time of writing them. Columns are looked at here only where it does
-not: floats (Parquet's statistics pass over NaN), and texts too long for a footer.
+not: floats (Parquet's statistics pass over NaN), and texts too long for a footer. Files of other formats
+have no footer that says bounds, so all columns that have any are looked at.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,14 +43,20 @@ class FileFacts:
         max_sequence_number: Likewise.
     """
 
-    def __init__(self, schema: TableSchema) -> None:
+    def __init__(self, schema: TableSchema, *, has_footer: bool = True) -> None:
         """Begin with no rows.
 
         Args:
             schema: Of the table.
+            has_footer: Whether the file has a Parquet footer, which says the other bounds.
         """
         self._schema = schema
-        self._looked_at = [field for field in schema.fields if _may_lack_bounds(field)]
+        self._has_footer = has_footer
+        self._looked_at = [
+            field
+            for field in schema.fields
+            if (_may_lack_bounds(field) if has_footer else has_bounds(field.type))
+        ]
         self._null_counts = dict.fromkeys(schema.field_names, 0)
         self._bounds: dict[str, dict[int, pa.Array]] = {f.name: {} for f in self._looked_at}
         self._first: pa.Table | None = None
@@ -76,7 +83,9 @@ class FileFacts:
             self._null_counts[name] += rows.column(name).null_count
         for field in self._looked_at:
             column = rows.column(field.name)
-            if column.null_count < len(column) and _lacks_bounds(column, field):
+            if column.null_count == len(column):
+                continue
+            if not self._has_footer or _lacks_bounds(column, field):
                 bounds = find_bounds(column, field.type)
                 self._bounds[field.name][self._groups] = pa.array(bounds, to_arrow_type(field.type))
         self.row_count += rows.num_rows

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from lake.files.clock import Clock
 from lake.files.data_file_path import data_file_path
-from lake.files.data_files import DataFileWriter, row_group_rows
+from lake.files.data_files import DataFileWriter, FileFormat, row_group_rows
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
 from lake.files.unless_finished import DiscardedUnlessFinished
@@ -16,6 +16,7 @@ from lake.files.unused_files import delete_unused
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.file_index import FILE_INDEX_SUFFIX
 from lake.format.schema import TableSchema
+from lake.write.file_encodings import file_encoding
 from lake.write.file_facts import FileFacts
 from lake.write.file_index_writer import FileIndexWriter
 
@@ -33,11 +34,11 @@ class DataFileSink:
         schema: Of the table.
         partition: Serialised partition row.
         bucket: Bucket number.
-        new_file_name: Gives a name that nobody else uses.
+        new_file_name: Gives a name that nobody else uses, but for the suffix of the file's format.
         clock: Says when a file was made.
         drop_null_columns: Leave columns without a value out of the file.
         on_new_file: Told the path of each file before it is written, for who cleans up.
-        compression: Codec; None takes that of data files.
+        is_changelog: Whether the files hold changelog rows.
     """
 
     file_io: FileIO
@@ -49,7 +50,7 @@ class DataFileSink:
     clock: Clock
     drop_null_columns: bool
     on_new_file: Callable[[str], None]
-    compression: str | None = None
+    is_changelog: bool = False
 
 
 class LevelFile(DiscardedUnlessFinished):
@@ -78,16 +79,17 @@ class LevelFile(DiscardedUnlessFinished):
         self._sink = sink
         self._level = level
         self._file_source = file_source
-        self._name = sink.new_file_name()
+        encoding = file_encoding(schema.table_options, level=level, is_changelog=sink.is_changelog)
+        self._name = f"{sink.new_file_name()}.{encoding.format}"
         path = data_file_path(sink.paths, schema, sink.partition, sink.bucket, self._name)
         self._path = path
         self._index = None if sink.is_changelog else FileIndexWriter(schema)
         self._index_path: str | None = None
         sink.on_new_file(path)
         self._writer = DataFileWriter(
-            sink.file_io, path, schema, without=without, compression=sink.compression
+            sink.file_io, path, schema, without=without, encoding=encoding
         )
-        self._facts = FileFacts(schema)
+        self._facts = FileFacts(schema, has_footer=encoding.format is FileFormat.PARQUET)
 
     @property
     def size(self) -> int:

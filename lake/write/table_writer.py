@@ -341,7 +341,7 @@ class TableWriter:
         return self._new_name(self._schema.table_options.changelog_file_prefix)
 
     def _new_name(self, prefix: str) -> str:
-        name = f"{prefix}{self._uuid}-{self._file_count}.parquet"
+        name = f"{prefix}{self._uuid}-{self._file_count}"
         self._file_count += 1
         return name
 

@@ -1,14 +1,9 @@
 """Which tables the writer can write."""
 
-from typing import Final
-
 from lake.errors import Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
 from lake.options import DYNAMIC_BUCKET, POSTPONE_BUCKET
-from lake.write.changelog_files import changelog_file_refusals
-
-COMPRESSIONS: Final = ("zstd", "lz4", "snappy", "gzip", "brotli", "none", "uncompressed")
-"""Codecs of data files that can be written."""
+from lake.write.encoding_rules import encoding_problems
 
 
 def check_writable(schema: TableSchema) -> None:
@@ -19,19 +14,6 @@ def check_writable(schema: TableSchema) -> None:
     """
     options = schema.table_options
     refused = [
-        *changelog_file_refusals(options, compressions=COMPRESSIONS),
-        (
-            "file.format",
-            options.file_format,
-            options.file_format != "parquet",
-            "set `parquet`; files of other formats are read, and written by other engines",
-        ),
-        (
-            "file.compression",
-            options.file_compression,
-            options.file_compression not in COMPRESSIONS,
-            f"set one of {', '.join(COMPRESSIONS)}",
-        ),
         (
             "bucket",
             str(options.bucket),
@@ -47,7 +29,7 @@ def check_writable(schema: TableSchema) -> None:
             "columns to the primary key, or partition by columns of the primary key only",
         ),
     ]
-    problems = [
+    problems = encoding_problems(schema) + [
         Problem(field=key, value=value, message="this version cannot write such a table", hint=hint)
         for key, value, is_refused, hint in refused
         if is_refused

@@ -47,7 +47,7 @@ def given_sink(
         schema=schema,
         partition=EMPTY_ROW,
         bucket=0,
-        new_file_name=lambda: f"data-{next(numbers)}.parquet",
+        new_file_name=lambda: f"data-{next(numbers)}",
         clock=ManualClock(),
         drop_null_columns=True,
         on_new_file=lambda _: None,

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lake.errors import UnsupportedFeature
+from lake.maintenance.compactable import check_compactable
 from lake.write.writable import check_writable
 from tests.given_tables import given_schema
 
@@ -30,29 +31,82 @@ def test_option_is_refused_with_a_hint(option: str, value: str) -> None:
     assert problem.hint
 
 
-def test_a_format_that_only_the_version_implies_is_named_as_well() -> None:
-    schema = replace(given_schema({"k": "INT"}, key=["k"]), version=2)
+FORMATS_AND_CODECS = [
+    ({"file.format": "lance"}, "file.format", "lance"),
+    ({"file.format.per.level": "0:avro, 5:csv"}, "file.format.per.level", "csv"),
+    ({"changelog-file.format": "x", "changelog-producer": "input"}, "changelog-file.format", "x"),
+    ({"file.compression": "lzo"}, "file.compression", "lzo"),
+    ({"file.format": "orc", "file.compression": "gzip"}, "file.compression", "gzip"),
+    ({"file.format": "avro", "file.compression": "lz4"}, "file.compression", "lz4"),
+    ({"file.compression.per.level": "0:lz5"}, "file.compression.per.level", "lz5"),
+    (
+        {"file.format.per.level": "0:avro", "file.compression.per.level": "0:lz4"},
+        "file.compression.per.level",
+        "lz4",
+    ),
+    ({"orc.compress": "lzo", "file.format": "orc"}, "orc.compress", "lzo"),
+    (
+        {"changelog-file.compression": "lzo", "changelog-producer": "input"},
+        "changelog-file.compression",
+        "lzo",
+    ),
+]
 
-    with pytest.raises(UnsupportedFeature, match=r"file\.format.*found `orc`"):
-        check_writable(schema)
+
+@pytest.mark.parametrize(("options", "option", "value"), FORMATS_AND_CODECS)
+def test_a_format_or_codec_that_no_file_can_have_is_refused(
+    options: dict[str, str], option: str, value: str
+) -> None:
+    schema = given_schema({"k": "INT"}, key=["k"], options=options)
+
+    for check in (check_writable, check_compactable):
+        with pytest.raises(UnsupportedFeature) as caught:
+            check(schema)
+        (problem,) = caught.value.problems
+        assert (problem.field, problem.value) == (option, value)
+        assert problem.hint
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("changelog-file.format", "avro"), ("changelog-file.compression", "lzo")]
+    "options",
+    [
+        {"changelog-file.format": "csv"},
+        {"changelog-file.compression": "lzo"},
+        {"orc.compress": "lzo"},
+        {"file.format": "ORC", "file.compression": "ZLIB"},
+        {"file.format": "avro", "file.compression": "null"},
+        {"file.compression": "gzip", "file.format": "orc", "orc.compress": "zlib"},
+        {"file.format.per.level": "0:avro,5:orc", "file.compression.per.level": "0:bzip2,5:lz4"},
+    ],
 )
-def test_changelog_files_that_cannot_be_written_are_refused(option: str, value: str) -> None:
-    declared = {option: value}
-    producing = given_schema(
-        {"k": "INT"}, key=["k"], options=declared | {"changelog-producer": "input"}
-    )
+def test_what_no_file_gets_is_no_hindrance(options: dict[str, str]) -> None:
+    check_writable(given_schema({"k": "INT"}, key=["k"], options=options))
 
-    check_writable(given_schema({"k": "INT"}, key=["k"], options=declared))
-    with pytest.raises(UnsupportedFeature) as caught:
-        check_writable(producing)
 
-    (problem,) = caught.value.problems
-    assert (problem.field, problem.value) == (option, value)
-    assert problem.hint
+@pytest.mark.parametrize(
+    ("name", "column_type", "value"),
+    [
+        ("t", "TIMESTAMP(7)", "TIMESTAMP(7)"),
+        ("t", "ARRAY<ROW<a TIMESTAMP_LTZ(9)>>", "TIMESTAMP(9) WITH LOCAL TIME ZONE"),
+        ("t", "TIME(6)", "TIME(6)"),
+        ("order no", "INT", "order no"),
+        ("t", "ROW<`a-b` INT>", "a-b"),
+    ],
+)
+def test_columns_that_avro_does_not_have_are_refused(
+    name: str, column_type: str, value: str
+) -> None:
+    columns = {"k": "INT", name: column_type}
+    for options in ({"file.format": "avro"}, {"file.format.per.level": "0:avro"}):
+        with pytest.raises(UnsupportedFeature) as caught:
+            check_writable(given_schema(columns, key=["k"], options=options))
+        (problem,) = caught.value.problems
+        assert (problem.field, problem.value) == (name, value)
+    check_writable(given_schema(columns, key=["k"], options={"file.format": "orc"}))
+
+
+def test_a_format_that_only_the_version_implies_can_be_written() -> None:
+    check_writable(replace(given_schema({"k": "INT"}, key=["k"]), version=2))
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,11 @@
 Rows are checked when they come in (`lake.write`); what merging makes of them may still be
 
 * null in a NOT NULL column: a retract has left nothing, or taken more than there was;
-* a DECIMAL beyond its storage. The file keeps one of up to 9 digits in 32 bits and one of up to 18
+* a DECIMAL beyond its storage. Parquet keeps one of up to 9 digits in 32 bits and one of up to 18
   in 64. More digits than declared are kept while they fit, as the reference keeps them; it lets the
-  rest wrap round, which is a wrong number in every later read.
+  rest wrap round, which is a wrong number in every later read. In ORC it takes more digits than
+  declared for null, so there none is kept;
+* in ORC, a timestamp outside of the years 1677 to 2262 (see `orc_times`).
 
 Source: merge-semantics 2.4 and 4; table-format 12.3.
 """
@@ -17,29 +19,37 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake.errors import Problem, SchemaMismatch
+from lake.files.file_encoding import FileFormat
+from lake.files.orc_times import orc_time_problems
 
 
-def refuse_what_no_file_holds(table: pa.Table, target: pa.Schema) -> None:
+def refuse_what_no_file_holds(
+    table: pa.Table, target: pa.Schema, file_format: FileFormat = FileFormat.PARQUET
+) -> None:
     """Raise for values that the columns of a data file cannot hold.
 
     Args:
         table: Columns by position as in `target`, in the Arrow form of their types.
         target: Schema of the file, nullability as declared.
+        file_format: Of the file.
 
     Raises:
-        SchemaMismatch: A null, or a DECIMAL that is too large; `problems` names the columns.
+        SchemaMismatch: A null, a DECIMAL that is too large, or a time that ORC cannot give back;
+            `problems` names the columns.
     """
     problems = [
         problem
         for field, column in zip(target, table.columns, strict=True)
-        for problem in _problems(field, column)
+        for problem in _problems(field, column, file_format)
     ]
     if problems:
         message = "merging gave values that a data file cannot hold"
         raise SchemaMismatch(message, problems=problems)
 
 
-def _problems(field: pa.Field, column: pa.ChunkedArray) -> Iterator[Problem]:
+def _problems(
+    field: pa.Field, column: pa.ChunkedArray, file_format: FileFormat
+) -> Iterator[Problem]:
     if column.null_count and not field.nullable:
         yield Problem(
             field=field.name,
@@ -51,12 +61,16 @@ def _problems(field: pa.Field, column: pa.ChunkedArray) -> Iterator[Problem]:
             hint="a retract can leave null: declare the column nullable, or set ignore-retract",
         )
     if pa.types.is_decimal128(field.type):
-        yield from _decimal_problems(field, column)
+        yield from _decimal_problems(field, column, file_format)
+    if file_format is FileFormat.ORC:
+        yield from orc_time_problems(field.name, column)
 
 
-def _decimal_problems(field: pa.Field, column: pa.ChunkedArray) -> Iterator[Problem]:
+def _decimal_problems(
+    field: pa.Field, column: pa.ChunkedArray, file_format: FileFormat
+) -> Iterator[Problem]:
     precision, scale = field.type.precision, field.type.scale
-    limit = _unscaled_limit(precision)
+    limit = 10**precision if file_format is FileFormat.ORC else _unscaled_limit(precision)
     found = pc.min_max(column).as_py()
     for value in (found["min"], found["max"]):
         # Comparing text of digits, for Python's own arithmetic on decimals would round.

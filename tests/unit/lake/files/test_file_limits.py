@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 
 from lake.errors import SchemaMismatch
-from lake.files.parquet_limits import refuse_what_no_file_holds
+from lake.files.file_limits import refuse_what_no_file_holds
 
 
 def unscaled(precision: int, *values: int) -> pa.ChunkedArray:

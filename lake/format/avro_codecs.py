@@ -1,0 +1,107 @@
+"""How blocks of Avro files are compressed.
+
+A block of `snappy` ends with the CRC-32 of what it unpacks to, big endian.
+
+Source: Apache Avro 1.11 specification, "Required Codecs" and "Optional Codecs".
+"""
+
+import bz2
+import lzma
+import zlib
+from typing import Final
+
+import pyarrow as pa
+
+from lake.errors import UnsupportedFeature
+
+AVRO_CODECS: Final = ("null", "deflate", "snappy", "bzip2", "xz", "zstandard")
+"""Names of codecs as files have them."""
+
+DECOMPRESSION_ERRORS: Final = (
+    ValueError, IndexError, OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException,
+)  # fmt: skip
+"""What `decompress` raises for bytes that it cannot unpack."""
+
+_RAW_DEFLATE: Final = -15
+_CRC_BYTES: Final = 4
+
+
+def compress(data: bytes, codec: str, *, level: int | None = None) -> bytes:
+    """Return a block, compressed.
+
+    Args:
+        data: Of the block.
+        codec: One of `AVRO_CODECS`.
+        level: Of zstandard; None takes the library's.
+    """
+    packed: bytes
+    match codec:
+        case "zstandard":
+            packed = pa.Codec("zstd", compression_level=level).compress(data, asbytes=True)
+        case "deflate":
+            deflate = zlib.compressobj(wbits=_RAW_DEFLATE)
+            packed = deflate.compress(data) + deflate.flush()
+        case "snappy":
+            packed = pa.compress(data, codec="snappy", asbytes=True) + _crc(data)
+        case "bzip2":
+            packed = bz2.compress(data)
+        case "xz":
+            packed = lzma.compress(data)
+        case _:
+            assert codec == "null", codec
+            packed = data
+    return packed
+
+
+def decompress(data: bytes, codec: str) -> bytes:
+    """Return what a block unpacks to.
+
+    Raises:
+        UnsupportedFeature: Another codec.
+        ValueError: A sum that is wrong; besides what `DECOMPRESSION_ERRORS` lists.
+    """
+    match codec:
+        case "zstandard":
+            # Java's frames do not say how large they unpack, so they are read as a stream.
+            with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
+                unpacked: bytes = stream.read()
+                return unpacked
+        case "deflate":
+            return zlib.decompress(data, wbits=_RAW_DEFLATE)
+        case "snappy":
+            return _from_snappy(data)
+        case "bzip2":
+            return bz2.decompress(data)
+        case "xz":
+            return lzma.decompress(data)
+        case "null":
+            return data
+        case _:
+            text = f"Avro codec `{codec}` is not supported, only {', '.join(AVRO_CODECS)}"
+            raise UnsupportedFeature(text)
+
+
+def _from_snappy(data: bytes) -> bytes:
+    packed, crc = data[:-_CRC_BYTES], data[-_CRC_BYTES:]
+    size = shift = 0
+    for byte in packed:
+        size |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    if size > _SNAPPY_FACTOR_MAX * len(packed):
+        text = f"a block of {len(packed)} bytes cannot unpack to {size}"
+        raise ValueError(text)
+    unpacked: bytes = pa.decompress(packed, decompressed_size=size, codec="snappy", asbytes=True)
+    if _crc(unpacked) != crc:
+        text = "a block has another sum than it says"
+        raise ValueError(text)
+    return unpacked
+
+
+_SNAPPY_FACTOR_MAX: Final = 64
+"""Three bytes of snappy copy at most 64; a larger claim is damage, and would take memory."""
+
+
+def _crc(data: bytes) -> bytes:
+    return zlib.crc32(data).to_bytes(_CRC_BYTES, "big")

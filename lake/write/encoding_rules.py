@@ -1,0 +1,59 @@
+"""Which declarations of formats, codecs and columns no data file can be written for.
+
+Avro has no type for a TIMESTAMP of more than 6 digits nor for a TIME of more than 3, and names of
+its fields are those of programming languages.
+
+Source: table-format 12.5; `org.apache.paimon.format.avro.AvroSchemaConverter`.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from lake.errors import Problem
+from lake.files.file_encoding import FileFormat
+from lake.format.data_types import TIMESTAMP_ROOTS, DataType, TypeRoot
+from lake.format.schema import TableSchema
+from lake.write import file_encodings
+
+_TIMESTAMP_DIGITS_MAX: Final = 6
+_TIME_DIGITS_MAX: Final = 3
+_AVRO_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def encoding_problems(schema: TableSchema) -> list[Problem]:
+    """Return why files of a table cannot be written as its options say; none if they can."""
+    options = schema.table_options
+    problems = file_encodings.encoding_problems(options)
+    if FileFormat.AVRO in file_encodings.formats_of(options):
+        for field in schema.fields:
+            problems += _avro_problems(field.name, field.name, field.type)
+    return problems
+
+
+def _avro_problems(column: str, name: str, data_type: DataType) -> Iterator[Problem]:
+    """Yield what Avro cannot hold of a column, or of a field inside of it."""
+    if not _AVRO_NAME.fullmatch(name):
+        yield Problem(
+            field=column,
+            value=name,
+            message="no name of an Avro field: letters, digits and `_`, not a digit first",
+            hint="choose another name, or another `file.format`",
+        )
+    precision = data_type.precision or 0
+    for roots, limit in (
+        (TIMESTAMP_ROOTS, _TIMESTAMP_DIGITS_MAX),
+        (frozenset({TypeRoot.TIME}), _TIME_DIGITS_MAX),
+    ):
+        if data_type.root in roots and precision > limit:
+            yield Problem(
+                field=column,
+                value=str(data_type),
+                message=f"Avro files hold at most {limit} digits of a second",
+                hint="declare fewer digits, or another `file.format`",
+            )
+    for inner in (data_type.element, data_type.key, data_type.value):
+        if inner is not None:
+            yield from _avro_problems(column, "_", inner)
+    for field in data_type.fields:
+        yield from _avro_problems(column, field.name, field.type)
