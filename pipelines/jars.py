@@ -5,7 +5,8 @@ path, because they need different versions of the same library:
 
 - `kafka`: a broker, for the demo and the tests;
 - `spark`: Spark's Kafka connector;
-- `paimon`: the reference implementation of the table format and a Java compiler, for the tests.
+- `paimon`: the reference implementation of the table format and a Java compiler, for the tests;
+- `s3proxy`: a server of the S3 protocol, for the demo and the tests.
 
 A folder that is complete is recognised by a stamp and costs a few file lookups. Otherwise one
 process at a time downloads, checks every hash in a scratch folder, and moves the jars into place:

@@ -1,13 +1,18 @@
-"""The question asked of every store before a table is written there."""
+"""The questions asked of every store before a table is written there."""
 
 import uuid
-from typing import Protocol
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Final, Protocol
 
 from lake.errors import Problem, UnsupportedFeature
 
+_RACERS: Final = 8
+_RACES: Final = 3
+
 
 class ExclusiveCreator(Protocol):
-    """The part of `FileIO` that the probe needs."""
+    """The part of `FileIO` that the probes need."""
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
         """Create a file unless it exists."""
@@ -31,23 +36,63 @@ def probe_exclusive_create(storage: ExclusiveCreator, directory: str) -> None:
     Raises:
         UnsupportedFeature: The store does not honour exclusive creation.
     """
-    path = f"{directory.rstrip('/')}/.probe-{uuid.uuid4()}.tmp"
+    path = _probe_path(directory)
     try:
-        is_created = storage.create_exclusive(path, b"first")
+        # Whether the first was told that it succeeded does not count: a store that repeats
+        # requests may have been refused by its own first try. The content says it.
+        storage.create_exclusive(path, b"first")
         is_refused = not storage.create_exclusive(path, b"second")
         is_kept = storage.read_bytes(path) == b"first"
     finally:
         storage.delete(path)
-    if not (is_created and is_refused and is_kept):
-        message = "storage does not honour exclusive creation, commits could overwrite each other"
-        raise UnsupportedFeature(
-            message,
-            problems=[
-                Problem(
-                    field="warehouse",
-                    value=directory,
-                    message="a file that existed could be created again",
-                    hint="use a local or NFS file system with hard links",
-                )
-            ],
-        )
+    if not (is_refused and is_kept):
+        raise _refused(directory, "a file that existed could be created again")
+
+
+def probe_exclusive_race(storage: ExclusiveCreator, directory: str) -> None:
+    """Create a file from many threads at once: one at most may be told that it did.
+
+    A gateway that looks first and writes afterwards passes the other probe, and loses commits when
+    two writers meet. Such a one is found out nearly always, not always.
+
+    Raises:
+        UnsupportedFeature: Two were told so, or the file is not that of the one who was.
+    """
+    with ThreadPoolExecutor(_RACERS) as racers:
+        for _ in range(_RACES):
+            path, start = _probe_path(directory), Barrier(_RACERS)
+            try:
+                tries = [
+                    racers.submit(_create_at, start, storage, path, str(number).encode())
+                    for number in range(_RACERS)
+                ]
+                winners = [str(number).encode() for number, one in enumerate(tries) if one.result()]
+                is_exclusive = len(winners) < 2 and storage.read_bytes(path) in (winners or _ALL)
+            finally:
+                storage.delete(path)
+            if not is_exclusive:
+                raise _refused(directory, "a file could be created by several at the same moment")
+
+
+_ALL: Final = [str(number).encode() for number in range(_RACERS)]
+
+
+def _create_at(start: Barrier, storage: ExclusiveCreator, path: str, data: bytes) -> bool:
+    start.wait()
+    return storage.create_exclusive(path, data)
+
+
+def _probe_path(directory: str) -> str:
+    return f"{directory.rstrip('/')}/.probe-{uuid.uuid4()}.tmp"
+
+
+def _refused(directory: str, found: str) -> UnsupportedFeature:
+    message = "storage does not honour exclusive creation, commits could overwrite each other"
+    problem = Problem(
+        field="warehouse",
+        value=directory,
+        message=found,
+        hint="use a local or NFS file system with hard links, or an object store with "
+        "conditional puts (`If-None-Match: *`)",
+    )
+    return UnsupportedFeature(message, problems=[problem])

@@ -1,7 +1,7 @@
 """What the engine asks of storage.
 
-Paths are absolute strings with `/` between their parts; directories appear when a file is written
-into them. Two kinds of file exist. *Immutable* files are written once under a name nobody else
+Paths are absolute strings with `/` between their parts: `/data/warehouse/…` on a disk,
+`s3://bucket/warehouse/…` on an object store. Directories appear when a file is written into them. Two kinds of file exist. *Immutable* files are written once under a name nobody else
 uses (`write_new`, `open_output`) or under a name that everybody wants and one gets
 (`create_exclusive`). *Replaceable* files (`overwrite`) are hints and progress documents, whose loss
 or age must never matter.
@@ -40,7 +40,17 @@ class FileStatus:
 
 
 class FileIO(Protocol):
-    """Storage of files: local disk, memory, and later object stores."""
+    """Storage of files: local disk, memory, object stores.
+
+    Attributes:
+        reads_at_once: How many small reads are worth having under way together; 1 where waiting
+            for storage costs nothing.
+    """
+
+    @property
+    def reads_at_once(self) -> int:
+        """How many small reads are worth having under way together."""
+        ...
 
     def read_bytes(self, path: str) -> bytes:
         """Return the whole content of a file.
@@ -106,7 +116,11 @@ class FileIO(Protocol):
         ...
 
     def exists(self, path: str) -> bool:
-        """Return whether a file (or a directory) is there."""
+        """Return whether a file is there; what is said of a directory is up to the store."""
+        ...
+
+    def has_directory(self, path: str) -> bool:
+        """Return whether there is a directory; True on a store that needs none to be made."""
         ...
 
     def size(self, path: str) -> int:

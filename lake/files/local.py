@@ -27,6 +27,8 @@ _NEVER_WORKS = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP})
 class LocalFileIO:
     """Files of this machine, or of whatever it has mounted; picklable, without state."""
 
+    reads_at_once = 1
+
     def read_bytes(self, path: str) -> bytes:
         """Return the whole content of a file (see `FileIO`)."""
         with _storage_errors(path):
@@ -129,6 +131,11 @@ class LocalFileIO:
             except (FileNotFoundError, NotADirectoryError):
                 return False
             return True
+
+    def has_directory(self, path: str) -> bool:
+        """Return whether there is a directory (see `FileIO`)."""
+        with _storage_errors(path):
+            return Path(path).is_dir()
 
     def size(self, path: str) -> int:
         """Return the bytes of a file (see `FileIO`)."""

@@ -14,6 +14,8 @@ from lake.files.file_io import FileStatus
 class MemoryFileIO:
     """Files in a dictionary; safe to share between threads, gone with the process."""
 
+    reads_at_once = 1
+
     def __init__(self) -> None:
         self._files: dict[str, tuple[bytes, int]] = {}
         self._children: dict[str, set[str]] = {}  # a directory is there while it holds something
@@ -71,6 +73,11 @@ class MemoryFileIO:
         """Return whether a file or a directory is there (see `FileIO`)."""
         with self._lock:
             return path in self._files or path.rstrip("/") in self._children
+
+    def has_directory(self, path: str) -> bool:
+        """Return whether there is a directory (see `FileIO`)."""
+        with self._lock:
+            return path.rstrip("/") in self._children
 
     def size(self, path: str) -> int:
         """Return the bytes of a file (see `FileIO`)."""

@@ -5,19 +5,28 @@ from urllib.parse import unquote, urlsplit
 from lake.errors import InvalidRequest, Problem, UnsupportedFeature
 from lake.files.file_io import FileIO
 from lake.files.local import LocalFileIO
+from lake.files.object_store import ObjectStoreFileIO
+from lake.files.object_store_address import SCHEMES, is_object_address, parse_object_address
+from lake.files.object_store_settings import StoreSettings
 
 
 def file_io_for(uri: str) -> FileIO:
     """Return the storage of an address.
 
     Args:
-        uri: An absolute path or a `file:` URI.
+        uri: An absolute path, a `file:` URI, or the address of an object store: `s3://`, `gs://`,
+            `az://`, `abfs(s)://`. How an object store is reached is said by the environment (see
+            `lake.files.object_store_settings`).
 
     Raises:
-        UnsupportedFeature: An object store or another scheme; not in this version.
-        InvalidRequest: A relative path.
+        UnsupportedFeature: Another scheme.
+        InvalidRequest: A relative path, an address without a bucket, or a setting of the
+            environment that cannot work.
     """
-    path_for(uri)
+    path = path_for(uri)
+    if is_object_address(path):
+        service = parse_object_address(path).service
+        return ObjectStoreFileIO(StoreSettings.from_environment(service))
     return LocalFileIO()
 
 
@@ -25,13 +34,16 @@ def path_for(uri: str) -> str:
     """Return the absolute path inside the storage of an address, without a trailing slash.
 
     Raises:
-        UnsupportedFeature: An object store or another scheme; not in this version.
-        InvalidRequest: A relative path.
+        UnsupportedFeature: A scheme of no storage here.
+        InvalidRequest: A relative path, or an address without a bucket.
 
     Example:
-        >>> path_for("file:///data/warehouse/"), path_for("/data/warehouse")
-        ('/data/warehouse', '/data/warehouse')
+        >>> path_for("file:///data/warehouse/"), path_for("s3://shop/warehouse/")
+        ('/data/warehouse', 's3://shop/warehouse')
     """
+    if is_object_address(uri):
+        address = parse_object_address(uri)
+        return f"{address.root}/{address.key}".rstrip("/")
     if "://" not in uri and not uri.startswith("file:"):
         path = uri
     else:
@@ -41,7 +53,8 @@ def path_for(uri: str) -> str:
                 field="warehouse",
                 value=uri,
                 message=f"storage scheme `{parts.scheme}` is not supported in this version",
-                hint="use an absolute path or file:///path",
+                hint="use an absolute path, file:///path or one of "
+                + ", ".join(f"{scheme}://" for scheme in SCHEMES),
             )
             message = f"cannot open {uri}"
             raise UnsupportedFeature(message, problems=[problem])

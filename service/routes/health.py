@@ -30,7 +30,7 @@ def get_ready(components: ComponentsOf) -> Readiness:
 def _probe(components: Components) -> None:
     warehouse = components.settings.warehouse
     try:
-        if not components.file_io.exists(warehouse):
+        if not components.file_io.has_directory(warehouse):
             # The probe would create it: a mount that is missing would pass for an empty warehouse.
             message = f"the warehouse {warehouse} does not exist"
             raise NotReady(message)

@@ -50,6 +50,8 @@ class FaultyFileIO:
         after: Likewise; raises to lose the answer of what was done.
     """
 
+    reads_at_once = 1  # so that calls have an order
+
     def __init__(self, inner: FileIO) -> None:
         self._inner = inner
         self.calls: list[tuple[str, str]] = []
@@ -135,6 +137,9 @@ class FaultyFileIO:
 
     def exists(self, path: str) -> bool:
         return self._call("exists", path, lambda: self._inner.exists(path))
+
+    def has_directory(self, path: str) -> bool:
+        return self._call("has_directory", path, lambda: self._inner.has_directory(path))
 
     def size(self, path: str) -> int:
         return self._call("size", path, lambda: self._inner.size(path))

@@ -1,0 +1,242 @@
+"""What stands before the S3 server: exclusive puts that are exclusive, and faults on demand.
+
+S3Proxy looks whether a key is there and writes it afterwards, so of two conditional puts at the
+same moment both can be told that they created the file. S3 itself promises that one wins. The front
+lets conditional puts of a key through one by one, and is otherwise a proxy that passes requests on
+as they are, signatures included.
+
+Faults are drawn per request: a refusal (503, 500, 429) without an effect; an answer
+that is lost after the effect; a body that ends in its midst; a read that takes its time.
+"""
+
+import http.client
+import random
+import socket
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Final, Self
+from urllib.parse import urlsplit
+
+_STRIPES: Final = 64
+_TIMEOUT_S: Final = 60.0
+_REFUSALS: Final = (503, 503, 500, 429)
+# Of one connection, and so of none that is passed on.
+_HOP: Final = frozenset({"connection", "transfer-encoding", "keep-alive", "date", "server"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Faults:
+    """How often something goes wrong, each a share of requests.
+
+    Attributes:
+        refused: Answered with an error, and not done.
+        lost: Done, and the connection closed without an answer.
+        broken: A body that ends early.
+        slow: Reads that wait first.
+        slow_s: How long at most, seconds.
+    """
+
+    refused: float = 0.0
+    lost: float = 0.0
+    broken: float = 0.0
+    slow: float = 0.0
+    slow_s: float = 0.3
+
+    @classmethod
+    def of(cls, share: float) -> "Faults":
+        """Return faults of every kind, each at the same share."""
+        return cls(refused=share, lost=share, broken=share, slow=share)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request that was passed on.
+
+    Attributes:
+        method: GET, PUT and so on.
+        path: Without the query: `/bucket/key`.
+        query: What follows `?`.
+        range: The header, None without one.
+    """
+
+    method: str
+    path: str
+    query: str
+    range: str | None
+
+
+class S3Front:
+    """A proxy on 127.0.0.1 in threads of this process.
+
+    Attributes:
+        faults: What goes wrong from now on.
+        requests: Those so far, while `is_recording`.
+        injected: How often each fault was made.
+    """
+
+    def __init__(self, upstream: str, *, faults: Faults | None = None) -> None:
+        """Listen; requests go to `upstream`, a URL."""
+        self.faults = faults or Faults()
+        self.requests: list[Request] = []
+        self.is_recording = False
+        self.injected: Counter[str] = Counter()
+        self._random = random.SystemRandom()  # with many clients no seed would repeat a run
+        self._lock = threading.Lock()
+        self._stripes = [threading.Lock() for _ in range(_STRIPES)]
+        self._upstream = urlsplit(upstream)
+        self._local = threading.local()
+        front = self
+
+        class Handler(_Handler):
+            owner = front
+
+        self._server = _Server(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    @property
+    def endpoint(self) -> str:
+        """URL for clients."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        """Return self."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop listening."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def draw(self, kind: str, share: float) -> bool:
+        """Return whether a fault happens now, and count it."""
+        if not share:
+            return False
+        with self._lock:
+            is_now = self._random.random() < share
+            self.injected[kind] += is_now
+            return is_now
+
+    def pick(self, bound: int) -> int:
+        """Return a number below the bound."""
+        with self._lock:
+            return self._random.randrange(bound)
+
+    def record(self, request: Request) -> None:
+        """Remember a request while asked to."""
+        if self.is_recording:
+            with self._lock:
+                self.requests.append(request)
+
+    def stripe(self, path: str) -> threading.Lock:
+        """Return the lock of a key."""
+        return self._stripes[hash(path) % _STRIPES]
+
+    def forward(
+        self, method: str, target: str, headers: list[tuple[str, str]], body: bytes
+    ) -> tuple[int, list[tuple[str, str]], bytes]:
+        """Pass a request on and return status, headers and body of the answer."""
+        for is_last in (False, True):
+            connection = getattr(self._local, "connection", None)
+            if connection is None:
+                connection = http.client.HTTPConnection(
+                    str(self._upstream.hostname), self._upstream.port, timeout=_TIMEOUT_S
+                )
+                self._local.connection = connection
+            try:
+                connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
+                for name, value in headers:
+                    connection.putheader(name, value)
+                connection.endheaders(body or None)
+                response = connection.getresponse()
+                return response.status, response.getheaders(), response.read()
+            except (http.client.HTTPException, OSError):
+                # A connection that was kept may have been closed in the meantime.
+                connection.close()
+                self._local.connection = None
+                if is_last:
+                    raise
+        raise AssertionError
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: clients go away in the midst of a request, and so do we, on purpose."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    owner: S3Front
+
+    def setup(self) -> None:
+        """Answer at once."""
+        super().setup()
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """Log nothing."""
+
+    def handle_request(self) -> None:
+        """Pass one request on, or let it fail."""
+        owner, faults = self.owner, self.owner.faults
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        path, _, query = self.path.partition("?")
+        owner.record(
+            Request(method=self.command, path=path, query=query, range=self.headers.get("Range"))
+        )
+        is_read = self.command == "GET" and "prefix=" not in query
+        if is_read and owner.draw("slow", faults.slow):
+            time.sleep(faults.slow_s * owner.pick(1000) / 1000)
+        if owner.draw("refused", faults.refused):
+            self._answer(_REFUSALS[owner.pick(len(_REFUSALS))], [], b"")
+            return
+        headers = [(n, v) for n, v in self.headers.items() if n.lower() not in _HOP]
+        if self.headers.get("If-None-Match"):
+            with owner.stripe(path):
+                status, received, content = owner.forward(self.command, self.path, headers, body)
+        else:
+            status, received, content = owner.forward(self.command, self.path, headers, body)
+        if owner.draw("lost", faults.lost):
+            self.close_connection = True
+            return
+        is_broken = bool(content) and owner.draw("broken", faults.broken)
+        self._answer(status, received, content, is_broken=is_broken)
+
+    def _answer(
+        self,
+        status: int,
+        headers: list[tuple[str, str]],
+        content: bytes,
+        *,
+        is_broken: bool = False,
+    ) -> None:
+        self.send_response(status)
+        lengths = [value for name, value in headers if name.lower() == "content-length"]
+        for name, value in headers:
+            if name.lower() not in _HOP | {"content-length"}:
+                self.send_header(name, value)
+        length = lengths[0] if self.command == "HEAD" and lengths else str(len(content))
+        self.send_header("Content-Length", length)
+        self.end_headers()
+        if is_broken:
+            self.wfile.write(content[: len(content) // 2])
+            self.close_connection = True
+        else:
+            self.wfile.write(content)
+
+
+for _method in ("GET", "PUT", "POST", "HEAD", "DELETE"):
+    setattr(_Handler, f"do_{_method}", _Handler.handle_request)

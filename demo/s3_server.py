@@ -1,0 +1,156 @@
+"""A server of the S3 protocol on this machine: S3Proxy on a folder, as a child process.
+
+A bucket is a folder, an object a file under its key: what was written can be looked at, and read by
+whoever reads files.
+"""
+
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from demo.broker import free_port
+from demo.processes import Supervisor
+from demo.s3_front import Faults, S3Front
+from pipelines.jars import java_executable, resolve
+
+_START_TIMEOUT_S: Final = 60.0
+_JVM: Final = (
+    "-Xms32m",
+    "-Xmx256m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Djava.awt.headless=true",
+)
+_LOGGING: Final = """\
+<configuration>
+  <appender name="console" class="ch.qos.logback.core.ConsoleAppender">
+    <encoder><pattern>%d{HH:mm:ss.SSS} %level %logger{0} - %msg%n</pattern></encoder>
+  </appender>
+  <root level="WARN"><appender-ref ref="console"/></root>
+</configuration>
+"""
+# Of a server that only this machine reaches and that lives as long as its parent.
+_IDENTITY: Final = "braid-local"
+_CREDENTIAL: Final = "braid-local-only"
+
+
+class S3Server:
+    """One server with one bucket.
+
+    Example:
+        with S3Server() as server:
+            ... server.warehouse, server.environment ...
+
+    Attributes:
+        bucket: Its name.
+        front: What clients speak to.
+    """
+
+    bucket: Final = "braid"
+
+    def __init__(self, base_dir: Path | None = None, *, faults: Faults | None = None) -> None:
+        """Prepare a server; `start` starts it.
+
+        Args:
+            base_dir: Holds settings, data and the log. Default a temporary folder, removed at the
+                end.
+            faults: What goes wrong.
+
+        Raises:
+            JarError: There is no Java 17, or the server's jars cannot be had.
+        """
+        self._java = java_executable()
+        self._class_path = os.pathsep.join(map(str, resolve(["s3proxy"])["s3proxy"]))
+        self._is_temporary = base_dir is None
+        self._dir = (base_dir or Path(tempfile.mkdtemp(prefix="braid-s3-"))).absolute()
+        self._supervisor = Supervisor(self._dir)
+        self._port = free_port()
+        self.front = S3Front(self.bare_endpoint, faults=faults)
+
+    @property
+    def bare_endpoint(self) -> str:
+        """URL of S3Proxy itself, whose conditional puts are not exclusive."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def data_dir(self) -> Path:
+        """The folder that is the bucket."""
+        return self._dir / "data" / self.bucket
+
+    @property
+    def warehouse(self) -> str:
+        """Address of a warehouse."""
+        return f"s3://{self.bucket}/warehouse"
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What a process needs to reach the server."""
+        return {
+            "BRAID_STORE_ENDPOINT": self.front.endpoint,
+            "BRAID_STORE_ALLOW_HTTP": "true",
+            "BRAID_STORE_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": _IDENTITY,
+            "AWS_SECRET_ACCESS_KEY": _CREDENTIAL,
+        }
+
+    def start(self) -> Self:
+        """Start the server and wait until it answers.
+
+        Raises:
+            ProcessFailed: It did not come up; the message shows the end of its log.
+        """
+        self.data_dir.mkdir(parents=True, exist_ok=True)
+        settings = self._dir / "s3proxy.properties"
+        logging = self._dir / "logback.xml"
+        settings.write_text(
+            f"s3proxy.endpoint={self.bare_endpoint}\n"
+            "s3proxy.authorization=aws-v2-or-v4\n"
+            f"s3proxy.identity={_IDENTITY}\n"
+            f"s3proxy.credential={_CREDENTIAL}\n"
+            "jclouds.provider=filesystem-nio2\n"
+            f"jclouds.filesystem.basedir={self.data_dir.parent}\n"
+        )
+        logging.write_text(_LOGGING)
+        child = self._supervisor.start(
+            "s3proxy",
+            [
+                *(str(self._java), *_JVM, f"-Dlogback.configurationFile={logging}"),
+                *("-cp", self._class_path, "org.gaul.s3proxy.Main"),
+                *("--properties", str(settings)),
+            ],
+        )
+        child.wait_ready(self._answers, timeout_s=_START_TIMEOUT_S)
+        return self
+
+    def close(self) -> None:
+        """End the server; a temporary folder goes with it."""
+        self.front.__exit__(None, None, None)
+        self._supervisor.close()
+        if self._is_temporary:
+            shutil.rmtree(self._dir, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        """Start it."""
+        try:
+            return self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End it."""
+        self.close()
+
+    def _answers(self) -> bool:
+        socket.create_connection(("127.0.0.1", self._port), timeout=1).close()
+        return True

@@ -1,0 +1,110 @@
+"""Addresses of object stores: which service, which bucket in it, and the key of a file.
+
+A path is the whole address, `s3://bucket/warehouse/db.db/t/schema/schema-0`, as other engines write
+it into files and options, so a path says by itself where a file lies.
+
+| address | service |
+|---|---|
+| `s3://bucket/key`, `s3a://bucket/key` | S3 and whatever speaks its protocol |
+| `gs://bucket/key` | Google Cloud Storage |
+| `az://container/key`, `abfs://container/key` | Azure; the account comes from the environment |
+| `abfss://container@account.dfs.core.windows.net/key` | Azure, as Hadoop writes it |
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from lake.errors import InvalidRequest, Problem
+
+
+class Service(StrEnum):
+    """A protocol of object stores."""
+
+    S3 = "s3"
+    GCS = "gs"
+    AZURE = "az"
+
+
+_SERVICES: Final = {
+    "s3": Service.S3,
+    "s3a": Service.S3,
+    "gs": Service.GCS,
+    "az": Service.AZURE,
+    "abfs": Service.AZURE,
+    "abfss": Service.AZURE,
+}
+SCHEMES: Final = tuple(_SERVICES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectAddress:
+    """Where a file is.
+
+    Attributes:
+        service: Which protocol its store speaks.
+        root: Of the bucket, as the path writes it: `s3://bucket`.
+        bucket: Name of the bucket or container.
+        account: Azure's account where the address names it; else None.
+        key: Inside the bucket, without a slash at either end; empty for the bucket itself.
+    """
+
+    service: Service
+    root: str
+    bucket: str
+    account: str | None
+    key: str
+
+
+def is_object_address(uri: str) -> bool:
+    """Return whether an address is of an object store.
+
+    Example:
+        >>> is_object_address("s3://bucket/warehouse"), is_object_address("/data/warehouse")
+        (True, False)
+    """
+    scheme, colon, _ = uri.partition("://")
+    return bool(colon) and scheme in _SERVICES
+
+
+def parse_object_address(uri: str) -> ObjectAddress:
+    """Return the parts of an address.
+
+    Requires:
+        `is_object_address(uri)`.
+
+    Raises:
+        InvalidRequest: It names no bucket, or holds a login, a query or an empty part.
+
+    Example:
+        >>> parse_object_address("s3://shop/wh/a%20b").key
+        'wh/a%20b'
+    """
+    # Not urlsplit: a key is no URL, its `%`, `#` and `?` are characters like all others.
+    scheme, _, rest = uri.partition("://")
+    authority, _, key = rest.partition("/")
+    bucket, at, host = authority.partition("@")
+    service = _SERVICES[scheme]
+    if not bucket or ":" in authority or (at and (service is not Service.AZURE or not host)):
+        shape = (
+            "abfss://container@account.dfs.core.windows.net/folder"
+            if at
+            else f"{scheme}://bucket/folder"
+        )
+        # What stands before the bucket may be a secret: it is not repeated.
+        shown = f"{scheme}://…{'/' + key if key else ''}"
+        problem = Problem(
+            field="warehouse",
+            value=shown,
+            message="an address is the name of a bucket and a folder, without login and port",
+            hint=f"write {shape}; endpoint and credentials come from the environment",
+        )
+        message = f"cannot open {shown}"
+        raise InvalidRequest(message, problems=[problem])
+    return ObjectAddress(
+        service=service,
+        root=f"{scheme}://{authority}",
+        bucket=bucket,
+        account=host.partition(".")[0] if at else None,
+        key=key.rstrip("/"),
+    )
