@@ -25,6 +25,7 @@ class DeadLetterReason(StrEnum):
     NULL_ORDERING = "null_ordering"
     TOMBSTONE = "tombstone"
     TOO_LARGE = "too_large"
+    NEW_FIELD = "new_field"
 
     @property
     def stage(self) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from lake import DataType, TypeRoot
 from pipelines.dead_letter import DeadLetterReason
+from pipelines.json_message import LongNumber, read_message
 from pipelines.stream_plan import MappedColumn
 
 _SHOWN_CHARACTERS = 80
@@ -24,8 +25,6 @@ _INTEGER_BITS = {
     TypeRoot.INT: 32,
     TypeRoot.BIGINT: 64,
 }
-# Spark's parser reads no longer numbers, and Python's none of more than some thousand digits.
-_NUMBER_CHARACTERS_MAX: Final = 1_000
 _DECIMAL_TEXT: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
 _FLOAT_TEXTS: Final = frozenset(
     {"NaN", "Infinity", "+Infinity", "-Infinity", "INF", "+INF", "-INF"}
@@ -47,7 +46,7 @@ def explain_unparsable(
         'found an array, expected an object'
     """
     try:
-        found = _parse(value)
+        found = read_message(value)
     except UnicodeDecodeError as error:
         return DeadLetterReason.MALFORMED, f"not UTF-8: {error.reason} at byte {error.start}"
     except ValueError as error:
@@ -72,7 +71,7 @@ def explain_value(value: bytes, column: MappedColumn) -> str | None:
         column: What was declared.
     """
     try:
-        found = _parse(value)
+        found = read_message(value)
         for name in column.path:
             found = found[name]
     except (ValueError, RecursionError, TypeError, KeyError):
@@ -80,45 +79,13 @@ def explain_value(value: bytes, column: MappedColumn) -> str | None:
     return _sentence(column, column.address, _shown(found), str(column.type.with_nullable(True)))
 
 
-class _LongNumber:
-    """A number of more digits than anybody reads."""
-
-    def __init__(self, text: str) -> None:
-        self.shown = f"a number of {len(text)} characters"
-
-
 _JSON_TYPES = (
     (bool, "a boolean"),
-    ((int, float, Decimal, _LongNumber), "a number"),
+    ((int, float, Decimal, LongNumber), "a number"),
     (str, "a string"),
     (list, "an array"),
     (dict, "an object"),
 )
-
-
-class _Object(dict[str, Any]):
-    """A JSON object that knows a name it has twice."""
-
-    repeated: str | None = None
-
-
-def _parse(value: bytes) -> Any:
-    def whole(text: str) -> Any:
-        return int(text) if len(text) <= _NUMBER_CHARACTERS_MAX else _LongNumber(text)
-
-    def broken(text: str) -> Any:
-        return Decimal(text) if len(text) <= _NUMBER_CHARACTERS_MAX else _LongNumber(text)
-
-    def named(pairs: list[tuple[str, Any]]) -> _Object:
-        made = _Object()
-        for name, item in pairs:
-            if name in made:
-                made.repeated = name
-            made[name] = item
-        return made
-
-    text = value.decode("utf-8")
-    return json.loads(text, parse_int=whole, parse_float=broken, object_pairs_hook=named)
 
 
 def _column_fault(
@@ -142,7 +109,7 @@ def _fault(
     """Return what is wrong with a value or with the first bad one inside of it."""
     if value is None:
         return None
-    reason = _value_fault(value, data_type)
+    reason = value_fault(value, data_type)
     if reason is not None:
         expected = str(data_type.with_nullable(True))
         return reason, _sentence(column, where, _shown(value), expected)
@@ -179,7 +146,7 @@ def _sentence(column: MappedColumn, where: str, found: str, expected: str) -> st
 
 def _shown(value: Any) -> str:
     match value:
-        case _LongNumber():
+        case LongNumber():
             return value.shown
         case list() | dict():
             return _json_type(value)
@@ -189,9 +156,9 @@ def _shown(value: Any) -> str:
             return json.dumps(value)[:_SHOWN_CHARACTERS]
 
 
-def _value_fault(value: Any, data_type: DataType) -> DeadLetterReason | None:
+def value_fault(value: Any, data_type: DataType) -> DeadLetterReason | None:
     """Return what is certainly wrong with a JSON value that is not null."""
-    if isinstance(value, _LongNumber):
+    if isinstance(value, LongNumber):
         return DeadLetterReason.OUT_OF_RANGE
     match data_type.root:
         case TypeRoot.BOOLEAN:

@@ -28,6 +28,7 @@ from pipelines.plan_source import PlanSource
 from pipelines.settings import DeadLetterBudget
 from pipelines.sink.batch_sink import BatchSink, SinkProgress
 from pipelines.source import check_topic, initial_offsets, read_topic, start_offsets
+from pipelines.stream_evolver import StreamEvolver
 from pipelines.stream_plan import StreamPlan
 from pipelines.topic import Topic, TopicReader
 
@@ -73,6 +74,7 @@ class Ingest:
         fallback: StreamPosition | None = None,
         checkpoint: Path | None = None,
         plans: PlanSource | None = None,
+        evolver: StreamEvolver | None = None,
     ) -> None:
         """Prepare a query.
 
@@ -88,6 +90,7 @@ class Ingest:
                 and repairs; None is right everywhere else.
             plans: Tells the stream's plan when something has changed; None: its declaration does
                 not.
+            evolver: Makes columns of new fields; None: they are refused, where not ignored.
         """
         self._context = context
         self._plan = plan
@@ -95,6 +98,7 @@ class Ingest:
         self._cluster = cluster
         self._fallback = fallback
         self._plans = plans
+        self._evolver = evolver
         self._keeps_checkpoint = checkpoint is not None
         fresh = context.work_dir / "checkpoints" / f"{plan.table}.{plan.stream}-{uuid4().hex}"
         self._checkpoint = checkpoint or fresh
@@ -129,6 +133,7 @@ class Ingest:
             cores=self._context.cores,
             clock=self._context.clock,
             plans=self._plans,
+            evolver=self._evolver,
         )
         self._query = self._start_query(self._sink)
         return position

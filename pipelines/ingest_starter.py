@@ -5,9 +5,11 @@ from pipelines.ingest import Ingest, IngestContext
 from pipelines.kafka_cluster import KafkaCluster, resolve_secrets
 from pipelines.plan_source import is_followed
 from pipelines.registered_plans import RegisteredPlans
+from pipelines.stream_evolver import RegisteredEvolver
 from pipelines.stream_plan import plan_stream
 from registry.documents import RegistryStore
 from registry.progress import ProgressStore, newest_report, stream_key
+from registry.registrar import Registrar
 from registry.table_state import read_table_state
 from schemas import StreamEntry, StreamSpec, TableDocument
 
@@ -60,6 +62,7 @@ class IngestStarter:
             schema=state.table.schema,
             generation=entry.restart_generation,
             version=newest.version,
+            beside=[other.spec for other in state.document.streams.values()],
         )
         ingest = Ingest(
             self._context,
@@ -68,6 +71,7 @@ class IngestStarter:
             cluster=self._cluster(entry.spec),
             fallback=self._fallback(document.identifier, entry.spec),
             plans=RegisteredPlans(registry=registry, catalog=catalog),
+            evolver=RegisteredEvolver(registrar=Registrar(registry, catalog, self._context.clock)),
         )
         try:
             ingest.start()

@@ -8,9 +8,11 @@ A record is refused by the first of these that holds:
 3. a value is not one of its column's type (`out_of_range`, `wrong_type`), or too long to name a
    partition's directory (`partition_too_long`, which the sink words);
 4. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
-5. all ordering columns are null (`null_ordering`), unless the stream clears such records.
+5. all ordering columns are null (`null_ordering`), unless the stream clears such records;
+6. it has a field that is not declared (`new_field`), where the stream rejects those. Where the stream
+   lets its table evolve, such a record is only marked (`undeclared`), and Python decides.
 
-Only refused records carry their raw key, value and headers on to Python.
+Only refused and marked records carry their raw key, value and headers on to Python.
 """
 
 import re
@@ -28,7 +30,9 @@ from pyspark.sql import (
 from lake import TypeRoot
 from pipelines.dead_letter import DeadLetterReason
 from pipelines.json_column import JsonColumn, json_type, read_column
+from pipelines.new_fields.undeclared import has_undeclared
 from pipelines.stream_plan import MappedColumn, StreamPlan
+from schemas import OnNewField
 
 UNPARSABLE = "unparsable"
 PARTITION_TOO_LONG = "partition_too_long"
@@ -37,6 +41,7 @@ OFFSET = "kafka_offset"
 TIMESTAMP = "kafka_timestamp"
 REASON = "reason"
 DETAIL = "detail"
+UNDECLARED = "undeclared"
 RAW_KEY = "raw_key"
 RAW_VALUE = "raw_value"
 RAW_HEADERS = "raw_headers"
@@ -84,8 +89,7 @@ class RecordParser:
         Raises:
             UnsupportedFeature: A column's type cannot be read from JSON.
         """
-        message = f"parsed.{_ROOT}"
-        text = fn.col("value").cast("string")
+        message, text = f"parsed.{_ROOT}", fn.col("value").cast("string")
         columns = [
             read_column(_field(message, column), text, column.type, column=column.name)
             for column in plan.columns
@@ -96,7 +100,14 @@ class RecordParser:
             *(fn.col(name) for name in _RECORD),
             fn.when(_is_readable(plan), _from_json(plan)).alias("parsed"),
         ]
-        self._judged = [fn.col("*"), _judge(plan, columns).alias("refusal"), *values]
+        marks = []
+        if plan.spec.on_new_field is OnNewField.EVOLVE:
+            found = has_undeclared(fn.col(message), text, plan, nulls_count=False)
+            marks = [found.alias(UNDECLARED)]
+        is_told = fn.col("refusal").isNotNull()
+        if marks:
+            is_told |= fn.col(UNDECLARED)
+        self._judged = [fn.col("*"), _judge(plan, columns).alias("refusal"), *values, *marks]
         self._told = [
             fn.col("partition").alias(PARTITION),
             fn.col("offset").alias(OFFSET),
@@ -104,7 +115,7 @@ class RecordParser:
             fn.col("refusal.reason").alias(REASON),
             fn.col("refusal.detail").alias(DETAIL),
             *[
-                fn.when(fn.col("refusal").isNotNull(), raw).alias(name)
+                fn.when(is_told, raw).alias(name)
                 for raw, name in (
                     (fn.col("key"), RAW_KEY),
                     (fn.col("value"), RAW_VALUE),
@@ -112,6 +123,7 @@ class RecordParser:
                 )
             ],
             *(fn.col(name) for name in names),
+            *(fn.col(UNDECLARED) for _ in marks),
         ]
 
     def __call__(self, records: DataFrame) -> DataFrame:
@@ -124,8 +136,9 @@ class RecordParser:
         Returns:
             `kafka_partition` int, `kafka_offset` bigint, `kafka_timestamp`, `reason` string (null:
             accepted) and `detail` string (the column it is about, if one), the raw parts (null
-            where accepted), and `value_0`, `value_1`, ... in the order of `plan.columns`: their
-            values mean something where the record is accepted.
+            where accepted and not marked), and `value_0`, `value_1`, ... in the order of
+            `plan.columns`: their values mean something where the record is accepted. Of a stream
+            that lets its table evolve also `undeclared` boolean: the record may have a new field.
         """
         return records.select(*self._parsed).select(*self._judged).select(*self._told)
 
@@ -147,6 +160,7 @@ def _judge(plan: StreamPlan, columns: Sequence[JsonColumn]) -> Column:
         ],
         *_partition_refusals(plan, message),
         *_null_refusals(plan, message),
+        *_field_refusals(plan, message),
         fn.lit(None).cast(_REFUSAL_TYPE),
     )
 
@@ -230,6 +244,14 @@ def _null_refusals(plan: StreamPlan, message: str) -> list[Column]:
             _refuse(are_null, DeadLetterReason.NULL_ORDERING, detail=", ".join(plan.ordering))
         )
     return refusals
+
+
+def _field_refusals(plan: StreamPlan, message: str) -> list[Column]:
+    if plan.spec.on_new_field is not OnNewField.REJECT:
+        return []
+    text = fn.col("value").cast("string")
+    found = has_undeclared(fn.col(message), text, plan, nulls_count=True)
+    return [_refuse(found, DeadLetterReason.NEW_FIELD)]
 
 
 def _refuse(condition: Column, reason: str, *, detail: str | None = None) -> Column:

@@ -50,6 +50,7 @@ class RegisteredPlans:
                 schema=schema,
                 generation=plan.generation,
                 version=entry.version,
+                beside=[other.spec for other in state.document.streams.values()],
             )
         message = f"the schema of {plan.table} goes on changing"
         raise CommitConflict(message)

@@ -1,6 +1,6 @@
 """All that one query needs to know about its stream, worked out again whenever something changes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lake import DataType, InvalidRequest, Problem, TableSchema
@@ -42,6 +42,7 @@ class StreamPlan:
         partition_keys: The table's partition columns.
         version: Of the stream's entry in the registry.
         schema_id: Of the schema that `columns` were taken from.
+        read_elsewhere: Paths that other streams of the table read in messages of the same topic.
     """
 
     table: str
@@ -53,6 +54,7 @@ class StreamPlan:
     partition_keys: tuple[str, ...] = ()
     version: int = 1
     schema_id: int = 0
+    read_elsewhere: tuple[tuple[str, ...], ...] = ()
 
     @property
     def stream(self) -> str:
@@ -89,6 +91,7 @@ def plan_stream(
     schema: TableSchema,
     generation: int = 0,
     version: int = 1,
+    beside: Iterable[StreamSpec] = (),
 ) -> StreamPlan:
     """Return the plan of a registered stream.
 
@@ -99,6 +102,7 @@ def plan_stream(
         schema: The table's schema as it is.
         generation: Of the stream's entry in the registry.
         version: The same entry's.
+        beside: All streams of the table.
 
     Raises:
         InvalidRequest: The table has no such column, or two columns want one place in the
@@ -118,6 +122,12 @@ def plan_stream(
         partition_keys=schema.partition_keys,
         version=version,
         schema_id=schema.id,
+        read_elsewhere=tuple(
+            column.source_path
+            for other in beside
+            if other.name != stream.name and other.topic == stream.topic
+            for column in other.columns
+        ),
     )
 
 

@@ -72,6 +72,11 @@ def check_column_name(name: str, *place: str | int) -> Iterator[FieldProblem]:
         )
 
 
+def is_column_name(name: str) -> bool:
+    """Return whether a column can be called so."""
+    return not any(check_column_name(name))
+
+
 def check_topic(topic: str, *place: str | int) -> Iterator[FieldProblem]:
     """Yield what is wrong with the name of a Kafka topic."""
     if not _TOPIC.fullmatch(topic) or topic in (".", "..") or len(topic) > TOPIC_LENGTH_MAX:

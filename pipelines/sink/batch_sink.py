@@ -6,7 +6,9 @@
 3. The account is checked against the budget, and the topic is still the one that was claimed.
 4. The commit publishes files, offsets and account in one snapshot, or finds that it is a replay
    after all. Files that no snapshot will name are deleted.
-5. Where the schema has changed, or the table is rescaled, nothing is committed: the batch is parsed
+5. Where records have what the table has no place for, and the stream lets its table evolve, the table
+   is changed first (`FieldEvolution`), and the batch is parsed and written again.
+6. Where the schema has changed, or the table is rescaled, nothing is committed: the batch is parsed
    and written again by the newest declaration and schema, once a rescale under way has ended.
 
 Records come unparsed from Spark's source, and what step 2 does with them is planned anew for each
@@ -22,7 +24,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
@@ -50,11 +51,13 @@ from pipelines.kafka_cluster import KafkaCluster
 from pipelines.plan_source import PlanSource, SameDeclaration
 from pipelines.settings import DeadLetterBudget
 from pipelines.sink.bucket_routing import route_to_buckets
+from pipelines.sink.field_evolution import FieldEvolution
 from pipelines.sink.plan_follower import Following, PlanFollower
 from pipelines.sink.task_plan import plan_tasks
 from pipelines.sink.task_report import REPORT_SCHEMA, TaskReport, parse_report, sum_reports
 from pipelines.sink.write_task import WriteTask
 from pipelines.source import check_topic
+from pipelines.stream_evolver import StreamEvolver
 from pipelines.stream_plan import StreamPlan
 from pipelines.topic import TopicReader
 
@@ -109,6 +112,7 @@ class BatchSink:
         cores: int,
         clock: Clock,
         plans: PlanSource | None = None,
+        evolver: StreamEvolver | None = None,
     ) -> None:
         """Make the sink of one claim.
 
@@ -123,7 +127,10 @@ class BatchSink:
             clock: For the duration of micro-batches.
             plans: Tells the stream's plan when something has changed; None: its declaration does
                 not.
+            evolver: Makes columns of new fields; None: every new field is refused, where it is not
+                ignored.
         """
+        self._evolution = FieldEvolution(evolver)
         self._follower = PlanFollower(
             plan, table=table, source=plans or SameDeclaration(), clock=clock
         )
@@ -232,17 +239,23 @@ class BatchSink:
         position = self._committer.stream_positions().get(self._plan.stream)
         if decide(position, batch) is Decision.REPLAY:
             return TaskReport(), None
-        for attempt in count(1):
+        conflicts = 0
+        self._evolution.begin()
+        while True:
             self._follower.keep_up()
             report = self._write(records, batch)
+            if report.news:
+                self._table.delete_uncommitted(_messages(report))
+                self._evolution.evolve(self._follower, report.news)
+                continue
             try:
                 return report, self._commit(batch, report)
             except CommitConflict:
-                if attempt == _SCHEMA_ATTEMPTS:
+                conflicts += 1
+                if conflicts == _SCHEMA_ATTEMPTS:
                     raise
                 # Where the buckets become others, writing again is of use only when they are.
                 self._table.follow_schema()
-        raise AssertionError
 
     def _pace_rule(self) -> PaceRule:
         spec, options = self._plan.spec, self._table.schema.table_options
@@ -290,6 +303,7 @@ class BatchSink:
             first_sequence_number=self._committer.max_sequence_number() + 1,
             sequence_numbers=records_max,
             dead_letters_max=self._budget.limit(records_max),
+            news=self._evolution.reader(self._plan, self._table),
         )
         schema = self._table.schema
         buckets = schema.table_options.bucket

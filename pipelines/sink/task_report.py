@@ -7,6 +7,7 @@ import orjson
 import pyarrow as pa
 
 from lake import BatchAccount
+from pipelines.new_fields.batch_news import NO_NEWS, BatchNews, sum_news
 
 REPORT_SCHEMA = "messages binary, report string"
 _ARROW_SCHEMA = pa.schema([("messages", pa.binary()), ("report", pa.string())])
@@ -25,6 +26,8 @@ class TaskReport:
         examples: A few sentences about them, for the trace when there are too many.
         max_sequence_number: The largest number given out; -1 without rows.
         newest_ms: Kafka's largest timestamp among the records, milliseconds since the epoch.
+        news: What the table is to become before the records can be written; when there is anything,
+            the other numbers do not count all of them.
     """
 
     messages: tuple[bytes, ...] = ()
@@ -35,6 +38,7 @@ class TaskReport:
     examples: tuple[str, ...] = ()
     max_sequence_number: int = -1
     newest_ms: int | None = None
+    news: BatchNews = NO_NEWS
 
     @property
     def account(self) -> BatchAccount:
@@ -57,6 +61,7 @@ class TaskReport:
             "examples": self.examples,
             "max_sequence_number": self.max_sequence_number,
             "newest_ms": self.newest_ms,
+            "news": self.news.to_json(),
         }
         row = {"messages": [message], "report": [orjson.dumps(report).decode()]}
         return pa.RecordBatch.from_pydict(row, schema=_ARROW_SCHEMA)
@@ -66,6 +71,7 @@ def parse_report(messages: bytes, report: str) -> TaskReport:
     """Return what `to_batch` was made of."""
     values = orjson.loads(report)
     values["examples"] = tuple(values["examples"])
+    values["news"] = BatchNews.from_json(values["news"])
     return TaskReport(messages=(bytes(messages),), **values)
 
 
@@ -85,4 +91,5 @@ def sum_reports(reports: Sequence[TaskReport], *, examples_max: int = 3) -> Task
         examples=tuple(text for report in reports for text in report.examples)[:examples_max],
         max_sequence_number=max((r.max_sequence_number for r in reports), default=-1),
         newest_ms=max(times, default=None),
+        news=sum_news(report.news for report in reports),
     )

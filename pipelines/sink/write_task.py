@@ -7,9 +7,10 @@ partition by Kafka partition, offset by offset, and numbers them from a range of
 import base64
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
@@ -17,7 +18,10 @@ from pyspark import TaskContext
 from lake import Table, TableWriter, serialize_messages
 from pipelines.dead_letter import DeadLetter, DeadLetterReason
 from pipelines.explain_unparsable import explain_unparsable, explain_value
+from pipelines.json_message import read_message
 from pipelines.kafka_cluster import KafkaCluster
+from pipelines.new_fields.batch_news import NewsCollector
+from pipelines.new_fields.record_news import NewsReader, UnfitValueError
 from pipelines.parse import (
     DETAIL,
     OFFSET,
@@ -28,6 +32,7 @@ from pipelines.parse import (
     RAW_VALUE,
     REASON,
     TIMESTAMP,
+    UNDECLARED,
     UNPARSABLE,
     partition_bytes_max,
 )
@@ -37,6 +42,8 @@ from pipelines.sink.task_report import TaskReport
 from pipelines.stream_plan import StreamPlan
 
 _EXAMPLES_MAX = 3
+_NAMES_MAX = 10
+_NAME_MAX = 100
 # Not the values: some of what Spark can hold, Python cannot.
 _LETTER_COLUMNS = [PARTITION, OFFSET, REASON, DETAIL, RAW_KEY, RAW_VALUE, RAW_HEADERS]
 _MESSAGES = {
@@ -47,6 +54,10 @@ _MESSAGES = {
     DeadLetterReason.OUT_OF_RANGE: "the value for column {} is out of its type's range",
     DeadLetterReason.WRONG_TYPE: "the value for column {} is not of its type",
 }
+# What another type of a column may mend.
+_WIDENABLE = pa.array(
+    [UNPARSABLE, DeadLetterReason.OUT_OF_RANGE.value, DeadLetterReason.WRONG_TYPE.value]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +72,7 @@ class WriteTask:
         sequence_numbers: How many each task may give out: the micro-batch's records.
         dead_letters_max: Beyond these nothing is sent any more: the driver will refuse the
             micro-batch.
+        news: Finds what the stream does not declare; None where it does not let its table evolve.
     """
 
     plan: StreamPlan
@@ -69,6 +81,7 @@ class WriteTask:
     first_sequence_number: int
     sequence_numbers: int
     dead_letters_max: int
+    news: NewsReader | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write the records of a task and yield its report."""
@@ -103,6 +116,7 @@ class _TaskRun:
         self._dead_letters: Counter[str] = Counter()
         self._examples: list[str] = []
         self._newest_ms: int | None = None
+        self._news = NewsCollector(fields_max=task.plan.spec.columns_max)
 
     def take(self, batch: pa.RecordBatch) -> None:
         """Write the accepted records of a batch and send the refused ones."""
@@ -111,11 +125,14 @@ class _TaskRun:
         newest = pc.max(batch.column(TIMESTAMP)).cast(pa.int64()).as_py()
         if newest is not None:
             self._newest_ms = max(newest // 1_000, self._newest_ms or 0)
+        if self._task.news is not None:
+            batch = self._look(batch, self._task.news)
         reason = batch.column(REASON)
         if reason.null_count < batch.num_rows:
             self._refuse(batch.filter(reason.is_valid()))
             batch = batch.filter(reason.is_null())
-        if batch.num_rows:
+        # With news the micro-batch is written again: what is written now goes.
+        if batch.num_rows and not self._news.news:
             self._writer.write(table_columns(batch, self._task.plan))
 
     def finish(self) -> TaskReport:
@@ -131,7 +148,37 @@ class _TaskRun:
             examples=tuple(self._examples),
             max_sequence_number=-1 if highest is None else highest,
             newest_ms=self._newest_ms,
+            news=self._news.news,
         )
+
+    def _look(self, batch: pa.RecordBatch, reader: NewsReader) -> pa.RecordBatch:
+        """Collect what a batch has that is not declared.
+
+        Returns:
+            Without the records that wait for it; those for which there will never be a place are
+            refused.
+        """
+        reason = batch.column(REASON)
+        may_widen = pc.is_in(reason, value_set=_WIDENABLE)
+        is_marked = pc.and_(reason.is_null(), batch.column(UNDECLARED))
+        rows = np.flatnonzero(pc.or_(may_widen, is_marked).to_numpy(zero_copy_only=False))
+        if not len(rows):
+            return batch
+        waiting: list[int] = []
+        faults: dict[int, str] = {}
+        values = batch.column(RAW_VALUE).take(pa.array(rows)).to_pylist()
+        for row, value in zip(rows.tolist(), values, strict=True):
+            try:
+                news = reader.read(read_message(value))
+            except UnfitValueError as error:
+                faults[row] = str(error)
+            except (ValueError, RecursionError):
+                continue  # no JSON: it stays refused as that
+            else:
+                if news:
+                    self._news.add(news)
+                    waiting.append(row)
+        return _without(_with_faults(batch, faults), waiting)
 
     def _refuse(self, refused: pa.RecordBatch) -> None:
         letters = [self._letter(record) for record in refused.select(_LETTER_COLUMNS).to_pylist()]
@@ -172,6 +219,8 @@ class _TaskRun:
 
     def _explanation(self, reason: DeadLetterReason, detail: object, value: object) -> str:
         plan = self._task.plan
+        if reason is DeadLetterReason.NEW_FIELD:
+            return str(detail) if detail is not None else _new_fields(value, plan)
         if reason is DeadLetterReason.TOO_LARGE and isinstance(value, bytes):
             limit = plan.spec.max_message_bytes
             return f"the value has {len(value)} bytes, max_message_bytes is {limit}"
@@ -181,6 +230,36 @@ class _TaskRun:
             if column is not None and isinstance(value, bytes):
                 text = explain_value(value, column)
         return text or _MESSAGES[reason].format(detail)
+
+
+def _with_faults(batch: pa.RecordBatch, faults: Mapping[int, str]) -> pa.RecordBatch:
+    """Return the batch with accepted records refused where they have a fault."""
+    if not faults:
+        return batch
+    reason, detail = batch.column(REASON).to_pylist(), batch.column(DETAIL).to_pylist()
+    for row, text in faults.items():
+        # What is refused already keeps its reason: it says more than the type it could not get.
+        if reason[row] is None:
+            reason[row], detail[row] = DeadLetterReason.NEW_FIELD.value, text
+    columns = {REASON: pa.array(reason, pa.string()), DETAIL: pa.array(detail, pa.string())}
+    for name, column in columns.items():
+        batch = batch.set_column(batch.schema.get_field_index(name), name, column)
+    return batch
+
+
+def _without(batch: pa.RecordBatch, rows: Sequence[int]) -> pa.RecordBatch:
+    kept = np.ones(batch.num_rows, dtype=bool)
+    kept[rows] = False
+    return batch.filter(pa.array(kept))
+
+
+def _new_fields(value: object, plan: StreamPlan) -> str:
+    """Return which fields of a rejected message are not declared."""
+    assert isinstance(value, bytes), "a rejected message is there"
+    found = NewsReader(plan=plan).undeclared(read_message(value))
+    shown = ", ".join(address[:_NAME_MAX] for address in found[:_NAMES_MAX])
+    more = f" and {len(found) - _NAMES_MAX} more" if len(found) > _NAMES_MAX else ""
+    return f"the stream does not declare: {shown}{more}"
 
 
 def _headers(text: object) -> tuple[tuple[str, bytes | None], ...]:

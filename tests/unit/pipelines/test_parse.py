@@ -13,6 +13,7 @@ from lake import UnsupportedFeature
 from lake.format.partition_path import escape
 from pipelines.parse import (
     PARTITION_TOO_LONG,
+    UNDECLARED,
     UNPARSABLE,
     RecordParser,
     partition_bytes_max,
@@ -297,3 +298,71 @@ def test_types_that_json_cannot_hold_are_refused_at_the_start(
 
     with pytest.raises(UnsupportedFeature, match="column a cannot be read"):
         _parse(spark, plan, [b"{}"])
+
+
+# Messages, and whether a stream of `NESTED` finds a field in them that it does not declare: counting
+# nulls, and not counting them.
+NESTED = {
+    "id": "BIGINT",
+    "a": "INT",
+    "row": "ROW<n INT, deep ROW<x INT>>",
+    "list": "ARRAY<ROW<n INT>>",
+    "map": "MAP<STRING, ROW<n INT>>",
+    "version": "INT",
+}
+UNDECLARED_IN: list[tuple[str, bool, bool]] = [
+    ('{"id": 1, "version": 1}', False, False),
+    ('{"version": 1, "id": 1, "a": null, "row": null, "list": null}', False, False),
+    ('{"id": 1, "version": 1, "b": 1}', True, True),
+    ('{"id": 1, "version": 1, "b": null}', True, False),
+    ('{"id": 1, "version": 1, "b": {}}', True, True),
+    ('{"id": 1, "version": 1, "A": 1}', True, True),
+    ('{"id": 1, "version": 1, "": 1}', True, True),
+    ('{"id": 1, "version": 1, "b": 1, "b": 2}', True, True),
+    ('{"id": 1, "version": 1, "row": {"n": 1, "deep": {"x": 1}}}', False, False),
+    ('{"id": 1, "version": 1, "row": {"m": 1}}', True, True),
+    ('{"id": 1, "version": 1, "row": {"n": 1, "deep": {"y": null}}}', True, False),
+    ('{"id": 1, "version": 1, "row": {"n": 1, "deep": {"y": "1"}}}', True, True),
+    ('{"id": 1, "version": 1, "list": [{"n": 1}, null, {}]}', False, False),
+    ('{"id": 1, "version": 1, "list": [{"n": 1}, {"m": 1}]}', True, True),
+    ('{"id": 1, "version": 1, "map": {"n": {"n": 1}, "o": null}}', False, False),
+    ('{"id": 1, "version": 1, "map": {"n": {"n": 1}, "o": {"o": 1}}}', True, True),
+]
+
+
+def test_fields_that_are_not_declared_are_found(spark: SparkSession) -> None:
+    spec = given_spec(NESTED)
+    values = [text.encode() for text, _, _ in UNDECLARED_IN]
+
+    ignored = _parse(spark, given_plan(spec), values)
+    rejected = _parse(spark, given_plan(spec, on_new_field="reject"), values)
+    marked = _parse(spark, given_plan(spec, on_new_field="evolve"), values)
+
+    assert [row["reason"] for row in ignored] == [None] * len(values)
+    found = [
+        (text, reject["reason"] == "new_field", evolve[UNDECLARED])
+        for (text, _, _), reject, evolve in zip(UNDECLARED_IN, rejected, marked, strict=True)
+    ]
+    assert found == UNDECLARED_IN
+    assert {row["reason"] for row in marked} == {None}
+    raw = [row["raw_value"] is not None for row in marked]
+    assert raw == [is_marked for _, _, is_marked in UNDECLARED_IN]
+
+
+def test_other_fields_of_the_objects_that_paths_go_through_are_not_looked_at(
+    spark: SparkSession,
+) -> None:
+    spec = given_spec({"id": "BIGINT", "a": "INT", "version": "INT"})
+    columns = [
+        {"column": "id", "path": "after.id"},
+        {"column": "a", "path": "after.more.a"},
+        {"column": "version", "path": "after.version"},
+    ]
+    plan = given_plan(spec, columns=columns, on_new_field="evolve")
+    values = [
+        b'{"before": {}, "op": "u", "after": {"id": 1, "version": 1, "more": {"a": 1}}}',
+        b'{"after": {"id": 1, "version": 1, "more": {"a": 1, "b": 2}}}',
+        b'{"after": {"id": 1, "version": 1, "less": {"a": 1}}}',
+    ]
+
+    assert [row[UNDECLARED] for row in _parse(spark, plan, values)] == [False, True, True]

@@ -10,6 +10,8 @@ import pytest
 
 from lake import MemoryFileIO, SchemaMismatch, StorageUnavailable, parse_messages
 from pipelines.kafka_cluster import KafkaCluster
+from pipelines.new_fields.record_news import NewsReader
+from pipelines.new_fields.value_shape import shape_of
 from pipelines.sink.task_report import TaskReport, parse_report
 from pipelines.sink.write_task import WriteTask
 from tests.unit.pipelines.given_streams import (
@@ -146,3 +148,86 @@ def test_a_failing_task_leaves_no_file() -> None:
         _run(_task(table=table), given_records([(1, "x", 1)], types=TYPES), bad)
 
     assert not [s for s in table.file_io.list(table.path) if "bucket" in s.path]
+
+
+def _marked(*records: tuple[tuple[Any, ...], bytes | None], **given: Any) -> pa.RecordBatch:
+    """Records of a stream that evolves: values, and the message where it may have a new field."""
+    messages = {
+        row: {"value": message} for row, (_, message) in enumerate(records) if message is not None
+    }
+    batch = given_records(
+        [values for values, _ in records], types=TYPES, refused=messages | given.get("refused", {})
+    )
+    marks = [message is not None for _, message in records]
+    return batch.append_column("undeclared", pa.array(marks))
+
+
+def _evolving(**reader: Any) -> WriteTask:
+    plan = given_plan(SPEC, on_new_field="evolve")
+    return _task(plan=plan, news=NewsReader(plan=plan, **reader))
+
+
+def test_records_wait_for_what_they_have_in_addition() -> None:
+    task = _evolving()
+    first = _marked(((1, "x", 1), None), ((2, "y", 1), b'{"id": 2, "tip": 1}'))
+    second = _marked(((3, "z", 1), b'{"id": 3, "tip": 0.5, "note": ""}'))
+
+    report = _run(task, first, second)
+
+    assert report.news.new == {("tip",): shape_of(0.5), ("note",): shape_of("")}
+    assert report.dead_letters == {}
+
+
+def test_a_marked_record_without_news_is_accepted() -> None:
+    report = _run(_evolving(), _marked(((1, "x", 1), b'{"id": 1, "tip": null}')))
+
+    assert (report.accepted, bool(report.news)) == (1, False)
+
+
+def test_a_refused_value_may_widen_its_column() -> None:
+    plan = given_plan(given_spec({"id": "BIGINT", "a": "INT", "version": "INT"}))
+    task = _task(plan=plan, news=NewsReader(plan=plan))
+    refused = {0: {"reason": "unparsable", "value": b'{"id": 1, "a": 3000000000}'}}
+    batch = given_records([(None, None, None)], types=TYPES, refused=refused)
+
+    report = _run(task, batch.append_column("undeclared", pa.array([False])))
+
+    assert report.news.wider == {"a": shape_of(3_000_000_000)}
+    assert report.dead_letters == {}
+
+
+def test_what_there_is_no_place_for_is_a_dead_letter_that_says_why() -> None:
+    task = _evolving(refused={"tip": "the owner said no"})
+    batch = _marked(
+        ((1, "x", 1), b'{"id": 1, "tip": 1}'),
+        ((2, "y", 1), b'{"id": 2, "a b": 1}'),
+        ((3, "z", 1), None),
+    )
+
+    report = _run(task, batch)
+
+    assert (report.accepted, report.dead_letters) == (1, {"new_field": 2})
+    assert not report.news
+    assert "new_field: field tip is not declared and stays out: the owner said no" in "".join(
+        report.examples
+    )
+
+
+def test_a_record_that_is_refused_anyway_keeps_its_reason() -> None:
+    refused = {0: {"reason": "wrong_type", "detail": "a", "value": b'{"id": 1, "a b": 1}'}}
+    batch = given_records([(1, None, 1)], types=TYPES, refused=refused)
+
+    report = _run(_evolving(), batch.append_column("undeclared", pa.array([True])))
+
+    assert report.dead_letters == {"wrong_type": 1}
+
+
+def test_a_rejected_record_names_its_fields() -> None:
+    value = json.dumps({"id": 1, "b": 2, "c" * 300: None} | {f"n{i}": i for i in range(9)})
+    refused = {0: {"reason": "new_field", "value": value.encode()}}
+
+    report = _run(_task(), given_records([(1, "x", 1)], types=TYPES, refused=refused))
+
+    (example,) = report.examples
+    assert "new_field: the stream does not declare: b, " + "c" * 100 + ", n0, " in example
+    assert example.endswith("n7 and 1 more")

@@ -1,0 +1,58 @@
+"""The declared part of a message as a tree of names."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from lake import DataType
+from pipelines.stream_plan import StreamPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldTree:
+    """One object of the message.
+
+    Attributes:
+        objects: Those inside it that the paths of columns go through, by name.
+        values: Those fields that columns are read from, with their types.
+        others: Fields that other streams of the table read from the same topic.
+    """
+
+    objects: Mapping[str, "FieldTree"] = field(default_factory=dict)
+    values: Mapping[str, DataType] = field(default_factory=dict)
+    others: frozenset[str] = frozenset()
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a column is read from it, so that its other fields are new ones."""
+        return bool(self.values)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The fields that are known."""
+        return frozenset((*self.objects, *self.values)) | self.others
+
+
+def field_tree(plan: StreamPlan) -> FieldTree:
+    """Return the tree of what a stream reads."""
+    paths = [(column.path, column.type) for column in plan.columns]
+    return _tree(paths, list(plan.read_elsewhere))
+
+
+_Path: TypeAlias = tuple[str, ...]
+
+
+def _tree(paths: list[tuple[_Path, DataType]], elsewhere: list[_Path]) -> FieldTree:
+    inner: dict[str, list[tuple[_Path, DataType]]] = {}
+    values: dict[str, DataType] = {}
+    for (name, *rest), data_type in paths:
+        if rest:
+            inner.setdefault(name, []).append((tuple(rest), data_type))
+        else:
+            values[name] = data_type
+    objects = {
+        name: _tree(below, [path[1:] for path in elsewhere if path[0] == name and len(path) > 1])
+        for name, below in inner.items()
+    }
+    others = frozenset(path[0] for path in elsewhere) - objects.keys() - values.keys()
+    return FieldTree(objects=objects, values=values, others=others)

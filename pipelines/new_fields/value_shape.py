@@ -1,0 +1,211 @@
+"""What JSON values are, as far as their column's type goes, and what several of them have in common.
+
+| values | type |
+|---|---|
+| `true`, `false` | BOOLEAN |
+| whole numbers | BIGINT; DECIMAL(38, 0) where one needs more than 64 bits |
+| numbers with a point or exponent, whole ones of up to 53 bits among them | DOUBLE |
+| objects | ROW of their fields |
+| lists | ARRAY of what the items have in common |
+| texts, and everything that has nothing in common or that a type above would not hold as written | STRING: texts as they are, others as JSON |
+
+Which type it is does not depend on the order of the values.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from functools import reduce
+from math import isinf
+from typing import Any, Final
+
+from lake import DataField, DataType, TypeRoot, parse_type
+from registry.names import is_column_name
+
+_SAFE_WHOLE: Final = 1 << 53  # up to here a DOUBLE holds every whole number
+_BIGINT_BOUND: Final = 1 << 63
+_DECIMAL_BOUND: Final = 10**38
+_DEPTH_MAX: Final = 8
+_STRING: Final = parse_type("STRING")
+
+
+class Kind(StrEnum):
+    """The kinds of value."""
+
+    NOTHING = "nothing"
+    BOOLEAN = "boolean"
+    WHOLE = "whole"
+    LONG = "long"
+    HUGE = "huge"
+    NUMBER = "number"
+    TEXT = "text"
+    LIST = "list"
+    MAP = "map"
+    OBJECT = "object"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What one value is, or what several have in common.
+
+    Attributes:
+        kind: `NOTHING` for null and for what nothing is known of; `MAP` only for a part of a column
+            that is one.
+        item: Of a LIST what its items have in common, of a MAP its values.
+        fields: Of an OBJECT, by name, in the order in which they came.
+    """
+
+    kind: Kind
+    item: "Shape | None" = None
+    fields: tuple[tuple[str, "Shape"], ...] = ()
+
+
+NOTHING: Final = Shape(kind=Kind.NOTHING)
+TEXT: Final = Shape(kind=Kind.TEXT)
+# Each of these, and all before it, are values of the type that its last one becomes.
+_WHOLE_KINDS: Final = (Kind.WHOLE, Kind.LONG, Kind.HUGE)
+_TYPES: Final[Mapping[Kind, DataType]] = {
+    Kind.NOTHING: _STRING,
+    Kind.BOOLEAN: parse_type("BOOLEAN"),
+    Kind.WHOLE: parse_type("BIGINT"),
+    Kind.LONG: parse_type("BIGINT"),
+    Kind.HUGE: parse_type("DECIMAL(38, 0)"),
+    Kind.NUMBER: parse_type("DOUBLE"),
+    Kind.TEXT: _STRING,
+}
+
+
+def shape_of(value: Any, *, depth: int = 0) -> Shape:
+    """Return what a value of `json_message.read_message` is.
+
+    Args:
+        value: The value.
+        depth: How deep it is nested; what is nested too deep is text.
+    """
+    match value:
+        case None:
+            return NOTHING
+        case bool():
+            return Shape(kind=Kind.BOOLEAN)
+        case int():
+            return _shape_of_whole(abs(value))
+        case float() | Decimal():
+            return Shape(kind=Kind.NUMBER) if _is_exact(value) else TEXT
+        case list() if depth < _DEPTH_MAX:
+            items = (shape_of(item, depth=depth + 1) for item in value)
+            return Shape(kind=Kind.LIST, item=join_all(items))
+        case dict() if depth < _DEPTH_MAX and _are_names(value):
+            fields = ((name, shape_of(item, depth=depth + 1)) for name, item in value.items())
+            return Shape(kind=Kind.OBJECT, fields=tuple(fields))
+        case _:
+            return TEXT
+
+
+def join(one: Shape, other: Shape) -> Shape:
+    """Return what two shapes have in common."""
+    if one == other or other.kind is Kind.NOTHING:
+        return one
+    if one.kind is Kind.NOTHING:
+        return other
+    if one.kind is other.kind:
+        return _join_parts(one, other)
+    kinds = {one.kind, other.kind}
+    if kinds <= set(_WHOLE_KINDS):
+        return max(one, other, key=lambda shape: _WHOLE_KINDS.index(shape.kind))
+    if kinds == {Kind.WHOLE, Kind.NUMBER}:
+        return Shape(kind=Kind.NUMBER)
+    return TEXT
+
+
+def join_all(shapes: Iterable[Shape]) -> Shape:
+    """Return what all have in common; `NOTHING` of none."""
+    return reduce(join, shapes, NOTHING)
+
+
+def type_of(shape: Shape) -> DataType:
+    """Return the type of a new column for such values, nullable.
+
+    Example:
+        >>> str(type_of(shape_of({"a": [1, 2.5], "b": None})))
+        'ROW<`a` ARRAY<DOUBLE>>'
+    """
+    match shape.kind:
+        case Kind.LIST:
+            return DataType(root=TypeRoot.ARRAY, element=type_of(shape.item or NOTHING))
+        case Kind.OBJECT:
+            fields = new_fields(shape)
+            # Of an object without a value in it the text is all that there is to keep.
+            return DataType(root=TypeRoot.ROW, fields=fields) if fields else _STRING
+        case _:
+            return _TYPES[shape.kind]
+
+
+def new_fields(shape: Shape) -> tuple[DataField, ...]:
+    """Return the fields of an OBJECT that have a value, without ids."""
+    return tuple(
+        DataField(name=name, type=type_of(item))
+        for name, item in shape.fields
+        if item.kind is not Kind.NOTHING
+    )
+
+
+def shape_to_json(shape: Shape) -> Any:
+    """Return the shape in JSON's terms: `kind`, or `[kind, item]`, or `[kind, {name: field}]`."""
+    if shape.kind is Kind.OBJECT:
+        return [shape.kind.value, [[name, shape_to_json(item)] for name, item in shape.fields]]
+    if shape.item is not None:
+        return [shape.kind.value, shape_to_json(shape.item)]
+    return shape.kind.value
+
+
+def shape_from_json(value: Any) -> Shape:
+    """Return what `shape_to_json` was given."""
+    if isinstance(value, str):
+        return Shape(kind=Kind(value))
+    kind, inside = Kind(value[0]), value[1]
+    if kind is Kind.OBJECT:
+        fields = tuple((name, shape_from_json(item)) for name, item in inside)
+        return Shape(kind=kind, fields=fields)
+    return Shape(kind=kind, item=shape_from_json(inside))
+
+
+def _shape_of_whole(size: int) -> Shape:
+    if size <= _SAFE_WHOLE:
+        return Shape(kind=Kind.WHOLE)
+    if size < _BIGINT_BOUND:
+        return Shape(kind=Kind.LONG)
+    return Shape(kind=Kind.HUGE) if size < _DECIMAL_BOUND else TEXT
+
+
+def _is_exact(value: float | Decimal) -> bool:
+    """Whether a DOUBLE has the number as it was written."""
+    if isinstance(value, float):
+        return True  # NaN and infinities, which are written as such
+    nearest = float(value)
+    return not isinf(nearest) and Decimal(repr(nearest)) == value
+
+
+def _are_names(value: dict[str, Any]) -> bool:
+    folded = {name.lower() for name in value}
+    is_repeated = getattr(value, "repeated", None) is not None
+    return (
+        bool(value)
+        and not is_repeated
+        and len(folded) == len(value)
+        and all(is_column_name(name) for name in value)
+    )
+
+
+def _join_parts(one: Shape, other: Shape) -> Shape:
+    if one.kind is not Kind.OBJECT:
+        return Shape(kind=one.kind, item=join(one.item or NOTHING, other.item or NOTHING))
+    fields = dict(one.fields)
+    for name, item in other.fields:
+        fields[name] = join(fields.get(name, NOTHING), item)
+    folded = {name.lower() for name in fields}
+    return (
+        Shape(kind=Kind.OBJECT, fields=tuple(fields.items()))
+        if len(folded) == len(fields)
+        else TEXT
+    )

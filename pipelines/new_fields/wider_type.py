@@ -1,0 +1,109 @@
+"""The type that a column becomes so that it holds values which it does not hold yet."""
+
+import binascii
+from dataclasses import replace
+from typing import Any, Final
+
+from lake import DataField, DataType, TypeRoot, parse_type
+from pipelines.dead_letter import DeadLetterReason
+from pipelines.explain_unparsable import value_fault
+from pipelines.new_fields.value_shape import NOTHING, Kind, Shape, new_fields
+from registry.type_widening import is_followed
+
+_BIGINT: Final = parse_type("BIGINT")
+_DOUBLE: Final = parse_type("DOUBLE")
+_STRING: Final = parse_type("STRING")
+_BYTES: Final = parse_type("BYTES")
+_HUGE: Final = parse_type("DECIMAL(38, 0)")
+_PRECISION_MAX: Final = 38
+_WHOLE: Final = frozenset({TypeRoot.TINYINT, TypeRoot.SMALLINT, TypeRoot.INT, TypeRoot.BIGINT})
+_NUMBERS: Final = {
+    Kind.WHOLE: _BIGINT,
+    Kind.LONG: _BIGINT,
+    Kind.HUGE: _HUGE,
+    Kind.NUMBER: _DOUBLE,
+}
+
+
+def is_fitting(value: Any, data_type: DataType) -> bool:
+    """Return whether a value of JSON that is not null is one of a type that is not nested."""
+    if value_fault(value, data_type) is not None:
+        return False
+    length = data_type.length
+    if length is None or not isinstance(value, str):
+        return True
+    is_text = data_type.root in (TypeRoot.CHAR, TypeRoot.VARCHAR)
+    return (len(value) if is_text else len(binascii.a2b_base64(value))) <= length
+
+
+def is_widened_by(value: Any, data_type: DataType) -> bool:
+    """Return whether a value that does not fit may do so in a wider type of its kind.
+
+    A text that is no number, or no base64, is none of any DECIMAL, or of BYTES.
+    """
+    if data_type.root not in (TypeRoot.DECIMAL, TypeRoot.BINARY, TypeRoot.VARBINARY):
+        return True
+    return value_fault(value, data_type) is not DeadLetterReason.WRONG_TYPE
+
+
+def widened(old: DataType, shape: Shape) -> DataType | None:
+    """Return the type that holds values of both; None when there is none that can be followed.
+
+    Args:
+        old: The column's type, or of a part of it.
+        shape: What the values have that it does not hold: of a ROW only such fields.
+
+    Returns:
+        Of a ROW only the fields that are new or become another type, as they are merged into it.
+    """
+    if old.root is TypeRoot.ROW:
+        return _widened_row(old, shape)
+    if old.root in (TypeRoot.ARRAY, TypeRoot.MAP):
+        return _widened_items(old, shape)
+    new = _widened_value(old, shape)
+    if new is None or new == old.with_nullable(True):
+        return None
+    return new if is_followed(old, new) else None
+
+
+def _widened_value(old: DataType, shape: Shape) -> DataType | None:
+    match old.root:
+        case root if root in _WHOLE:
+            return _NUMBERS.get(shape.kind)
+        case TypeRoot.FLOAT:
+            return _DOUBLE if shape.kind in _NUMBERS else None
+        case TypeRoot.DECIMAL:
+            return parse_type(f"DECIMAL({_PRECISION_MAX}, {old.scale})")
+        case TypeRoot.CHAR | TypeRoot.VARCHAR:
+            return _STRING
+        case TypeRoot.BINARY | TypeRoot.VARBINARY:
+            return _BYTES
+        case _:
+            return None
+
+
+def _widened_row(old: DataType, shape: Shape) -> DataType | None:
+    if shape.kind is not Kind.OBJECT:
+        return None
+    known = {field.name: field for field in old.fields}
+    added = {field.name: field.type for field in new_fields(shape) if field.name not in known}
+    types = {}
+    for name, inner in shape.fields:
+        if name in known:
+            new = widened(known[name].type, inner)
+            if new is None:
+                return None
+            types[name] = new
+    fields = tuple(DataField(name=name, type=type_) for name, type_ in {**types, **added}.items())
+    return DataType(root=TypeRoot.ROW, fields=fields) if fields else None
+
+
+def _widened_items(old: DataType, shape: Shape) -> DataType | None:
+    is_array = old.root is TypeRoot.ARRAY
+    if shape.kind is not (Kind.LIST if is_array else Kind.MAP):
+        return None
+    held = old.element if is_array else old.value
+    new = held and widened(held, shape.item or NOTHING)
+    if new is None:
+        return None
+    return replace(old, element=new) if is_array else replace(old, value=new)

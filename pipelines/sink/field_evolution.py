@@ -1,0 +1,97 @@
+"""What becomes of the table for the new fields of one stream's micro-batches.
+
+A field that was refused once stays refused, and its records are dead letters, until the stream is
+declared otherwise: the registry is asked once, not for every record.
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from lake import Table
+from pipelines.new_fields.batch_news import BatchNews
+from pipelines.new_fields.record_news import NewsReader
+from pipelines.sink.plan_follower import PlanFollower
+from pipelines.stream_evolver import StreamEvolver
+from pipelines.stream_plan import StreamPlan
+from registry.stream_evolution import LIMIT_REACHED
+from schemas import OnNewField
+
+_LOG = logging.getLogger(__name__)
+
+ROUNDS_MAX: Final = 5
+"""Of one micro-batch, each of which ends with another schema or with fields refused."""
+
+_REFUSED_MAX: Final = 1_000
+"""Names that a stream may invent before every further one is refused unheard."""
+
+
+class FieldEvolution:
+    """Remembers what was refused, and bounds how often a micro-batch changes the table."""
+
+    def __init__(self, evolver: StreamEvolver | None) -> None:
+        """Begin with nothing refused.
+
+        Args:
+            evolver: Changes the table; None: everything is refused.
+        """
+        self._evolver = evolver
+        self._refused: dict[str, str] = {}
+        self._refused_version = -1
+        self._rounds = 0
+
+    def begin(self) -> None:
+        """Begin a micro-batch."""
+        self._rounds = 0
+
+    def reader(self, plan: StreamPlan, table: Table) -> NewsReader | None:
+        """Return what looks for new fields; None where they are not looked for in Python."""
+        if plan.spec.on_new_field is not OnNewField.EVOLVE:
+            return None
+        if plan.version != self._refused_version:
+            self._refused, self._refused_version = {}, plan.version
+        is_last = (
+            self._evolver is None
+            or self._rounds >= ROUNDS_MAX
+            or len(self._refused) >= _REFUSED_MAX
+        )
+        return NewsReader(
+            plan=plan,
+            taken=tuple(table.schema.field_names),
+            refused=dict(self._refused),
+            is_last=is_last,
+        )
+
+    def evolve(self, follower: PlanFollower, news: BatchNews) -> None:
+        """Change the table, and take the new plan up.
+
+        Raises:
+            LakeError: Registry or table do not answer; nothing of the micro-batch is committed.
+        """
+        assert self._evolver is not None, "without one the tasks refuse"
+        self._rounds += 1
+        old = follower.plan
+        refused = dict(self._evolver.evolve(old, news))
+        follower.ask()
+        follower.keep_up()
+        left = _left_out(old, follower.plan, news)
+        refused |= {address: LIMIT_REACHED for address in left if address not in refused}
+        if follower.plan.version != old.version:
+            # What a change has made possible may be asked again; what this round refused may not.
+            self._refused, self._refused_version = {}, follower.plan.version
+        self._refused |= refused
+        _LOG.info(
+            "new fields stream=%s schema=%d refused=%s",
+            old.key,
+            follower.plan.schema_id,
+            sorted(refused)[:10],
+        )
+
+
+def _left_out(old: StreamPlan, new: StreamPlan, news: BatchNews) -> list[str]:
+    """Return the addresses of fields, and the columns, that are as they were."""
+    paths = {column.path for column in new.columns}
+    before = {column.name: column.type for column in old.columns}
+    after: Mapping[str, object] = {column.name: column.type for column in new.columns}
+    fields = [".".join(path) for path in news.new if path not in paths]
+    return fields + [name for name in news.wider if before.get(name) == after.get(name)]
