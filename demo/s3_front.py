@@ -87,8 +87,7 @@ class S3Front:
         self._random = random.SystemRandom()  # with many clients no seed would repeat a run
         self._lock = threading.Lock()
         self._stripes = [threading.Lock() for _ in range(_STRIPES)]
-        self._upstream = urlsplit(upstream)
-        self._local = threading.local()
+        self.upstream = urlsplit(upstream)
         front = self
 
         class Handler(_Handler):
@@ -142,32 +141,6 @@ class S3Front:
         """Return the lock of a key."""
         return self._stripes[hash(path) % _STRIPES]
 
-    def forward(
-        self, method: str, target: str, headers: list[tuple[str, str]], body: bytes
-    ) -> tuple[int, list[tuple[str, str]], bytes]:
-        """Pass a request on and return status, headers and body of the answer."""
-        for is_last in (False, True):
-            connection = getattr(self._local, "connection", None)
-            if connection is None:
-                connection = http.client.HTTPConnection(
-                    str(self._upstream.hostname), self._upstream.port, timeout=_TIMEOUT_S
-                )
-                self._local.connection = connection
-            try:
-                connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
-                for name, value in headers:
-                    connection.putheader(name, value)
-                connection.endheaders(body or None)
-                response = connection.getresponse()
-                return response.status, response.getheaders(), response.read()
-            except (http.client.HTTPException, OSError):
-                # A connection that was kept may have been closed in the meantime.
-                connection.close()
-                self._local.connection = None
-                if is_last:
-                    raise
-        raise AssertionError
-
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
@@ -184,7 +157,13 @@ class _Handler(BaseHTTPRequestHandler):
     def setup(self) -> None:
         """Answer at once."""
         super().setup()
+        self._onward: http.client.HTTPConnection | None = None
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def finish(self) -> None:
+        """Hang up on both sides."""
+        self._close_onward()
+        super().finish()
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Log nothing."""
@@ -206,14 +185,46 @@ class _Handler(BaseHTTPRequestHandler):
         headers = [(n, v) for n, v in self.headers.items() if n.lower() not in _HOP]
         if self.headers.get("If-None-Match"):
             with owner.stripe(path):
-                status, received, content = owner.forward(self.command, self.path, headers, body)
+                status, received, content = self._forward(headers, body)
         else:
-            status, received, content = owner.forward(self.command, self.path, headers, body)
+            status, received, content = self._forward(headers, body)
         if owner.draw("lost", faults.lost):
             self.close_connection = True
             return
         is_broken = bool(content) and owner.draw("broken", faults.broken)
         self._answer(status, received, content, is_broken=is_broken)
+
+    def _forward(
+        self, headers: list[tuple[str, str]], body: bytes
+    ) -> tuple[int, list[tuple[str, str]], bytes]:
+        """Pass the request on and return status, headers and body of the answer."""
+        for is_last in (False, True):
+            if self._onward is None:
+                upstream = self.owner.upstream
+                self._onward = http.client.HTTPConnection(
+                    str(upstream.hostname), upstream.port, timeout=_TIMEOUT_S
+                )
+            try:
+                onward = self._onward
+                onward.putrequest(
+                    self.command, self.path, skip_host=True, skip_accept_encoding=True
+                )
+                for name, value in headers:
+                    onward.putheader(name, value)
+                onward.endheaders(body or None)
+                response = onward.getresponse()
+                return response.status, response.getheaders(), response.read()
+            except (http.client.HTTPException, OSError):
+                # A connection that was kept may have been closed in the meantime.
+                self._close_onward()
+                if is_last:
+                    raise
+        raise AssertionError
+
+    def _close_onward(self) -> None:
+        if self._onward is not None:
+            self._onward.close()
+            self._onward = None
 
     def _answer(
         self,

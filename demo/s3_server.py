@@ -78,6 +78,10 @@ class S3Server:
         return f"http://127.0.0.1:{self._port}"
 
     @property
+    def _credentials_path(self) -> Path:
+        return self._dir / "credentials"
+
+    @property
     def data_dir(self) -> Path:
         """The folder that is the bucket."""
         return self._dir / "data" / self.bucket
@@ -89,13 +93,12 @@ class S3Server:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What a process needs to reach the server."""
+        """What a process needs to reach the server; the credentials by reference."""
         return {
             "BRAID_STORE_ENDPOINT": self.front.endpoint,
             "BRAID_STORE_ALLOW_HTTP": "true",
             "BRAID_STORE_REGION": "us-east-1",
-            "AWS_ACCESS_KEY_ID": _IDENTITY,
-            "AWS_SECRET_ACCESS_KEY": _CREDENTIAL,
+            "BRAID_STORE_CREDENTIALS": str(self._credentials_path),
         }
 
     def start(self) -> Self:
@@ -116,6 +119,9 @@ class S3Server:
             f"jclouds.filesystem.basedir={self.data_dir.parent}\n"
         )
         logging.write_text(_LOGGING)
+        self._credentials_path.write_text(
+            f"AWS_ACCESS_KEY_ID={_IDENTITY}\nAWS_SECRET_ACCESS_KEY={_CREDENTIAL}\n"
+        )
         child = self._supervisor.start(
             "s3proxy",
             [

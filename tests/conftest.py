@@ -8,9 +8,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from demo.broker import KafkaBroker
+from demo.s3_front import Faults
+from demo.s3_server import S3Server
 from pipelines.jars import resolve
 from pipelines.session import build_session
 from tests.support.class_archive import JVM_OPTIONS, spark_options
+from tests.support.s3_storage import s3_file_io
 
 # Spark's launcher starts a Java of its own.
 os.environ.setdefault("ORACLE_JVM", JVM_OPTIONS)
@@ -23,6 +26,24 @@ def kafka() -> Iterator[KafkaBroker]:
     """A running broker, shared: use topic names of your own, and leave it running."""
     with KafkaBroker() as broker:
         yield broker
+
+
+@pytest.fixture(scope="session")
+def shared_s3_server() -> Iterator[S3Server]:
+    """The one S3 server of this process."""
+    with S3Server() as server:
+        s3_file_io(server).probe_exclusive_create(server.warehouse)
+        yield server
+
+
+@pytest.fixture
+def s3_server(shared_s3_server: S3Server) -> Iterator[S3Server]:
+    """A running S3 server, shared: use folders of your own; faults end with the test."""
+    yield shared_s3_server
+    shared_s3_server.front.faults = Faults()
+    shared_s3_server.front.is_recording = False
+    shared_s3_server.front.requests.clear()
+    shared_s3_server.front.injected.clear()
 
 
 @pytest.fixture(scope="session")

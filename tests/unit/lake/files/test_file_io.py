@@ -5,19 +5,28 @@ from pathlib import Path
 
 import pytest
 
+from demo.s3_server import S3Server
 from lake.files.file_io import FileIO, FileStatus
 from lake.files.local import LocalFileIO
 from lake.files.memory import MemoryFileIO
+from tests.support.s3_storage import s3_file_io
 
 
-@pytest.fixture(params=["local", "memory"])
-def file_io(request: pytest.FixtureRequest) -> FileIO:
-    return LocalFileIO() if request.param == "local" else MemoryFileIO()
+@pytest.fixture(params=["local", "memory", pytest.param("s3", marks=pytest.mark.integration)])
+def store(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> str:
-    return str(tmp_path)
+def file_io(store: str, request: pytest.FixtureRequest) -> FileIO:
+    if store == "s3":
+        return s3_file_io(request.getfixturevalue("s3_server"))
+    return LocalFileIO() if store == "local" else MemoryFileIO()
+
+
+@pytest.fixture
+def root(store: str, tmp_path: Path) -> str:
+    return f"s3://{S3Server.bucket}{tmp_path}" if store == "s3" else str(tmp_path)
 
 
 def test_what_is_written_is_read(file_io: FileIO, root: str) -> None:
@@ -140,12 +149,71 @@ def test_deleting_a_tree_deletes_all_of_it_and_no_neighbour(file_io: FileIO, roo
     assert file_io.exists(f"{root}/tt/c")
 
 
-def test_directories_exist_like_files(file_io: FileIO, root: str) -> None:
+def test_directories_of_files_are_there(file_io: FileIO, root: str) -> None:
     file_io.write_new(f"{root}/d/e/file", b"")
 
-    assert file_io.exists(f"{root}/d")
-    assert file_io.exists(f"{root}/d/e")
+    assert file_io.has_directory(f"{root}/d")
+    assert file_io.has_directory(f"{root}/d/e")
     assert not file_io.exists(f"{root}/d/f")
+
+
+def test_a_missing_directory_is_missed_where_one_has_to_be_made(
+    file_io: FileIO, store: str, root: str
+) -> None:
+    assert file_io.has_directory(f"{root}/absent") == (store == "s3")
+
+
+def test_names_are_kept_letter_by_letter(file_io: FileIO, root: str) -> None:
+    names = sorted(
+        ["dt=2020-01-01 00%3A00", "a#b?c", "a&b+c", "~ü{}", ".hidden.tmp", 'a"b|c^d`e<f>']
+    )
+    for name in names:
+        file_io.write_new(f"{root}/d/{name}", name.encode())
+
+    assert [status.name for status in file_io.list(f"{root}/d")] == names
+    assert [file_io.read_bytes(f"{root}/d/{name}").decode() for name in names] == names
+
+
+def test_ranges_beyond_the_end_are_empty(file_io: FileIO, root: str) -> None:
+    file_io.write_new(f"{root}/file", b"0123")
+    file_io.write_new(f"{root}/empty", b"")
+
+    assert file_io.read_range(f"{root}/file", 4, 1) == b""
+    assert file_io.read_range(f"{root}/file", 1, 0) == b""
+    with file_io.open_input(f"{root}/empty") as source:
+        assert source.read() == b""
+    with file_io.open_input(f"{root}/file") as source:
+        assert source.read(0) == b""
+        assert (source.size(), source.seek(2), source.read(9), source.tell()) == (4, 2, b"23", 4)
+
+
+def test_large_files_are_written_and_read_whole(file_io: FileIO, root: str) -> None:
+    blocks = [bytes([number]) * (1 << 20) for number in range(20)]
+
+    with file_io.open_output(f"{root}/large") as sink:
+        for block in blocks:
+            sink.write(block)
+        assert not file_io.exists(f"{root}/large") or isinstance(file_io, LocalFileIO)
+
+    assert file_io.size(f"{root}/large") == 20 << 20
+    assert file_io.read_bytes(f"{root}/large") == b"".join(blocks)
+    with file_io.open_input(f"{root}/large") as source:
+        source.seek(7 << 20)
+        assert source.read(1 << 20) == blocks[7]
+        assert source.read() == b"".join(blocks[8:])
+
+
+def test_a_large_output_that_fails_leaves_nothing(file_io: FileIO, root: str) -> None:
+    def write_half() -> None:
+        with file_io.open_output(f"{root}/d/large") as sink:
+            sink.write(bytes(20 << 20))
+            raise RuntimeError("broken")
+
+    with pytest.raises(RuntimeError, match="broken"):
+        write_half()
+
+    assert not file_io.exists(f"{root}/d/large")
+    assert file_io.list(f"{root}/d") == []
 
 
 def test_the_probe_accepts_storage_that_refuses_a_second_creation(

@@ -4,6 +4,7 @@ import pytest
 
 from lake.errors import InvalidRequest, UnsupportedFeature
 from lake.files.local import LocalFileIO
+from lake.files.object_store import ObjectStoreFileIO
 from lake.files.open import file_io_for, path_for
 
 
@@ -23,12 +24,39 @@ def test_local_addresses_open_the_disk(uri: str, path: str) -> None:
     assert path_for(uri) == path
 
 
-@pytest.mark.parametrize("uri", ["s3://bucket/w", "hdfs://host/w", "file://host/w"])
+@pytest.mark.parametrize("uri", ["hdfs://host/w", "file://host/w", "http://host/w"])
 def test_other_stores_are_refused_by_name(uri: str) -> None:
     with pytest.raises(UnsupportedFeature, match="use an absolute path") as caught:
         file_io_for(uri)
 
     assert caught.value.problems[0].value == uri
+
+
+@pytest.mark.parametrize(
+    ("uri", "path"),
+    [
+        ("s3://bucket/w/", "s3://bucket/w"),
+        ("s3a://bucket/a%20b#c", "s3a://bucket/a%20b#c"),
+        ("s3://bucket", "s3://bucket"),
+        ("gs://bucket/w", "gs://bucket/w"),
+        ("az://container/w", "az://container/w"),
+        (
+            "abfss://container@account.dfs.core.windows.net/w",
+            "abfss://container@account.dfs.core.windows.net/w",
+        ),
+    ],
+)
+def test_addresses_of_buckets_open_an_object_store(uri: str, path: str) -> None:
+    assert isinstance(file_io_for(uri), ObjectStoreFileIO)
+    assert path_for(uri) == path == path_for(path)
+
+
+@pytest.mark.parametrize("uri", ["s3://", "s3:///w", "s3://key:secret@bucket/w", "az://a:b/w"])
+def test_an_address_without_a_bucket_is_refused_and_its_login_not_repeated(uri: str) -> None:
+    with pytest.raises(InvalidRequest, match="the name of a bucket") as caught:
+        path_for(uri)
+
+    assert "secret" not in str(caught.value)
 
 
 def test_a_relative_path_is_refused() -> None:

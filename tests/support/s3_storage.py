@@ -1,0 +1,16 @@
+"""Storage on the S3 server of the tests."""
+
+from demo.s3_server import S3Server
+from lake.files.object_store import ObjectStoreFileIO
+from lake.files.object_store_address import Service
+from lake.files.object_store_settings import StoreSettings
+
+
+def s3_file_io(server: S3Server) -> ObjectStoreFileIO:
+    """Return the server's storage, as its environment would have it."""
+    return ObjectStoreFileIO(s3_settings(server))
+
+
+def s3_settings(server: S3Server) -> StoreSettings:
+    """Return how the server is reached; the credentials are a reference to a file."""
+    return StoreSettings.from_environment(Service.S3, server.environment)
