@@ -87,10 +87,8 @@ class DocumentWriter:
             if key is not None and any(change.key == key for change in document.applied):
                 return document
             precondition.check(revision_of(document))
-            checked, has_moved = self._checked(document, plan)
-            if has_moved:
-                continue
-            done = self._made(newest, checked, key)
+            checked = self._checked(newest, plan)
+            done = None if checked is None else self._made(newest, checked, key)
             if done is not None:
                 return done
         raise too_many_conflicts(identifier)
@@ -101,22 +99,40 @@ class DocumentWriter:
         Raises:
             TableNotFound: No table of that name is registered.
             DefinitionRefused: As `alter`.
+            RegistryConflict: Others go on changing it.
         """
-        found = self._store.table(identifier) if names.is_identifier(identifier) else None
-        if found is None:
-            raise not_registered(identifier)
-        self._checked(found.value, plan)
+        for _ in range(ATTEMPTS):
+            found = self._store.table(identifier) if names.is_identifier(identifier) else None
+            if found is None:
+                raise not_registered(identifier)
+            if self._checked(found, plan) is not None:
+                return
+        raise too_many_conflicts(identifier)
 
     def _checked(
-        self, document: TableDocument, plan: AlterationPlan
-    ) -> tuple[CheckedAlteration, bool]:
-        """Return what a plan makes of a table, and whether its schema changed meanwhile."""
-        table = self._catalog.table(document.identifier)
+        self, newest: Versioned[TableDocument], plan: AlterationPlan
+    ) -> CheckedAlteration | None:
+        """Return what a plan makes of a table; None when the table is another one by now.
+
+        Raises:
+            DefinitionRefused: The plan cannot be carried out on the table as it is.
+        """
+        table = self._catalog.table(newest.value.identifier)
         schema = table.schema
-        actual = with_actual_buckets(document, schema)
-        checked = check_alteration(actual, table, plan(actual, schema))
+        actual = with_actual_buckets(newest.value, schema)
+        try:
+            checked = check_alteration(actual, table, plan(actual, schema))
+        except DefinitionRefused:
+            # The schema may be newer than the document: then what was refused may be fine.
+            if self._is_newest(newest) and table.schema.id == schema.id:
+                raise
+            return None
         check_storable(checked.document)
-        return checked, table.schema.id != schema.id
+        return checked if table.schema.id == schema.id else None
+
+    def _is_newest(self, known: Versioned[TableDocument]) -> bool:
+        stored = self._store.stored(known.value.identifier)
+        return stored is not None and stored.version == known.version
 
     def _made(
         self, newest: Versioned[TableDocument], checked: CheckedAlteration, key: str | None

@@ -12,7 +12,7 @@ a document that promises a table which is not there.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import assert_never
+from typing import Final, assert_never
 
 from lake import Catalog, Clock, Table, TableNotFound
 from registry import names
@@ -50,6 +50,23 @@ from schemas import (
 
 # A stream's offsets in the table belong to its topic, and what it has written to its group.
 _FIXED_ONCE_STARTED = ("topic", "sequence_group")
+
+
+_CHANGES_HINT: Final = (
+    "`PUT` makes a table and does not change it: repeat the declaration as it is now, or send the "
+    "change to `POST …/schema-changes`"
+)
+_FIXED_HINT: Final = (
+    "this stays as it is: repeat the declaration as it is now, or create a table of another name"
+)
+_HINTS: Final[Mapping[str, str]] = {
+    "columns": _CHANGES_HINT,
+    "sequence_groups": _CHANGES_HINT,
+    "comment": _CHANGES_HINT,
+    "options": _CHANGES_HINT,
+    "buckets": "use `braid table rescale`, which moves the rows",
+}
+"""How to come by another value of a field of the declaration."""
 
 
 class Verb(StrEnum):
@@ -424,8 +441,7 @@ def _differences(old: Contract, new: Contract) -> list[FieldProblem]:
             field,
             value=after[field],
             message=f"is `{before[field]}`",
-            hint="a table's declaration cannot be changed in this version; "
-            "repeat it as it is, or create a table of another name",
+            hint=_HINTS.get(field, _FIXED_HINT),
         )
         for field in after
         if after[field] != before[field]
