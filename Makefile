@@ -13,7 +13,7 @@ ARGS    ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test unit check format bench bench-merge bench-compaction bench-lookup soak conformance docs setup java jars classes peer clean distclean
+.PHONY: help demo test unit check format bench bench-merge bench-compaction bench-lookup bench-scan soak conformance docs setup java jars classes peer clean distclean
 
 help: ## This index
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 25
@@ -52,6 +52,9 @@ bench-compaction: jars ## Compaction beside Java: make bench-compaction ARGS="--
 
 bench-lookup: $(INSTALL) ## Rows by key: make bench-lookup ARGS="--help"
 	@$(BIN)/python -m benchmarks.lookup $(ARGS)
+
+bench-scan: jars ## Scans beside Java and plain pyarrow: make bench-scan ARGS="--help"
+	@$(BIN)/python -m benchmarks.scan $(ARGS)
 
 docs: $(INSTALL) ## Write the reference pages that are made from the code
 	@$(BIN)/python -m docs.generate

@@ -2,7 +2,9 @@ import org.apache.paimon.data.*;
 import org.apache.paimon.disk.IOManager;
 import org.apache.paimon.fs.Path;
 import org.apache.paimon.fs.local.LocalFileIO;
+import org.apache.paimon.predicate.*;
 import org.apache.paimon.reader.RecordReader;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.*;
 import org.apache.paimon.table.*;
 import org.apache.paimon.table.source.*;
 import org.apache.paimon.types.*;
@@ -23,6 +25,9 @@ import java.util.concurrent.*;
  *   checksum  computes with every value          {"rows": n, "checksum": c}
  * </pre>
  *
+ * A request may say more, as JSON behind it: {"columns": ["a", "b"], "where": [["k", ">=", 7]]}. Then only these
+ * columns are taken, and of the rows those that fulfil every condition (=, &lt;, &lt;=, &gt;, &gt;=).
+ *
  * Splits are shared out among the threads; the plan is part of the time. The checksum is that of
  * benchmarks/merging/checksum.py.
  */
@@ -34,7 +39,7 @@ public final class Scanning {
         com.sun.management.OperatingSystemMXBean os = (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line; (line = in.readLine()) != null; ) {
-            boolean summing = line.equals("checksum");
+            boolean summing = line.startsWith("checksum");
             long wall = System.nanoTime();
             long cpu = os.getProcessCpuTime();
             long[] all = new long[2];
@@ -53,14 +58,55 @@ public final class Scanning {
         System.exit(0);
     }
 
-    private static List<Future<long[]>> start(FileStoreTable t, ExecutorService pool, IOManager io, String request) {
+    private static ReadBuilder chosen(FileStoreTable t, JsonNode choice) {
+        RowType type = t.rowType();
         ReadBuilder rb = t.newReadBuilder();
+        if (choice.has("columns")) {
+            int[] places = new int[choice.get("columns").size()];
+            for (int i = 0; i < places.length; i++) places[i] = type.getFieldIndex(choice.get("columns").get(i).asText());
+            rb.withProjection(places);
+        }
+        PredicateBuilder pb = new PredicateBuilder(type);
+        for (JsonNode c : choice.path("where")) {
+            int place = type.getFieldIndex(c.get(0).asText());
+            rb.withFilter(comparison(pb, place, c.get(1).asText(), literal(type.getTypeAt(place), c.get(2))));
+        }
+        return rb;
+    }
+
+    private static Predicate comparison(PredicateBuilder pb, int place, String op, Object value) {
+        switch (op) {
+            case "=": return pb.equal(place, value);
+            case "<": return pb.lessThan(place, value);
+            case "<=": return pb.lessOrEqual(place, value);
+            case ">": return pb.greaterThan(place, value);
+            case ">=": return pb.greaterOrEqual(place, value);
+            default: throw new IllegalArgumentException("operator " + op);
+        }
+    }
+
+    private static Object literal(DataType type, JsonNode value) {
+        switch (type.getTypeRoot()) {
+            case INTEGER: return value.asInt();
+            case BIGINT: return value.asLong();
+            case DOUBLE: return value.asDouble();
+            default: return BinaryString.fromString(value.asText());
+        }
+    }
+
+    private static List<Future<long[]>> start(FileStoreTable t, ExecutorService pool, IOManager io, String line) throws IOException {
+        String[] words = line.split(" ", 2);
+        String request = words[0];
+        JsonNode choice = new ObjectMapper().readTree(words.length > 1 ? words[1] : "{}");
+        ReadBuilder rb = chosen(t, choice);
         List<Future<long[]>> running = new ArrayList<>();
         for (Split split : rb.newScan().plan().splits()) {
             running.add(pool.submit(() -> {
                 long[] part = new long[2];
-                try (RecordReader<InternalRow> r = rb.newRead().withIOManager(io).createReader(split)) {
-                    Values values = new Values(t.rowType());
+                TableRead read = rb.newRead().withIOManager(io);
+                if (choice.has("where")) read = read.executeFilter();
+                try (RecordReader<InternalRow> r = read.createReader(split)) {
+                    Values values = new Values(rb.readType());
                     switch (request) {
                         case "read":
                             r.forEachRemaining(row -> {

@@ -1,0 +1,167 @@
+"""A process that scans a table as often as it is asked to, with the engine or with plain pyarrow.
+
+    python -m benchmarks.scan.worker ours|pyarrow TABLE_DIR PROCESSES
+
+On each line of the input, `read` or `checksum` and a choice as `Line` has it, prints one line, as
+`Scanning.java` does. The engine has a process for each core and its share of the splits; pyarrow has
+its threads. Plain pyarrow reads the table's data files as a data set of Parquet, which is right only
+where each bucket is one compacted run: it knows no keys, and files that partitions rule out are left
+out for it beforehand.
+"""
+
+import json
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from multiprocessing.connection import Connection
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from benchmarks.merging.checksum import checksum
+from lake import Condition, Table
+from lake.files.data_file_path import live_file_path
+
+Answer = dict[str, float]
+Choice = Mapping[str, Any]
+
+
+class Reader(Protocol):
+    """Gives the rows of a choice."""
+
+    def batches(self, choice: Choice) -> Iterator[pa.RecordBatch]:
+        """Yield them."""
+        ...
+
+
+class Ours:
+    """The engine's share of a table."""
+
+    def __init__(self, path: str, *, number: int = 0, processes: int = 1) -> None:
+        self._table = Table.open(path)
+        self._number = number
+        self._processes = processes
+
+    def batches(self, choice: Choice) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of this process's splits; planned anew each time, as Java does."""
+        scan = self._table.scan(columns=choice.get("columns"), where=_conditions(choice))
+        reader = scan.reader()
+        for split in scan.splits()[self._number :: self._processes]:
+            yield from reader.batches(split)
+
+
+class PlainArrow:
+    """All data files of a table, as a data set of Parquet."""
+
+    def __init__(self, path: str) -> None:
+        self._table = Table.open(path)
+
+    def batches(self, choice: Choice) -> Iterator[pa.RecordBatch]:
+        """Yield the rows."""
+        on_partition = [c for c in _conditions(choice) if c.column in self._names]
+        scan = self._table.scan(where=on_partition)
+        paths = [
+            live_file_path(scan.source.paths, scan.schema, split.partition, split.bucket, file)
+            for split in scan.splits()
+            for file in split.files
+        ]
+        names = choice.get("columns") or list(self._table.schema.field_names)
+        wanted = None
+        for column, operator, value in choice.get("where", []):
+            part = _expression(column, operator, value)
+            wanted = part if wanted is None else wanted & part
+        yield from (
+            ds.dataset(paths, format="parquet").scanner(columns=names, filter=wanted).to_batches()
+        )
+
+    @property
+    def _names(self) -> Sequence[str]:
+        return self._table.schema.partition_keys
+
+
+def _conditions(choice: Choice) -> list[Condition]:
+    return [Condition(column=c, op=op, value=value) for c, op, value in choice.get("where", [])]
+
+
+def _expression(column: str, operator: str, value: object) -> pc.Expression:
+    field = pc.field(column)
+    comparisons = {
+        "=": field == value,
+        "<": field < value,
+        "<=": field <= value,
+        ">": field > value,
+        ">=": field >= value,
+    }
+    return comparisons[operator]
+
+
+def answer(reader: Reader, line: str) -> Answer:
+    """Do what a line of the input says."""
+    request, choice = line.split(" ", 1)
+    wall, processor = time.perf_counter(), time.process_time()
+    rows = total = 0
+    for batch in reader.batches(json.loads(choice)):
+        rows += batch.num_rows
+        if request == "checksum":
+            total += checksum(batch)
+    if request == "checksum":
+        return {"rows": rows, "checksum": total % (1 << 64)}
+    return {
+        "rows": rows,
+        "wall_ms": 1_000 * (time.perf_counter() - wall),
+        "cpu_ms": 1_000 * (time.process_time() - processor),
+    }
+
+
+def _serve(path: str, number: int, processes: int, core: int, requests: Connection) -> None:
+    os.sched_setaffinity(0, {core})
+    pa.set_cpu_count(1)
+    share = Ours(path, number=number, processes=processes)
+    while (line := requests.recv()) is not None:
+        requests.send(answer(share, line))
+
+
+class Shares:
+    """Several processes, each with its share."""
+
+    def __init__(self, path: str, processes: int) -> None:
+        cores = sorted(os.sched_getaffinity(0))
+        self._ends = []
+        for number in range(processes):
+            ours, theirs = multiprocessing.Pipe()
+            core = cores[number % len(cores)]
+            multiprocessing.get_context("fork").Process(
+                target=_serve, args=(path, number, processes, core, theirs), daemon=True
+            ).start()
+            self._ends.append(ours)
+
+    def answer(self, line: str) -> Answer:
+        """Let every process do what is asked for; the time is until the last is done."""
+        start = time.perf_counter()
+        for end in self._ends:
+            end.send(line)
+        parts: list[Answer] = [end.recv() for end in self._ends]
+        wall_ms = 1_000 * (time.perf_counter() - start)
+        total = {key: sum(part[key] for part in parts) for key in parts[0]}
+        if "checksum" in total:
+            return {"rows": total["rows"], "checksum": int(total["checksum"]) % (1 << 64)}
+        return {**total, "wall_ms": wall_ms}
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    kind, path, processes = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    pa.set_cpu_count(len(os.sched_getaffinity(0)))
+    shares = Shares(path, processes) if kind == "ours" and processes > 1 else None
+    reader: Reader = PlainArrow(path) if kind == "pyarrow" else Ours(path)
+    for line in sys.stdin:
+        said = line.strip()
+        print(json.dumps(shares.answer(said) if shares else answer(reader, said)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
