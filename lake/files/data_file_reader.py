@@ -133,10 +133,17 @@ class DataFileReader:
                 snapshots order the table's records and the entry does not say who wrote the file.
             UnsupportedFeature: A time that nanoseconds in 64 bits cannot hold.
         """
+        number = self._number_of_all_rows()
         with self._open() as file:
             parts = self._parts(file, row_filter)
             yield from self._decoded(
-                file, parts, columns, batch_rows=batch_rows, batch_bytes=batch_bytes, marked=marked
+                file,
+                parts,
+                columns,
+                number=number,
+                batch_rows=batch_rows,
+                batch_bytes=batch_bytes,
+                marked=marked,
             )
 
     def rows_at(
@@ -156,6 +163,7 @@ class DataFileReader:
         Raises:
             As `batches`.
         """
+        number = self._number_of_all_rows()
         with self._open() as file:
             begins = np.cumsum([0, *file.row_counts])
             holder = np.searchsorted(begins, positions, side="right") - 1
@@ -165,7 +173,12 @@ class DataFileReader:
             if count > max_decoded:
                 return None
             decoded = self._decoded(
-                file, parts.tolist(), columns, batch_rows=max(1, count), batch_bytes=BATCH_BYTES
+                file,
+                parts.tolist(),
+                columns,
+                number=number,
+                batch_rows=max(1, count),
+                batch_bytes=BATCH_BYTES,
             )
             rows = pa.Table.from_batches(decoded, schema=key_value_schema(self._schema, columns))
         rows_before = np.cumsum(counts) - counts
@@ -184,6 +197,7 @@ class DataFileReader:
         parts: Sequence[int],
         columns: Sequence[str],
         *,
+        number: int | None,
         batch_rows: int,
         batch_bytes: int,
         marked: AbstractBitMap | None = None,
@@ -191,7 +205,6 @@ class DataFileReader:
         """Yield the rows of some parts as key-value batches."""
         target = key_value_schema(self._schema, columns)
         sources = self._sources(columns)
-        number = self._number_of_all_rows()
         row_counts = file.row_counts
         self._check_marks(marked)
         stored = self._stored_columns(file, sources)

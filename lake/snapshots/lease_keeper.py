@@ -148,6 +148,20 @@ class LeaseKeeper:
                 self._open.discard(hold)
             hold.release()
 
+    @contextmanager
+    def reading(self, snapshot: Snapshot | None, *, what: str) -> Iterator[None]:
+        """Keep a snapshot as `hold` does while its files are read, and say so if it has expired.
+
+        Raises:
+            LeaseLost: A file was absent, and the snapshot has expired.
+        """
+        with self.hold(snapshot, what=what):
+            try:
+                yield
+            except CorruptData as error:
+                self.tell_if_expired(snapshot, error)
+                raise
+
     def lease(
         self,
         snapshot: Snapshot,

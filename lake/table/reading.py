@@ -132,7 +132,7 @@ class TableReading:
 
     def _lookup(self, state: ReadableState) -> SnapshotLookup:
         def make(cache: LookupCache) -> SnapshotLookup:
-            return SnapshotLookup(self._files(state), cache)
+            return SnapshotLookup(self._files(state), cache, self.table.keeper)
 
         return self.table.lookups.at(state.snapshot, state.schema, make)
 

@@ -1,13 +1,13 @@
 """A scan of a table at one snapshot."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
 
-from lake.errors import CorruptData, names_table, naming_table
+from lake.errors import names_table, naming_table
 from lake.files.data_files import ReadCounters
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
@@ -193,14 +193,8 @@ class Scan:
                 rows += sum(batch.num_rows for batch in batches)
         return rows
 
-    @contextmanager
-    def _held(self) -> Iterator[None]:
-        with self.keeper.hold(self.snapshot, what="a scan"):
-            try:
-                yield
-            except CorruptData as error:
-                self.keeper.tell_if_expired(self.snapshot, error)
-                raise
+    def _held(self) -> AbstractContextManager[None]:
+        return self.keeper.reading(self.snapshot, what="a scan")
 
     def _is_counted(self, section: Section) -> bool:
         if self.where or not is_single_run(section):

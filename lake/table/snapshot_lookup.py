@@ -3,6 +3,7 @@
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Final
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.errors import InvalidRequest, Problem, naming_table
+from lake.errors import CorruptData, InvalidRequest, Problem, naming_table
 from lake.format.bucket import bucket_hashes, buckets_of
 from lake.format.manifest import ManifestEntry
+from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.merge.spec import merge_spec
 from lake.options import BucketFunction
@@ -23,6 +25,7 @@ from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
 from lake.read.scan import is_visible
 from lake.snapshots.deletion_vectors import vector_entries
+from lake.snapshots.lease_keeper import LeaseKeeper
 from lake.table.arguments import chosen_columns, refuse_argument
 from lake.table.key_columns import exact_key_column
 from lake.table.key_partitions import KeyPartitions
@@ -45,15 +48,18 @@ class SnapshotLookup:
     hand. Safe between threads.
     """
 
-    def __init__(self, source: SnapshotFiles, cache: LookupCache) -> None:
+    def __init__(self, source: SnapshotFiles, cache: LookupCache, keeper: LeaseKeeper) -> None:
         """Take a snapshot apart; no file is opened.
 
         Args:
             source: The files of the snapshot.
             cache: Keeps what they were made into.
+            keeper: Leases the snapshot while making files ready takes long; those that are ready
+                need none.
         """
         schema = source.schema
         self._source = source
+        self._keeper = keeper
         self._schema = schema
         self._vector_entries = vector_entries(source.indexes)
         self._cache = cache
@@ -79,6 +85,11 @@ class SnapshotLookup:
     def snapshot(self) -> Snapshot | None:
         """The snapshot; None for a table without one."""
         return self._source.snapshot
+
+    @property
+    def schema(self) -> TableSchema:
+        """Under which the snapshot is read."""
+        return self._schema
 
     @property
     def cache(self) -> LookupCache:
@@ -108,6 +119,7 @@ class SnapshotLookup:
             InvalidRequest: The columns of `keys` are not the primary key's, or do not fit them; no
                 such column as one in `columns`.
             SchemaMismatch: Records that the table's merge refuses.
+            LeaseLost: A file that was not ready is gone, for the snapshot has expired.
             CorruptData: A file is absent or not what its metadata says.
             StorageUnavailable: Storage or the local disk refuses.
         """
@@ -144,7 +156,11 @@ class SnapshotLookup:
         places: Iterable[tuple[Place, Rows]],
         names: tuple[str, ...],
     ) -> KeyedRows:
-        parts = [self._bucket(place).rows(wanted, numbers, names) for place, numbers in places]
+        try:
+            parts = [self._bucket(place).rows(wanted, numbers, names) for place, numbers in places]
+        except CorruptData as error:
+            self._keeper.tell_if_expired(self.snapshot, error)
+            raise
         if len(parts) > 1:
             parts = [part for part in parts if len(part.keys)] or parts[:1]
         if len(parts) == 1:
@@ -177,6 +193,7 @@ class SnapshotLookup:
             InvalidRequest: No such column as one in `columns`.
             UnsupportedFeature: A date or time that Python cannot hold.
             SchemaMismatch: Records that the table's merge refuses.
+            LeaseLost: A file that was not ready is gone, for the snapshot has expired.
             CorruptData: A file is absent or not what its metadata says.
             StorageUnavailable: Storage or the local disk refuses.
         """
@@ -233,13 +250,14 @@ class SnapshotLookup:
 
         Raises:
             InvalidRequest: No such column as one in `columns`.
+            LeaseLost: A file that was not ready is gone, for the snapshot has expired.
             CorruptData: A file is absent or not what its metadata says.
             StorageUnavailable: Storage or the local disk refuses.
         """
         names = self._checked_columns(columns)
         arrays = self._key_arrays([key])
         if arrays is not None:
-            with naming_table(self.identifier):
+            with naming_table(self.identifier), self._held():
                 wanted = self._wanted(arrays)
                 for place, numbers in self._routed(arrays):
                     self._bucket(place).load_for(wanted, numbers, names)
@@ -264,13 +282,17 @@ class SnapshotLookup:
         what came first may be gone at the end.
 
         Raises:
+            LeaseLost: A file that was not ready is gone, for the snapshot has expired.
             CorruptData: A file is absent or not what its metadata says.
             StorageUnavailable: Storage or the local disk refuses.
         """
         names = self._checked_columns(columns)
-        with naming_table(self.identifier):
+        with naming_table(self.identifier), self._held():
             for place in self._members:
                 self._bucket(place).lookup.load(names)
+
+    def _held(self) -> AbstractContextManager[None]:
+        return self._keeper.reading(self.snapshot, what="a lookup")
 
     def _bucket(self, place: Place) -> BucketRows:
         bucket = self._buckets.get(place)

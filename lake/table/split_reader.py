@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from lake.errors import CorruptData, StorageUnavailable, naming_table
+from lake.errors import StorageUnavailable, naming_table
 from lake.files.data_files import ReadCounters
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
@@ -113,12 +113,8 @@ class SplitReader:
     @contextmanager
     def _held(self) -> Iterator[None]:
         self._go_on_with_lease()
-        with self.keeper.hold(self.source.snapshot, what="a split of a scan"):
-            try:
-                yield
-            except CorruptData as error:
-                self.keeper.tell_if_expired(self.source.snapshot, error)
-                raise
+        with self.keeper.reading(self.source.snapshot, what="a split of a scan"):
+            yield
 
     def _go_on_with_lease(self) -> None:
         """Move the deadline of the lease, unless it is far away yet."""

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, Condition, MemoryFileIO, Table
-from lake.errors import InvalidRequest
+from lake import Catalog, Condition, LeaseLost, MemoryFileIO, Table
+from lake.errors import CorruptData, InvalidRequest
 from lake.read.lookup.key_hash import key_hashes
 
 
@@ -307,6 +307,28 @@ def test_one_row_is_scanned_for_while_large_files_are_cold_and_small_ones_are_ma
     assert table.get({"k": 8}) == {"k": 8, "v": values[8]}
     assert table.get({"k": 8}, columns=["k"]) == {"k": 8}
     assert table.get({"k": -1}, columns=["v"]) == {"v": b"small"}
+
+
+def test_a_snapshot_that_has_expired_is_told_apart_from_damage() -> None:
+    table = given_table({"bucket": "1"})
+    write(table, {1: 1})
+    old = table.lookup_at()
+    warm = table.lookup_at()
+    table.write_and_commit(
+        pa.table({"k": pa.array([1], pa.int32()), "v": pa.array([2], pa.int32())})
+    )
+    table.compact()
+    table.expire(retain_min=1, retain_max=1)
+
+    with pytest.raises(LeaseLost, match="snapshot 1 has expired"):
+        old.rows(pa.table({"k": pa.array([1], pa.int32())}))
+    with pytest.raises(LeaseLost, match="snapshot 1 has expired"):
+        warm.load()
+
+    cold = table.lookup_at()
+    table.file_io.delete_tree(f"{table.path}/bucket-0")
+    with pytest.raises(CorruptData, match="is listed but absent"):
+        cold.rows(pa.table({"k": pa.array([1], pa.int32())}))
 
 
 def test_copies_on_disk_take_half_of_what_is_free_at_most() -> None:
