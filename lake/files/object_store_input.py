@@ -1,25 +1,29 @@
-"""Reading a file of an object store in ranges, few and large.
+"""Reading a file of an object store in blocks, few and large.
 
 A request costs about as much as reading a mebibyte, so reads are gathered:
 
 1. the first request takes the end of the file: it says how long the file is, holds the footer, and
    is the whole of a small file, which level 0 consists of;
-2. a reader that goes on where it left off gets more than it asked for, twice as much every time;
-3. a reader that jumps, as one of column chunks does, gets what it asked for, at least a block.
+2. what is missing of a read is fetched in whole blocks and with one request, and some blocks are
+   kept: column chunks that lie side by side, and are decoded side by side, share them;
+3. a reader that goes on where it left off gets more than it asked for, twice as much every time.
 """
 
 import io
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
 TAIL_BYTES: Final = 256 << 10
 """Taken with the first request. A footer of a wide table is some tens of kilobytes."""
 
-BLOCK_BYTES: Final = 64 << 10
-"""Asked for at least: page headers and bits of metadata come one after the other."""
+BLOCK_BYTES: Final = 1 << 20
 
-AHEAD_BYTES_MAX: Final = 8 << 20
-"""Asked for at most beyond what is wanted."""
+BLOCKS_KEPT: Final = 4
+"""Of a file that is read; many are, when many runs are merged."""
+
+BLOCKS_AHEAD_MAX: Final = 3
+"""Fetched at most beyond what is asked for, so that what is fetched is kept."""
 
 ReadRange = Callable[[int, int], bytes]
 
@@ -38,10 +42,10 @@ class RangedInput(io.RawIOBase):
         self._read_range = read_range
         self._size = size
         self._tail = tail
-        self._window = b""
-        self._window_start = 0
+        self._blocks: OrderedDict[int, bytes] = OrderedDict()
         self._position = 0
         self._ahead = 0
+        self._next_block = 0
 
     def readable(self) -> bool:
         """Return True."""
@@ -50,10 +54,6 @@ class RangedInput(io.RawIOBase):
     def seekable(self) -> bool:
         """Return True."""
         return True
-
-    def size(self) -> int:
-        """Return the bytes of the file."""
-        return self._size
 
     def tell(self) -> int:
         """Return the position."""
@@ -69,23 +69,41 @@ class RangedInput(io.RawIOBase):
         """Return up to so many bytes from the position; all that are left without a number."""
         left = max(0, self._size - self._position)
         wanted = left if size is None or size < 0 else min(size, left)
-        data = self._at(self._position, wanted) if wanted else b""
+        data = self._at(self._position, self._position + wanted) if wanted else b""
         self._position += len(data)
         return data
 
-    def _at(self, offset: int, length: int) -> bytes:
-        for start, held in (
-            (self._size - len(self._tail), self._tail),
-            (self._window_start, self._window),
-        ):
-            if start <= offset and offset + length <= start + len(held):
-                return held[offset - start : offset - start + length]
-        is_next = bool(self._window) and offset <= self._window_start + len(self._window)
-        is_next = is_next and offset >= self._window_start
-        self._ahead = min(AHEAD_BYTES_MAX, max(BLOCK_BYTES, self._ahead * 2)) if is_next else 0
-        asked = max(length + self._ahead, BLOCK_BYTES)
-        # What the tail holds is never fetched again, unless a read reaches into it.
-        end = max(offset + length, min(offset + asked, self._size - len(self._tail)))
-        self._window = self._read_range(offset, end - offset)
-        self._window_start = offset
-        return self._window[:length]
+    def _at(self, start: int, end: int) -> bytes:
+        """Return the bytes from `start` to before `end`."""
+        tail_start = self._size - len(self._tail)
+        if start >= tail_start:
+            return self._tail[start - tail_start : end - tail_start]
+        first, last = start // BLOCK_BYTES, (end - 1) // BLOCK_BYTES
+        found = {n: self._blocks[n] for n in range(first, last + 1) if n in self._blocks}
+        missing = [number for number in range(first, last + 1) if number not in found]
+        if missing:
+            found |= self._fetched(missing[0], missing[-1])
+        for number in sorted(found):
+            self._blocks[number] = found[number]
+            self._blocks.move_to_end(number)
+        while len(self._blocks) > BLOCKS_KEPT:
+            self._blocks.popitem(last=False)
+        data = b"".join(found[number] for number in range(first, last + 1))
+        return data[start - first * BLOCK_BYTES : end - first * BLOCK_BYTES]
+
+    def _fetched(self, first: int, last: int) -> dict[int, bytes]:
+        """Return some blocks, and those that come next when reading goes on."""
+        is_next = first == self._next_block and first > 0
+        self._ahead = min(BLOCKS_AHEAD_MAX, max(1, self._ahead * 2)) if is_next else 0
+        start = first * BLOCK_BYTES
+        end = min((last + 1 + self._ahead) * BLOCK_BYTES, self._size)
+        self._next_block = -(-end // BLOCK_BYTES)
+        # What the tail holds is not fetched again.
+        tail_start = self._size - len(self._tail)
+        data = self._read_range(start, min(end, tail_start) - start)
+        if end > tail_start:
+            data += self._tail[: end - tail_start]
+        return {
+            first + number: data[number * BLOCK_BYTES : (number + 1) * BLOCK_BYTES]
+            for number in range(self._next_block - first)
+        }

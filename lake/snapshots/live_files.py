@@ -111,8 +111,8 @@ class LiveFiles:
         # Deletes are taken out last: a list may name them before what they delete.
         entries = dict(start)
         deleted: list[FileIdentity] = []
-        for manifest in manifests:
-            for entry in self._store.read_manifest(manifest.file_name):
+        for found in self._store.read_manifests([manifest.file_name for manifest in manifests]):
+            for entry in found:
                 if entry.kind is FileKind.ADD:
                     entries[entry.identity] = entry
                 else:

@@ -1,6 +1,7 @@
 """Manifests, manifest lists and index manifests: written once, named uniquely, so remembered by name."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar, cast
 
 from lake.errors import InvalidRequest
@@ -55,6 +56,21 @@ class ManifestStore:
             UnsupportedFeature: It names files that this version does not handle.
         """
         return self._read(name, lambda data: tuple(decode_manifest(data)))
+
+    def read_manifests(self, names: Sequence[str]) -> Iterator[tuple[ManifestEntry, ...]]:
+        """Yield the entries of several manifests, in the order of their names.
+
+        On a store that is far away several are read at once.
+
+        Raises:
+            As `read_manifest`.
+        """
+        at_once = min(len(names), self._file_io.reads_at_once)
+        if at_once < 2:
+            yield from map(self.read_manifest, names)
+            return
+        with ThreadPoolExecutor(at_once) as readers:
+            yield from readers.map(self.read_manifest, names)
 
     def read_list(self, name: str) -> tuple[ManifestFileMeta, ...]:
         """Return the manifests of a list, in file order.
