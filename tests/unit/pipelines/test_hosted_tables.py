@@ -93,8 +93,8 @@ def test_the_second_runner_waits_for_the_first(tmp_path: Path) -> None:
         assert second.progress() == {}
         first.close()
         write(table, commits=3)
-        wait_until(lambda: max(table.runs_per_bucket().values()) == 1)
-        assert second.progress()["shop.orders"].compactions == 1
+        wait_until(lambda: second.progress()["shop.orders"].compactions == 1)
+        assert max(table.runs_per_bucket().values()) == 1
     finally:
         first.close()
         second.close()

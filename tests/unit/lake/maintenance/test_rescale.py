@@ -152,16 +152,18 @@ def given_history(table: Table, seed: int) -> None:
             table.compact(full=number == 1)
 
 
-# Each engine goes some way, one goes all.
+# Each engine goes some way with partitions, one goes all without; marks are moved in both.
 WAYS = [
-    *((engine, counts) for engine, counts in zip(ENGINES, itertools.cycle(COUNTS), strict=False)),
-    *(("deduplicate", counts) for counts in COUNTS[1:]),
-    *(("vectors", counts) for counts in COUNTS[1:3]),
+    *(
+        (engine, counts, PARTITIONED)
+        for engine, counts in zip(ENGINES, itertools.cycle(COUNTS), strict=False)
+    ),
+    *(("deduplicate", counts, ()) for counts in COUNTS),
+    *(("vectors", counts, ()) for counts in COUNTS[1:3]),
 ]
 
 
-@pytest.mark.parametrize(("engine", "counts"), WAYS)
-@pytest.mark.parametrize("partition", [(), PARTITIONED], ids=["whole", "partitioned"])
+@pytest.mark.parametrize(("engine", "counts", "partition"), WAYS)
 def test_every_key_keeps_its_records(
     engine: str, counts: tuple[int, int], partition: tuple[str, ...]
 ) -> None:
