@@ -56,6 +56,7 @@ from lake.evolution.schema_changes import (
     UpdateColumnType,
     UpdateComment,
 )
+from lake.evolution.schema_differences import schema_differences
 from lake.files.clock import Clock, ManualClock, SystemClock
 from lake.files.data_files import ReadCounters
 from lake.files.file_io import FileIO, FileStatus
@@ -252,6 +253,7 @@ __all__ = [
     "positions_of",
     "python_rows",
     "rename_in_options",
+    "schema_differences",
     "serialize_messages",
     "serialize_schema",
     "split_bytes",

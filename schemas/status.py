@@ -54,6 +54,10 @@ class StreamStatus(Contract):
         dead_letters: Records by reason, since the query's start.
         back_pressure: How far the stream is slowed down because compaction is behind; None unless
             a query is RUNNING and has committed.
+        version: Of the stream, as registered.
+        followed_version: The version that it writes by, as its runner last said.
+        followed_schema_id: The table's schema that it writes by, likewise.
+        followed_since: Since when it writes by both, ISO 8601, UTC.
     """
 
     database: str
@@ -73,6 +77,10 @@ class StreamStatus(Contract):
     account: AccountView = Field(default_factory=AccountView)
     dead_letters: Mapping[str, int] = Field(default_factory=dict)
     back_pressure: BackPressure | None = None
+    version: int = 1
+    followed_version: int | None = None
+    followed_schema_id: int | None = None
+    followed_since: str | None = None
 
 
 class TableUpkeepView(TableProgress):

@@ -16,7 +16,7 @@ from service.control.row_lookup import RowFinder
 from service.control.row_warmer import RowWarmer
 from service.problems import MEDIA_TYPE, install_problem_handlers
 from service.request_context import RequestContext
-from service.routes import changes, health, inspection, rows, streams, tables
+from service.routes import changes, health, inspection, rows, schema_changes, streams, tables
 from service.settings import ServiceSettings
 
 TITLE = "Braid"
@@ -67,7 +67,7 @@ def create_app(
         rows=RowFinder(RowWarmer(ThreadPoolExecutor(1, thread_name_prefix="rows").submit)),
         started_ms=clock.now_ms(),
     )
-    for module in (health, tables, streams, rows, changes, inspection):
+    for module in (health, tables, schema_changes, streams, rows, changes, inspection):
         app.include_router(module.router)
     install_problem_handlers(app)
     app.add_middleware(RequestContext)

@@ -22,7 +22,10 @@ _MESSAGES = {
     "tuple_type": "a list is expected",
     "model_type": "an object is expected",
     "model_attributes_type": "an object is expected",
+    "union_tag_invalid": "no such kind",
+    "union_tag_not_found": "this field is missing",
 }
+_UNKNOWN_KIND = ("union_tag_invalid", "union_tag_not_found")
 _HINTS = {
     "missing": "add the field",
     "json_invalid": "send one JSON object",
@@ -40,6 +43,7 @@ _HINTS = {
     "model_attributes_type": "give an object: {...}",
     "string_too_short": "give at least one character",
     "too_short": "give at least one entry",
+    "union_tag_not_found": "say what kind it is",
 }
 
 
@@ -77,6 +81,8 @@ def _field_problem(
     where, *parts = error["loc"]
     message = _MESSAGES.get(str(error["type"])) or _in_house_words(str(error["msg"]))
     hint = _hint(error, message)
+    if error["type"] in _UNKNOWN_KIND:
+        parts.append(str(error["ctx"]["discriminator"]).strip("'"))
     if where != "body":
         name = str(parts[-1]) if parts else where
         return FieldProblem(
@@ -84,13 +90,13 @@ def _field_problem(
         )
     place = _place_in(body, parts)
     if error["type"] == "extra_forbidden":
-        known = _model_at(model, place[:-1])
+        known = _model_at(model, place[:-1], body)
         names = sorted(known.model_fields) if known is not None else []
         hint = f"known fields: {listed(names)}"
     return FieldProblem(
         pointer=pointer_to(place),
         field=field_at(place) or "body",
-        value=None if error["type"] == "missing" else _shown(error),
+        value=_shown_at(body, place) if error["type"] in _UNKNOWN_KIND else _shown(error),
         message=message,
         hint=hint,
     )
@@ -103,6 +109,8 @@ def _in_house_words(message: str) -> str:
 
 def _hint(error: Mapping[str, Any], message: str) -> str:
     context = error.get("ctx", {})
+    if "expected_tags" in context:
+        return f"known: {context['expected_tags']}"
     if "expected" in context:
         return f"give {context['expected']}"
     for bound, words in (("gt", "greater than"), ("ge", "at least"), ("le", "at most")):
@@ -112,7 +120,18 @@ def _hint(error: Mapping[str, Any], message: str) -> str:
 
 
 def _shown(error: Mapping[str, Any]) -> str | None:
-    value = error.get("input")
+    return None if error["type"] == "missing" else _text_of(error.get("input"))
+
+
+def _shown_at(body: Any, place: Sequence[str | int]) -> str | None:
+    """Return what the body has at a place; None when there is nothing."""
+    for part in place:
+        is_there = isinstance(body, Mapping) and part in body
+        body = body[part] if is_there or isinstance(body, list) else None
+    return _text_of(body)
+
+
+def _text_of(value: Any) -> str | None:
     if value is None or isinstance(value, Mapping | list | bytes):
         return None  # An object as a whole says nothing, and could hold what is not ours to show.
     # Half of a surrogate pair is text to JSON, and none to UTF-8.
@@ -137,18 +156,43 @@ def _place_in(body: Any, parts: Sequence[str | int]) -> tuple[str | int, ...]:
     return tuple(place)
 
 
-def _model_at(model: type[BaseModel] | None, place: Sequence[str | int]) -> type[BaseModel] | None:
-    """Return the model that the object at a place was to become."""
+def _model_at(
+    model: type[BaseModel] | None, place: Sequence[str | int], value: Any
+) -> type[BaseModel] | None:
+    """Return the model that the object at a place was to become.
+
+    Args:
+        model: Of the value.
+        place: Inside of it.
+        value: What was sent; it says its kind where there are several.
+    """
     if not place or model is None:
         return model
-    name, *rest = (part for part in place if not isinstance(part, int))
+    name, *rest = place
     field = model.model_fields.get(str(name))
-    return None if field is None else _model_at(_model_in(field.annotation), rest)
+    inner = value.get(name) if isinstance(value, Mapping) else None
+    while rest and isinstance(rest[0], int):
+        inner = inner[rest[0]] if isinstance(inner, list) else None
+        del rest[0]
+    models = [] if field is None else _models_in(field.annotation)
+    fitting = [one for one in models if _is_of_kind(one, inner)]
+    return _model_at(next(iter(fitting or models), None), rest, inner)
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the model inside of an annotation such as `tuple[ColumnSpec, ...]`."""
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    """Return the models inside of an annotation such as `tuple[ColumnSpec, ...]`."""
     if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
-        return annotation
-    found = (_model_in(argument) for argument in typing.get_args(annotation))
-    return next((model for model in found if model is not None), None)
+        return [annotation]
+    return [one for argument in typing.get_args(annotation) for one in _models_in(argument)]
+
+
+def _is_of_kind(model: type[BaseModel], value: Any) -> bool:
+    """Return whether an object has the words that all objects of a model have."""
+    fixed = {
+        name: typing.get_args(field.annotation)
+        for name, field in model.model_fields.items()
+        if typing.get_origin(field.annotation) is typing.Literal
+    }
+    return isinstance(value, Mapping) and all(
+        value.get(name) in words for name, words in fixed.items()
+    )

@@ -35,6 +35,8 @@ class TableView(Contract):
         spec: The declaration.
         columns: All columns, the generated ones too, in the order of readers.
         streams: Names of its streams.
+        schema_id: The schema that the table has now.
+        schema_since: Since when, ISO 8601, UTC; None: not known.
     """
 
     database: str
@@ -43,6 +45,8 @@ class TableView(Contract):
     spec: TableSpec
     columns: tuple[ColumnView, ...]
     streams: tuple[str, ...]
+    schema_id: int
+    schema_since: str | None
 
 
 class TableName(Contract):
@@ -176,6 +180,8 @@ class StreamView(Contract):
         name: The stream's name.
         desired_state: What its owner wants.
         restart_generation: How often a restart was asked for.
+        version: Grows with each change of the stream, or of the table in what the stream writes;
+            its status says which one its runner follows.
         spec: The stream, with everything filled in that was left out.
     """
 
@@ -184,6 +190,7 @@ class StreamView(Contract):
     name: str
     desired_state: DesiredState
     restart_generation: int
+    version: int
     spec: StreamSpec
 
 

@@ -68,6 +68,12 @@ def stream_status(
         account=_account(position.account if position else (said.account if said else None)),
         dead_letters=dict(said.dead_letters_by_reason) if said else {},
         back_pressure=watched.back_pressure if watched else None,
+        version=entry.version,
+        followed_version=said.stream_version if said else None,
+        followed_schema_id=said.schema_id if said else None,
+        followed_since=None
+        if said is None or said.followed_ms is None
+        else iso_utc(said.followed_ms),
     )
 
 

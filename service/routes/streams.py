@@ -144,5 +144,6 @@ def _view(document: TableDocument, stream: str) -> StreamView:
         name=stream,
         desired_state=entry.desired_state,
         restart_generation=entry.restart_generation,
+        version=entry.version,
         spec=entry.spec,
     )

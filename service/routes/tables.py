@@ -7,13 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from lake import InvalidRequest, Problem
-from registry.revision import revision_of
-from registry.table_definition import define_table
-from schemas import MaintenanceStatus, TableDocument, TableSpec
+from schemas import MaintenanceStatus, TableSpec
 from service.control.maintenance_status import maintenance_status
 from service.dependencies import ComponentsOf, PreconditionOf
-from service.times import iso_utc
-from service.views import ColumnView, TableList, TableName, TableView, Validation
+from service.table_answer import table_answer
+from service.views import TableList, TableName, TableView, Validation
 
 PAGE_SIZE = 100
 PAGE_SIZE_MAX = 1_000
@@ -50,13 +48,14 @@ def put_table(
     """Create a table: 201 when it is new, 200 when it was declared alike, 409 when otherwise."""
     registered = components.registrar.put_table(database, table, spec, precondition=precondition)
     response.status_code = 201 if registered.is_new else 200
-    return _answer(registered.document, response)
+    return table_answer(components, registered.document, response)
 
 
 @router.get("/{database}/{table}")
 def get_table(components: ComponentsOf, database: str, table: str, response: Response) -> TableView:
     """Return a table's declaration, and all its columns."""
-    return _answer(components.registrar.document(f"{database}.{table}"), response)
+    document = components.registrar.document(f"{database}.{table}")
+    return table_answer(components, document, response)
 
 
 @router.post("/{database}/{table}/validate")
@@ -75,25 +74,6 @@ def get_maintenance(components: ComponentsOf, database: str, table: str) -> Main
         components.tables.get(f"{database}.{table}"),
         components.progress.read_all(),
         alive_since_ms=components.clock.now_ms() - components.settings.runner_timeout_ms,
-    )
-
-
-def _answer(document: TableDocument, response: Response) -> TableView:
-    response.headers["etag"] = f'"{revision_of(document)}"'
-    definition = define_table(document.table)
-    made_for = {
-        column: group.name for group in definition.groups for column in group.generated_columns
-    }
-    return TableView(
-        database=document.database,
-        name=document.name,
-        created_at=iso_utc(document.created_ms),
-        spec=document.table,
-        columns=tuple(
-            ColumnView(name=field.name, type=str(field.type), made_for=made_for.get(field.name))
-            for field in definition.columns
-        ),
-        streams=tuple(sorted(document.streams)),
     )
 
 

@@ -1,0 +1,140 @@
+"""What changed between two schemas of a table, told as the changes that people ask for.
+
+Columns are the same by their ids, whatever they are called; so a rename is told as one, and a column
+that was dropped and added again as both. Each change names columns as they were called before it, but
+for those that appear or move, which come last and are told by their new names and neighbours. Options
+that follow a renamed column are not told apart from others.
+
+Pure; for people and histories. Source: merge-semantics 8.3.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+from lake.evolution.schema_changes import (
+    ELEMENT,
+    VALUE,
+    AddColumn,
+    DropColumn,
+    Path,
+    Place,
+    Position,
+    RemoveOption,
+    RenameColumn,
+    SchemaChange,
+    SetOption,
+    UpdateColumnComment,
+    UpdateColumnDefault,
+    UpdateColumnNullability,
+    UpdateColumnPosition,
+    UpdateColumnType,
+    UpdateComment,
+)
+from lake.format.data_types import DataField, DataType, TypeRoot
+from lake.format.schema import TableSchema
+
+_Fields = tuple[DataField, ...]
+
+
+def schema_differences(old: TableSchema, new: TableSchema) -> tuple[SchemaChange, ...]:
+    """Return what leads from one schema to a later one, columns first.
+
+    Args:
+        old: A schema of a table.
+        new: A later one of the same table.
+    """
+    return (
+        *_fields((), old.fields, new.fields),
+        *_moves(old.fields, new.fields),
+        *_options(old, new),
+        *([UpdateComment(comment=new.comment)] if old.comment != new.comment else []),
+    )
+
+
+def _fields(path: Path, old: _Fields, new: _Fields) -> Iterator[SchemaChange]:
+    kept = {field.id: field for field in new}
+    # Before renames, which may take up their names.
+    yield from (DropColumn(path=(*path, field.name)) for field in old if field.id not in kept)
+    for field in old:
+        if field.id in kept:
+            yield from _field((*path, field.name), field, kept[field.id])
+    known = {field.id for field in old}
+    for index, field in enumerate(new):
+        if field.id in known:
+            continue
+        here = (*path, field.name)
+        position = _position(new, index) if index + 1 < len(new) else None
+        yield AddColumn(
+            path=here, type=field.type, description=field.description, position=position
+        )
+        if field.default_value is not None:
+            yield UpdateColumnDefault(path=here, default_value=field.default_value)
+
+
+def _field(path: Path, old: DataField, new: DataField) -> Iterator[SchemaChange]:
+    yield from _types(path, old.type, new.type)
+    if old.description != new.description:
+        yield UpdateColumnComment(path=path, description=new.description)
+    if old.default_value != new.default_value:
+        yield UpdateColumnDefault(path=path, default_value=new.default_value)
+    if old.name != new.name:
+        yield RenameColumn(path=path, name=new.name)
+
+
+def _types(path: Path, old: DataType, new: DataType) -> Iterator[SchemaChange]:
+    if old.nullable != new.nullable:
+        yield UpdateColumnNullability(path=path, nullable=new.nullable)
+    if old.root is not new.root or not old.is_nested or old.key != new.key:
+        if old.with_nullable(True) != new.with_nullable(True):
+            yield UpdateColumnType(path=path, type=new, keep_nullability=True)
+        return
+    if old.root is TypeRoot.ROW:
+        yield from _fields(path, old.fields, new.fields)
+    for name, before, after in (
+        (ELEMENT, old.element, new.element),
+        (VALUE, old.value, new.value),
+    ):
+        if before is not None and after is not None:
+            yield from _types((*path, name), before, after)
+
+
+def _moves(old: _Fields, new: _Fields) -> Iterator[SchemaChange]:
+    """Yield the columns that stand elsewhere among those that both schemas have: as few as can be."""
+    ids = {field.id for field in new}
+    places = {field.id: place for place, field in enumerate(old) if field.id in ids}
+    wanted = [field for field in new if field.id in places]
+    stay = _longest_rise([places[field.id] for field in wanted])
+    for index, field in enumerate(wanted):
+        if index not in stay:
+            yield UpdateColumnPosition(name=field.name, position=_position(wanted, index))
+
+
+def _longest_rise(numbers: Sequence[int]) -> set[int]:
+    """Return the indexes of a longest rising part of distinct numbers."""
+    ends: list[int] = []  # numbers[ends[n]] is the least end of a rising part of n + 1 numbers
+    before: list[int | None] = []
+    for index, number in enumerate(numbers):
+        length = bisect_left(ends, number, key=numbers.__getitem__)
+        before.append(ends[length - 1] if length else None)
+        ends[length : length + 1] = [index]
+    found = set[int]()
+    at = ends[-1] if ends else None
+    while at is not None:
+        found.add(at)
+        at = before[at]
+    return found
+
+
+def _position(fields: Sequence[DataField], index: int) -> Position:
+    if index == 0:
+        return Position(place=Place.FIRST)
+    return Position(place=Place.AFTER, neighbour=fields[index - 1].name)
+
+
+def _options(old: TableSchema, new: TableSchema) -> Iterator[SchemaChange]:
+    for key in sorted(old.options.keys() | new.options.keys()):
+        value = new.options.get(key)
+        if value is None:
+            yield RemoveOption(key=key)
+        elif value != old.options.get(key):
+            yield SetOption(key=key, value=value)

@@ -1,0 +1,57 @@
+"""Changes of a registered table: try, make, look back."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Response
+
+from registry.table_changes import plan_changes
+from schemas import SchemaChanges
+from service.dependencies import ComponentsOf, PreconditionOf
+from service.schema_history import SchemaList, schema_history
+from service.table_answer import table_answer
+from service.views import TableView, Validation
+
+KEY_LENGTH_MAX = 255
+
+router = APIRouter(prefix="/v1/tables/{database}/{table}", tags=["schema changes"])
+
+IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=KEY_LENGTH_MAX)]
+
+
+@router.post("/schema-changes")
+def change_schema(
+    components: ComponentsOf,
+    precondition: PreconditionOf,
+    database: str,
+    table: str,
+    changes: SchemaChanges,
+    response: Response,
+    idempotency_key: IdempotencyKey = None,
+) -> TableView:
+    """Make all of the changes or none; streams follow while they run.
+
+    A request with an `idempotency-key` is made once: repeated, it answers what the table is now.
+    """
+    document = components.registrar.alter(
+        f"{database}.{table}",
+        plan_changes(changes.changes),
+        precondition=precondition,
+        key=idempotency_key,
+    )
+    return table_answer(components, document, response)
+
+
+@router.post("/schema-changes/validate")
+def validate_schema_changes(
+    components: ComponentsOf, database: str, table: str, changes: SchemaChanges
+) -> Validation:
+    """Say what `POST` would refuse, without changing anything."""
+    plan = plan_changes(changes.changes)
+    problems = components.registrar.check_alteration(f"{database}.{table}", plan)
+    return Validation(valid=not problems, errors=tuple(problems))
+
+
+@router.get("/schemas")
+def list_schemas(components: ComponentsOf, database: str, table: str) -> SchemaList:
+    """Return the schemas that the table has had, newest first, and what each changed."""
+    return schema_history(components.tables.get(f"{database}.{table}").schemas())

@@ -1,0 +1,47 @@
+"""The schemas that a table has had, as they are answered. Pure."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from lake import TableSchema, schema_differences
+from registry.told_changes import told_change
+from schemas import Contract, TableChange
+from service.times import iso_utc
+
+
+class SchemaView(Contract):
+    """One schema of a table.
+
+    Attributes:
+        schema_id: Its number.
+        since: When it was made, ISO 8601, UTC; None: not known.
+        changes: What it changed, in the words of a request; the first schema changed nothing.
+            Options of columns, which a declaration says otherwise, are told as options.
+    """
+
+    schema_id: int
+    since: str | None
+    changes: tuple[TableChange, ...]
+
+
+class SchemaList(Contract):
+    """All schemas of a table, newest first."""
+
+    schemas: tuple[SchemaView, ...]
+
+
+def schema_history(schemas: Sequence[TableSchema]) -> SchemaList:
+    """Return what became of a table.
+
+    Args:
+        schemas: All that it has had, oldest first.
+    """
+    views = [_view(schema, ()) for schema in schemas[:1]]
+    for old, new in pairwise(schemas):
+        views.append(_view(new, tuple(map(told_change, schema_differences(old, new)))))
+    return SchemaList(schemas=tuple(reversed(views)))
+
+
+def _view(schema: TableSchema, changes: tuple[TableChange, ...]) -> SchemaView:
+    since = iso_utc(schema.time_millis) if schema.time_millis else None
+    return SchemaView(schema_id=schema.id, since=since, changes=changes)

@@ -1,0 +1,33 @@
+"""What is answered about a registered table, with its revision."""
+
+from fastapi import Response
+
+from registry.revision import revision_of
+from registry.table_definition import define_table
+from schemas import TableDocument
+from service.components import Components
+from service.times import iso_utc
+from service.views import ColumnView, TableView
+
+
+def table_answer(components: Components, document: TableDocument, response: Response) -> TableView:
+    """Return a table as it is answered; its revision goes into the answer's headers."""
+    response.headers["etag"] = f'"{revision_of(document)}"'
+    schema = components.tables.get(document.identifier).schema
+    definition = define_table(document.table)
+    made_for = {
+        column: group.name for group in definition.groups for column in group.generated_columns
+    }
+    return TableView(
+        database=document.database,
+        name=document.name,
+        created_at=iso_utc(document.created_ms),
+        spec=document.table,
+        columns=tuple(
+            ColumnView(name=field.name, type=str(field.type), made_for=made_for.get(field.name))
+            for field in definition.columns
+        ),
+        streams=tuple(sorted(document.streams)),
+        schema_id=schema.id,
+        schema_since=iso_utc(schema.time_millis) if schema.time_millis else None,
+    )

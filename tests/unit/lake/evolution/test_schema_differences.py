@@ -1,0 +1,108 @@
+"""What changed between two schemas is told as it could be asked for."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from lake.evolution.change_schema import change_schema
+from lake.evolution.schema_changes import (
+    AddColumn,
+    DropColumn,
+    Place,
+    Position,
+    RemoveOption,
+    RenameColumn,
+    SchemaChange,
+    SetOption,
+    UpdateColumnComment,
+    UpdateColumnDefault,
+    UpdateColumnNullability,
+    UpdateColumnPosition,
+    UpdateColumnType,
+    UpdateComment,
+)
+from lake.evolution.schema_differences import schema_differences
+from lake.format.data_types import DataField, assign_field_ids, highest_field_id, parse_type
+from lake.format.schema import TableSchema
+
+INT, TEXT = parse_type("INT"), parse_type("STRING")
+FIELDS = assign_field_ids(
+    [
+        DataField(name="id", type=parse_type("INT NOT NULL")),
+        DataField(name="a", type=INT),
+        DataField(name="b", type=TEXT),
+        DataField(name="c", type=parse_type("ROW<x INT, y ARRAY<ROW<z INT>>>")),
+    ]
+)
+SCHEMA = TableSchema(
+    id=0,
+    fields=FIELDS,
+    highest_field_id=highest_field_id(FIELDS),
+    partition_keys=(),
+    primary_keys=("id",),
+    options={"bucket": "1", "file.compression": "zstd"},
+)
+
+
+def changed(schema: TableSchema, changes: Sequence[SchemaChange]) -> TableSchema:
+    return change_schema(schema, changes, has_snapshots=True, now_ms=7)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [AddColumn(path=("d",), type=INT, description="new")],
+        [AddColumn(path=("d",), type=INT, position=Position(place=Place.FIRST))],
+        [AddColumn(path=("d",), type=INT, position=Position(place=Place.AFTER, neighbour="a"))],
+        [AddColumn(path=("c", "w"), type=INT)],
+        [AddColumn(path=("c", "y", "element", "w"), type=INT)],
+        [DropColumn(path=("a",))],
+        [DropColumn(path=("c", "x"))],
+        [DropColumn(path=("a",)), AddColumn(path=("a",), type=INT)],
+        [DropColumn(path=("b",)), RenameColumn(path=("a",), name="b")],
+        [RenameColumn(path=("c", "y", "element", "z"), name="w")],
+        [UpdateColumnType(path=("a",), type=parse_type("BIGINT"), keep_nullability=True)],
+        [UpdateColumnType(path=("c", "x"), type=parse_type("BIGINT"), keep_nullability=True)],
+        [UpdateColumnComment(path=("a",), description="what it is")],
+        [UpdateColumnDefault(path=("a",), default_value="1")],
+        [UpdateColumnPosition(name="c", position=Position(place=Place.FIRST))],
+        [UpdateColumnPosition(name="id", position=Position(place=Place.AFTER, neighbour="c"))],
+        [SetOption(key="file.compression", value="none")],
+        [RemoveOption(key="file.compression")],
+        [UpdateComment(comment="a table")],
+    ],
+    ids=lambda changes: "-".join(type(change).__name__ for change in changes),
+)
+def test_what_was_asked_for_leads_to_the_same_schema_when_it_is_asked_again(
+    changes: list[SchemaChange],
+) -> None:
+    new = changed(SCHEMA, changes)
+
+    told = schema_differences(SCHEMA, new)
+
+    assert [type(change) for change in told] == [type(change) for change in changes]
+    assert changed(SCHEMA, told) == new
+
+
+def test_a_column_that_may_not_be_null_any_more_is_told() -> None:
+    schema = changed(
+        SCHEMA, [SetOption(key="alter-column-null-to-not-null.disabled", value="false")]
+    )
+    change = UpdateColumnNullability(path=("a",), nullable=False)
+
+    assert schema_differences(schema, changed(schema, [change])) == (change,)
+
+
+def test_the_same_schema_has_no_differences() -> None:
+    assert schema_differences(SCHEMA, SCHEMA) == ()
+
+
+def test_a_renamed_column_is_told_with_the_options_that_followed() -> None:
+    before = changed(SCHEMA, [SetOption(key="sequence.field", value="a")])
+
+    told = schema_differences(before, changed(before, [RenameColumn(path=("a",), name="z")]))
+
+    assert told == (
+        RenameColumn(path=("a",), name="z"),
+        SetOption(key="sequence.field", value="z"),
+    )
