@@ -2,10 +2,11 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
-from lake import SystemClock
+from lake import Catalog, SystemClock
 from pipelines.ingest import IngestContext
 from pipelines.ingest_starter import IngestStarter
 from pipelines.runner import Runner
@@ -13,10 +14,13 @@ from pipelines.settings import RunnerSettings
 from registry.documents import RegistryStore
 from registry.leases import LeaseStore
 from registry.progress import ProgressStore, newest_report, stream_key
+from registry.registrar import Registrar
+from registry.table_changes import plan_changes
 from registry.table_definition import complete_stream
 from schemas import (
     DesiredState,
     RunnerProgress,
+    SchemaChanges,
     StreamDefinition,
     StreamEntry,
     StreamProgress,
@@ -36,21 +40,34 @@ class Registry:
         self._spec = bed.spec
         self._store = RegistryStore(file_io, bed.warehouse, SystemClock())
         self._progress = ProgressStore(file_io, bed.warehouse)
+        catalog = Catalog(bed.warehouse, file_io=file_io)
+        self._registrar = Registrar(self._store, catalog, SystemClock())
         self.leases = LeaseStore(file_io, bed.warehouse, SystemClock())
         database, name = IDENTIFIER.split(".")
         self._store.put_table(
             TableDocument(database=database, name=name, table=bed.spec), expected_version=None
         )
 
-    def register(self, name: str, *, topic: str, trigger_ms: int = TRIGGER_MS) -> None:
+    def register(
+        self, name: str, *, topic: str, trigger_ms: int = TRIGGER_MS, **stream: Any
+    ) -> None:
         """Register a stream; it is wanted to run."""
-        definition = StreamDefinition(topic=topic, trigger_ms=trigger_ms)
+        definition = StreamDefinition(topic=topic, trigger_ms=trigger_ms, **stream)
         spec = complete_stream(self._spec, definition, name=name)
         self._change(name, lambda _: StreamEntry(spec=spec))
 
     def want(self, name: str, state: DesiredState) -> None:
         """Pause, resume or stop a stream."""
         self._change(name, lambda entry: entry.model_copy(update={"desired_state": state}))
+
+    def alter(self, *changes: Mapping[str, Any]) -> int:
+        """Change the table as a request does, and return the id of its schema then."""
+        requested = SchemaChanges.model_validate({"changes": changes}).changes
+        return self._registrar.alter(IDENTIFIER, plan_changes(requested)).schema_id
+
+    def entry(self, name: str) -> StreamEntry:
+        """The stream as it is registered."""
+        return self._registrar.entry(IDENTIFIER, name)
 
     def restart(self, name: str) -> None:
         """Ask for a restart."""
