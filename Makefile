@@ -13,14 +13,17 @@ ARGS    ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test unit check format bench bench-merge bench-compaction bench-lookup bench-scan soak conformance docs setup java jars classes peer clean distclean
+.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-scan soak conformance docs setup java jars classes peer clean distclean
 
 help: ## This index
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 25
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 25
 	@echo '  Options for the program behind a target: make demo ARGS="--scale 0.05"'
 
 demo: jars ## The flights demo: real Kafka, Spark, service, console
 	@$(BIN)/python -m demo.flights $(ARGS)
+
+demo-s3: jars ## The same with the warehouse on an S3 server
+	@$(BIN)/python -m demo.flights --s3 $(ARGS)
 
 test: classes peer ## Every test that guards a change (about 10 minutes)
 	@$(BIN)/python -m tests.side_by_side $(ARGS)

@@ -8,7 +8,14 @@ from typing import Final, NoReturn
 
 import typer
 
-from lake import InvalidRequest, LakeError, StorageUnavailable, parse_duration, path_for
+from lake import (
+    InvalidRequest,
+    LakeError,
+    ReadAt,
+    StorageUnavailable,
+    parse_duration,
+    path_for,
+)
 from registry.names import is_identifier, is_runner_name
 from registry.stream_rules import are_servers
 
@@ -26,16 +33,24 @@ _MEMORY = re.compile(r"[1-9][0-9]*[kmgt]", re.IGNORECASE)
 
 
 def warehouse_path(text: str) -> str:
-    """Return the absolute path of a warehouse; a relative one starts at the working directory."""
+    """Return the absolute path or the address of a warehouse.
+
+    A relative path starts at the working directory.
+    """
     if not text.strip() or "\0" in text:
-        refuse("--warehouse", text, "expected the path of a folder")
+        refuse("--warehouse", text, "expected the path of a folder, or s3://bucket/folder")
     has_scheme = "://" in text or text.startswith("file:")
     with one_line_errors():
         return path_for(text if has_scheme else str(Path(text).absolute()))
 
 
 def make_warehouse(path: str) -> None:
-    """Create a warehouse that does not exist, and say so; one that cannot be is not ready later."""
+    """Create a warehouse that does not exist, and say so; one that cannot be is not ready later.
+
+    On an object store there is nothing to create: buckets are not ours to make.
+    """
+    if "://" in path:
+        return
     try:
         Path(path).mkdir(parents=True)
     except OSError:
@@ -74,7 +89,31 @@ def duration_ms(option: str, text: str) -> int:
     return found
 
 
-def refuse(option: str, value: str, expected: str) -> NoReturn:
+def read_at(*, snapshot: int | None, tag: str | None, timestamp: str | None) -> ReadAt:
+    """Return the state that options name; end the process when they name several or none."""
+    with one_line_errors():
+        return ReadAt(snapshot_id=snapshot, tag=tag, timestamp=timestamp)
+
+
+def bound(
+    option: str, *, snapshot: int | None, tag: str | None, timestamp: str | None
+) -> int | ReadAt | None:
+    """Return a bound of a range of changes, None where none is given; 0 is before the first.
+
+    Args:
+        option: That takes snapshots; those of the others begin with it.
+        snapshot: Its value.
+        tag: That of `…-tag`.
+        timestamp: That of `…-timestamp`.
+    """
+    if tag is None and timestamp is None:
+        return snapshot
+    if snapshot is not None:
+        refuse(option, snapshot, f"not together with {option}-tag or {option}-timestamp")
+    return read_at(snapshot=None, tag=tag, timestamp=timestamp)
+
+
+def refuse(option: str, value: object, expected: str) -> NoReturn:
     """End the process with one line that says what is wrong with an argument."""
     _end(f"{option} {value!r}: {expected}", EXIT_USAGE)
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -23,6 +23,8 @@ from rich.table import Table as Grid
 from demo.flights_data import PRIMARY_KEY, STREAMS, count_differences, load_flights, stream_history
 from demo.flights_run import FlightsRun, Statuses
 from demo.processes import ProcessFailed
+from demo.s3_front import Faults
+from demo.s3_server import S3Server
 
 INGEST_TIMEOUT_S = 3_600.0
 
@@ -33,8 +35,22 @@ def main() -> int:
     console = Console()
     work_dir = Path(tempfile.mkdtemp(prefix="braid-flights-"))
     try:
-        with FlightsRun(work_dir, scale=arguments.scale, trigger_ms=arguments.trigger_ms) as run:
+        with ExitStack() as opened:
+            store = None
+            if arguments.s3 or arguments.faults:
+                faults = Faults.of(arguments.faults)
+                store = opened.enter_context(S3Server(work_dir / "s3", faults=faults))
+            run = opened.enter_context(
+                FlightsRun(
+                    work_dir,
+                    scale=arguments.scale,
+                    trigger_ms=arguments.trigger_ms,
+                    object_store=store,
+                )
+            )
             is_equal = _run(run, console, runner_count=arguments.runners)
+            if store is not None:
+                _print_store(store, console)
             if arguments.keep:
                 _keep(run, console)
             return 0 if is_equal else 1
@@ -59,6 +75,13 @@ def _parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument(
         "--trigger-ms", type=int, default=2_000, help="time between two micro-batches of a stream"
+    )
+    parser.add_argument("--s3", action="store_true", help="a warehouse on an S3 server")
+    parser.add_argument(
+        "--faults",
+        type=_share,
+        default=0.0,
+        help="with --s3: share of requests that are refused, lose their answer, break off or wait",
     )
     return parser.parse_args()
 
@@ -170,9 +193,20 @@ def _print_row(run: FlightsRun, console: Console, key: Mapping[str, object]) -> 
     console.print_json(json.dumps(run.get_row(key, status=True)))
 
 
+def _print_store(store: S3Server, console: Console) -> None:
+    injected = ", ".join(f"{count:,} {kind}" for kind, count in store.front.injected.items())
+    console.print(
+        f"requests to the object store: {store.front.request_count:,}"
+        + (f", of them {injected}" if injected else ""),
+        highlight=False,
+    )
+
+
 def _keep(run: FlightsRun, console: Console) -> None:
     console.print(f"API={run.api} KAFKA={run.broker.bootstrap_servers}", highlight=False)
     console.print(f"warehouse: {run.warehouse}; Ctrl-C ends everything", highlight=False)
+    for name, value in run.environment.items():
+        console.print(f"export {name}={value}", highlight=False)
     while True:
         run.check_children()  # a runner that dies must not go unnoticed
         time.sleep(1.0)

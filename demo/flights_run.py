@@ -16,7 +16,8 @@ from demo.broker import KafkaBroker, free_port
 from demo.flights_data import DATA_SET_SCHEMA, STREAMS, FlightStream
 from demo.flights_definition import DATABASE, TABLE, stream_request, table_request
 from demo.processes import ChildProcess, ProcessFailed, Supervisor
-from lake import Catalog, Table
+from demo.s3_server import S3Server
+from lake import Catalog, Table, file_io_for
 
 PARTITIONS = 2
 READY_TIMEOUT_S = 60.0
@@ -40,6 +41,7 @@ class FlightsRun:
         scale: float,
         trigger_ms: int = 2_000,
         max_records_per_batch: int = 200_000,
+        object_store: S3Server | None = None,
     ) -> None:
         """Prepare a run.
 
@@ -48,10 +50,15 @@ class FlightsRun:
             scale: Share of the data set that the producers send.
             trigger_ms: Time between the starts of two micro-batches of a stream.
             max_records_per_batch: The bound of one micro-batch.
+            object_store: Holds the warehouse, and runs; None: the work_dir does.
         """
         self.work_dir = work_dir
-        self.warehouse = work_dir / "warehouse"
-        self.warehouse.mkdir(parents=True, exist_ok=True)
+        if object_store is None:
+            (work_dir / "warehouse").mkdir(parents=True, exist_ok=True)
+            self.warehouse, self.environment = str(work_dir / "warehouse"), {}
+        else:
+            self.warehouse = object_store.warehouse
+            self.environment = dict(object_store.environment)
         self.scale = scale
         self.trigger_ms = trigger_ms
         self.max_records_per_batch = max_records_per_batch
@@ -87,7 +94,8 @@ class FlightsRun:
         """Start the control plane and wait until it says that it is ready."""
         service = self.supervisor.start_module(
             "service", "braid", "service",
-            "--warehouse", str(self.warehouse), "--port", self.api.rpartition(":")[2],
+            "--warehouse", self.warehouse, "--port", self.api.rpartition(":")[2],
+            environment=self.environment,
         )  # fmt: skip
         service.wait_ready(self._is_service_ready, timeout_s=READY_TIMEOUT_S)
         self._watched.append(service)
@@ -115,8 +123,9 @@ class FlightsRun:
         """
         only = [f"--stream={DATABASE}.{TABLE}/{stream.name}" for stream in streams]
         runner = self.supervisor.start_module(
-            name, "braid", "runner", "--warehouse", str(self.warehouse),
+            name, "braid", "runner", "--warehouse", self.warehouse,
             "--kafka", self.broker.bootstrap_servers, "--name", name, *only,
+            environment=self.environment,
         )  # fmt: skip
         self._watched.append(runner)
         return runner
@@ -210,7 +219,8 @@ class FlightsRun:
 
     def table(self) -> Table:
         """Open the table from its files, as any reader would."""
-        return Catalog(str(self.warehouse)).table(f"{DATABASE}.{TABLE}")
+        file_io = file_io_for(self.warehouse, environment=self.environment)
+        return Catalog(self.warehouse, file_io=file_io).table(f"{DATABASE}.{TABLE}")
 
     def read_flights(self) -> pa.Table:
         """Return the table's rows in the columns of the data set."""

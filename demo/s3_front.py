@@ -75,6 +75,7 @@ class S3Front:
     Attributes:
         faults: What goes wrong from now on.
         requests: Those so far, while `is_recording`.
+        request_count: How many there have been in all.
         injected: How often each fault was made.
     """
 
@@ -82,6 +83,7 @@ class S3Front:
         """Listen; requests go to `upstream`, a URL."""
         self.faults = faults or Faults()
         self.requests: list[Request] = []
+        self.request_count = 0
         self.is_recording = False
         self.injected: Counter[str] = Counter()
         self._random = random.SystemRandom()  # with many clients no seed would repeat a run
@@ -132,9 +134,10 @@ class S3Front:
             return self._random.randrange(bound)
 
     def record(self, request: Request) -> None:
-        """Remember a request while asked to."""
-        if self.is_recording:
-            with self._lock:
+        """Count a request, and remember it while asked to."""
+        with self._lock:
+            self.request_count += 1
+            if self.is_recording:
                 self.requests.append(request)
 
     def stripe(self, path: str) -> threading.Lock:

@@ -1,5 +1,7 @@
 """From a warehouse's address to the storage behind it."""
 
+import os
+from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit
 
 from lake.errors import InvalidRequest, Problem, UnsupportedFeature
@@ -10,13 +12,14 @@ from lake.files.object_store_address import SCHEMES, is_object_address, parse_ob
 from lake.files.object_store_settings import StoreSettings
 
 
-def file_io_for(uri: str) -> FileIO:
+def file_io_for(uri: str, *, environment: Mapping[str, str] = os.environ) -> FileIO:
     """Return the storage of an address.
 
     Args:
         uri: An absolute path, a `file:` URI, or the address of an object store: `s3://`, `gs://`,
             `az://`, `abfs(s)://`. How an object store is reached is said by the environment (see
             `lake.files.object_store_settings`).
+        environment: Settings by name; the process's own unless told.
 
     Raises:
         UnsupportedFeature: Another scheme.
@@ -26,7 +29,7 @@ def file_io_for(uri: str) -> FileIO:
     path = path_for(uri)
     if is_object_address(path):
         service = parse_object_address(path).service
-        return ObjectStoreFileIO(StoreSettings.from_environment(service))
+        return ObjectStoreFileIO(StoreSettings.from_environment(service, environment))
     return LocalFileIO()
 
 
