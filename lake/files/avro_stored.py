@@ -6,13 +6,13 @@ Source: table-format 12.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import partial
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from lake.files.parquet_bounds import ColumnBounds
+from lake.files.stored_file import UnsplitFile
 from lake.format.avro_container import decode_block, parsed_schema, read_blocks
 
 _ReadValue: TypeAlias = Callable[[Any], Any] | None
@@ -26,10 +26,12 @@ _UNIT_OF: Final = {
     "timestamp-nanos": "ns",
     "local-timestamp-nanos": "ns",
 }
+# Python's own context rounds to 28 digits.
+_EXACT: Final = Context(prec=76)
 _PER_SECOND: Final = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-class AvroStored:
+class AvroStored(UnsplitFile):
     """An Avro file (see `StoredFile`)."""
 
     def __init__(self, source: pa.NativeFile, path: str) -> None:
@@ -49,6 +51,11 @@ class AvroStored:
         self._schema = parsed_schema(_plain(declared), what=self._what)
 
     @property
+    def is_columnar(self) -> bool:
+        """No: a file is record by record."""
+        return False
+
+    @property
     def row_counts(self) -> Sequence[int]:
         """Rows of the file."""
         return [sum(block.count for block in self._blocks)]
@@ -57,11 +64,6 @@ class AvroStored:
     def column_names(self) -> Collection[str]:
         """Names of the columns."""
         return frozenset(self._types)
-
-    def bounds(self, columns: Sequence[pa.Field]) -> Mapping[str, ColumnBounds]:
-        """Return nothing: the format has no statistics."""
-        del columns
-        return {}
 
     def batches(
         self,
@@ -132,7 +134,7 @@ def _reader(schema: Any, target: pa.DataType) -> _ReadValue:
 
 
 def _decimal(value: bytes, *, scale: int) -> Decimal:
-    return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-scale)
+    return _EXACT.scaleb(Decimal(int.from_bytes(value, "big", signed=True)), -scale)
 
 
 def _rescaled(source: int, target: int) -> _ReadValue:

@@ -1,13 +1,15 @@
 """Data files, read: key-value batches in the table's Arrow schema."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyroaring import AbstractBitMap
 
 from lake.errors import (
@@ -18,6 +20,7 @@ from lake.errors import (
     UnsupportedFeature,
 )
 from lake.files.avro_stored import AvroStored
+from lake.files.chosen_rows import RowFilter, RowGroupFilter, chosen_rows
 from lake.files.column_mapping import (
     NO_OLDER_SCHEMAS,
     FileColumn,
@@ -64,10 +67,6 @@ BATCH_BYTES: Final = 64 * 1024 * 1024
 
 _SYSTEM_FIELDS: Final = {field.name: field for field in (SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD)}
 _SYSTEM_SOURCES: Final = {name: FileColumn(name=name, convert=None) for name in _SYSTEM_FIELDS}
-
-RowGroupFilter = Callable[[Mapping[str, ColumnBounds], int], npt.NDArray[np.bool_]]
-"""From bounds per column (those that have any) and the number of row groups to one boolean per
-row group: False skips it."""
 
 
 class DataFileReader:
@@ -146,6 +145,60 @@ class DataFileReader:
                 marked=marked,
             )
 
+    def rows(
+        self,
+        columns: Sequence[str],
+        *,
+        batch_rows: int = 65_536,
+        batch_bytes: int = BATCH_BYTES,
+        row_group_filter: RowGroupFilter | None = None,
+        row_filter: RowFilter | None = None,
+        marked: AbstractBitMap | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that the file adds, without their sequence numbers, in file order.
+
+        For files whose records are rows, because nothing newer has their keys. What says nothing
+        here is not decoded: sequence numbers, kinds where no record is a retract, and, where the
+        file's format allows, other columns where no row is looked for.
+
+        Args:
+            columns: Table columns wanted, at least one.
+            batch_rows: Upper bound of the rows of a batch.
+            batch_bytes: Upper bound of its bytes, about.
+            row_group_filter: Leaves out row groups that cannot hold what is looked for.
+            row_filter: Leaves out rows.
+            marked: Positions of rows to leave out, 0-based in file order.
+
+        Yields:
+            Batches with `columns` in their order; some may be empty.
+
+        Raises:
+            As `batches`.
+        """
+        self._number_of_all_rows()
+        has_retracts = self._meta.delete_row_count != 0
+        wanted = without_retracts(row_filter) if has_retracts else row_filter
+        with self._open() as file:
+            self._check_marks(marked)
+            parts = self._parts(file, row_group_filter)
+            self._count_parts(file, parts)
+            decoded: set[int] = set()
+
+            def decode(some: Sequence[int], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+                self._counters.rows += sum(file.row_counts[part] for part in {*some} - decoded)
+                decoded.update(some)
+                return self._columns_of(
+                    file, some, names, batch_rows=batch_rows, batch_bytes=batch_bytes, marked=marked
+                )
+
+            if not parts:
+                return
+            if wanted is None:
+                yield from decode(parts, columns)
+                return
+            in_steps = row_filter is not None and marked is None and file.is_columnar
+            yield from chosen_rows(decode, parts, columns, wanted, in_steps=in_steps)
+
     def rows_at(
         self, columns: Sequence[str], positions: npt.NDArray[np.int64], *, max_decoded: int
     ) -> tuple[pa.Table, int] | None:
@@ -203,23 +256,45 @@ class DataFileReader:
         marked: AbstractBitMap | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of some parts as key-value batches."""
-        target = key_value_schema(self._schema, columns)
-        sources = self._sources(columns)
-        row_counts = file.row_counts
         self._check_marks(marked)
-        stored = self._stored_columns(file, sources)
+        self._count_parts(file, parts)
+        self._counters.rows += sum(file.row_counts[part] for part in parts)
+        names = [*_SYSTEM_FIELDS, *columns]
+        for rows in self._columns_of(
+            file, parts, names, batch_rows=batch_rows, batch_bytes=batch_bytes, marked=marked
+        ):
+            yield rows if number is None else _numbered(rows, number)
+
+    def _count_parts(self, file: StoredFile, parts: Sequence[int]) -> None:
         self._counters.files += 1
         self._counters.row_groups += len(parts)
-        self._counters.row_groups_skipped += len(row_counts) - len(parts)
+        self._counters.row_groups_skipped += len(file.row_counts) - len(parts)
+
+    def _columns_of(
+        self,
+        file: StoredFile,
+        parts: Sequence[int],
+        names: Sequence[str],
+        *,
+        batch_rows: int,
+        batch_bytes: int,
+        marked: AbstractBitMap | None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield columns of some parts, those of the table and of the system, without marked rows."""
+        target = pa.schema(
+            [_SYSTEM_FIELDS.get(name) or self._schema.arrow_schema.field(name) for name in names]
+        )
+        sources = self._sources(names)
+        stored = self._stored_columns(file, sources)
         if not parts:
             return
-        self._counters.columns += [(self._meta.file_name, field.name) for field in stored]
-        decoded = file.batches(parts, stored, batch_rows=batch_rows, batch_bytes=batch_bytes)
-        live = None if marked is None else MarkedRows(marked, row_counts, parts)
-        for batch in decoded:
-            self._counters.rows += batch.num_rows
-            rows = self._read(batch if live is None else live.without(batch), target, sources)
-            yield rows if number is None else _numbered(rows, number)
+        # Rows are counted by some column, whether it is asked for or not.
+        stored = stored or [VALUE_KIND_FIELD]
+        read = {(self._meta.file_name, field.name) for field in stored}
+        self._counters.columns += sorted(read.difference(self._counters.columns))
+        live = None if marked is None else MarkedRows(marked, file.row_counts, parts)
+        for batch in file.batches(parts, stored, batch_rows=batch_rows, batch_bytes=batch_bytes):
+            yield self._read(batch if live is None else live.without(batch), target, sources)
 
     def _opened(self, source: pa.NativeFile) -> StoredFile:
         """Return the file as its format stores it; the name says which one."""
@@ -229,7 +304,7 @@ class DataFileReader:
                     source, self._path, reopen=lambda: self._file_io.open_input(self._path)
                 )
             case "orc":
-                return OrcStored(source)
+                return OrcStored(source, self._path, self._written)
             case "avro":
                 return AvroStored(source, self._path)
             case other:
@@ -241,13 +316,13 @@ class DataFileReader:
                 )
                 raise UnsupportedFeature(message, problems=[problem])
 
-    def _sources(self, columns: Sequence[str]) -> Mapping[str, FileColumn]:
-        """Return where the values of key-value columns come from; those the file lacks left out."""
+    def _sources(self, names: Sequence[str]) -> Mapping[str, FileColumn]:
+        """Return where the values of columns come from; those that the file lacks are left out."""
         if self._written is self._schema:
-            same = {name: FileColumn(name=name, convert=None) for name in columns}
-            return {**_SYSTEM_SOURCES, **same}
-        wanted = [self._schema.field(name) for name in columns]
-        return {**_SYSTEM_SOURCES, **map_columns(self._written.fields, wanted)}
+            return {name: FileColumn(name=name, convert=None) for name in names}
+        of_system = {name: _SYSTEM_SOURCES[name] for name in names if name in _SYSTEM_SOURCES}
+        wanted = [self._schema.field(name) for name in names if name not in of_system]
+        return {**of_system, **map_columns(self._written.fields, wanted)}
 
     def _read(
         self, batch: pa.RecordBatch, target: pa.Schema, sources: Mapping[str, FileColumn]
@@ -314,15 +389,19 @@ class DataFileReader:
         parts = list(range(len(file.row_counts)))
         if row_filter is None or not parts:
             return parts
-        mask = row_filter(self._bounds(file), len(parts))
+        mask = row_filter.keep(self._bounds(file, row_filter.columns), len(parts))
         return [number for number in parts if mask[number]]
 
-    def _bounds(self, file: StoredFile) -> Mapping[str, ColumnBounds]:
-        """Return the bounds of columns whose values are what the file holds."""
-        bounds = file.bounds(list(self._written.arrow_schema))
-        if self._written is self._schema:
-            return bounds
-        return renamed(bounds, map_columns(self._written.fields, self._schema.fields))
+    def _bounds(self, file: StoredFile, columns: Sequence[str]) -> Mapping[str, ColumnBounds]:
+        """Return the bounds of those columns whose values are what the file holds."""
+        sources = self._sources(columns)
+        written = self._written.arrow_schema
+        bounds = file.bounds([written.field(source.name) for source in sources.values()])
+        return renamed(bounds, sources)
+
+    @cached_property
+    def _only_nulls(self) -> frozenset[str]:
+        return null_columns(self._meta, self._written)
 
     def _stored_columns(
         self, file: StoredFile, sources: Mapping[str, FileColumn]
@@ -334,13 +413,25 @@ class DataFileReader:
             if source.name not in present and source.name not in nullable:
                 message = f"data file {self._path} lacks the column {source.name}"
                 raise CorruptData(message)
-        only_nulls = null_columns(self._meta, self._written)
         names = (source.name for source in sources.values())
         return [
             _SYSTEM_FIELDS.get(name) or self._written.arrow_schema.field(name)
             for name in names
-            if name in present and name not in only_nulls
+            if name in present and name not in self._only_nulls
         ]
+
+
+def without_retracts(wanted: RowFilter | None) -> RowFilter:
+    """Return what lets of the rows of a filter those through that are no retracts."""
+
+    def matches(batch: pa.RecordBatch) -> pa.Array:
+        kinds = batch.column(VALUE_KIND_FIELD.name).to_numpy()
+        # The lowest bit tells: +I is 0, -U 1, +U 2, -D 3.
+        is_add = pa.array((kinds & 1) == 0)
+        return is_add if wanted is None else pc.and_(is_add, wanted.matches(batch))
+
+    columns = () if wanted is None else wanted.columns
+    return RowFilter(columns=(*columns, VALUE_KIND_FIELD.name), matches=matches)
 
 
 def key_value_schema(schema: TableSchema, columns: Sequence[str]) -> pa.Schema:

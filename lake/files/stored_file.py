@@ -12,6 +12,10 @@ class StoredFile(Protocol):
     """An open data file of any format."""
 
     @property
+    def is_columnar(self) -> bool:
+        """Whether columns can be decoded apart from each other."""
+
+    @property
     def row_counts(self) -> Sequence[int]:
         """Rows of each part, in file order; row groups, where the format has any."""
 
@@ -43,3 +47,12 @@ class StoredFile(Protocol):
             batch_rows: Upper bound of the rows of a batch.
             batch_bytes: Upper bound of its bytes, about.
         """
+
+
+class UnsplitFile:
+    """What files have in common of which no part is known before it is read."""
+
+    def bounds(self, columns: Sequence[pa.Field]) -> Mapping[str, ColumnBounds]:
+        """Return nothing: either the format has no statistics, or what decodes it does not tell."""
+        del columns
+        return {}

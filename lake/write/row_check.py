@@ -10,11 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake.errors import Problem, SchemaMismatch
+from lake.files.file_encoding import FileFormat
+from lake.files.orc_times import orc_time_problems
 from lake.format.casts.cast import read_text
 from lake.format.data_types import DataField
 from lake.format.float_order import with_one_nan
 from lake.format.schema import TableSchema
 from lake.format.value_limits import limit_problems
+from lake.write.file_encodings import formats_of
 from lake.write.lossless_cast import lossless_cast
 
 
@@ -42,6 +45,7 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
     problems = _misnamed_columns(given, schema)
     columns: list[pa.ChunkedArray] = []
     keys = {*schema.primary_keys, *schema.partition_keys}
+    has_orc_files = FileFormat.ORC in formats_of(schema.table_options)
     for field, arrow_field in zip(schema.fields, schema.arrow_schema, strict=True):
         if given[field.name] > 1:
             continue  # told already, and which of them is meant nobody knows
@@ -53,6 +57,8 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
         else:
             is_partition = field.name in schema.partition_keys
             problems += limit_problems(column, field, is_partition=is_partition)
+            if has_orc_files:
+                problems += orc_time_problems(field.name, column)
             if field.name in keys and pa.types.is_floating(column.type):
                 columns[-1] = with_one_nan(column)
     if problems:

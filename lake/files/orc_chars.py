@@ -1,0 +1,57 @@
+"""CHAR values of ORC files, as readers of the format give them.
+
+ORC pads a CHAR with blanks to its length. Java's reader cuts off the blanks at the end again, in every
+column that is declared CHAR and whether it was the writer who put them there; Arrow's does not.
+"""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.format.data_types import DataType, TypeRoot
+
+
+def holds_chars(data_type: DataType) -> bool:
+    """Return whether values of this type, or parts of them, are CHAR."""
+    return data_type.root is TypeRoot.CHAR or any(map(holds_chars, _parts(data_type)))
+
+
+def without_padding(array: pa.Array, data_type: DataType) -> pa.Array:
+    """Return an array whose CHAR values, at any depth, do not end in blanks.
+
+    Args:
+        array: Not a slice.
+        data_type: Declared, of the values.
+    """
+    if not holds_chars(data_type):
+        return array
+    if data_type.root is TypeRoot.CHAR:
+        return pc.ascii_rtrim(array, characters=" ")
+    assert array.offset == 0, "offsets of nested arrays are those of whole ones"
+    if data_type.root is TypeRoot.ARRAY:
+        children = [array.values]
+    elif data_type.root is TypeRoot.ROW:
+        children = [array.field(index) for index in range(array.type.num_fields)]
+    else:
+        entries = array.values
+        parts = [
+            without_padding(entries.field(index), part)
+            for index, part in enumerate(_parts(data_type))
+        ]
+        parts += [entries.field(index) for index in range(len(parts), 2)]
+        return _rebuilt(array, [_rebuilt(entries, parts)])
+    parts = [
+        without_padding(child, part)
+        for child, part in zip(children, _parts(data_type), strict=True)
+    ]
+    return _rebuilt(array, parts)
+
+
+def _parts(data_type: DataType) -> list[DataType]:
+    """Return the types inside of a nested one, in the order of its Arrow form's."""
+    inner = (data_type.element, data_type.key, data_type.value)
+    return [part for part in inner if part is not None] + [f.type for f in data_type.fields]
+
+
+def _rebuilt(array: pa.Array, children: list[pa.Array]) -> pa.Array:
+    count = 1 if pa.types.is_struct(array.type) else 2
+    return pa.Array.from_buffers(array.type, len(array), array.buffers()[:count], children=children)
