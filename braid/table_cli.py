@@ -93,6 +93,35 @@ def rescale(
 
 
 @app.command()
+def alter(
+    table: TableName,
+    changes: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Such as `ADD note STRING AFTER id`, `DROP note`, `RENAME note TO remark`, "
+            "`ALTER total TYPE BIGINT`, `ALTER note COMMENT 'free text'`, `ALTER note FIRST`, "
+            "`SET 'option' = 'value'`, `UNSET 'option'`.",
+            metavar="CHANGE...",
+        ),
+    ] = None,
+    *,
+    warehouse: Warehouse,
+    file: Annotated[
+        str | None,
+        typer.Option(help="Changes as JSON, as over HTTP; - for standard input.", metavar="PATH"),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be wrong.")
+    ] = False,
+) -> None:
+    """Change columns and options, all of the changes or none, beside readers and streams."""
+    from braid.altering import alter as alter_table, requested_changes
+
+    found = requested_changes(changes or (), file)
+    _run(warehouse, table, lambda path: alter_table(path, table, found, is_dry_run=dry_run))
+
+
+@app.command()
 def inspect(
     table: TableName,
     view: Annotated[

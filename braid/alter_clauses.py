@@ -1,0 +1,95 @@
+"""Changes of a table as people type them, in the words of ALTER TABLE. Pure.
+
+```
+ADD [COLUMN] name type [COMMENT 'text'] [DEFAULT 'text'] [FIRST | LAST | AFTER name | BEFORE name]
+                       [IN group] [FROM source]
+DROP [COLUMN] name
+RENAME [COLUMN] name TO name
+ALTER [COLUMN] name TYPE type | SET NOT NULL | DROP NOT NULL | COMMENT 'text' | DROP COMMENT
+                       | SET DEFAULT 'text' | DROP DEFAULT | FIRST | LAST | AFTER name | BEFORE name
+SET 'option' = 'value'
+UNSET 'option'
+COMMENT 'text' | DROP COMMENT
+```
+
+Words are known in any case. A name with a dot leads into a nested column (`address.street`); one with
+other characters than letters, digits and `_` stands in backticks. A quote in a text is doubled.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+_NAME: Final = r"(?:`[^`]+`|\w+)"
+_PATH: Final = rf"{_NAME}(?:\.{_NAME})*"
+_TEXT: Final = r"'(?:[^']|'')*'"
+_PLACE: Final = rf"(?P<place>FIRST|LAST|AFTER|BEFORE)(?:\s+(?P<neighbour>{_NAME}))?"
+_COLUMN: Final = rf"(?:COLUMN\s+)?(?P<column>{_PATH})"
+
+_FORMS: Final[Mapping[str, str]] = {
+    "add_column": rf"ADD\s+{_COLUMN}\s+(?P<type>\S.*?)"
+    rf"(?:\s+COMMENT\s+(?P<description>{_TEXT}))?(?:\s+DEFAULT\s+(?P<default>{_TEXT}))?"
+    rf"(?:\s+{_PLACE})?(?:\s+IN\s+(?P<sequence_group>\w+))?(?:\s+FROM\s+(?P<source>\S+))?",
+    "update_comment": rf"COMMENT\s+(?P<comment>{_TEXT})|DROP\s+COMMENT",
+    "drop_column": rf"DROP\s+{_COLUMN}",
+    "rename_column": rf"RENAME\s+{_COLUMN}\s+TO\s+(?P<to>{_NAME})",
+    "update_column_nullability": rf"ALTER\s+{_COLUMN}\s+(?P<nullable>SET|DROP)\s+NOT\s+NULL",
+    "update_column_default": rf"ALTER\s+{_COLUMN}\s+"
+    rf"(?:SET\s+DEFAULT\s+(?P<default>{_TEXT})|DROP\s+DEFAULT)",
+    "update_column_comment": rf"ALTER\s+{_COLUMN}\s+"
+    rf"(?:COMMENT\s+(?P<description>{_TEXT})|DROP\s+COMMENT)",
+    "update_column_position": rf"ALTER\s+{_COLUMN}\s+{_PLACE}",
+    "update_column_type": rf"ALTER\s+{_COLUMN}\s+TYPE\s+(?P<type>\S.*)",
+    "set_option": rf"SET\s+(?P<key>{_TEXT})\s*=\s*(?P<value>{_TEXT})",
+    "remove_option": rf"UNSET\s+(?P<key>{_TEXT})",
+}
+_COMPILED: Final = {
+    change: re.compile(form, re.IGNORECASE | re.DOTALL) for change, form in _FORMS.items()
+}
+_TEXTS: Final = frozenset({"description", "default", "comment", "key", "value"})
+_NULLABLE_TEXTS: Final[Mapping[str, str]] = {
+    "update_comment": "comment",
+    "update_column_comment": "description",
+    "update_column_default": "default",
+}
+"""Changes that take a text away when none is given, and the field that is null then."""
+
+
+def parse_clause(text: str) -> dict[str, Any] | None:
+    """Return the change that a clause asks for, as a request has it; None when it is no clause.
+
+    Example:
+        >>> parse_clause("rename column note to remark")
+        {'change': 'rename_column', 'column': ('note',), 'to': 'remark'}
+        >>> parse_clause("ADD zip STRING AFTER `the street`")["position"]
+        {'place': 'after', 'neighbour': 'the street'}
+    """
+    for change, form in _COMPILED.items():
+        found = form.fullmatch(text.strip())
+        if found is not None:
+            return {"change": change, **_fields(change, found.groupdict())}
+    return None
+
+
+def _fields(change: str, groups: Mapping[str, str | None]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name, text in groups.items():
+        if text is None:
+            continue
+        if name == "column":
+            path = tuple(part.strip("`") for part in re.findall(_NAME, text))
+            # A column that moves is one of the table, and never inside of another.
+            fields[name] = ".".join(path) if change == "update_column_position" else path
+        elif name == "nullable":
+            fields[name] = text.upper() == "DROP"
+        elif name == "place":
+            neighbour = groups["neighbour"]
+            beside = {} if neighbour is None else {"neighbour": neighbour.strip("`")}
+            fields["position"] = {"place": text.lower(), **beside}
+        elif name in _TEXTS:
+            fields[name] = text[1:-1].replace("''", "'")
+        elif name != "neighbour":
+            fields[name] = text.strip("`")
+    if change in _NULLABLE_TEXTS:
+        fields.setdefault(_NULLABLE_TEXTS[change], None)
+    return fields

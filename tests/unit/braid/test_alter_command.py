@@ -1,0 +1,88 @@
+"""`braid table alter`, run as the program that it is."""
+
+import json
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from lake import Catalog, SystemClock, Table, file_io_for
+from registry.documents import RegistryStore
+from registry.registrar import Registrar
+from tests.support.program import run_braid
+from tests.unit.braid.test_compaction import given_table, write
+from tests.unit.registry.shop import definition, orders
+
+TABLE = "shop.orders"
+
+
+def alter(warehouse: Path, *arguments: str) -> CompletedProcess[str]:
+    return run_braid("table", "alter", TABLE, *arguments, "--warehouse", str(warehouse))
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    table = given_table(tmp_path)
+    write(table, (1, 10))
+    return table
+
+
+def test_a_table_that_is_not_registered_is_altered(tmp_path: Path, table: Table) -> None:
+    tried = alter(tmp_path, "RENAME v TO w", "ADD note STRING DEFAULT 'none'", "--dry-run")
+    done = alter(tmp_path, "RENAME v TO w", "ADD note STRING DEFAULT 'none'")
+    again = alter(tmp_path, "COMMENT 'x'", "DROP COMMENT")
+
+    assert tried.stdout == "shop.orders: could be changed so; nothing is done\n"
+    assert done.stdout == "shop.orders: has schema 1, after schema 0\n"
+    assert again.stdout == "shop.orders: has schema 1 as before, nothing changes\n"
+    assert (tried.returncode, done.returncode, again.returncode) == (0, 0, 0)
+    table.refresh()
+    assert table.get({"k": 1}) == {"k": 1, "w": 10, "note": None}
+
+
+def test_a_registered_table_is_altered_with_its_streams(tmp_path: Path) -> None:
+    clock = SystemClock()
+    catalog = Catalog(str(tmp_path))
+    registrar = Registrar(
+        RegistryStore(file_io_for(str(tmp_path)), str(tmp_path), clock), catalog, clock
+    )
+    registrar.put_table("shop", "orders", orders())
+    registrar.put_stream(TABLE, "payments", definition("payments"))
+    file = tmp_path / "changes.json"
+    group = {"change": "add_sequence_group", "name": "returns", "columns": ["returned"]}
+    add = {"change": "add_column", "column": "returned", "type": "DATE"}
+    file.write_text(json.dumps({"changes": [add, group]}))
+
+    done = alter(tmp_path, "ADD iban STRING IN payments", "--file", str(file))
+    refused = alter(tmp_path, "DROP paid")
+    tried = alter(tmp_path, "DROP paid", "--dry-run")
+
+    assert done.stdout == "shop.orders: has schema 1, after schema 0\n"
+    document = registrar.document(TABLE)
+    assert document.streams["payments"].spec.column_names[-1] == "iban"
+    assert document.table.sequence_group("returns") is not None
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "changes[0].column: the stream `payments` writes this column" in refused.stderr
+    assert tried.stderr == refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected at least one change"),
+        (["DROP"], "expected a change, such as `ADD note STRING`"),
+        (["DROP nope"], "changes[0].name: there is no such column"),
+        (["ADD x INT IN sales"], "changes[0].sequence_group: the table is not registered"),
+        (["--file", "/nope/x.json"], "No such file"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(
+    tmp_path: Path, table: Table, arguments: list[str], message: str
+) -> None:
+    done = alter(tmp_path, *arguments)
+
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    table.refresh()
+    assert table.schema.id == 0
