@@ -100,9 +100,9 @@ class RangedInput(io.RawIOBase):
         self._next_block = -(-end // BLOCK_BYTES)
         # What the tail holds is not fetched again.
         tail_start = self._size - len(self._tail)
-        data = self._read_range(start, min(end, tail_start) - start)
-        if end > tail_start:
-            data += self._tail[: end - tail_start]
+        stop = min(end, tail_start)
+        data = self._read_range(start, stop - start) if start < stop else b""
+        data += self._tail[max(0, start - tail_start) : max(0, end - tail_start)]
         return {
             first + number: data[number * BLOCK_BYTES : (number + 1) * BLOCK_BYTES]
             for number in range(self._next_block - first)
