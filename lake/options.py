@@ -210,6 +210,10 @@ class TableOptions:
         is_hidden = self.deletion_vectors_enabled and not self.deletion_vectors_merge_on_read
         return is_hidden or self.merge_engine is MergeEngine.FIRST_ROW
 
+    def data_file_format(self, level: int) -> str:
+        """Return the format of data files that are written for a level."""
+        return dict(self.file_format_per_level).get(level, self.file_format)
+
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "TableOptions":
         """Return the typed view of the options in a schema.

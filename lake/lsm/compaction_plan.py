@@ -223,10 +223,12 @@ class _UpgradeRules:
 
     A file of level 0 in a table that needs lookup holds records that have not met the compacted
     ones yet. Moved to the highest level it meets none. Elsewhere a later record stands for itself
-    when the table deduplicates by sequence number alone; any other merge has to see both.
+    when the table deduplicates by sequence number alone; any other merge has to see both. It is
+    rewritten too where its new level has another format; a file that has met the compacted records
+    keeps its own.
 
-    Formats that differ by level, and indexes of vectors, would call for more rewrites; this engine
-    writes neither.
+    Source:
+        merge-semantics 6.3.
     """
 
     output_level: int
@@ -243,6 +245,9 @@ class _UpgradeRules:
             return True
         if not self._meets_by_lookup(file):
             return False
+        formats = [self.options.data_file_format(at) for at in (file.level, self.output_level)]
+        if formats[0] != formats[1]:
+            return True
         if self.options.deletion_vectors_enabled and may_hold_retracts:
             return True
         return self.output_level != self.max_level and not self._is_latest_final()

@@ -79,10 +79,9 @@ def _declared_format(options: TableOptions, level: int, *, is_changelog: bool) -
     """Return which option says the format of a file, and what it says."""
     if is_changelog and options.changelog_file_format is not None:
         return "changelog-file.format", options.changelog_file_format
-    by_level = dict(options.file_format_per_level)
-    if level in by_level:
-        return "file.format.per.level", by_level[level]
-    return "file.format", options.file_format
+    is_by_level = level in dict(options.file_format_per_level)
+    key = "file.format.per.level" if is_by_level else "file.format"
+    return key, options.data_file_format(level)
 
 
 def _declared_codec(

@@ -45,6 +45,9 @@ step itself and have no earlier place.
 _CANNOT_COMPARE = "do not support equals"
 """Java compares nested values of one write buffer, but fails on the same values read from a file."""
 
+_NULL_IN_NOT_NULL = 'because "this.fields[pos]" is null'
+"""Java fails on the null that a retract leaves in a NOT NULL column; scans show it, and no file takes it."""
+
 _REMOVING_OPTION = "partial-update.remove-record-on-sequence-group"
 
 
@@ -190,6 +193,14 @@ class _Execution:
             return
         if wanted is not None and _CANNOT_COMPARE in step.expected["error"]["message"]:
             message = "collect takes rows, arrays and maps back from files too (merge-semantics 10)"
+            raise OnPurpose(message)
+        if (
+            wanted is not None
+            and actual is not None
+            and _NULL_IN_NOT_NULL in step.expected["error"]["message"]
+            and any(actual.column(f.name).null_count and not f.nullable for f in self._schema)
+        ):
+            message = "scans show a null in a NOT NULL column that a retract left there"
             raise OnPurpose(message)
         if wanted is not None:
             message = self._say(step, f"no error in {wanted}: {step.expected['error']['message']}")

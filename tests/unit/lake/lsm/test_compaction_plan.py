@@ -198,6 +198,20 @@ def test_what_becomes_of_a_new_file_that_meets_no_other(
 
 
 @pytest.mark.parametrize(
+    ("given", "on_top", "below"),
+    [({}, MOVE, MOVE), (LOOKUP, REWRITE, REWRITE), (VECTORS, REWRITE, REWRITE)],
+)
+def test_a_new_file_changes_its_format_where_it_is_looked_at_anyway(
+    given: dict[str, str], on_top: str, below: str
+) -> None:
+    avro_first = {**given, "file.format.per.level": "0:avro"}
+
+    assert told(plan("0[1,5]", avro_first)) == on_top
+    assert told(plan("2[1,9] 0[1,5]", unit="0[1,5]", output_level=1, given=avro_first)) == below
+    assert told(plan("1[1,5]", avro_first | {"file.format.per.level": "0:avro,1:orc"})) == "1[1,5]"
+
+
+@pytest.mark.parametrize(
     ("given", "below"),
     [
         ({}, MOVE),
