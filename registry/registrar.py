@@ -337,8 +337,8 @@ class Registrar:
         self, document: TableDocument, name: str, definition: StreamDefinition
     ) -> StreamSpec:
         problems = _check_given_name(name, definition)
-        spec = complete_stream(document.table, definition, name=name)
         streams = {other: entry.spec for other, entry in document.streams.items()}
+        spec = complete_stream(document.table, definition, name=name, known=streams.get(name))
         problems += check_stream(document.table, streams, spec)
         if problems:
             message = f"the stream {name} cannot be registered on {document.identifier}"

@@ -185,20 +185,28 @@ def define_table(spec: TableSpec) -> TableDefinition:
     )
 
 
-def complete_stream(table: TableSpec, definition: StreamDefinition, *, name: str) -> StreamSpec:
+def complete_stream(
+    table: TableSpec, definition: StreamDefinition, *, name: str, known: StreamSpec | None = None
+) -> StreamSpec:
     """Return the definition with everything that was left out filled in; checks nothing.
 
     Args:
         table: The stream's table.
         definition: As its owner declares it.
         name: The stream's name, from the address.
+        known: The stream as registered. Columns that are left out are read from where it reads
+            them: a column that was renamed since is still called otherwise in messages.
     """
     group_name = definition.sequence_group
     if group_name is None and table.sequence_group(name) is not None:
         group_name = name
     columns = definition.columns
     if not columns:
-        columns = tuple(StreamColumn(column=c) for c in _default_columns(table, group_name))
+        paths = {} if known is None else {one.column: one.path for one in known.columns}
+        columns = tuple(
+            StreamColumn(column=column, path=paths.get(column))
+            for column in _default_columns(table, group_name)
+        )
     values = definition.model_dump() | {
         "name": name,
         "sequence_group": group_name,

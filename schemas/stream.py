@@ -77,7 +77,8 @@ class StreamDefinition(Contract):
         name: The last part of the address; may be left out.
         topic: The Kafka topic.
         format: How values are written.
-        columns: What the stream writes; empty: the key, and the whole of its group.
+        columns: What the stream writes; empty: the key, and the whole of its group, each column from
+            the field of its name, or from where the registered stream reads it already.
         sequence_group: The group it owns; None: the group of its own name.
         starting_offsets: Where it starts when the table knows no position of it.
         dead_letter_topic: Where refused records go; None: `<topic>.dead-letters`.

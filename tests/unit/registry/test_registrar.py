@@ -165,7 +165,9 @@ def test_registering_a_stream_alike_again_writes_nothing(
     assert store.table(ORDERS) == before
 
 
-def test_a_changed_stream_is_a_new_version_and_keeps_its_wanted_state(with_orders: Registrar) -> None:
+def test_a_changed_stream_is_a_new_version_and_keeps_its_wanted_state(
+    with_orders: Registrar,
+) -> None:
     with_orders.put_stream(ORDERS, "sales", definition())
     with_orders.ask(ORDERS, "sales", Verb.PAUSE)
     with_orders.put_stream(ORDERS, "sales", definition(trigger_ms=100))

@@ -150,6 +150,17 @@ def test_a_renamed_column_keeps_the_path_that_it_had(registrar: Registrar) -> No
     assert read == StreamColumn(column="settled", path="a.b")
 
 
+def test_a_stream_that_is_declared_as_before_reads_a_renamed_column_from_its_old_field(
+    registrar: Registrar,
+) -> None:
+    changed(registrar, {"change": "rename_column", "column": "paid", "to": "settled"})
+    before = registrar.entry(ORDERS, "payments")
+
+    registrar.put_stream(ORDERS, "payments", definition("payments"))
+
+    assert registrar.entry(ORDERS, "payments") == before
+
+
 def test_two_columns_can_change_names(registrar: Registrar, table: Table) -> None:
     document = changed(
         registrar,

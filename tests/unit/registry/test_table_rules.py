@@ -205,8 +205,8 @@ def test_every_primitive_type_is_fine_in_a_column() -> None:
             id="option-with-an-unreadable-value",
         ),
         pytest.param(
-            {"options": {"file.format": "orc"}},
-            [("/options/file.format", "orc")],
+            {"options": {"file.format": "csv"}},
+            [("/options/file.format", "csv")],
             id="option-that-is-not-supported",
         ),
     ],
