@@ -31,6 +31,11 @@ from lake.snapshots.deletion_vectors import VectorStore
 from lake.write.table_writer import TableWriter, WriteResult
 
 ROOT = "/warehouse/db.db/t"
+INDEX_FILES = {
+    "file-index.bloom-filter.columns": "k",
+    "file-index.in-manifest-threshold": "0 b",
+}
+"""Options by which every data file of a table with a column `k` has an index file beside it."""
 
 
 def given_schema(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from lake import Catalog, ExpiryResult, FileIO, ManualClock, MemoryFileIO, Table
 from lake.files.paths import TablePaths
 from lake.format.data_file import FileSource
-from lake.format.manifest import FileKind
+from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.snapshot import CommitKind, Snapshot
 from lake.options import ChangelogProducer
 from lake.snapshots.changelog_store import ChangelogStore
@@ -116,7 +116,7 @@ def _of_state(snapshot: Snapshot, manifests: ManifestStore) -> set[str]:
     names = {snapshot.base_manifest_list, snapshot.delta_manifest_list}
     for name in sorted(names):
         names.update(manifest.file_name for manifest in manifests.read_list(name))
-    names.update(entry.file.file_name for entry in live_entries(snapshot, manifests))
+    names.update(*(_names(entry) for entry in live_entries(snapshot, manifests)))
     if snapshot.index_manifest is not None:
         names.add(snapshot.index_manifest)
         names.update(e.file_name for e in manifests.read_index_manifest(snapshot.index_manifest))
@@ -143,10 +143,11 @@ def _merged(snapshot: Snapshot, manifests: ManifestStore) -> set[str]:
     They go with the changelog of the compaction, as Java does it, whenever they were appended.
     """
     return {
-        entry.file.file_name
+        name
         for manifest in manifests.read_list(snapshot.delta_manifest_list)
         for entry in manifests.read_manifest(manifest.file_name)
         if entry.kind is FileKind.DELETE and entry.file.file_source is not FileSource.COMPACT
+        for name in _names(entry)
     }
 
 
@@ -155,7 +156,11 @@ def _added(list_name: str, manifests: ManifestStore) -> Iterator[str]:
         yield manifest.file_name
         for entry in manifests.read_manifest(manifest.file_name):
             if entry.kind is FileKind.ADD:
-                yield entry.file.file_name
+                yield from _names(entry)
+
+
+def _names(entry: ManifestEntry) -> tuple[str, ...]:
+    return entry.file.file_name, *entry.file.extra_files
 
 
 def _names_below(file_io: FileIO, path: str, *, is_inside: bool) -> Iterator[str]:

@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable
 
 from lake import FileIO, ManualClock, MemoryFileIO, Table
+from tests.given_tables import INDEX_FILES
 from tests.support.fault_sweep import Sweep
 from tests.support.table_files import assert_orphans_found, missing_files, unneeded_files
 from tests.unit.lake.maintenance.given_compactions import PATH, given_table, write
@@ -25,8 +26,11 @@ def late(file_io: FileIO) -> Table:
 
 
 def given_history(file_io: FileIO, **options: str) -> Table:
-    """Return a table whose snapshot 1 to 5 have k rows each; 4 is a compaction of 3."""
-    given_table(options, file_io=file_io)
+    """Return a table whose snapshot 1 to 5 have k rows each; 4 is a compaction of 3.
+
+    Each data file has an index file.
+    """
+    given_table({**INDEX_FILES, **options}, file_io=file_io)
     table = late(file_io)
     for k in (1, 2, 3):
         write(table, (k, k))

@@ -68,8 +68,12 @@ def newest(table: Table) -> Snapshot:
 
 
 def named(table: Table) -> set[str]:
-    """Return the names of the live files."""
-    return {entry.file.file_name for entry in table.live_files(newest(table))}
+    """Return the names of the live files, and of those that belong to them."""
+    return {
+        name
+        for entry in table.live_files(newest(table))
+        for name in (entry.file.file_name, *entry.file.extra_files)
+    }
 
 
 def names(paths: Iterable[str]) -> set[str]:

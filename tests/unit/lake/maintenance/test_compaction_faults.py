@@ -14,6 +14,7 @@ from typing import TypeAlias
 import pytest
 
 from lake import CompactionResult, MemoryFileIO, Table
+from tests.given_tables import INDEX_FILES
 from tests.support.fault_sweep import Sweep
 from tests.support.table_files import stored_files
 from tests.unit.lake.maintenance.given_compactions import (
@@ -208,6 +209,7 @@ CASES = {
         full=False,
     ),
     "partial updates": Case(options=PARTIAL, prepare=in_turn(BASE, ADDED), files=(3, 1, 0)),
+    "index files": Case(options=INDEX_FILES, prepare=in_turn(BASE, ADDED), files=(3, 1, 0)),
     "sums": Case(options=SUMS, prepare=in_turn(BASE, ADDED), files=(3, 1, 0)),
     "dynamic buckets": Case(
         options={"bucket": "-1", "dynamic-bucket.target-row-num": "120"},

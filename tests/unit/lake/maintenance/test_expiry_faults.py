@@ -25,6 +25,7 @@ from lake.format.tag import Tag
 from lake.snapshots.changelog_store import ChangelogStore
 from lake.snapshots.consumer_store import ConsumerStore
 from lake.snapshots.manifest_store import ManifestStore
+from tests.given_tables import INDEX_FILES
 from tests.support.fault_sweep import Sweep
 from tests.support.faulty_file_io import Died, FaultyFileIO
 from tests.support.table_files import copied, paths_below
@@ -44,7 +45,7 @@ Files = dict[int, set[str]]
 
 
 OPTIONS = {
-    "plain": {},
+    "index files": INDEX_FILES,
     "changelogs outlive": {"changelog.num-retained.min": "20", "changelog.num-retained.max": "30"},
     "input changelog": {
         "changelog-producer": "input",
@@ -54,7 +55,7 @@ OPTIONS = {
 }
 
 
-def given_storage(options: str = "plain") -> MemoryFileIO:
+def given_storage(options: str = "index files") -> MemoryFileIO:
     """Return storage with six snapshots, of which a tag keeps 3 and a consumer 5."""
     return copied(_storage(options))
 
@@ -196,7 +197,7 @@ def tag(reader: Table, number: int, tags: list[Tag]) -> None:
 def test_a_lease_that_comes_at_any_moment_is_kept_or_refused(number: int) -> None:
     expected = states(reopened(given_storage()))
     taken = refused = 0
-    for call in range(count_calls("plain")):
+    for call in range(count_calls("index files")):
         inner = given_storage()
         file_io = FaultyFileIO(inner)
         table, reader = reopened(file_io), reopened(inner)
@@ -224,7 +225,7 @@ def test_a_lease_that_comes_at_any_moment_is_kept_or_refused(number: int) -> Non
 def test_a_tag_that_comes_at_any_moment_is_whole_or_refused(number: int) -> None:
     expected = states(reopened(given_storage()))
     taken = refused = 0
-    for call in range(count_calls("plain")):
+    for call in range(count_calls("index files")):
         inner = given_storage()
         file_io = FaultyFileIO(inner)
         table, reader = reopened(file_io), reopened(inner)

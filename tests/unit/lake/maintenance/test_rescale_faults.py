@@ -17,6 +17,7 @@ from lake import (
     MemoryFileIO,
     StorageUnavailable,
 )
+from tests.given_tables import INDEX_FILES
 from tests.support.fault_sweep import Sweep
 from tests.support.faulty_file_io import Died, FaultyFileIO
 from tests.support.table_files import assert_orphans_found, copied
@@ -42,7 +43,13 @@ def given_storage() -> MemoryFileIO:
     """Return storage with a table that has marked rows, two levels and two buckets."""
     file_io = MemoryFileIO()
     table = given_table(
-        file_io, {"bucket": str(OLD), "deletion-vectors.enabled": "true", "write-only": "true"}
+        file_io,
+        {
+            "bucket": str(OLD),
+            "deletion-vectors.enabled": "true",
+            "write-only": "true",
+            **INDEX_FILES,
+        },
     )
     write(table, *((k, k) for k in range(20)))
     table.compact()

@@ -225,8 +225,16 @@ def test_value_conditions_drop_files_that_are_read_raw() -> None:
     assert table.plan(("v", "=", 7)).files_read == 0
 
 
-def test_value_conditions_drop_no_file_that_is_merged() -> None:
+def test_value_conditions_drop_merged_files_together_where_rows_are_records() -> None:
     table = given_levels({"force-lookup": "true"}, 3, 5)
+
+    assert table.plan(("v", "=", 0)).files_read == 2
+    assert table.plan(("v", "=", 7)).files_read == 0
+
+
+@pytest.mark.parametrize("engine", ["partial-update", "aggregation"])
+def test_value_conditions_drop_no_file_that_is_merged_into_rows(engine: str) -> None:
+    table = given_levels({"merge-engine": engine, "fields.v.aggregate-function": "sum"}, 3, 5)
 
     assert table.plan(("v", "=", 7)).files_read == 2
 

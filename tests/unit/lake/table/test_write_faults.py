@@ -10,6 +10,7 @@ from typing import Final
 import pytest
 
 from lake import MemoryFileIO, StorageUnavailable, Table
+from tests.given_tables import INDEX_FILES
 from tests.support.fault_sweep import Sweep
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.table_files import unneeded_files
@@ -22,6 +23,7 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
     "plain": {},
     "two buckets and manifests": {"bucket": "2", "manifest.merge-min-count": "2"},
     "several files": {"target-file-size": "1 kb"},
+    "index files": INDEX_FILES,
     "input is the changelog": {"changelog-producer": "input"},
     "dynamic buckets": {"bucket": "-1", "dynamic-bucket.target-row-num": "20"},
 }
