@@ -6,7 +6,7 @@ from typing import Final
 import orjson
 import typer
 
-from lake import Catalog, RowKind, python_rows
+from lake import Catalog, ReadAt, RowKind, python_rows
 from service.control.consumers import last_known_snapshot
 from service.control.json_values import json_row
 
@@ -17,8 +17,9 @@ def show(
     warehouse: str,
     identifier: str,
     *,
-    after_snapshot_id: int | None,
-    until_snapshot_id: int | None,
+    after: int | ReadAt | None,
+    until: int | ReadAt | None,
+    mode: str,
     consumer: str | None,
     columns: Sequence[str] | None,
     as_json: bool,
@@ -32,11 +33,10 @@ def show(
         LakeError: As `Table.changes` does, and reading them.
     """
     table = Catalog(warehouse).table(identifier)
-    after = after_snapshot_id
     if consumer is not None:
         after = last_known_snapshot(table, consumer, hint=_MAKE_CONSUMER)
-    changes = table.changes(after or 0, until_snapshot_id, columns=columns)
-    fields = [table.schema.field(name) for name in changes.columns]
+    changes = table.changes(after or 0, until, mode=mode, columns=columns)
+    fields = [changes.schema.field(name) for name in changes.columns]
     if not as_json:
         _print(["snapshot_id", "kind", *changes.columns])
     for part in changes:
@@ -50,10 +50,8 @@ def show(
                     typer.echo(orjson.dumps(line))
                 else:
                     _print([part.snapshot_id, symbol, *row.values()])
-    until = changes.until_snapshot_id
-    typer.echo(
-        f"{identifier}: changes until snapshot {until}, go on with --after {until}", err=True
-    )
+    last = changes.until_snapshot_id
+    typer.echo(f"{identifier}: changes until snapshot {last}, go on with --after {last}", err=True)
     return 0
 
 

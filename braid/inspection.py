@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import typer
 
-from lake import Catalog
+from lake import Catalog, ReadAt
 
 
 def show(
@@ -15,7 +15,7 @@ def show(
     identifier: str,
     view: str,
     *,
-    snapshot_id: int | None,
+    at: ReadAt,
     last: int | None,
     as_json: bool,
 ) -> int:
@@ -24,8 +24,9 @@ def show(
     Raises:
         LakeError: As `Inspection.view` does.
     """
-    found = (
-        Catalog(warehouse).table(identifier).inspect.view(view, snapshot_id=snapshot_id, last=last)
+    look = Catalog(warehouse).table(identifier).inspect
+    found = look.view(
+        view, snapshot_id=at.snapshot_id, tag=at.tag, timestamp=at.timestamp, last=last
     )
     for line in json_lines(found) if as_json else text_lines(found):
         typer.echo(line)

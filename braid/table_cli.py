@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,6 +18,14 @@ app.add_typer(consumer_app, name="consumer")
 TableName = Annotated[str, typer.Argument(help="database.table", metavar="TABLE")]
 ConsumerName = Annotated[str, typer.Argument(help="Name of the consumer.", metavar="CONSUMER")]
 TagName = Annotated[str, typer.Argument(help="Name of the tag.", metavar="TAG")]
+Snapshot = Annotated[
+    int | None, typer.Option(min=1, help="Of this snapshot; of the newest unless one is named.")
+]
+Tag = Annotated[str | None, typer.Option(help="Or of this tag.")]
+Timestamp = Annotated[
+    str | None,
+    typer.Option(help="Or of the newest snapshot until then: 2026-01-31T05:15Z, or milliseconds."),
+]
 
 
 @tag_app.command("create")
@@ -93,6 +102,54 @@ def rescale(
 
 
 @app.command()
+def export(
+    table: TableName,
+    target: Annotated[
+        Path, typer.Argument(help="File to be; a folder with --rows-per-file.", metavar="TARGET")
+    ],
+    *,
+    warehouse: Warehouse,
+    file_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="parquet, csv, jsonl or arrow (IPC); the target's ending unless given."
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="Names, comma between; all unless given.")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="Such as 'paid >= 10' or 'city is null'; all given have to hold."),
+    ] = None,
+    snapshot: Snapshot = None,
+    tag: Tag = None,
+    timestamp: Timestamp = None,
+    rows_per_file: Annotated[
+        int | None, typer.Option(min=1, help="Make a folder of files of so many rows.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a file that is there already.")
+    ] = False,
+) -> None:
+    """Write the rows of a table, or of an older state of it, to files."""
+    from braid.arguments import read_at
+    from braid.export.command import Export, export_rows
+    from braid.export.formats import format_of
+
+    wanted = Export(
+        at=read_at(snapshot=snapshot, tag=tag, timestamp=timestamp),
+        columns=None if columns is None else columns.split(","),
+        where=where or (),
+        target=target,
+        format=format_of(target, file_format),
+        rows_per_file=rows_per_file,
+        overwrite=overwrite,
+    )
+    _run(warehouse, table, lambda path: export_rows(path, table, wanted))
+
+
+@app.command()
 def alter(
     table: TableName,
     changes: Annotated[
@@ -138,6 +195,8 @@ def inspect(
         int | None,
         typer.Option(min=1, help="For files, buckets, levels, partitions; else the newest."),
     ] = None,
+    tag: Tag = None,
+    timestamp: Timestamp = None,
     last: Annotated[
         int | None,
         typer.Option(min=1, help="For snapshots, compactions: how many snapshots back."),
@@ -145,12 +204,14 @@ def inspect(
     json: Annotated[bool, typer.Option("--json", help="A JSON object a line.")] = False,
 ) -> None:
     """Print what a table consists of."""
+    from braid.arguments import read_at
     from braid.inspection import show
 
+    at = read_at(snapshot=snapshot, tag=tag, timestamp=timestamp)
     _run(
         warehouse,
         table,
-        lambda path: show(path, table, view, snapshot_id=snapshot, last=last, as_json=json),
+        lambda path: show(path, table, view, at=at, last=last, as_json=json),
     )
 
 
@@ -165,6 +226,20 @@ def changes(
     until: Annotated[
         int | None, typer.Option(min=0, help="The last one wanted; the newest unless given.")
     ] = None,
+    after_tag: Annotated[str | None, typer.Option(help="Begin after this tag instead.")] = None,
+    after_timestamp: Annotated[
+        str | None, typer.Option(help="Or after the newest snapshot until then.")
+    ] = None,
+    until_tag: Annotated[str | None, typer.Option(help="End with this tag instead.")] = None,
+    until_timestamp: Annotated[
+        str | None, typer.Option(help="Or with the newest snapshot until then.")
+    ] = None,
+    mode: Annotated[
+        str,
+        typer.Option(
+            help="delta: what was written; changelog: what became of rows; auto: by table."
+        ),
+    ] = "auto",
     consumer: Annotated[
         str | None, typer.Option(help="Begin where this consumer continues.")
     ] = None,
@@ -174,19 +249,22 @@ def changes(
     json: Annotated[bool, typer.Option("--json", help="A JSON object a line.")] = False,
 ) -> None:
     """Print what snapshots did to rows: snapshot, kind and values, oldest first."""
-    from braid.arguments import refuse
+    from braid.arguments import bound, refuse
     from braid.changes import show
 
-    if after is not None and consumer is not None:
-        refuse("--consumer", consumer, "not together with --after")
+    begin = bound("--after", snapshot=after, tag=after_tag, timestamp=after_timestamp)
+    end = bound("--until", snapshot=until, tag=until_tag, timestamp=until_timestamp)
+    if begin is not None and consumer is not None:
+        refuse("--consumer", consumer, "not together with --after, --after-tag, --after-timestamp")
     _run(
         warehouse,
         table,
         lambda path: show(
             path,
             table,
-            after_snapshot_id=after,
-            until_snapshot_id=until,
+            after=begin,
+            until=end,
+            mode=mode,
             consumer=consumer,
             columns=None if columns is None else columns.split(","),
             as_json=json,

@@ -102,6 +102,7 @@ from lake.merge.selection import Pick
 from lake.merge.steps import Step, Steps
 from lake.merge.validation import validate_schema
 from lake.options import MergeEngine, TableOptions, parse_duration, parse_size
+from lake.read.changes import ChangesMode
 from lake.read.condition_text import parse_conditions
 from lake.read.predicate import Condition, Operator
 from lake.read.scan import ScanPlan, Split
@@ -110,11 +111,12 @@ from lake.snapshots.consumer_store import ConsumerFile
 from lake.snapshots.lease import Lease, LeaseLost
 from lake.table.bucket_work import BucketOutcome, BucketPool, BucketWork, compact_buckets
 from lake.table.catalog import Catalog
-from lake.table.changes import Changes, ChangesExpired, SnapshotChanges
+from lake.table.changes import Changes, SnapshotChanges
+from lake.table.changes_range import ChangesExpired
 from lake.table.compaction_pool import CompactionPool
 from lake.table.inspection.inspection import Inspection
 from lake.table.maintenance_service import MaintenanceService
-from lake.table.python_rows import Row, python_rows
+from lake.table.python_rows import Row, python_columns, python_rows
 from lake.table.read_at import ReadAt
 from lake.table.scan import Scan
 from lake.table.snapshot_lookup import SnapshotLookup
@@ -134,6 +136,7 @@ __all__ = [
     "Catalog",
     "Changes",
     "ChangesExpired",
+    "ChangesMode",
     "Clock",
     "ColumnFunction",
     "CommitConflict",
@@ -251,6 +254,7 @@ __all__ = [
     "parse_type",
     "path_for",
     "positions_of",
+    "python_columns",
     "python_rows",
     "rename_in_options",
     "schema_differences",

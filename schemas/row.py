@@ -13,7 +13,8 @@ class SnapshotInfo(Contract):
     Attributes:
         id: Its number; None while the table has no snapshot.
         commit_time: ISO 8601, UTC.
-        verified_at: When it was last seen to be the newest; staleness counts from here.
+        verified_at: When it was last seen to be the newest; staleness counts from here. Of an older
+            state that was asked for: when it was last seen to be there.
     """
 
     id: int | None

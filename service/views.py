@@ -74,9 +74,16 @@ class RowKeys(Contract):
     Attributes:
         keys: Each a value for every column of the primary key: text as in an address, or a JSON
             number or boolean.
+        snapshot_id: The snapshot to read; without it, tag and timestamp the newest.
+        tag: The tag to read instead.
+        timestamp: Instead: the newest snapshot committed then or before, as milliseconds since 1970
+            UTC, or ISO 8601 with a zone.
     """
 
     keys: Annotated[tuple[dict[str, str | bool | int | float], ...], Field(max_length=KEYS_MAX)]
+    snapshot_id: int | None = Field(default=None, ge=1, le=SNAPSHOT_ID_MAX, strict=True)
+    tag: str | None = None
+    timestamp: str | int | None = None
 
 
 class WideRows(Contract):

@@ -1,9 +1,11 @@
 """What a snapshot changed, as rows with kinds.
 
-| `changelog-producer` | a snapshot's changes are |
-|---|---|
-| `none` | the files that an append brought, as they are: what was written, not what it made of the row |
-| any other | its changelog files |
+| mode | `changelog-producer` | a snapshot's changes are |
+|---|---|---|
+| `delta` | any | the files that an append brought, as they are: what was written, not what it made of the row |
+| `changelog` | any but `none` | its changelog files |
+| `auto` | `none` | as `delta` |
+| `auto` | any other | as `changelog` |
 
 Nothing is merged. The rows of a key come in the order in which they happened: a bucket's files are
 read in the order of their manifest, which is that in which they were written.
@@ -13,10 +15,12 @@ Source: merge-semantics 1.7, 6.1; table-format 17.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from typing import Final
 
 import pyarrow as pa
 
+from lake.errors import InvalidRequest, Problem
 from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
 from lake.files.data_file_path import live_file_path
 from lake.files.data_files import DataFileReader, ReadCounters
@@ -31,6 +35,35 @@ from lake.options import ChangelogProducer
 from lake.read.reader import BATCH_ROWS
 from lake.snapshots.manifest_store import ManifestStore
 
+
+class ChangesMode(StrEnum):
+    """Which files tell what changed, called as the reference's `incremental-between-scan-mode`."""
+
+    AUTO = "auto"
+    DELTA = "delta"
+    CHANGELOG = "changelog"
+
+    def for_producer(self, producer: ChangelogProducer) -> "ChangesMode":
+        """Return the mode that is meant for a table: not `AUTO`.
+
+        Raises:
+            InvalidRequest: The table has no changelog.
+        """
+        has_changelog = producer is not ChangelogProducer.NONE
+        if self is ChangesMode.AUTO:
+            return ChangesMode.CHANGELOG if has_changelog else ChangesMode.DELTA
+        if self is ChangesMode.CHANGELOG and not has_changelog:
+            problem = Problem(
+                field="mode",
+                value=self,
+                message="the table has no changelog, its `changelog-producer` is `none`",
+                hint="`delta` tells what was written",
+            )
+            message = "the table does not tell its changes so"
+            raise InvalidRequest(message, problems=[problem])
+        return self
+
+
 KIND_COLUMN: Final = VALUE_KIND
 """Name of the column that says what happened to a row; the first one of each batch."""
 
@@ -42,7 +75,10 @@ def changes_schema(schema: TableSchema, columns: Sequence[str]) -> pa.Schema:
 
 
 def changed_files(
-    snapshot: Snapshot, schema: TableSchema, manifests: ManifestStore
+    snapshot: Snapshot,
+    schema: TableSchema,
+    manifests: ManifestStore,
+    mode: ChangesMode = ChangesMode.AUTO,
 ) -> tuple[ManifestEntry, ...]:
     """Return the files that hold a snapshot's changes, in the order to read them in.
 
@@ -50,16 +86,19 @@ def changed_files(
         snapshot: Any snapshot whose lists are kept, an expired one that is kept for its changes too.
         schema: Says which producer the table has.
         manifests: Where to read.
+        mode: Which files are wanted.
 
     Returns:
         ADD entries, by partition directory and bucket, those of a bucket in the order of the
         manifest; none where the snapshot changed no rows.
 
     Raises:
+        InvalidRequest: The table has no changelog.
         ManifestGone: The snapshot's changes have expired.
         CorruptData: A manifest cannot be read.
     """
-    list_name = _list_of_changes(snapshot, schema.table_options.changelog_producer)
+    wanted = mode.for_producer(schema.table_options.changelog_producer)
+    list_name = _list_of_changes(snapshot, wanted)
     if list_name is None:
         return ()
     by_bucket: dict[tuple[bytes, int], list[ManifestEntry]] = defaultdict(list)
@@ -118,8 +157,8 @@ def read_changes(
                 yield pa.RecordBatch.from_arrays(batch.columns[1:], schema=target)
 
 
-def _list_of_changes(snapshot: Snapshot, producer: ChangelogProducer) -> str | None:
-    if producer is not ChangelogProducer.NONE:
+def _list_of_changes(snapshot: Snapshot, mode: ChangesMode) -> str | None:
+    if mode is ChangesMode.CHANGELOG:
         return snapshot.changelog_manifest_list
     # A compaction changes no row, and readers of the format pass an overwrite over as well.
     is_append = snapshot.commit_kind is CommitKind.APPEND

@@ -9,6 +9,7 @@ from lake.errors import InvalidRequest, Problem
 from lake.format.data_types import DataField, DataType
 from lake.format.schema import TableSchema
 from lake.merge.fold import Machine
+from lake.read.changes import ChangesMode
 from lake.read.predicate import Condition
 
 _SHOWN_MAX: Final = 200
@@ -65,6 +66,13 @@ def check_machine(machine: object) -> None:
     """Refuse what is no `Machine`."""
     if not isinstance(machine, Machine):
         refuse_argument("machine", machine, "a `Machine`")
+
+
+def checked_mode(value: object) -> ChangesMode:
+    """Return the mode that is meant; refuse what is none."""
+    if not isinstance(value, str) or value not in tuple(ChangesMode):
+        refuse_argument("mode", value, f"one of {', '.join(ChangesMode)}")
+    return ChangesMode(value)
 
 
 def check_snapshot_id(value: object) -> None:

@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
 
 import pyarrow as pa
 
-from lake.errors import CorruptData, InvalidRequest, Problem, naming_table
+from lake.errors import CorruptData, naming_table
 from lake.files.column_mapping import OlderSchemas
 from lake.files.data_files import ReadCounters
 from lake.files.file_io import FileIO
@@ -16,17 +15,14 @@ from lake.files.paths import TablePaths
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
-from lake.read.changes import changed_files, changes_schema, read_changes
+from lake.options import ChangelogProducer
+from lake.read.changes import ChangesMode, changed_files, changes_schema, read_changes
 from lake.snapshots.kept_snapshots import KeptSnapshots
 from lake.snapshots.lease import Lease
 from lake.snapshots.lease_keeper import LeaseKeeper
 from lake.snapshots.manifest_store import ManifestGone, ManifestStore
-
-_SHOWN_MAX: Final = 40
-
-
-class ChangesExpired(InvalidRequest):
-    """The changes of a snapshot are not kept any more: start anew, from a scan of the newest."""
+from lake.snapshots.snapshot_store import SnapshotStore
+from lake.table.changes_range import ChangesExpired
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +106,7 @@ class Changes:
         manifests: Of the table.
         after_snapshot_id: The last snapshot before the range; 0 for the beginning.
         until_snapshot_id: The last snapshot of the range.
+        mode: Which files tell; not `AUTO`.
         columns: Table columns of the result, in order.
         batch_rows: Upper bound of the rows of a batch.
         keeper: Leases what is left to read while that takes long.
@@ -124,6 +121,7 @@ class Changes:
     manifests: ManifestStore
     after_snapshot_id: int
     until_snapshot_id: int
+    mode: ChangesMode
     columns: tuple[str, ...]
     batch_rows: int
     older_schemas: Callable[[TableSchema, Sequence[ManifestEntry]], OlderSchemas]
@@ -159,12 +157,12 @@ class Changes:
         return pa.Table.from_batches(batches, schema=self.arrow_schema)
 
     def snapshot(self, snapshot_id: int) -> Snapshot:
-        """Return a snapshot, or what is kept of an expired one for its changes.
+        """Return a snapshot, or what is kept of an expired one if that has its changes.
 
         Raises:
             ChangesExpired: Neither is there.
         """
-        kept = KeptSnapshots(self.file_io, self.paths)
+        kept = (SnapshotStore if self._needs_data else KeptSnapshots)(self.file_io, self.paths)
         found = kept.find(snapshot_id)
         if found is None:
             ids = kept.list_ids()
@@ -189,42 +187,28 @@ class Changes:
         """
         with naming_table(self.paths.identifier):
             first = self.snapshot(self.after_snapshot_id + 1)
-            return self.keeper.lease(first, what=what, is_changelog=True, lease_id=lease_id)
+            return self.keeper.lease(
+                first, what=what, is_changelog=not self._needs_data, lease_id=lease_id
+            )
 
     def held(self, snapshot: Snapshot) -> AbstractContextManager[None]:
         """Keep the changes of a snapshot and of all later ones, if the block takes long."""
-        return self.keeper.hold(snapshot, what="a reader of changes", is_changelog=True)
+        what = "a reader of changes"
+        return self.keeper.hold(snapshot, what=what, is_changelog=not self._needs_data)
+
+    @property
+    def _needs_data(self) -> bool:
+        """Whether changes are read from what a snapshot wrote and go when it expires."""
+        # Without a producer what was written is the changelog, and kept as such.
+        producer = self.schema.table_options.changelog_producer
+        return self.mode is ChangesMode.DELTA and producer is not ChangelogProducer.NONE
 
     def _entries(self, snapshot: Snapshot) -> tuple[ManifestEntry, ...]:
         try:
-            entries = changed_files(snapshot, self.schema, self.manifests)
+            entries = changed_files(snapshot, self.schema, self.manifests, self.mode)
         except ManifestGone as error:
             # Expiry removes the snapshot before its manifests.
             self.snapshot(snapshot.id)
             message = f"snapshot {snapshot.id} is there, but not all that it names: {error}"
             raise CorruptData(message) from error
         return entries
-
-
-def check_range(after: object, until: object, newest: int) -> tuple[int, int]:
-    """Return the last snapshot before a range and its last: the newest unless another is given.
-
-    Raises:
-        InvalidRequest: The bounds are no snapshot ids, or in the wrong order, or not made yet.
-    """
-    first = _check_bound("after_snapshot_id", after, low=0, newest=newest)
-    if until is None:
-        return first, newest
-    return first, _check_bound("until_snapshot_id", until, low=first, newest=newest)
-
-
-def _check_bound(name: str, value: object, *, low: int, newest: int) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and low <= value <= newest:
-        return value
-    problem = Problem(
-        field=name,
-        value=repr(value)[:_SHOWN_MAX],
-        message=f"expected the id of a snapshot from {low} to {newest}, the newest",
-    )
-    message = "there is no such range of snapshots"
-    raise InvalidRequest(message, problems=[problem])

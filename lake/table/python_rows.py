@@ -11,9 +11,20 @@ Row: TypeAlias = dict[str, object]
 
 
 def python_rows(batch: pa.RecordBatch) -> list[Row]:
-    """Return the rows as `to_pylist` does; TIMESTAMP(7..9) as whole nanoseconds since 1970.
+    """Return the rows, values as `python_columns` has them.
 
-    So are those inside of nested values. Python's datetime holds no nanoseconds, and Arrow's answer depends on whether pandas is there.
+    Raises:
+        UnsupportedFeature: As `python_columns`.
+    """
+    columns = python_columns(batch)
+    return [{name: values[row] for name, values in columns.items()} for row in range(len(batch))]
+
+
+def python_columns(batch: pa.RecordBatch) -> dict[str, list[object]]:
+    """Return the columns as `to_pylist` does; TIMESTAMP(7..9) as whole nanoseconds since 1970.
+
+    So are those inside of nested values. Python's datetime holds no nanoseconds, and Arrow's answer
+    depends on whether pandas is there.
 
     Raises:
         UnsupportedFeature: A date or time that Python cannot hold; names the column.
@@ -28,7 +39,7 @@ def python_rows(batch: pa.RecordBatch) -> list[Row]:
                 f"{error}\nhint: read it with `scan`, which gives Arrow data"
             )
             raise UnsupportedFeature(message) from error
-    return [{name: values[row] for name, values in columns.items()} for row in range(len(batch))]
+    return columns
 
 
 def _without_nanoseconds(kind: pa.DataType) -> pa.DataType:

@@ -23,6 +23,7 @@ from lake.format.tag import Tag
 from lake.lsm.run_counts import count_runs
 from lake.maintenance.compaction_picks import Place
 from lake.merge.fold import Machine
+from lake.read.changes import ChangesMode
 from lake.read.lookup.lookup_budget import LookupBudget
 from lake.read.predicate import Condition
 from lake.read.reader import BATCH_ROWS
@@ -251,9 +252,10 @@ class ReadableTable:
     @names_table
     def changes(
         self,
-        after_snapshot_id: int,
-        until_snapshot_id: int | None = None,
+        after: int | ReadAt,
+        until: int | ReadAt | None = None,
         *,
+        mode: ChangesMode | str = ChangesMode.AUTO,
         columns: Sequence[str] | None = None,
         batch_rows: int = BATCH_ROWS,
         counters: ReadCounters | None = None,
@@ -264,18 +266,23 @@ class ReadableTable:
         that appends brought, as they were written; else its changelog. Overwrites are not told of.
 
         Args:
-            after_snapshot_id: The last snapshot that is known already; 0 starts at the beginning.
-            until_snapshot_id: The last one wanted; None means the newest now.
+            after: The last snapshot that is known already, by its id or as a state: 0, or a moment
+                before the first commit, starts at the beginning.
+            until: The last one wanted, likewise; None means the newest now.
+            mode: `delta` tells what appends brought although the table has a changelog, `changelog`
+                insists on one.
             columns: Of the result, in order, after the kinds; None means all.
             batch_rows: Upper bound of the rows of a batch.
             counters: Added to while reading when given.
 
         Raises:
-            InvalidRequest: No such column or range; ChangesExpired: the first are not kept any more.
+            InvalidRequest: No such column, state or range, or no changelog; ChangesExpired: the
+                first are not kept any more.
         """
         return TableReading(self._opened).changes(
-            after_snapshot_id,
-            until_snapshot_id,
+            after,
+            until,
+            mode=mode,
             columns=columns,
             batch_rows=batch_rows,
             counters=counters,
@@ -317,6 +324,17 @@ class ReadableTable:
         """
         at = ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp)
         return TableReading(self._opened).get(key, at, columns=columns)
+
+    @names_table
+    def get_at(
+        self,
+        lookup: SnapshotLookup,
+        key: Mapping[str, object],
+        *,
+        columns: Sequence[str] | None = None,
+    ) -> Row | None:
+        """Return the row of a primary key in the state of a lookup of this table; see `get`."""
+        return TableReading(self._opened).get_at(lookup, key, columns=columns)
 
     @names_table
     def lookup(

@@ -7,11 +7,19 @@ from lake.errors import InvalidRequest, Problem
 from lake.files.data_files import ReadCounters
 from lake.format.schema import TableSchema
 from lake.merge.fold import Machine
+from lake.read.changes import ChangesMode
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.predicate import Condition
 from lake.read.reader import BATCH_ROWS
-from lake.table.arguments import check_names, check_scan, chosen_columns, refuse_argument
-from lake.table.changes import Changes, check_range
+from lake.table.arguments import (
+    check_names,
+    check_scan,
+    checked_mode,
+    chosen_columns,
+    refuse_argument,
+)
+from lake.table.changes import Changes
+from lake.table.changes_range import Bound, find_range
 from lake.table.key_lookup import KeyLookup
 from lake.table.opened_table import OpenedTable
 from lake.table.python_rows import Row
@@ -78,9 +86,10 @@ class TableReading:
 
     def changes(
         self,
-        after_snapshot_id: int,
-        until_snapshot_id: int | None,
+        after: Bound,
+        until: Bound | None,
         *,
+        mode: ChangesMode | str,
         columns: Sequence[str] | None,
         batch_rows: int,
         counters: ReadCounters | None,
@@ -90,9 +99,7 @@ class TableReading:
         if columns is not None:
             check_names("columns", columns)
         newest = self.table.latest_snapshot()
-        first, last = check_range(
-            after_snapshot_id, until_snapshot_id, 0 if newest is None else newest.id
-        )
+        first, last = find_range(self.table, after, until, newest=newest)
         schema = self.table.schema_of(newest, is_newest=True)
         store = self.table.store
         changes = Changes(
@@ -102,6 +109,7 @@ class TableReading:
             manifests=store.manifests,
             after_snapshot_id=first,
             until_snapshot_id=last,
+            mode=checked_mode(mode).for_producer(schema.table_options.changelog_producer),
             columns=chosen_columns(columns, schema, what="a scan"),
             batch_rows=batch_rows,
             older_schemas=self.table.older_schemas,
@@ -120,10 +128,19 @@ class TableReading:
             refuse_argument("key", key, "a mapping of column to value")
         state = find_state(self.table, at)
         _check_key(key, state.schema)
+        return self.get_at(self._lookup(state), key, columns=columns)
+
+    def get_at(
+        self,
+        lookup: SnapshotLookup,
+        key: Mapping[str, object],
+        *,
+        columns: Sequence[str] | None,
+    ) -> Row | None:
+        """Return the row of one key (see `Table.get_at`)."""
+        state = ReadableState(snapshot=lookup.snapshot, schema=lookup.schema)
         return KeyLookup(state.schema, key).find(
-            self._lookup(state),
-            lambda wanted, where: self._scan(state, columns=wanted, where=where),
-            columns,
+            lookup, lambda wanted, where: self._scan(state, columns=wanted, where=where), columns
         )
 
     def lookup_at(self, at: ReadAt) -> SnapshotLookup:

@@ -13,7 +13,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from lake import InvalidRequest, LakeError, Problem, RowKind, Table, python_rows
+from lake import (
+    ChangesMode,
+    InvalidRequest,
+    LakeError,
+    Problem,
+    ReadAt,
+    RowKind,
+    Table,
+    python_rows,
+)
 from service.control.changes_token import ChangesPosition, parse_token, to_token
 from service.control.consumers import last_known_snapshot
 from service.control.json_values import json_row
@@ -26,31 +35,34 @@ _BATCH_ROWS = 1_024
 def first_position(
     table: Table,
     *,
-    after_snapshot_id: int | None,
-    until_snapshot_id: int | None,
+    after: int | ReadAt | None,
+    until: int | ReadAt | None,
     consumer: str | None,
     columns: tuple[str, ...] | None,
+    mode: ChangesMode = ChangesMode.AUTO,
 ) -> ChangesPosition:
     """Return where a range begins.
 
     Args:
         table: The table.
-        after_snapshot_id: The last snapshot that the reader knows.
-        until_snapshot_id: The last one wanted; None means the newest now.
-        consumer: Who knows `after_snapshot_id`, in its place.
+        after: The last snapshot that the reader knows, by its id or as a state.
+        until: The last one wanted; None means the newest now.
+        consumer: Who knows `after`, in its place.
         columns: Of the rows; None means all.
+        mode: Which files tell.
 
     Raises:
-        InvalidRequest: No such range, column or consumer.
+        InvalidRequest: No such range, column or consumer, or the table has no such changes.
         ChangesExpired: The first changes are not kept any more.
     """
-    after = _after(table, after_snapshot_id, consumer)
-    changes = table.changes(after, until_snapshot_id, columns=columns)
+    begin = _after(table, after, consumer)
+    changes = table.changes(begin, until, columns=columns, mode=mode)
     return ChangesPosition(
         table=table.identifier,
         after_snapshot_id=changes.after_snapshot_id,
         until_snapshot_id=changes.until_snapshot_id,
         columns=columns,
+        mode=mode,
         snapshot_id=changes.after_snapshot_id + 1,
     )
 
@@ -84,18 +96,18 @@ def position_of(table: Table, page_token: str) -> ChangesPosition:
     return parse_token(page_token, table=table.identifier)
 
 
-def _after(table: Table, after_snapshot_id: int | None, consumer: str | None) -> int:
-    if (after_snapshot_id is None) == (consumer is None):
+def _after(table: Table, after: int | ReadAt | None, consumer: str | None) -> int | ReadAt:
+    if (after is None) == (consumer is None):
         problem = Problem(
             field="after_snapshot_id",
-            value=None if after_snapshot_id is None else str(after_snapshot_id),
+            value=None if after is None else str(after),
             message="expected either the last snapshot that is known or a consumer who knows it",
-            hint="0 starts at the beginning",
+            hint="0 starts at the beginning; a tag or a timestamp names a snapshot, too",
         )
         message = "where the changes begin is not said"
         raise InvalidRequest(message, problems=[problem])
-    if after_snapshot_id is not None:
-        return after_snapshot_id
+    if after is not None:
+        return after
     assert consumer is not None, "one of the two is given"
     hint = "make it: PUT …/consumers/{consumer} with `next_snapshot_id`"
     return last_known_snapshot(table, consumer, hint=hint)
@@ -113,9 +125,10 @@ def _read(
         position.snapshot_id - 1,
         last,
         columns=position.columns,
+        mode=position.mode,
         batch_rows=min(_BATCH_ROWS, page_size),
     )
-    fields = [table.schema.field(name) for name in changes.columns]
+    fields = [changes.schema.field(name) for name in changes.columns]
     rows: list[dict[str, Any]] = []
     size_bytes = 0
     for part in changes:
@@ -150,7 +163,8 @@ def _following(
 
 
 def _lease(table: Table, position: ChangesPosition) -> str:
-    left = table.changes(position.snapshot_id - 1, position.until_snapshot_id)
+    begin, end = position.snapshot_id - 1, position.until_snapshot_id
+    left = table.changes(begin, end, mode=position.mode)
     return left.lease(what="a page of changes", lease_id=position.lease_id).id
 
 

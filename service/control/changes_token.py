@@ -1,6 +1,6 @@
 """Where a reader of changes is between two pages, as a token that any service can read.
 
-    base64url of JSON: table, range, columns, next snapshot, rows of it that are done, lease
+    base64url of JSON: table, range, columns, mode, next snapshot, rows of it that are done, lease
 
 Nothing is kept but the lease, which has a deadline of its own: a token that nobody comes back with
 costs nothing in the end.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from lake import InvalidRequest, Problem
+from lake import ChangesMode, InvalidRequest, Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,7 @@ class ChangesPosition:
         after_snapshot_id: The last snapshot before the whole range.
         until_snapshot_id: Its last.
         columns: Of the rows; None means all.
+        mode: Which files tell.
         snapshot_id: The snapshot to go on with.
         skip_rows: Rows of its changes that are done.
         lease_id: Keeps what is left; None on the first page.
@@ -33,6 +34,7 @@ class ChangesPosition:
     after_snapshot_id: int
     until_snapshot_id: int
     columns: tuple[str, ...] | None
+    mode: ChangesMode
     snapshot_id: int
     skip_rows: int = 0
     lease_id: str | None = None
@@ -45,6 +47,7 @@ def to_token(position: ChangesPosition) -> str:
         position.after_snapshot_id,
         position.until_snapshot_id,
         position.columns,
+        position.mode,
         position.snapshot_id,
         position.skip_rows,
         position.lease_id,
@@ -64,12 +67,22 @@ def parse_token(token: str, *, table: str) -> ChangesPosition:
     except (binascii.Error, ValueError):
         fields = None
     match fields:
-        case [str(of), int(after), int(until), columns, int(snapshot_id), int(skip_rows), lease_id]:
+        case [
+            str(of),
+            int(after),
+            int(until),
+            columns,
+            ("auto" | "delta" | "changelog") as mode,
+            int(snapshot_id),
+            int(skip_rows),
+            lease_id,
+        ]:
             position = ChangesPosition(
                 table=of,
                 after_snapshot_id=after,
                 until_snapshot_id=until,
                 columns=None if columns is None else _texts(columns),
+                mode=ChangesMode(mode),
                 snapshot_id=snapshot_id,
                 skip_rows=skip_rows,
                 lease_id=lease_id if isinstance(lease_id, str) else None,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake import Table
+from lake import ReadAt, Table
 from service.views import TableLook
 
 LAST = 1_000
@@ -18,7 +18,7 @@ def look(
     table: Table,
     view: str,
     *,
-    snapshot_id: int | None,
+    at: ReadAt,
     last: int | None,
     offset: int,
     limit: int,
@@ -28,17 +28,19 @@ def look(
     Args:
         table: The table.
         view: One of `Inspection.VIEWS`.
-        snapshot_id: Of views of one snapshot; None means the newest.
+        at: State of views of one snapshot.
         last: Snapshots that a view of the history goes back; None means `LAST`.
         offset: Of the first row.
         limit: Rows at most.
 
     Raises:
-        InvalidRequest: No such view or snapshot, or an argument that the view does not take.
+        InvalidRequest: No such view or state, or an argument that the view does not take.
     """
     if last is None and view in _HISTORY:
         last = LAST
-    found = table.inspect.view(view, snapshot_id=snapshot_id, last=last)
+    found = table.inspect.view(
+        view, snapshot_id=at.snapshot_id, tag=at.tag, timestamp=at.timestamp, last=last
+    )
     page = found.slice(offset, limit)
     return TableLook(
         view=view,

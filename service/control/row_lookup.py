@@ -10,16 +10,17 @@ from typing import Any
 
 import orjson
 
-from lake import Clock, LakeError, Snapshot, SnapshotLookup, Table
+from lake import Clock, LakeError, ReadAt, Snapshot, SnapshotLookup, Table
 from schemas import RowStatus, SnapshotInfo, TableDocument
 from service.control.json_values import json_row
+from service.control.key_values import parse_key, parse_keys
 from service.control.row_status import row_status, status_columns
 from service.control.row_warmer import RowWarmer
 from service.times import iso_utc
 
 
 class RowNotFound(LakeError):
-    """The table has no row of that key at its newest snapshot."""
+    """The table has no row of that key in the state that was asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,7 @@ class FoundRows:
 
 
 class RowFinder:
-    """Finds rows at the newest snapshot; what it has read once is kept by the table.
+    """Finds rows of one state of a table; what it has read once is kept by the table.
 
     A request never waits for a large file to be made ready: until it is, its rows are scanned for.
     """
@@ -59,19 +60,28 @@ class RowFinder:
         self._warmer = warmer
 
     def find(
-        self, table: Table, keys: Sequence[Mapping[str, object]], columns: Sequence[str] | None
-    ) -> tuple[Snapshot | None, list[Mapping[str, object] | None]]:
-        """Return the newest snapshot and the keys' rows there; None where there is none.
+        self,
+        table: Table,
+        at: SnapshotLookup,
+        keys: Sequence[Mapping[str, object]],
+        columns: Sequence[str] | None,
+    ) -> list[Mapping[str, object] | None]:
+        """Return the keys' rows; None where there is none.
+
+        Args:
+            table: The table.
+            at: Its lookup of the state.
+            keys: Each a value for every column of the primary key.
+            columns: Of the rows; None means all.
 
         Raises:
             LakeError: As `Table.get`.
         """
-        at = table.lookup_at()
         found = at.rows_of_each_at_hand(keys, columns=columns)
         if found is None or any(len(rows) > 1 for rows in found):
             # One by one: those at hand are given, others are scanned for.
-            return at.snapshot, [self._row(table, at, key, columns) for key in keys]
-        return at.snapshot, [rows[0] if rows else None for rows in found]
+            return [self._row(table, at, key, columns) for key in keys]
+        return [rows[0] if rows else None for rows in found]
 
     def _row(
         self,
@@ -87,41 +97,68 @@ class RowFinder:
             return None
         if rows is None:
             self._warmer.missed(at, key, columns)
-        return table.get(key, columns=columns, snapshot_id=at.snapshot.id)
+        return table.get_at(at, key, columns=columns)
 
 
 def find_row(
-    finder: RowFinder, table: Table, key: Mapping[str, object], *, clock: Clock
+    finder: RowFinder,
+    table: Table,
+    parameters: Sequence[tuple[str, str]],
+    *,
+    at: ReadAt,
+    clock: Clock,
 ) -> FoundRow:
-    """Return the row of a key at the newest snapshot.
+    """Return the row of a key in a state of the table.
+
+    Args:
+        finder: Finds it.
+        table: Where.
+        parameters: The key's columns and their texts.
+        at: The state.
+        clock: Says when it was read.
 
     Raises:
         RowNotFound: There is none; the message says the key and the snapshot.
+        KeyRefused: The parameters are not a key.
+        InvalidRequest: There is no such state.
     """
     verified_ms = clock.now_ms()
-    snapshot, [row] = finder.find(table, [key], None)
+    found = _lookup(table, at)
+    key = parse_key(found.schema, parameters)
+    [row] = finder.find(table, found, [key], None)
     if row is None:
-        shown = json_row(key, [table.schema.field(name) for name in key])
+        shown = json_row(key, [found.schema.field(name) for name in key])
+        snapshot = found.snapshot
         where = "it has no snapshot yet" if snapshot is None else f"at snapshot {snapshot.id}"
         message = f"{table.identifier} has no row {orjson.dumps(shown).decode()}: {where}"
         raise RowNotFound(message)
     return FoundRow(
-        values=json_row(row, table.schema.fields),
-        snapshot=_snapshot_info(snapshot, verified_ms),
+        values=json_row(row, found.schema.fields),
+        snapshot=_snapshot_info(found.snapshot, verified_ms),
     )
 
 
 def find_rows(
-    finder: RowFinder, table: Table, keys: Sequence[Mapping[str, object]], *, clock: Clock
+    finder: RowFinder,
+    table: Table,
+    keys: Sequence[Mapping[str, str | int | float]],
+    *,
+    at: ReadAt,
+    clock: Clock,
 ) -> FoundRows:
-    """Return the rows of keys, all at the snapshot that is the newest now."""
+    """Return the rows of keys, all of one state of the table; see `find_row`."""
     verified_ms = clock.now_ms()
-    snapshot, rows = finder.find(table, keys, None)
-    fields = table.schema.fields
+    found = _lookup(table, at)
+    fields = found.schema.fields
+    rows = finder.find(table, found, parse_keys(found.schema, keys), None)
     return FoundRows(
         values=[None if row is None else json_row(row, fields) for row in rows],
-        snapshot=_snapshot_info(snapshot, verified_ms),
+        snapshot=_snapshot_info(found.snapshot, verified_ms),
     )
+
+
+def _lookup(table: Table, at: ReadAt) -> SnapshotLookup:
+    return table.lookup_at(at.snapshot_id, tag=at.tag, timestamp=at.timestamp)
 
 
 def find_row_status(
@@ -134,16 +171,16 @@ def find_row_status(
 ) -> RowStatus:
     """Return the status of the row of a key at the newest snapshot, be it there or not."""
     verified_ms = clock.now_ms()
-    snapshot, [row] = finder.find(
-        table, [key], list(dict.fromkeys([*key, *status_columns(document)]))
-    )
+    found = table.lookup_at()
+    columns = list(dict.fromkeys([*key, *status_columns(document)]))
+    [row] = finder.find(table, found, [key], columns)
     return row_status(
         document,
         table.schema,
         key=key,
         row=row,
         now_ms=verified_ms,
-        snapshot=_snapshot_info(snapshot, verified_ms),
+        snapshot=_snapshot_info(found.snapshot, verified_ms),
     )
 
 

@@ -5,8 +5,10 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Query, Response
 
+from lake import ChangesMode
 from service.control.changes import first_position, position_of, read_page
 from service.control.consumers import list_consumers, set_consumer
+from service.control.states import bound_of_changes
 from service.dependencies import ComponentsOf
 from service.views import SNAPSHOT_ID_MAX, ChangesPage, ConsumerList, ConsumerPosition, ConsumerView
 
@@ -25,8 +27,11 @@ SnapshotId = Annotated[int | None, Query(ge=0, le=SNAPSHOT_ID_MAX)]
         "Return what the snapshots of a range did to rows, oldest first, page by page. What they tell "
         "depends on the table's `changelog-producer`. The range begins after `after_snapshot_id`, 0 "
         "for the beginning, or where `consumer` continues; it ends with `until_snapshot_id`, or the "
-        "newest now. A token stands for range and `columns` (names, comma between); what is left is "
-        "kept from expiring for ten minutes after each page."
+        "newest now. `…_tag` stands for the tag's snapshot, `…_timestamp` (milliseconds, or ISO 8601 "
+        "with a zone) for the newest committed then or before. `mode=delta` tells what was written "
+        "although there is a changelog, `changelog` insists on one. A token stands for range, mode and "
+        "`columns` (names, comma between); what is left is kept from expiring for ten minutes after "
+        "each page."
     ),
 )
 def get_changes(
@@ -34,7 +39,12 @@ def get_changes(
     database: str,
     table: str,
     after_snapshot_id: SnapshotId = None,
+    after_tag: str | None = None,
+    after_timestamp: str | None = None,
     until_snapshot_id: SnapshotId = None,
+    until_tag: str | None = None,
+    until_timestamp: str | None = None,
+    mode: ChangesMode = ChangesMode.AUTO,
     consumer: str | None = None,
     columns: str | None = None,
     page_size: Annotated[int, Query(ge=1, le=PAGE_SIZE_MAX)] = PAGE_SIZE,
@@ -45,8 +55,13 @@ def get_changes(
     if page_token is None:
         position = first_position(
             found,
-            after_snapshot_id=after_snapshot_id,
-            until_snapshot_id=until_snapshot_id,
+            after=bound_of_changes(
+                "after_", snapshot_id=after_snapshot_id, tag=after_tag, timestamp=after_timestamp
+            ),
+            until=bound_of_changes(
+                "until_", snapshot_id=until_snapshot_id, tag=until_tag, timestamp=until_timestamp
+            ),
+            mode=mode,
             consumer=consumer,
             columns=None if columns is None else tuple(columns.split(",")),
         )

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from lake import Inspection
+from lake import Inspection, ReadAt
 from service.control.inspection import look
 from service.dependencies import ComponentsOf
 from service.views import TableLook
@@ -20,7 +20,8 @@ router = APIRouter(prefix="/v1/tables/{database}/{table}/inspect", tags=["tables
     description=(
         "Return what a table consists of, row by row. Views: "
         f"{', '.join(f'`{name}`' for name in Inspection.VIEWS)}. "
-        "`snapshot_id` is for views of one snapshot, `last` (snapshots) for those of the history."
+        "`snapshot_id`, `tag` or `timestamp` (milliseconds, or ISO 8601 with a zone) is for views of "
+        "one snapshot, `last` (snapshots) for those of the history."
     ),
 )
 def inspect_table(
@@ -29,10 +30,13 @@ def inspect_table(
     table: str,
     view: str,
     snapshot_id: Annotated[int | None, Query(ge=1)] = None,
+    tag: str | None = None,
+    timestamp: str | None = None,
     last: Annotated[int | None, Query(ge=1)] = None,
     offset: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=ROWS_MAX)] = ROWS,
 ) -> TableLook:
     """Return rows of a view."""
     found = components.tables.get(f"{database}.{table}")
-    return look(found, view, snapshot_id=snapshot_id, last=last, offset=offset, limit=limit)
+    at = ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp)
+    return look(found, view, at=at, last=last, offset=offset, limit=limit)

@@ -5,9 +5,11 @@ from typing import Any
 import orjson
 from fastapi import APIRouter, Request, Response
 
+from lake import ReadAt
 from schemas import RowStatus, WideRow
-from service.control.key_values import parse_key, parse_keys
+from service.control.key_values import parse_key
 from service.control.row_lookup import find_row, find_row_status, find_rows
+from service.control.states import take_state
 from service.dependencies import ComponentsOf
 from service.views import KEYS_MAX, RowKeys, WideRows
 
@@ -18,14 +20,25 @@ _KEY_PARAMETERS = (
     "The primary key's columns are the query's parameters, one each, as text of the column's "
     "type: `?year=2013&carrier=AA`. Timestamps and dates are ISO 8601, bytes base64."
 )
+_STATES = (
+    "`snapshot_id`, `tag` or `timestamp` (milliseconds since 1970, or ISO 8601 with a zone: the newest "
+    "snapshot committed then or before) name an older state, read with the columns of then."
+)
 
 
-@router.get("", response_model=WideRow, description=f"Return one wide row. {_KEY_PARAMETERS}")
+@router.get(
+    "",
+    response_model=WideRow,
+    description=(
+        f"Return one wide row. {_KEY_PARAMETERS} {_STATES} A column of the key that is called so comes "
+        "first: ask `/lookup` then."
+    ),
+)
 def get_row(components: ComponentsOf, database: str, table: str, request: Request) -> Response:
     """Return one wide row by its key; 404 when there is none."""
     found = components.tables.get(f"{database}.{table}")
-    key = parse_key(found.schema, request.query_params.multi_items())
-    row = find_row(components.rows, found, key, clock=components.clock)
+    at, parameters = take_state(found.schema, request.query_params.multi_items())
+    row = find_row(components.rows, found, parameters, at=at, clock=components.clock)
     return _json({"row": row.values, "snapshot": row.snapshot.model_dump()})
 
 
@@ -35,14 +48,14 @@ def get_row(components: ComponentsOf, database: str, table: str, request: Reques
     description=(
         "Return many wide rows at once, all of one snapshot, in the order of the keys; null where the "
         f"table has no row. At most {KEYS_MAX} keys, each an object of the primary key's columns whose "
-        "values are text as in the address of one row, or numbers, true and false."
+        f"values are text as in the address of one row, or numbers, true and false. {_STATES}"
     ),
 )
 def look_up_rows(components: ComponentsOf, database: str, table: str, body: RowKeys) -> Response:
     """Return the rows of many keys."""
     found = components.tables.get(f"{database}.{table}")
-    keys = parse_keys(found.schema, body.keys)
-    rows = find_rows(components.rows, found, keys, clock=components.clock)
+    at = ReadAt(snapshot_id=body.snapshot_id, tag=body.tag, timestamp=body.timestamp)
+    rows = find_rows(components.rows, found, body.keys, at=at, clock=components.clock)
     return _json({"rows": rows.values, "snapshot": rows.snapshot.model_dump()})
 
 

@@ -48,12 +48,25 @@ def test_they_are_printed_as_json_from_where_a_consumer_continues(warehouse: Pat
     ]
 
 
+def test_a_range_ends_with_a_tag_and_tells_what_was_written(warehouse: Path) -> None:
+    Catalog(str(warehouse)).table(TABLE).create_tag("first", snapshot_id=1)
+
+    done = run_braid(
+        *("table", "changes", TABLE, "--until-tag", "first", "--mode", "delta"),
+        *("--after-timestamp", "2020-01-01T00:00Z", "--warehouse", str(warehouse)),
+    )
+
+    assert done.stdout.splitlines()[1:] == ["1\t+I\t1\t10", "1\t+I\t2\t20"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("--after", "9"), "expected the id of a snapshot from 0 to 2"),
         (("--consumer", "nobody"), "the table has no such consumer"),
         (("--consumer", "billing", "--after", "1"), "not together with --after"),
+        (("--consumer", "billing", "--after-tag", "x"), "not together with --after"),
+        (("--after", "1", "--after-tag", "x"), "not together with --after-tag"),
     ],
 )
 def test_what_cannot_be_printed_is_said_in_a_line(

@@ -20,24 +20,28 @@ from lake import (
 START = ManualClock().now_ms()
 OLD = {"k": 1, "v": "first"}
 
-Reader = Callable[..., list[dict[str, Any]]]
+Rows = list[dict[str, Any]]
+Reader = Callable[..., Rows]
 
 
-def scanned(table: Table, **at: Any) -> list[dict[str, Any]]:
-    return table.scan(**at).to_arrow().to_pylist()
+def scanned(table: Table, **at: Any) -> Rows:
+    rows: Rows = table.scan(**at).to_arrow().to_pylist()
+    return rows
 
 
-def streamed(table: Table, **at: Any) -> list[dict[str, Any]]:
-    return table.to_arrow_reader(**at).read_all().to_pylist()
+def streamed(table: Table, **at: Any) -> Rows:
+    rows: Rows = table.to_arrow_reader(**at).read_all().to_pylist()
+    return rows
 
 
-def got(table: Table, **at: Any) -> list[dict[str, Any]]:
+def got(table: Table, **at: Any) -> Rows:
     row = table.get({"k": 1}, **at)
     return [] if row is None else [row]
 
 
-def looked_up(table: Table, **at: Any) -> list[dict[str, Any]]:
-    return table.lookup(pa.table({"k": pa.array([1], pa.int32())}), **at).to_pylist()
+def looked_up(table: Table, **at: Any) -> Rows:
+    rows: Rows = table.lookup(pa.table({"k": pa.array([1], pa.int32())}), **at).to_pylist()
+    return rows
 
 
 READERS = [scanned, streamed, got, looked_up]

@@ -33,7 +33,7 @@ def test_rows_are_scanned_for_until_their_files_are_ready() -> None:
     finder = RowFinder(RowWarmer(submit))
     keys = [{"k": 7}, {"k": 8}, {"k": -1}]
 
-    answers = [finder.find(table, keys, None)[1] for _ in range(MISSES)]
+    answers = [finder.find(table, table.lookup_at(), keys, None) for _ in range(MISSES)]
 
     assert len(jobs) == 1, "one job for a table at a time"
     [job] = jobs
@@ -41,7 +41,7 @@ def test_rows_are_scanned_for_until_their_files_are_ready() -> None:
     job()
     assert table.lookup_at().is_at_hand({"k": 7})
     table.file_io.delete_tree(f"{table.path}/bucket-0")
-    assert finder.find(table, keys, None)[1] == answers[0] == answers[-1]
+    assert finder.find(table, table.lookup_at(), keys, None) == answers[0] == answers[-1]
     assert [row is not None for row in answers[0]] == [True, True, False]
     assert len(jobs) == 1
 
@@ -68,11 +68,12 @@ def test_a_file_that_cannot_be_made_ready_is_tried_again() -> None:
 def test_many_rows_are_found_at_once_as_one_by_one() -> None:
     table = given_large_table()
     finder = RowFinder(RowWarmer(lambda _job: None))
-    table.lookup_at().load()
+    at = table.lookup_at()
+    at.load()
     keys = [{"k": key} for key in (7, -1, 1_999, 7, 2_000, 0)]
 
-    _, rows = finder.find(table, keys, ["k"])
+    rows = finder.find(table, at, keys, ["k"])
 
     assert rows == [{"k": 7}, None, {"k": 1_999}, {"k": 7}, None, {"k": 0}]
-    assert rows == [finder.find(table, [key], ["k"])[1][0] for key in keys]
-    assert finder.find(table, [], None)[1] == []
+    assert rows == [finder.find(table, at, [key], ["k"])[0] for key in keys]
+    assert finder.find(table, at, [], None) == []

@@ -165,11 +165,31 @@ def test_a_consumer_keeps_what_it_has_not_seen(client: HttpClient, table: Table)
     assert client.get(CONSUMERS).json() == {"consumers": []}
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("after_tag=first", ALL[3:]),
+        ("after_snapshot_id=0&until_tag=first", ALL[:3]),
+        ("after_timestamp=2023-11-14T22:13:20Z", []),
+        ("after_timestamp=0&until_timestamp=1700000000000", ALL),
+        ("after_snapshot_id=0&mode=delta", ALL),
+        ("after_snapshot_id=0&mode=changelog", ALL),
+        ("after_tag=first&until_timestamp=2030-01-01T00:00:00%2B01:00&page_size=2", ALL[3:]),
+    ],
+)
+def test_a_range_is_bounded_by_tags_and_moments(
+    client: HttpClient, table: Table, query: str, expected: list[tuple[int, str, int]]
+) -> None:
+    table.create_tag("first", snapshot_id=1)
+
+    found = pages(client, query)
+
+    assert [row for page in found for row in shown(page)] == expected
+
+
 def test_a_token_does_not_touch_a_consumer(client: HttpClient, table: Table) -> None:
     client.put(f"{CONSUMERS}/billing", json={"next_snapshot_id": 2})
-    position = control.first_position(
-        table, after_snapshot_id=0, until_snapshot_id=None, consumer=None, columns=None
-    )
+    position = control.first_position(table, after=0, until=None, consumer=None, columns=None)
     forged = to_token(replace(position, lease_id="billing"))
 
     assert len(client.get(f"{CHANGES}?page_token={forged}").json()["changes"]) == 6
@@ -188,6 +208,11 @@ def test_a_token_does_not_touch_a_consumer(client: HttpClient, table: Table) -> 
         ("after_snapshot_id=0&page_size=0", "page_size"),
         ("after_snapshot_id=-1", "after_snapshot_id"),
         ("page_token=nonsense", "page_token"),
+        ("after_tag=x", "there is no such tag"),
+        ("after_tag=x&after_timestamp=0", "after_timestamp"),
+        ("after_snapshot_id=0&after_tag=x", "after_tag"),
+        ("after_snapshot_id=0&until_timestamp=tomorrow", "until_timestamp"),
+        ("after_snapshot_id=0&mode=both", "mode"),
     ],
 )
 def test_what_cannot_be_told_is_refused(

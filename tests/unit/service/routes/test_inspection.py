@@ -69,6 +69,15 @@ def test_a_long_view_comes_in_parts_and_of_the_snapshot_that_is_asked_for(db: Ht
     assert [row["snapshot_id"] for row in db.get(f"{LOOK}/snapshots?last=1").json()["rows"]] == [3]
 
 
+@pytest.mark.parametrize("state", ["tag=week", "timestamp=2023-11-14T22:13:21Z", "snapshot_id=3"])
+def test_views_of_one_snapshot_are_of_any_state(db: HttpClient, state: str) -> None:
+    files = db.get(f"{LOOK}/files?{state}").json()["rows"]
+
+    assert {row["level"] for row in files} == {5}
+    assert files == db.get(f"{LOOK}/files").json()["rows"]
+    assert files != db.get(f"{LOOK}/files?timestamp=2023-11-14T22:13:20.999Z").json()["rows"]
+
+
 def test_times_of_tags_are_of_the_wall(db: HttpClient) -> None:
     (row,) = db.get(f"{LOOK}/tags").json()["rows"]
 
@@ -83,6 +92,9 @@ def test_times_of_tags_are_of_the_wall(db: HttpClient) -> None:
         ("tags?snapshot_id=1", 422, "is not of one snapshot"),
         ("files?last=1", 422, "is not of the history"),
         ("files?snapshot_id=77", 422, "no snapshot 77"),
+        ("files?tag=month", 422, "expected one of week"),
+        ("files?timestamp=7", 422, "has no snapshot of 1970-01-01T00:00:00.007Z or before"),
+        ("files?timestamp=7&snapshot_id=1", 422, "not beside snapshot_id"),
         ("files?limit=0", 422, "greater than or equal to 1"),
     ],
 )

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, ManualClock
+from lake import Catalog, ManualClock, RenameColumn
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
 
@@ -284,3 +284,108 @@ def test_rows_follow_the_snapshots_and_what_was_read_is_not_read_again(
     assert shop.get(f"{ROWS}?id=1&region=eu").json() | {"snapshot": None} == row | {
         "snapshot": None
     }
+
+
+def given_past(catalog: Catalog, clock: ManualClock) -> str:
+    """Make a table whose row changed, the older one tagged, and its column is called otherwise now."""
+    table = catalog.create_table(
+        "shop.past",
+        columns=[("id", "INT"), ("v", "STRING")],
+        primary_key=["id"],
+        options={"bucket": "1"},
+    )
+    write(catalog, "shop.past", id=1, v="old")
+    table.create_tag("before")
+    clock.advance(ms=1_000)
+    table.alter(RenameColumn(path=("v",), name="text"))
+    write(catalog, "shop.past", id=1, text="new")
+    return "/v1/tables/shop/past/rows"
+
+
+@pytest.mark.parametrize(
+    ("state", "snapshot_id"),
+    [
+        ({"snapshot_id": 1}, 1),
+        ({"tag": "before"}, 1),
+        ({"timestamp": "2023-11-14T22:13:20.999Z"}, 1),
+        ({"timestamp": 1_700_000_000_999}, 1),
+        ({"timestamp": "2023-11-14T22:13:21Z"}, 2),
+        ({"snapshot_id": 2}, 2),
+        ({}, 2),
+    ],
+    ids=str,
+)
+def test_rows_are_read_at_a_snapshot_a_tag_or_a_moment(
+    client: HttpClient,
+    catalog: Catalog,
+    clock: ManualClock,
+    state: dict[str, Any],
+    snapshot_id: int,
+) -> None:
+    address = given_past(catalog, clock)
+    expected = {1: {"id": 1, "v": "old"}, 2: {"id": 1, "text": "new"}}[snapshot_id]
+
+    one = client.get(address, params={"id": "1", **state}).json()
+    many = client.post(f"{address}/lookup", json={"keys": [{"id": 1}, {"id": 2}], **state}).json()
+
+    assert one["row"] == expected
+    assert many["rows"] == [expected, None]
+    assert one["snapshot"] == many["snapshot"]
+    assert one["snapshot"]["id"] == snapshot_id
+
+
+@pytest.mark.parametrize(
+    ("state", "field", "expected"),
+    [
+        ({"snapshot_id": "9"}, "snapshot_id", "it was not made yet"),
+        ({"snapshot_id": "x"}, "snapshot_id", "a whole number from 1"),
+        ({"snapshot_id": "0"}, "snapshot_id", "a whole number from 1"),
+        ({"tag": "after"}, "tag", "expected one of before"),
+        ({"timestamp": "2023-11-14"}, "timestamp", "ISO 8601 with a zone"),
+        ({"timestamp": "5"}, "timestamp", "no such snapshot"),
+        ({"timestamp": "5", "tag": "before"}, "timestamp", "not beside tag"),
+    ],
+    ids=str,
+)
+def test_a_state_that_is_not_there_is_refused(
+    client: HttpClient,
+    catalog: Catalog,
+    clock: ManualClock,
+    state: dict[str, str],
+    field: str,
+    expected: str,
+) -> None:
+    address = given_past(catalog, clock)
+
+    answer = client.get(address, params={"id": "1", **state})
+
+    assert answer.status_code == 422
+    [error] = answer.json()["errors"]
+    assert error["field"] == field
+    assert expected in error["message"]
+
+
+def test_a_key_column_that_is_called_like_a_state_is_the_key(
+    client: HttpClient, catalog: Catalog
+) -> None:
+    catalog.create_table(
+        "shop.tagged",
+        columns=[("tag", "STRING"), ("v", "INT")],
+        primary_key=["tag"],
+        options={"bucket": "1"},
+    )
+    write(catalog, "shop.tagged", tag="a", v=1)
+    write(catalog, "shop.tagged", tag="a", v=2)
+    address = "/v1/tables/shop/tagged/rows"
+
+    assert client.get(f"{address}?tag=a").json()["row"]["v"] == 2
+    assert client.get(f"{address}?tag=a&snapshot_id=1").json()["row"]["v"] == 1
+
+
+def test_the_newest_row_has_the_columns_of_now_although_no_commit_followed(
+    client: HttpClient, catalog: Catalog, clock: ManualClock
+) -> None:
+    address = given_past(catalog, clock)
+    catalog.table("shop.past").alter(RenameColumn(path=("text",), name="note"))
+
+    assert client.get(f"{address}?id=1").json()["row"] == {"id": 1, "note": "new"}

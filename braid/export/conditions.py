@@ -1,0 +1,61 @@
+"""Conditions as people type them: `paid >= 12.5`, `city = Ulm`, `id in 1, 2`, `sent is null`."""
+
+import re
+from collections.abc import Sequence
+
+from braid.arguments import refuse
+from lake import Condition, DataField, TableSchema
+from service.control.key_values import parse_value
+
+_COMPARED = re.compile(
+    r"(?P<column>`[^`]+`|[^`<>=!\s]+)\s*(?P<op>!=|<=|>=|=|<|>)(?P<value>.*)", re.DOTALL
+)
+_WORDED = re.compile(
+    r"(?P<column>`[^`]+`|\S+)\s+(?P<op>is\s+not\s+null|is\s+null|in)\b(?P<value>.*)",
+    re.DOTALL | re.IGNORECASE,
+)
+_EXPECTED = "expected COLUMN and `= VALUE`, `!=`, `<`, `<=`, `>`, `>=`, `in A, B`, `is [not] null`"
+
+
+def parse_conditions(texts: Sequence[str], schema: TableSchema) -> list[Condition]:
+    """Return conditions, their values typed by the table's columns.
+
+    A name with blanks or signs stands in backticks, a value with blanks at its ends in single
+    quotes. Values are written as over HTTP. Ends the process with one line when a text is none.
+
+    Args:
+        texts: One comparison each.
+        schema: Of the state that is read.
+
+    Raises:
+        SchemaMismatch: The table has no such column.
+    """
+    return [_parse(text, schema) for text in texts]
+
+
+def _parse(text: str, schema: TableSchema) -> Condition:
+    found = _COMPARED.fullmatch(text.strip()) or _WORDED.fullmatch(text.strip())
+    if found is None:
+        refuse("--where", text, _EXPECTED)
+    column, value = found["column"].strip("`"), found["value"].strip()
+    op = " ".join(found["op"].lower().split())
+    field = schema.field(column)
+    if op in ("is null", "is not null"):
+        if value:
+            refuse("--where", text, _EXPECTED)
+        return Condition(column=column, op="is_null" if op == "is null" else "not_null")
+    if op == "in":
+        values = [_value(text, part.strip(), field) for part in value.strip("()").split(",")]
+        return Condition(column=column, op=op, value=values)
+    return Condition(column=column, op=op, value=_value(text, value, field))
+
+
+def _value(text: str, value: str, field: DataField) -> object:
+    if len(value) > 1 and value[0] == value[-1] == "'":
+        value = value[1:-1].replace("''", "'")
+    try:
+        return parse_value(value, field)
+    except KeyError:
+        refuse("--where", text, f"{field.name} of type {field.type} is not compared")
+    except ValueError as error:
+        refuse("--where", text, f"{value!r} is no {field.type.with_nullable(True)}: {error}")

@@ -1,0 +1,183 @@
+"""Files of rows, one class for each format; each takes batches of one schema and is then closed.
+
+| format    | ending     | values                                                                |
+|-----------|------------|-----------------------------------------------------------------------|
+| `parquet` | `.parquet` | as the table's Arrow types, zstd                                      |
+| `arrow`   | `.arrow`   | the same; the Arrow IPC file format, whose batches can be memory-mapped |
+| `csv`     | `.csv`     | text; null is empty and `""` an empty text; bytes are base64, nested values JSON |
+| `jsonl`   | `.jsonl`   | a JSON object a line, values as over HTTP                             |
+
+Memory: a row group of Parquet, a batch of the others.
+"""
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO, Final, Protocol
+
+import orjson
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from braid.export.formats import ExportFormat
+from lake import DataField, TypeRoot, python_columns
+from service.control.json_values import json_value
+
+_ROW_GROUP_ROWS: Final = 1 << 20
+_ROW_GROUP_BYTES: Final = 64 << 20
+_NESTED: Final = (TypeRoot.ARRAY, TypeRoot.MAP, TypeRoot.MULTISET, TypeRoot.ROW)
+_BYTES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
+_PLAIN_JSON: Final = (
+    TypeRoot.BOOLEAN,
+    TypeRoot.TINYINT,
+    TypeRoot.SMALLINT,
+    TypeRoot.INT,
+    TypeRoot.BIGINT,
+    TypeRoot.CHAR,
+    TypeRoot.VARCHAR,
+)
+"""Types whose Python values are JSON as they are."""
+
+
+class RowFile(Protocol):
+    """A file that rows are added to."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add rows."""
+        ...
+
+    def close(self) -> None:
+        """Write what is left, and end the file."""
+        ...
+
+
+class ParquetRows:
+    """A Parquet file."""
+
+    def __init__(self, path: Path, schema: pa.Schema, _: Sequence[DataField]) -> None:
+        """Begin the file."""
+        self._schema = schema
+        self._writer = pq.ParquetWriter(path, schema, compression="zstd")
+        self._waiting: list[pa.RecordBatch] = []
+        self._rows = self._bytes = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add rows to the row group."""
+        self._waiting.append(batch)
+        self._rows += batch.num_rows
+        self._bytes += batch.nbytes
+        if self._rows >= _ROW_GROUP_ROWS or self._bytes >= _ROW_GROUP_BYTES:
+            self._flush()
+
+    def close(self) -> None:
+        """Write the last row group and the footer."""
+        if self._waiting:
+            self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        group = pa.Table.from_batches(self._waiting, schema=self._schema)
+        self._writer.write_table(group, row_group_size=max(1, self._rows))
+        self._waiting, self._rows, self._bytes = [], 0, 0
+
+
+class ArrowRows:
+    """An Arrow IPC file."""
+
+    def __init__(self, path: Path, schema: pa.Schema, _: Sequence[DataField]) -> None:
+        """Begin the file."""
+        self._file = path.open("wb")
+        self._writer = pa.ipc.new_file(self._file, schema)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add rows as a batch."""
+        self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        """Write the footer."""
+        self._writer.close()
+        self._file.close()
+
+
+class CsvRows:
+    """A CSV file with a line of names."""
+
+    def __init__(self, path: Path, schema: pa.Schema, fields: Sequence[DataField]) -> None:
+        """Write the names."""
+        self._fields = fields
+        self._schema = pa.schema([_csv_field(schema.field(field.name), field) for field in fields])
+        self._file = path.open("wb")
+        self._writer = pacsv.CSVWriter(self._file, self._schema)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add a line for each row."""
+        columns = [_csv_column(batch.column(field.name), field) for field in self._fields]
+        self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
+
+    def close(self) -> None:
+        """End the file."""
+        self._writer.close()
+        self._file.close()
+
+
+class JsonRows:
+    """A file of JSON objects, one a line."""
+
+    def __init__(self, path: Path, _: pa.Schema, fields: Sequence[DataField]) -> None:
+        """Begin the file."""
+        self._fields = fields
+        self._file: BinaryIO = path.open("wb")
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add a line for each row."""
+        names = [field.name for field in self._fields]
+        values = python_columns(batch)
+        columns = [_json_column(values[field.name], field) for field in self._fields]
+        option = orjson.OPT_APPEND_NEWLINE
+        self._file.writelines(
+            orjson.dumps(dict(zip(names, row, strict=True)), option=option)
+            for row in zip(*columns, strict=True)
+        )
+
+    def close(self) -> None:
+        """End the file."""
+        self._file.close()
+
+
+ROW_FILES: Final[
+    Mapping[ExportFormat, Callable[[Path, pa.Schema, Sequence[DataField]], RowFile]]
+] = {
+    ExportFormat.PARQUET: ParquetRows,
+    ExportFormat.CSV: CsvRows,
+    ExportFormat.JSONL: JsonRows,
+    ExportFormat.ARROW: ArrowRows,
+}
+"""What begins a file: from its path, the schema of batches and the table's fields, in order."""
+
+
+def _csv_field(field: pa.Field, declared: DataField) -> pa.Field:
+    is_text = declared.type.root in (*_NESTED, *_BYTES)
+    return pa.field(field.name, pa.string() if is_text else field.type)
+
+
+def _csv_column(column: pa.Array, declared: DataField) -> pa.Array:
+    root = declared.type.root
+    if root in _BYTES:
+        texts = [
+            None if value is None else base64.b64encode(value).decode()
+            for value in column.to_pylist()
+        ]
+        return pa.array(texts, pa.string())
+    if root in _NESTED:
+        batch = pa.RecordBatch.from_arrays([column], names=[declared.name])
+        values = _json_column(python_columns(batch)[declared.name], declared)
+        texts = [None if value is None else orjson.dumps(value).decode() for value in values]
+        return pa.array(texts, pa.string())
+    return column
+
+
+def _json_column(values: Sequence[object], declared: DataField) -> Sequence[object]:
+    if declared.type.root in _PLAIN_JSON:
+        return values
+    return [json_value(value, declared.type) for value in values]

@@ -1,0 +1,88 @@
+"""Which snapshots a reader of changes means: those after one state until another."""
+
+from typing import Final, TypeAlias
+
+from lake.errors import InvalidRequest, Problem
+from lake.format.snapshot import Snapshot
+from lake.snapshots.kept_snapshots import KeptSnapshots
+from lake.snapshots.snapshot_times import newest_until
+from lake.table.opened_table import OpenedTable
+from lake.table.read_at import ReadAt
+
+Bound: TypeAlias = int | ReadAt
+"""The id of a snapshot, 0 before the first; or a state."""
+
+_SHOWN_MAX: Final = 40
+
+
+class ChangesExpired(InvalidRequest):
+    """The changes of a snapshot are not kept any more: start anew, from a scan of the newest."""
+
+
+def find_range(
+    table: OpenedTable, after: Bound, until: Bound | None, *, newest: Snapshot | None
+) -> tuple[int, int]:
+    """Return the last snapshot before a range, 0 for none, and the last one of it.
+
+    A tag stands for its snapshot, and a moment for the newest snapshot committed then or before:
+    none yet is 0. Snapshots that are kept for their changes alone count.
+
+    Args:
+        table: Whose snapshots.
+        after: The range begins after it.
+        until: The range ends with it; None means the newest.
+        newest: The newest snapshot.
+
+    Raises:
+        InvalidRequest: No such bounds, in the wrong order, or not made yet.
+        ChangesExpired: Snapshots of the moment have expired.
+    """
+    last_id = 0 if newest is None else newest.id
+    first = _check("after_snapshot_id", _id_of(table, after, last_id), low=0, newest=last_id)
+    if until is None:
+        return first, last_id
+    end = _id_of(table, until, last_id)
+    return first, _check("until_snapshot_id", end, low=first, newest=last_id)
+
+
+def _id_of(table: OpenedTable, bound: object, newest: int) -> object:
+    """Return the id of a bound; what is neither id nor state as it is."""
+    if not isinstance(bound, ReadAt):
+        return bound
+    if bound.tag is not None:
+        return table.store.tags.get(bound.tag).snapshot.id
+    if bound.time_ms is not None:
+        return _id_until(table, bound.time_ms)
+    return newest if bound.snapshot_id is None else bound.snapshot_id
+
+
+def _id_until(table: OpenedTable, time_ms: int) -> int:
+    kept = KeptSnapshots(table.store.file_io, table.store.paths)
+
+    def bounds() -> tuple[int, int] | None:
+        ids = kept.list_ids()
+        return (ids[0], ids[-1]) if ids else None
+
+    found = newest_until(time_ms, bounds=bounds, find=kept.find)
+    if found is not None:
+        return found.id
+    oldest = min(kept.list_ids(), default=1)
+    if oldest > 1:
+        message = (
+            f"the changes of that time are not kept, the first that are kept are those of {oldest}\n"
+            "hint: start anew: read the newest snapshot, then the changes after it"
+        )
+        raise ChangesExpired(message)
+    return 0
+
+
+def _check(name: str, value: object, *, low: int, newest: int) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and low <= value <= newest:
+        return value
+    problem = Problem(
+        field=name,
+        value=repr(value)[:_SHOWN_MAX],
+        message=f"expected the id of a snapshot from {low} to {newest}, the newest",
+    )
+    message = "there is no such range of snapshots"
+    raise InvalidRequest(message, problems=[problem])

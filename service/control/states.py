@@ -1,0 +1,92 @@
+"""Which state of a table a request means: snapshot, tag or moment, out of its parameters."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from lake import InvalidRequest, Problem, ReadAt, TableSchema
+
+STATE_PARAMETERS: Final = ("snapshot_id", "tag", "timestamp")
+"""Names of the parameters that say which state is meant; the newest unless one is given."""
+
+_DIGITS_MAX: Final = 19
+
+
+def take_state(
+    schema: TableSchema, parameters: Sequence[tuple[str, str]]
+) -> tuple[ReadAt, list[tuple[str, str]]]:
+    """Return the state that parameters name, and the other parameters.
+
+    A parameter that is called like a column of the primary key is that column's.
+
+    Args:
+        schema: Of the table.
+        parameters: Names and texts as they stand in the address.
+
+    Raises:
+        InvalidRequest: They name no state, or more than one.
+    """
+    names = [name for name in STATE_PARAMETERS if name not in schema.primary_keys]
+    given: dict[str, str] = {}
+    others: list[tuple[str, str]] = []
+    for name, text in parameters:
+        if name not in names:
+            others.append((name, text))
+        elif given.setdefault(name, text) != text:
+            raise _refused(name=name, text=text, message="given more than once")
+    return _state(given), others
+
+
+def _state(given: Mapping[str, str]) -> ReadAt:
+    text = given.get("snapshot_id")
+    if text is not None and not (text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX):
+        expected = "expected the id of a snapshot, a whole number from 1"
+        raise _refused(name="snapshot_id", text=text, message=expected)
+    return ReadAt(
+        snapshot_id=None if text is None else int(text),
+        tag=given.get("tag"),
+        timestamp=given.get("timestamp"),
+    )
+
+
+def bound_of_changes(
+    prefix: str, *, snapshot_id: int | None, tag: str | None, timestamp: str | None
+) -> int | ReadAt | None:
+    """Return a bound of a range of changes; None where none is given.
+
+    Args:
+        prefix: Of the parameters' names: `after_` or `until_`.
+        snapshot_id: By its id; 0 is before the first.
+        tag: By a tag of it.
+        timestamp: By the moment.
+
+    Raises:
+        InvalidRequest: More than one is given, or the text is no moment; the problems say the
+            parameters' names.
+    """
+    if snapshot_id is not None and tag is None and timestamp is None:
+        return snapshot_id
+    try:
+        # 0 is no snapshot, but a bound; beside another it is one too many all the same.
+        at = ReadAt(
+            snapshot_id=None if snapshot_id is None else max(1, snapshot_id),
+            tag=tag,
+            timestamp=timestamp,
+        )
+    except InvalidRequest as refused:
+        problems = [
+            Problem(
+                field=f"{prefix}{problem.field}",
+                value=problem.value,
+                message=problem.message,
+                hint=problem.hint,
+            )
+            for problem in refused.problems
+        ]
+        message = "a bound of the changes is not readable"
+        raise InvalidRequest(message, problems=problems) from refused
+    return None if at.is_newest else at
+
+
+def _refused(*, name: str, text: str, message: str) -> InvalidRequest:
+    problem = Problem(field=name, value=text, message=message)
+    return InvalidRequest("the state to read is not readable", problems=[problem])
