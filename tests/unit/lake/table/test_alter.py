@@ -277,3 +277,38 @@ def test_a_branch_is_not_altered() -> None:
 
     with pytest.raises(UnsupportedFeature, match="branch"):
         table.branch("b").alter(DropColumn(path=("a",)))
+
+
+def test_a_planned_schema_is_published_once_by_whoever_has_it() -> None:
+    table = given_table()
+    before = table.schema
+
+    planned = table.plan_alter(AddColumn(path=("d",), type=parse_type("INT")))
+
+    assert (table.schema, table.find_schema(planned.id)) == (before, None)
+    assert table.publish_schema(planned)
+    assert table.publish_schema(planned), "the same, again"
+    assert table.schema == table.find_schema(1) == planned
+    table.alter(AddColumn(path=("e",), type=parse_type("INT")))
+    assert table.publish_schema(planned), "it was made, and another one since"
+    assert [schema.id for schema in table.schemas()] == [0, 1, 2]
+    assert table.schemas()[:2] == [before, planned]
+
+
+def test_a_planned_schema_that_another_one_has_overtaken_is_not_published() -> None:
+    table = given_table()
+    planned = table.plan_alter(AddColumn(path=("d",), type=parse_type("INT")))
+    made = table.alter(AddColumn(path=("e",), type=parse_type("INT")))
+
+    assert not table.publish_schema(planned)
+    assert table.schema == made
+
+
+def test_planning_what_changes_nothing_gives_the_newest_schema() -> None:
+    file_io = MemoryFileIO()
+    table = given_table(file_io)
+    other = Catalog("/wh", file_io=file_io, clock=ManualClock()).table("db.t")
+    newest = other.alter(AddColumn(path=("d",), type=parse_type("INT")))
+
+    assert table.plan_alter(SetOption(key="bucket", value="1")) == newest
+    assert table.schema == newest
