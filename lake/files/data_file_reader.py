@@ -29,12 +29,12 @@ from lake.files.column_mapping import (
     renamed,
 )
 from lake.files.file_io import FileIO
-from lake.files.int96 import is_int96
 from lake.files.marked_rows import MarkedRows
 from lake.files.orc_stored import OrcStored
 from lake.files.parquet_bounds import ColumnBounds
 from lake.files.parquet_stored import ParquetStored
 from lake.files.stored_file import StoredFile
+from lake.files.stored_type import in_type
 from lake.format.arrow_types import to_arrow_type
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.schema import TableSchema
@@ -335,7 +335,7 @@ class DataFileReader:
             if source is None or source.name not in stored:
                 arrays.append(pa.nulls(batch.num_rows, wanted.type))
             elif source.convert is None:
-                arrays.append(_convert(batch.column(source.name), wanted.type))
+                arrays.append(in_type(batch.column(source.name), wanted.type))
             else:
                 arrays.append(self._cast(batch.column(source.name), source))
         return pa.RecordBatch.from_arrays(arrays, schema=target)
@@ -345,7 +345,7 @@ class DataFileReader:
         field = self._written.field(source.name)
         assert source.convert is not None
         try:
-            return source.convert(_convert(column, to_arrow_type(field.type)))
+            return source.convert(in_type(column, to_arrow_type(field.type)))
         except ValueError as error:
             message = (
                 f"data file {self._path} holds a value in column `{field.name}`, {field.type} then, "
@@ -493,14 +493,6 @@ def _null_columns_now(
 def _numbered(batch: pa.RecordBatch, number: int) -> pa.RecordBatch:
     numbers = pa.repeat(pa.scalar(number, pa.int64()), batch.num_rows)
     return batch.set_column(0, batch.schema.field(0), numbers)
-
-
-def _convert(column: pa.Array, target: pa.DataType) -> pa.Array:
-    if column.type.equals(target):
-        return column
-    if is_int96(column.type) and is_int96(target):
-        return column.view(target)  # INT96 knows no zone; the instant is UTC either way
-    return column.cast(target)
 
 
 @contextmanager
