@@ -40,6 +40,7 @@ import java.util.concurrent.*;
  *   read        {"snapshot": id, "tag": text, "columns": [...]}   rows, sorted by primary key
  *   changelog   {"from": id, "to": id}                            [[snapshot id, [[kind, value, ...], ...]], ...]
  *   files       {}                                                [[bucket, level, name, rows, bytes], ...] of the newest snapshot
+ *   file_index  {"column": name, "values": [...]}                 [[name, "manifest" | index file | null, [may have the value, ...]], ...]
  *   snapshots   {}                                                [[id, kind], ...]
  *   orphans     {}                                                [path, ...] of what orphan cleaning would delete at any age
  * </pre>
@@ -123,6 +124,8 @@ public final class Driver {
                 return Oracle.changelog(table, command.get("from").asLong(), command.get("to").asLong());
             case "files":
                 return files(table);
+            case "file_index":
+                return FileIndexes.ask(table, command);
             case "snapshots":
                 return snapshots(table);
             case "orphans":
