@@ -1,9 +1,9 @@
 """Data files of any format: rows in (`data_file_writer`), key-value batches out (`data_file_reader`)."""
 
+from lake.files.chosen_rows import RowFilter, RowGroupFilter
 from lake.files.data_file_reader import (
     DataFileReader,
     ReadCounters,
-    RowGroupFilter,
     columns_without_values,
     key_value_schema,
     null_columns,
@@ -21,6 +21,7 @@ __all__ = [
     "FileEncoding",
     "FileFormat",
     "ReadCounters",
+    "RowFilter",
     "RowGroupFilter",
     "columns_without_values",
     "key_value_schema",

@@ -34,6 +34,11 @@ class ParquetStored:
         self._reopen = reopen
 
     @property
+    def is_columnar(self) -> bool:
+        """Yes: a row group has a chunk for each."""
+        return True
+
+    @property
     def row_counts(self) -> Sequence[int]:
         """Rows of each row group."""
         metadata = self._file.metadata

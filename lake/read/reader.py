@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
-from lake.files.data_files import ReadCounters, RowGroupFilter
+from lake.files.data_files import ReadCounters, RowFilter, RowGroupFilter
 from lake.files.file_io import FileIO
 from lake.files.parquet_bounds import ColumnBounds
 from lake.files.paths import TablePaths
@@ -95,7 +95,12 @@ def read_split(
     )
     conditions = bind_conditions(where, schema)
     for section in split.sections:
-        for table in reader.live_rows(section, columns, conditions):
+        if is_single_run(section):
+            for batch in reader.raw_rows(section, columns, conditions):
+                if batch.num_rows:
+                    yield batch
+            continue
+        for table in reader.merged_rows(section, columns, conditions):
             mask = matching_rows(table, conditions)
             matching = table if mask is None else table.filter(mask)
             yield from _non_empty(matching.select(list(columns)), batch_rows)
@@ -137,7 +142,21 @@ class _SplitReader:
             counters=counters,
         )
 
-    def live_rows(
+    def raw_rows(
+        self, section: Section, columns: Sequence[str], conditions: Sequence[BoundCondition]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a section of one run that fulfil the conditions: it takes no merge."""
+        return self._runs.rows(
+            section.runs[0],
+            columns,
+            batch_rows=min(self._batch_rows, rows_per_run(1)),
+            batch_bytes=bytes_per_run(1),
+            row_group_filter=_row_group_filter(conditions),
+            row_filter=_row_filter(conditions),
+            excludes=self._file_filter(conditions),
+        )
+
+    def merged_rows(
         self, section: Section, columns: Sequence[str], conditions: Sequence[BoundCondition]
     ) -> Iterator[pa.Table]:
         """Yield the rows of a section after merging, without retracts, before filtering."""
@@ -145,19 +164,6 @@ class _SplitReader:
         batch_rows = min(self._batch_rows, rows_per_run(len(section.runs)))
         batch_bytes = bytes_per_run(len(section.runs))
         excludes = self._file_filter(conditions)
-        if is_single_run(section):
-            row_filter = _row_group_filter(conditions)
-            batches = self._runs.batches(
-                section.runs[0],
-                wanted,
-                batch_rows=batch_rows,
-                batch_bytes=batch_bytes,
-                row_filter=row_filter,
-                excludes=excludes,
-            )
-            for batch in batches:
-                yield drop_retracts(pa.Table.from_batches([batch]))
-            return
         if self._is_excluded(section, excludes):
             return
         needed = columns_needed(self._spec, wanted)
@@ -229,7 +235,23 @@ def _row_group_filter(conditions: Sequence[BoundCondition]) -> RowGroupFilter | 
     def keep(bounds: Mapping[str, ColumnBounds], count: int) -> npt.NDArray[np.bool_]:
         return may_match(bounds, conditions, count)
 
-    return keep
+    return RowGroupFilter(columns=_columns_of(conditions), keep=keep)
+
+
+def _row_filter(conditions: Sequence[BoundCondition]) -> RowFilter | None:
+    if not conditions:
+        return None
+
+    def matches(batch: pa.RecordBatch) -> pa.Array:
+        mask = matching_rows(batch, conditions)
+        assert mask is not None, "there is a condition"
+        return mask
+
+    return RowFilter(columns=_columns_of(conditions), matches=matches)
+
+
+def _columns_of(conditions: Sequence[BoundCondition]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(item.column for item in conditions))
 
 
 def _non_empty(table: pa.Table, batch_rows: int) -> Iterator[pa.RecordBatch]:

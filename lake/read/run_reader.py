@@ -8,7 +8,7 @@ from pyroaring import AbstractBitMap
 
 from lake.files.column_mapping import OlderSchemas
 from lake.files.data_file_path import live_file_path
-from lake.files.data_files import DataFileReader, ReadCounters, RowGroupFilter
+from lake.files.data_files import DataFileReader, ReadCounters, RowFilter, RowGroupFilter
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
 from lake.format.data_file import DataFileMeta
@@ -69,14 +69,7 @@ class RunReader:
         Raises:
             CorruptData: A file is absent or not what its metadata says.
         """
-        for file in run.files:
-            marked = self.vectors.get(file.file_name)
-            # A file that newer levels replace row by row ends up with none; it is not opened.
-            if marked is not None and len(marked) == file.row_count:
-                continue
-            if excludes is not None and excludes(self.path(file), file):
-                self.counters.files_skipped += 1
-                continue
+        for file, marked in self._live_files(run, excludes):
             batches = self._reader(file).batches(
                 columns,
                 batch_rows=batch_rows,
@@ -86,6 +79,55 @@ class RunReader:
             )
             for batch in batches:
                 yield _with_level(batch, file.level) if self.has_level else batch
+
+    def rows(
+        self,
+        run: SortedRun,
+        columns: Sequence[str],
+        *,
+        batch_rows: int,
+        batch_bytes: int,
+        row_group_filter: RowGroupFilter | None = None,
+        row_filter: RowFilter | None = None,
+        excludes: FileFilter | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a run of which no record is of a key that others have (see `batches`).
+
+        Args:
+            run: Live files of the bucket.
+            columns: Table columns wanted.
+            row_group_filter: Leaves out row groups that cannot hold what is looked for.
+            row_filter: Leaves out rows.
+            excludes: Leaves out files, which are not opened.
+            batch_rows: Upper bound of the rows of a batch.
+            batch_bytes: Upper bound of its bytes, about.
+
+        Yields:
+            Batches with `columns`, ascending by key, without retracts; some may be empty.
+        """
+        for file, marked in self._live_files(run, excludes):
+            yield from self._reader(file).rows(
+                columns,
+                batch_rows=batch_rows,
+                batch_bytes=batch_bytes,
+                row_group_filter=row_group_filter,
+                row_filter=row_filter,
+                marked=marked,
+            )
+
+    def _live_files(
+        self, run: SortedRun, excludes: FileFilter | None
+    ) -> Iterator[tuple[DataFileMeta, AbstractBitMap | None]]:
+        """Yield the files to open, each with its marked rows."""
+        for file in run.files:
+            marked = self.vectors.get(file.file_name)
+            # A file that newer levels replace row by row ends up with none; it is not opened.
+            if marked is not None and len(marked) == file.row_count:
+                continue
+            if excludes is not None and excludes(self.path(file), file):
+                self.counters.files_skipped += 1
+                continue
+            yield file, marked
 
     def path(self, file: DataFileMeta) -> str:
         """Return where a file of the bucket is."""

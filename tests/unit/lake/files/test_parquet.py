@@ -15,6 +15,7 @@ from lake.errors import CorruptData, StorageUnavailable, UnsupportedFeature
 from lake.files.data_files import (
     DataFileReader,
     ReadCounters,
+    RowGroupFilter,
     key_value_schema,
     null_columns,
 )
@@ -349,9 +350,11 @@ def test_row_filter_leaves_row_groups_out(file_io: MemoryFileIO) -> None:
         file_io, PATH, file_meta=describe(schema, table), schema=schema, counters=counters
     )
 
-    batches = reader.batches(
-        ["k"], row_filter=lambda bounds, _: bounds["k"].minima.to_numpy(zero_copy_only=False) >= 4
-    )
+    def keep(bounds: Mapping[str, ColumnBounds], _: int) -> npt.NDArray[np.bool_]:
+        found: npt.NDArray[np.bool_] = bounds["k"].minima.to_numpy(zero_copy_only=False) >= 4
+        return found
+
+    batches = reader.batches(["k"], row_filter=RowGroupFilter(columns=("k",), keep=keep))
 
     assert [row["k"] for batch in batches for row in batch.to_pylist()] == [4, 5, 6, 7, 8, 9]
     assert (counters.row_groups, counters.row_groups_skipped) == (2, 1)
@@ -368,7 +371,7 @@ def test_row_filter_gets_bounds_in_the_columns_types(file_io: MemoryFileIO) -> N
         return np.ones(count, dtype=bool)
 
     reader = DataFileReader(file_io, PATH, file_meta=describe(schema, table), schema=schema)
-    list(reader.batches(["k"], row_filter=look))
+    list(reader.batches(["k"], row_filter=RowGroupFilter(columns=tuple(ALL_TYPES), keep=look)))
 
     expected = dict(zip(list(ALL_TYPES)[1:], VALUES, strict=True)) | {"k": 1}
     without = {"float", "double", "t9", "z9", "list", "map", "bag", "row"}

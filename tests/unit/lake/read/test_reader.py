@@ -162,3 +162,27 @@ def test_descending_sequence_fields_are_merged_right_under_a_projection() -> Non
     table.write([1, 9, 90])
 
     assert table.read(columns=["v"]) == [(50,)]
+
+
+def test_a_single_run_is_read_without_what_only_merging_needs() -> None:
+    table = given_table({"a": "INT", "b": "INT"})
+    table.write([1, 10, 100], [2, 20, 200])
+
+    assert table.read(columns=["b"]) == [(100,), (200,)]
+    assert {name for _, name in table.counters.columns} == {"b"}
+
+
+def test_columns_that_no_file_has_are_null_in_as_many_rows() -> None:
+    table = given_table({"a": "INT"})
+    table.write([1, None], [2, None])
+
+    assert table.read(columns=["a"]) == [(None,), (None,)]
+
+
+def test_a_condition_that_no_row_fulfils_decodes_its_own_column_only() -> None:
+    table = given_table({"a": "INT", "b": "INT"})
+    table.write([1, 10, 100], [2, 30, 300])
+
+    assert table.read(("a", "=", 20), columns=["b"]) == []
+    assert {name for _, name in table.counters.columns} == {"a"}
+    assert table.counters.rows == 2
