@@ -1,6 +1,7 @@
 """Whether a commit still fits the newest snapshot; pure, and asked at every attempt.
 
-1. A writer's bucket count and schema are those of the newest schema (appends and overwrites).
+1. A writer's bucket count and schema are those of the newest schema (appends and overwrites); a
+   compaction replaces no file of a newer schema than its own.
 2. A delta names each identity once.
 3. Every DELETE hits a live file, no ADD repeats one.
 4. The bucket count of a partition changes through OVERWRITE only, and then for all of its files.
@@ -37,12 +38,15 @@ def check_writers(
     """Check bucket count and schema id of the writers against the newest schema.
 
     A compaction keeps the buckets it found and may have read under an older schema; its files
-    stay readable by field id.
+    stay readable by field id. But what it replaces must not be of a newer schema than its own: it
+    would drop what columns hold that it does not know.
 
     Raises:
-        CommitConflict: The schema or the bucket count has changed since the rows were written.
+        CommitConflict: The schema or the bucket count has changed since the rows were written, or a
+            file is replaced by who does not know its schema.
     """
     if kind is CommitKind.COMPACT:
+        _check_replaced(messages)
         return
     buckets = schema.table_options.bucket
     for message in messages:
@@ -196,6 +200,17 @@ def check_levels(
             runs[_level(entry)].append(entry)
     for run in runs.values():
         _check_disjoint(run, key_fields)
+
+
+def _check_replaced(messages: Sequence[CommitMessage]) -> None:
+    for message in messages:
+        for file in message.compact_before:
+            if file.schema_id > message.schema_id:
+                text = (
+                    f"file {file.file_name} of schema {file.schema_id} was to be replaced by rows "
+                    f"that were read under schema {message.schema_id}"
+                )
+                raise CommitConflict(text)
 
 
 def _check_disjoint(run: Iterable[ManifestEntry], key_fields: Sequence[DataField]) -> None:

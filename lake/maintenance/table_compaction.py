@@ -158,6 +158,9 @@ class TableCompaction:
         self, place: Place, entries: Sequence[ManifestEntry], index: IndexManifestEntry | None
     ) -> PlannedBucket | None:
         """Return the work on a bucket; None when there is none."""
+        if any(entry.file.schema_id > self.schema.id for entry in entries):
+            # Read under our schema, its new columns would be lost: the next compaction knows them.
+            return None
         options = self.schema.table_options
         levels = levels_of([entry.file for entry in entries], options)
         try:

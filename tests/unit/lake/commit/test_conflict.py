@@ -54,6 +54,15 @@ def test_rows_of_another_schema_or_bucket_count_conflict(given: dict[str, int], 
     check_writers([message], table_schema(), kind=CommitKind.COMPACT)
 
 
+def test_a_compaction_replaces_no_file_of_a_newer_schema() -> None:
+    old, new = data_file("a"), replace(data_file("b"), schema_id=4)
+    message = replace(compacted((old, new), (data_file("c", level=5),)), schema_id=3)
+
+    with pytest.raises(CommitConflict, match=r"file b of schema 4 .* under schema 3"):
+        check_writers([message], table_schema(), kind=CommitKind.COMPACT)
+    check_writers([replace(message, schema_id=4)], table_schema(), kind=CommitKind.COMPACT)
+
+
 def test_a_delta_names_a_file_once() -> None:
     with pytest.raises(InvalidRequest, match="more than once: a"):
         check_delta(entries(appended(data_file("a"), data_file("a"))))
