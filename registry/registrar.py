@@ -52,8 +52,11 @@ from schemas import (
 _FIXED_ONCE_STARTED = ("topic", "sequence_group")
 
 
+# What a declaration says about the status of rows, which no file depends on.
+_ROW_RULES: Final = ("staleness", "completeness")
+
 _CHANGES_HINT: Final = (
-    "`PUT` makes a table and does not change it: repeat the declaration as it is now, or send the "
+    "repeat the declaration as it is now, or send the "
     "change to `POST …/schema-changes`"
 )
 _FIXED_HINT: Final = (
@@ -147,6 +150,9 @@ class Registrar:
     ) -> Registered:
         """Create a table, or find the one that was declared alike.
 
+        When a row is stale or complete may be declared otherwise than before: that says how rows
+        are told, and changes none. Everything else is changed by `alter`.
+
         Raises:
             DefinitionRefused: The declaration breaks rules; `problems` has all of them.
             DefinitionDiffers: There is a table of that name, declared otherwise.
@@ -161,7 +167,10 @@ class Registrar:
             found = self._store.table(identifier)
             precondition.check(None if found is None else revision_of(found.value))
             if found is not None:
-                return Registered(document=_same_table(found.value, spec), is_new=False)
+                document = self._writer.change(
+                    identifier, lambda newest: _with_row_rules(newest, spec, precondition)
+                )
+                return Registered(document=document, is_new=False)
             document = TableDocument(
                 database=database, name=name, table=spec, created_ms=self._clock.now_ms()
             )
@@ -426,12 +435,16 @@ def _with_entry(document: TableDocument, entry: StreamEntry) -> TableDocument:
     return document.model_copy(update={"streams": streams})
 
 
-def _same_table(document: TableDocument, spec: TableSpec) -> TableDocument:
+def _with_row_rules(
+    document: TableDocument, spec: TableSpec, precondition: Precondition
+) -> TableDocument:
+    """Return the document with the rules for rows that a declaration has; all else is the same."""
+    precondition.check(revision_of(document))
     problems = _differences(document.table, spec)
     if problems:
         message = f"there is a table {document.identifier}, declared otherwise"
         raise DefinitionDiffers(message, kind="table", problems=problems)
-    return document
+    return document.model_copy(update={"table": spec})
 
 
 def _differences(old: Contract, new: Contract) -> list[FieldProblem]:
@@ -444,7 +457,7 @@ def _differences(old: Contract, new: Contract) -> list[FieldProblem]:
             hint=_HINTS.get(field, _FIXED_HINT),
         )
         for field in after
-        if after[field] != before[field]
+        if after[field] != before[field] and field not in _ROW_RULES
     ]
 
 

@@ -89,6 +89,26 @@ def test_a_table_of_the_name_declared_otherwise_says_what_differs(with_orders: R
     assert [problem.field for problem in caught.value.problems] == ["buckets", "comment"]
 
 
+def test_rules_for_the_status_of_rows_are_declared_anew(with_orders: Registrar) -> None:
+    spec = orders(
+        staleness={"groups": {"sales": 60}}, completeness={"groups": ["sales", "payments"]}
+    )
+    seen = revision_of(with_orders.document(ORDERS))
+
+    assert with_orders.check_table("shop", "orders", spec) == []
+    stale = Precondition(revisions=frozenset({"of before"}))
+    with pytest.raises(PreconditionFailed):
+        with_orders.put_table("shop", "orders", spec, precondition=stale)
+    registered = with_orders.put_table(
+        "shop", "orders", spec, precondition=Precondition(revisions=frozenset({seen}))
+    )
+
+    assert not registered.is_new
+    assert with_orders.document(ORDERS).table == spec
+    with pytest.raises(DefinitionRefused, match="no such sequence group"):
+        with_orders.put_table("shop", "orders", orders(completeness={"groups": ["nope"]}))
+
+
 def test_a_rescaled_table_is_declared_with_its_new_buckets(with_orders: Registrar) -> None:
     before = with_orders.document(ORDERS)
 
@@ -140,9 +160,9 @@ def test_of_two_different_declarations_at_once_one_wins(
     store.happens = lambda: registrar.put_table("shop", "orders", orders())
 
     with pytest.raises(DefinitionDiffers) as caught:
-        registrar.put_table("shop", "orders", orders(staleness={"default_seconds": 60}))
+        registrar.put_table("shop", "orders", orders(unordered="allowed"))
 
-    assert [problem.field for problem in caught.value.problems] == ["staleness"]
+    assert [problem.field for problem in caught.value.problems] == ["unordered"]
     assert registrar.document(ORDERS).table == orders()
 
 
