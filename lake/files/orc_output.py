@@ -22,7 +22,7 @@ from lake.files.parquet_bounds import ColumnBounds
 STRIPE_BYTES: Final = 4 * 1024 * 1024
 """Encoded; some 200 000 rows of 50 bytes."""
 
-_STRIPE_BYTES_MIN: Final = 64 * 1024
+_STRIPE_BYTES_MIN: Final = 8 * 1024
 _STRIPES_PER_FILE_MIN: Final = 8
 _COMPRESSED_TO: Final = 0.4
 """Of its size in memory, before the first stripe says."""
