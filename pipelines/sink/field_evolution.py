@@ -48,8 +48,7 @@ class FieldEvolution:
         """Return what looks for new fields; None where they are not looked for in Python."""
         if plan.spec.on_new_field is not OnNewField.EVOLVE:
             return None
-        if plan.version != self._refused_version:
-            self._refused, self._refused_version = {}, plan.version
+        self._forget_outdated(plan)
         is_last = (
             self._evolver is None
             or self._rounds >= ROUNDS_MAX
@@ -76,9 +75,7 @@ class FieldEvolution:
         follower.keep_up()
         left = _left_out(old, follower.plan, news)
         refused |= {address: LIMIT_REACHED for address in left if address not in refused}
-        if follower.plan.version != old.version:
-            # What a change has made possible may be asked again; what this round refused may not.
-            self._refused, self._refused_version = {}, follower.plan.version
+        self._forget_outdated(follower.plan)
         self._refused |= refused
         _LOG.info(
             "new fields stream=%s schema=%d refused=%s",
@@ -86,6 +83,11 @@ class FieldEvolution:
             follower.plan.schema_id,
             sorted(refused)[:10],
         )
+
+    def _forget_outdated(self, plan: StreamPlan) -> None:
+        """Let what was refused under another declaration be asked again."""
+        if plan.version != self._refused_version:
+            self._refused, self._refused_version = {}, plan.version
 
 
 def _left_out(old: StreamPlan, new: StreamPlan, news: BatchNews) -> list[str]:

@@ -1,0 +1,129 @@
+"""A running stream reads its plan from the registry, and changes its table there."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from lake import (
+    AddColumn,
+    Catalog,
+    InvalidRequest,
+    ManualClock,
+    MemoryFileIO,
+    RenameColumn,
+    parse_type,
+)
+from pipelines.new_fields.batch_news import BatchNews
+from pipelines.new_fields.value_shape import shape_of
+from pipelines.registered_plans import RegisteredPlans
+from pipelines.stream_evolver import RegisteredEvolver
+from pipelines.stream_plan import StreamPlan, plan_stream
+from registry.documents import RegistryStore
+from registry.registrar import Registrar, Verb
+from registry.table_changes import plan_changes
+from schemas import SchemaChanges
+from tests.unit.registry.shop import definition, orders
+
+ORDERS = "shop.orders"
+
+
+@dataclass
+class Shop:
+    """A registered table of two streams that read one topic, and a plan of the first."""
+
+    file_io: MemoryFileIO = field(default_factory=MemoryFileIO)
+
+    def __post_init__(self) -> None:
+        clock = ManualClock()
+        self.catalog = Catalog("/w", file_io=self.file_io, clock=clock)
+        store = RegistryStore(self.file_io, "/w", clock)
+        self.registrar = Registrar(store, self.catalog, clock)
+        self.registrar.put_table("shop", "orders", orders())
+        self.registrar.put_stream(ORDERS, "sales", definition(on_new_field="evolve"))
+        self.registrar.put_stream(ORDERS, "payments", definition())
+        self.plans = RegisteredPlans(registry=store, catalog=self.catalog)
+        self.evolver = RegisteredEvolver(registrar=self.registrar)
+        self.table = self.catalog.table(ORDERS)
+        document = self.registrar.document(ORDERS)
+        self.plan = plan_stream(
+            table=ORDERS,
+            spec=document.table,
+            stream=document.streams["sales"].spec,
+            schema=self.table.schema,
+            generation=7,
+        )
+
+    def newest(self) -> StreamPlan:
+        return self.plans.newest(self.plan, self.table)
+
+    def alter(self, *changes: dict[str, Any]) -> None:
+        requested = SchemaChanges.model_validate({"changes": changes}).changes
+        self.registrar.alter(ORDERS, plan_changes(requested))
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return Shop()
+
+
+def columns_of(plan: StreamPlan) -> dict[str, tuple[str, str]]:
+    return {column.name: (column.address, str(column.type)) for column in plan.columns}
+
+
+def test_a_plan_follows_the_table_and_keeps_its_fields(shop: Shop) -> None:
+    shop.alter(
+        {"change": "rename_column", "column": "total", "to": "sum"},
+        {"change": "update_column_type", "column": "sum", "type": "DECIMAL(12, 2)"},
+        {"change": "add_column", "column": "tip", "type": "DOUBLE", "sequence_group": "sales"},
+    )
+
+    plan = shop.newest()
+
+    found = columns_of(plan)
+    assert (found["sum"], found["tip"]) == (("total", "DECIMAL(12, 2)"), ("tip", "DOUBLE"))
+    assert (plan.version, plan.schema_id, plan.generation) == (2, 1, 7)
+    assert shop.table.schema.id == 1
+    assert plan.read_elsewhere == (("id",), ("region",), ("paid",), ("method",))
+
+
+def test_what_a_query_is_fixed_to_stays(shop: Shop) -> None:
+    changed = definition(trigger_ms=9, max_message_bytes=8)
+    shop.registrar.put_stream(ORDERS, "sales", changed)
+
+    spec = shop.newest().spec
+    assert (spec.trigger_ms, spec.max_message_bytes) == (shop.plan.spec.trigger_ms, 8)
+
+
+def test_a_stream_that_is_deleted_keeps_its_plan(shop: Shop) -> None:
+    shop.registrar.ask(ORDERS, "sales", Verb.STOP)
+    shop.registrar.delete_stream(ORDERS, "sales")
+
+    assert columns_of(shop.newest()) == columns_of(shop.plan)
+
+
+def test_a_change_that_did_not_ask_the_registry_is_followed_or_told(shop: Shop) -> None:
+    """The second half of the promise: it is never followed by halves."""
+    shop.catalog.table(ORDERS).alter(AddColumn(path=("own",), type=parse_type("INT")))
+    assert shop.newest().schema_id == 1
+    shop.catalog.table(ORDERS).alter(RenameColumn(path=("currency",), name="unit"))
+
+    with pytest.raises(InvalidRequest, match=r"columns\.currency: table .* has no such column"):
+        shop.newest()
+
+
+def test_new_fields_become_columns_and_others_are_told_apart(shop: Shop) -> None:
+    news = BatchNews(
+        new={("tip",): shape_of(1.5), ("Total",): shape_of(1), ("to",): shape_of({"zip": "1"})},
+        wider={"total": shape_of(10**20)},
+    )
+
+    refused = shop.evolver.evolve(shop.plan, news)
+
+    found = columns_of(shop.newest())
+    assert found["tip"] == ("tip", "DOUBLE")
+    assert found["to"] == ("to", "ROW<`zip` STRING>")
+    assert found["total"] == ("total", "DECIMAL(38, 2)")
+    assert list(refused) == ["Total"]
+    assert "in case only" in refused["Total"]
+    assert shop.evolver.evolve(shop.plan, BatchNews(new={("tip",): shape_of(1)})) == {}
