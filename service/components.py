@@ -8,6 +8,7 @@ from registry import names
 from registry.documents import RegistryStore
 from registry.progress import ProgressStore
 from registry.registrar import Registrar
+from schemas import TableDocument
 from service.control.row_lookup import RowFinder
 from service.settings import ServiceSettings
 
@@ -78,3 +79,16 @@ class Components:
     progress: ProgressStore
     rows: RowFinder
     started_ms: int
+
+    def registered(self, identifier: str) -> tuple[TableDocument, Table]:
+        """Return what is declared of a table, and the table, which fit each other.
+
+        Raises:
+            TableNotFound: There is none of that name.
+        """
+        document = self.registrar.document(identifier)
+        table = self.tables.get(identifier)
+        if table.schema.id > document.schema_id:
+            # Changed since, or without the registry: what is declared now is not older than that.
+            document = self.registrar.document(identifier)
+        return document, table

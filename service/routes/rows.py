@@ -68,8 +68,7 @@ def get_row_status(
     components: ComponentsOf, database: str, table: str, request: Request
 ) -> Response:
     """Return the status of a row; a row that is not there has every group absent."""
-    document = components.registrar.document(f"{database}.{table}")
-    found = components.tables.get(document.identifier)
+    document, found = components.registered(f"{database}.{table}")
     key = parse_key(found.schema, request.query_params.multi_items())
     status = find_row_status(components.rows, found, document, key, clock=components.clock)
     return _json(status.model_dump(mode="json"))

@@ -1,12 +1,16 @@
 """Changes of a table over HTTP."""
 
+from itertools import pairwise
 from typing import Any
 
 import httpx
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, ManualClock
+from lake import Catalog, ManualClock, MemoryFileIO
+from service.app import create_app
+from service.settings import ServiceSettings
+from tests.support.faulty_file_io import FaultyFileIO
 from tests.unit.service.http_client import HttpClient
 
 TABLE = "/v1/tables/shop/orders"
@@ -184,3 +188,38 @@ def test_the_history_tells_what_each_schema_changed(
         "value": "paid,method,iban,payments__at,payments__op",
     }
     assert newest["changes"][0] == {"change": "rename_column", "column": "iban", "to": "account"}
+
+
+def test_the_status_of_a_row_is_answered_whatever_changes_meanwhile(
+    streams: HttpClient, file_io: MemoryFileIO, catalog: Catalog, clock: ManualClock
+) -> None:
+    row = {"id": [7], "region": ["eu"], "order_version": [1], "currency": ["EUR"]}
+    catalog.table("shop.orders").write_and_commit(pa.table(row))
+    watched = FaultyFileIO(file_io)
+    settings = ServiceSettings(warehouse="/w")
+    slow = Catalog("/w", file_io=watched, clock=clock)
+    client = HttpClient(create_app(settings, catalog=slow, file_io=watched, clock=clock))
+    ask = f"{TABLE}/rows/status?id=7&region=eu"
+    client.get(ask).raise_for_status()
+    first = len(watched.calls)
+    client.get(ask).raise_for_status()
+    count = len(watched.calls) - first
+    names = ["order_version", *(f"version_{number}" for number in range(count))]
+
+    for number, (old, new) in enumerate(pairwise(names)):
+        at = len(watched.calls) + number
+        rename = {"change": "rename_column", "column": old, "to": new}
+
+        def before(
+            call: int, _method: str, _path: str, *, at: int = at, rename: dict[str, Any] = rename
+        ) -> None:
+            if call == at:
+                change(streams, rename).raise_for_status()
+
+        watched.before = before
+        answer = client.get(ask)
+
+        assert answer.status_code == 200, (number, answer.json())
+        ordering = answer.json()["groups"]["sales"]["ordering"]
+        assert list(ordering.values()) == [1]
+        assert set(ordering) <= {old, new}
