@@ -15,6 +15,7 @@ What was wrong before and is not made worse is no reason to refuse.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from lake import (
     InvalidRequest,
@@ -43,7 +44,20 @@ from registry.stream_rules import check_stream
 from registry.table_definition import define_table, stream_columns
 from registry.table_rules import check_table
 from registry.type_widening import is_followed
-from schemas import ColumnSpec, FieldProblem, StreamEntry, StreamSpec, TableDocument, TableSpec
+from schemas import (
+    ColumnSpec,
+    FieldProblem,
+    MergeEngine,
+    StreamEntry,
+    StreamSpec,
+    TableDocument,
+    TableSpec,
+)
+
+_DROP_HINT: Final = (
+    "stop and delete the stream, drop the column, and register the stream again: it goes on where "
+    "it was"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,8 +239,9 @@ def _check_dropped(
                     "column",
                     value=column,
                     message=f"the stream `{stream}` writes this column",
-                    hint=f"stop and delete the stream `{stream}`, drop the column, and register "
-                    "the stream again: it goes on where it was",
+                    hint=_DROP_HINT
+                    if before.table.merge_engine is MergeEngine.PARTIAL_UPDATE
+                    else "register the stream without the column first",
                 )
 
 

@@ -58,10 +58,12 @@ def engine_problem(problem: Problem, origin: Origin, after: TableSpec) -> FieldP
     if index is None:
         place = _place_in_result(_result_place(problem.field, after), origin, after)
         return _told(problem, place, field=problem.field)
+    key = part.removeprefix("options.")
     if index < len(origin.of_engine):
-        return _told(problem, origin.place(origin.of_engine[index], part), field=problem.field)
-    # A change of an option that follows from the declaration.
-    return _told(problem, _place_in_result(("options", part), origin, after), field=problem.field)
+        place = origin.place(origin.of_engine[index], part if key == part else "key")
+    else:  # A change of an option that follows from the declaration.
+        place = _place_in_result(("options", key), origin, after)
+    return _told(problem, place, field=problem.field)
 
 
 def table_problem(problem: FieldProblem, origin: Origin, after: TableSpec) -> FieldProblem:
@@ -125,13 +127,14 @@ def _result_place(name: str, after: TableSpec) -> Place:
 
 
 def _engine_place(name: str) -> tuple[int | None, str]:
-    """Return index and part of `changes[2].name`; no index for any other field."""
+    """Return index and part of `changes[2].name`; no index for any other field.
+
+    The part of an option is `options.` and its key.
+    """
     head, bracket, rest = name.partition("]")
     if not bracket or not head.startswith("changes["):
         return None, ""
     part = rest.removeprefix(".")
-    if part.startswith("options."):
-        return int(head.removeprefix("changes[")), part.removeprefix("options.")
     return int(head.removeprefix("changes[")), _ENGINE_PARTS.get(part, part)
 
 

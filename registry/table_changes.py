@@ -25,6 +25,7 @@ from lake import (
     Position,
     RemoveOption,
     RenameColumn,
+    SetOption,
     TableSchema,
     UpdateColumnComment,
     UpdateColumnDefault,
@@ -66,6 +67,7 @@ from schemas import (
     UpdateCommentChange,
 )
 
+_NAMING_OPTIONS = ("rowkind.field", "record-level.time-field")
 _OPTION_HINTS: Mapping[str, str] = {
     "buckets": "use `braid table rescale`, which moves the rows",
     "default_aggregate": "use `update_column_aggregate` for each column",
@@ -128,7 +130,9 @@ def _apply(
         case SetOptionChange():
             _check_option(change.key, "key")
             options = {**altered.spec.options, change.key: change.value}
-            return altered.with_options(options).blaming(index, option=change.key)
+            # At its place among the changes: some options say what the later ones may do.
+            asked = altered.asking(SetOption(key=change.key, value=change.value), index)
+            return asked.with_options(options).blaming(index, option=change.key)
         case RemoveOptionChange():
             return _remove_option(altered, change, index, schema)
         case _:
@@ -221,11 +225,20 @@ def _without(group: SequenceGroupSpec, name: str) -> SequenceGroupSpec:
 def _rename_column(altered: AlteredTable, change: RenameColumnChange, index: int) -> AlteredTable:
     old, new = change.path[0], change.to
     altered.column(old)
+    _check_unnamed(altered.spec, change)
     asked = altered.asking(RenameColumn(path=change.path, name=new), index)
     if len(change.path) > 1:
         _check_unread(altered, change.path, "is renamed")
         return asked.blaming(index, column=old)
     return asked.blaming(index, column=new).renamed(old, new, _renamed_spec(altered.spec, old, new))
+
+
+def _check_unnamed(spec: TableSpec, change: RenameColumnChange) -> None:
+    """Refuse to rename a column that an option names which the format does not carry along."""
+    for key in _NAMING_OPTIONS:
+        if len(change.path) == 1 and spec.options.get(key) == change.path[0]:
+            message = f"the option `{key}` names the column, and stays as it is"
+            refuse("column", change.path[0], message, "keep the name")
 
 
 def _renamed_spec(spec: TableSpec, old: str, new: str) -> TableSpec:
@@ -354,7 +367,8 @@ def _remove_option(
     key, spec = change.key, altered.spec
     if key in spec.options:
         options = {other: value for other, value in spec.options.items() if other != key}
-        return altered.with_options(options).blaming(index, option=key)
+        asked = altered.asking(RemoveOption(key=key), index)
+        return asked.with_options(options).blaming(index, option=key)
     _check_option(key, "key")
     if key in define_table(spec).options:
         refuse("key", key, "this option is the same for every table", "leave it")

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from lake import Catalog, ManualClock, MemoryFileIO, RenameColumn, Table
+from registry.alteration import AlterationPlan
 from registry.documents import RegistryStore
 from registry.errors import DefinitionRefused, PreconditionFailed
 from registry.registrar import Registrar
@@ -514,3 +515,96 @@ def test_a_stream_of_an_unordered_table_reads_a_new_column(
 
     assert document.streams["one"].spec.column_names == ("id", "region", "total", "extra")
     assert agrees(document, catalog.table("shop.loose"))
+
+
+NOT_NULL = "alter-column-null-to-not-null.disabled"
+
+
+def one_stream(registrar: Registrar, name: str, **spec: Any) -> str:
+    """Register a table of three columns, all of which its stream reads."""
+    columns = [
+        {"name": "id", "type": "BIGINT"},
+        {"name": "v", "type": "INT"},
+        {"name": "kind", "type": "STRING"},
+    ]
+    declared = {"columns": columns, "primary_key": ["id"], "sequence_groups": []} | spec
+    registrar.put_table("shop", name, orders(**declared))
+    registrar.put_stream(f"shop.{name}", "one", definition("one"))
+    return f"shop.{name}"
+
+
+def plan(*changes: dict[str, Any]) -> AlterationPlan:
+    return plan_changes(SchemaChanges.model_validate({"changes": changes}).changes)
+
+
+def test_an_option_is_set_before_the_changes_that_come_after_it(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    name = one_stream(registrar, "whole", merge_engine="deduplicate")
+    set_option = {"change": "set_option", "key": NOT_NULL, "value": "false"}
+    not_null = {"change": "update_column_nullability", "column": "v", "nullable": False}
+
+    assert registrar.check_alteration(name, plan(not_null, set_option)) != []
+    document = registrar.alter(name, plan(set_option, not_null))
+
+    assert document.table.columns[1].type == "INT NOT NULL"
+    assert agrees(document, catalog.table(name))
+
+
+def test_a_column_that_orders_whole_rows_is_renamed_in_its_option(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    options = {"sequence.field": "v"}
+    name = one_stream(registrar, "ordered", merge_engine="deduplicate", options=options)
+
+    document = registrar.alter(name, plan({"change": "rename_column", "column": "v", "to": "w"}))
+
+    assert document.table.options == {"sequence.field": "w"}
+    assert agrees(document, catalog.table(name))
+
+
+def test_a_column_that_a_fixed_option_names_keeps_its_name(registrar: Registrar) -> None:
+    options = {"rowkind.field": "kind"}
+    name = one_stream(registrar, "kinds", merge_engine="deduplicate", options=options)
+
+    (problem,) = registrar.check_alteration(
+        name, plan({"change": "rename_column", "column": "kind", "to": "what"})
+    )
+
+    assert problem.pointer == "/changes/0/column"
+    assert "the option `rowkind.field` names the column" in problem.message
+
+
+def test_a_stream_of_whole_rows_is_registered_without_a_column_before_it_is_dropped(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    name = one_stream(registrar, "whole", merge_engine="deduplicate")
+    drop = plan({"change": "drop_column", "column": "v"})
+    (problem,) = registrar.check_alteration(name, drop)
+    assert problem.hint == "register the stream without the column first"
+
+    registrar.put_stream(name, "one", definition("one", columns=mapped("id", "kind")))
+    document = registrar.alter(name, drop)
+
+    assert agrees(document, catalog.table(name))
+
+
+def test_columns_of_deletes_that_are_kept_are_renamed(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    spec = orders(
+        columns=[{"name": "id", "type": "BIGINT"}, {"name": "gone", "type": "TIMESTAMP(3)"}],
+        primary_key=["id"],
+        sequence_groups=[{"name": "g", "columns": ["gone"]}],
+        deletes="remove_row",
+        delete_retention={"seconds": 60, "columns": ["gone"]},
+    )
+    registrar.put_table("shop", "kept", spec)
+
+    document = registrar.alter(
+        "shop.kept", plan({"change": "rename_column", "column": "gone", "to": "left_at"})
+    )
+
+    assert document.table.delete_retention is not None
+    assert document.table.delete_retention.columns == ("left_at",)
+    assert agrees(document, catalog.table("shop.kept"))

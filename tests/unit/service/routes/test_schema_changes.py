@@ -76,7 +76,7 @@ def test_the_dry_run_says_what_the_change_would(streams: HttpClient) -> None:
     (problem,) = made.json()["errors"]
     assert (problem["pointer"], problem["field"]) == ("/changes/1/column", "changes[1].column")
     assert problem["message"] == "the stream `payments` writes this column"
-    assert "stop and delete the stream `payments`" in problem["hint"]
+    assert "stop and delete the stream" in problem["hint"]
     assert streams.get(TABLE).json()["schema_id"] == 0
 
 
