@@ -3,7 +3,9 @@
 The snapshots above the target are removed; its own files were never touched, because a snapshot or
 a tag kept them. The steps, each of which leaves a table that is whole:
 
-1. all streams are fenced by an empty commit, so that whoever still runs commits nothing any more;
+1. all streams are fenced by an empty commit, so that whoever still runs commits nothing any more; to
+   a target above the newest, of a history that was removed and that a tag still has, empty commits
+   lead up first;
 2. `LATEST` is deleted: without a hint the newest snapshot is the one of the highest id;
 3. the snapshots between target and newest go, *oldest first*, so that the newest stays what it was;
 4. a target that has expired and is kept by a tag gets its snapshot file back, in the place of another
@@ -170,10 +172,14 @@ class TableRollback:
         self, target: Snapshot, authority: StreamAuthority, epochs: dict[str, int]
     ) -> RollbackResult:
         newest = self._snapshots.latest()
-        # A newest snapshot that has the target's id and is another one cannot make room for it either.
-        if newest is not None and ((newest.id > target.id and epochs) or _is_other(newest, target)):
-            self._committer.fence_streams(commit_user=self._commit_user)
-            epochs = self._epochs(self._snapshots.latest())
+        if newest is not None and newest.id > target.id and epochs:
+            newest = self._fence()
+        # A target of a removed history, which a tag still has, comes back below the newest as well:
+        # above it, it would be the newest for some readers and not for others, and later commits
+        # would go into the gap between.
+        while newest is not None and newest.id <= target.id and not target.is_same(newest):
+            newest = self._fence()
+        epochs = self._epochs(newest)
         reset = self.plan(target).consumers
         removed = self._remove_snapshots(target)
         # Written before tags go: a reader of another engine stumbles over a wrong hint only.
@@ -196,6 +202,11 @@ class TableRollback:
             reset_consumers=reset if removed else (),
             epochs=self._epochs(self._snapshots.latest()),
         )
+
+    def _fence(self) -> Snapshot | None:
+        """Publish an empty commit that fences the streams, if there are any; return the newest."""
+        self._committer.fence_streams(commit_user=self._commit_user)
+        return self._snapshots.latest()
 
     def _epochs(self, snapshot: Snapshot | None) -> dict[str, int]:
         positions = find_authority(snapshot, self._snapshots).positions

@@ -1,5 +1,6 @@
 """A table is taken back in one moment, and nothing that came later comes back."""
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -471,8 +472,8 @@ def test_a_rollback_that_was_broken_off_and_forgotten_stops_nobody(gap: list[int
     assert_cleaned_exact(file_io)
 
 
-@pytest.mark.parametrize("new_commits", [1, 2, 3], ids=["below", "newest", "above"])
-def test_a_tag_of_another_history_is_a_target_whoever_has_its_id_now(new_commits: int) -> None:
+def given_removed_history(*, new_commits: int) -> MemoryFileIO:
+    """Return a table at 1 and some commits more, and the tag of a snapshot 3 that was removed."""
     file_io = MemoryFileIO()
     table = given_history(file_io)
     table.create_tag("three", snapshot_id=3)
@@ -482,6 +483,13 @@ def test_a_tag_of_another_history_is_a_target_whoever_has_its_id_now(new_commits
     file_io.create_exclusive(table.paths.tag("three"), kept)
     for number in range(new_commits):
         write(late(file_io), (50 + number, 0))
+    return file_io
+
+
+@pytest.mark.parametrize("new_commits", [0, 1, 2, 3], ids=["far below", "below", "newest", "above"])
+def test_a_tag_of_another_history_is_a_target_whoever_has_its_id_now(new_commits: int) -> None:
+    file_io = given_removed_history(new_commits=new_commits)
+    table = late(file_io)
 
     late(file_io).rollback(tag="three")
 
@@ -491,6 +499,21 @@ def test_a_tag_of_another_history_is_a_target_whoever_has_its_id_now(new_commits
     late(file_io).compact()
     assert keys(late(file_io)) == [1, 2, 3, 9]
     assert_cleaned_exact(file_io)
+
+
+@pytest.mark.slow
+def test_a_commit_after_a_rollback_to_a_removed_history_that_broke_off_is_the_newest() -> None:
+    swept = sweep(given_removed_history(new_commits=0), lambda table: table.rollback(tag="three"))
+    ends = itertools.chain(swept.deaths(), swept.failures(is_done=True, is_lasting=False))
+    for end in ends:
+        found = keys(late(end.file_io))
+        assert found in ([1], [1, 2, 3]), end.place
+
+        write(late(end.file_io), (9, 9))
+
+        assert keys(late(end.file_io)) == [*found, 9], end.place
+        end.file_io.delete(late(end.file_io).paths.latest_hint)
+        assert keys(late(end.file_io)) == [*found, 9], end.place
 
 
 def roll_back(table: Table) -> object:
