@@ -11,6 +11,7 @@ that is lost after the effect; a body that ends in its midst; a read that takes 
 
 import http.client
 import random
+import re
 import socket
 import threading
 import time
@@ -23,6 +24,7 @@ from urllib.parse import urlsplit
 
 _STRIPES: Final = 64
 _TIMEOUT_S: Final = 60.0
+_MEETING_S: Final = 10.0
 _REFUSALS: Final = (503, 503, 500, 429)
 # Of one connection, and so of none that is passed on.
 _HOP: Final = frozenset({"connection", "transfer-encoding", "keep-alive", "date", "server"})
@@ -88,6 +90,8 @@ class S3Front:
         self.injected: Counter[str] = Counter()
         self._random = random.SystemRandom()  # with many clients no seed would repeat a run
         self._lock = threading.Lock()
+        self._to_lose: list[tuple[str, str]] = []
+        self._held: tuple[re.Pattern[str], threading.Barrier] | None = None
         self._stripes = [threading.Lock() for _ in range(_STRIPES)]
         self.upstream = urlsplit(upstream)
         front = self
@@ -118,6 +122,36 @@ class S3Front:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+    def lose_next(self, method: str, part: str) -> None:
+        """Let the answer to the next request of a method be lost whose target holds some text."""
+        with self._lock:
+            self._to_lose.append((method, part))
+
+    def loses(self, method: str, target: str) -> bool:
+        """Return whether this answer is lost as asked for, and count it."""
+        with self._lock:
+            for wanted in self._to_lose:
+                if wanted[0] == method and wanted[1] in target:
+                    self._to_lose.remove(wanted)
+                    self.injected["lost"] += 1
+                    return True
+        return False
+
+    def hold(self, pattern: str, *, beside: int) -> None:
+        """Let requests of a path wait until so many are there, or for seconds in vain."""
+        self._held = re.compile(pattern), threading.Barrier(beside)
+
+    def wait_for_others(self, path: str) -> None:
+        """Wait if the path is held; those who never come are counted as `missed`."""
+        held = self._held
+        if held is None or not held[0].search(path):
+            return
+        try:
+            held[1].wait(_MEETING_S)
+        except threading.BrokenBarrierError:
+            self.injected["missed"] += 1
+        self._held = None
 
     def draw(self, kind: str, share: float) -> bool:
         """Return whether a fault happens now, and count it."""
@@ -179,6 +213,7 @@ class _Handler(BaseHTTPRequestHandler):
         owner.record(
             Request(method=self.command, path=path, query=query, range=self.headers.get("Range"))
         )
+        owner.wait_for_others(path)
         is_read = self.command == "GET" and "prefix=" not in query
         if is_read and owner.draw("slow", faults.slow):
             time.sleep(faults.slow_s * owner.pick(1000) / 1000)
@@ -191,7 +226,7 @@ class _Handler(BaseHTTPRequestHandler):
                 status, received, content = self._forward(headers, body)
         else:
             status, received, content = self._forward(headers, body)
-        if owner.draw("lost", faults.lost):
+        if owner.loses(self.command, self.path) or owner.draw("lost", faults.lost):
             self.close_connection = True
             return
         is_broken = bool(content) and owner.draw("broken", faults.broken)

@@ -159,7 +159,7 @@ class ObjectStoreFileIO:
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
         """Create a file unless it exists (see `FileIO`)."""
-        return self._once(path, lambda store, key: _put_if_absent(store, key, data))
+        return self._on(path, lambda store, key: _put_if_absent(store, key, data))
 
     def overwrite(self, path: str, data: bytes) -> None:
         """Replace a file atomically (see `FileIO`)."""

@@ -22,13 +22,16 @@ _NO_BUCKET: Final = re.compile(
     r"NoSuchBucket|ContainerNotFound|ResourceContainerNotFound|bucket does not exist"
 )
 _NEVER_WORKS: Final = frozenset({"KeyTooLongError", "InvalidBucketName", "InvalidURI"})
+_NOT_LET_IN: Final = frozenset(
+    {"AccessDenied", "ExpiredToken", "InvalidAccessKeyId", "InvalidToken", "SignatureDoesNotMatch"}
+)
 _TOO_SLOW: Final = frozenset({"408", "425", "429", "500", "502", "503", "504"})
 _LOST: Final = re.compile(
     r"timed out|request or response body|decoding response|error sending request|"
     r"connection closed|IncompleteMessage|BodyWrite|end of file|premature|reset",
     re.IGNORECASE,
 )
-_GIVEN_UP: Final = re.compile(r"after [1-9]\d* retries")
+_GIVEN_UP: Final = re.compile(r"after (\d+) retries, max_retries: \1\b")
 _UNREACHED: Final = re.compile(r"tcp connect error|dns error|\bConnect\b|invalid peer certificate")
 
 
@@ -45,10 +48,10 @@ def is_out_of_range(error: Exception) -> bool:
 def may_work_again(error: Exception) -> bool:
     """Return whether the same request can succeed, and has not been repeated enough.
 
-    The library repeats by itself what fails before it is answered. A listing that breaks off, and a
-    write that takes too long, it leaves to us.
+    The library repeats by itself what is refused, and reads that fail in any way. A listing that
+    breaks off, a write whose connection breaks and one that takes too long it leaves to us.
     """
-    if isinstance(error, (PermissionDeniedError, UnauthenticatedError)):
+    if _is_denied(error):
         return False
     if _GIVEN_UP.search(str(error)):
         return False
@@ -77,7 +80,7 @@ def store_error(
         )
         return InvalidRequest(f"storage failed at {path}", problems=[problem])
     reason = _reason(error)
-    if isinstance(error, (PermissionDeniedError, UnauthenticatedError)):
+    if _is_denied(error):
         return StorageUnavailable(
             f"storage refused access to {path} ({reason})\n"
             f"hint: credentials come from the environment of this process (AWS_…, GOOGLE_…, "
@@ -92,6 +95,12 @@ def store_error(
             "hint: look at BRAID_STORE_ENDPOINT (or AWS_ENDPOINT_URL) and the network"
         )
     return StorageUnavailable(f"storage failed at {path}: {reason} from {where}")
+
+
+def _is_denied(error: Exception) -> bool:
+    is_told = isinstance(error, (PermissionDeniedError, UnauthenticatedError))
+    # An expired token is told with status 400.
+    return is_told or _status(error) in {"401", "403"} or _reason(error) in _NOT_LET_IN
 
 
 def _status(error: Exception) -> str | None:

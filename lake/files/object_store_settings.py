@@ -33,15 +33,15 @@ _S3_ALLOW_HTTP: Final = ("AWS_ALLOW_HTTP",)
 _BOOLEANS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 # A request is given up after a while, repeated with growing, random pauses, and an operation as a
-# whole is bounded as well: whoever waits learns within a minute and a half that there is nothing.
+# whole is bounded as well: whoever waits learns within minutes that there is nothing.
 _CLIENT: Final[Mapping[str, Any]] = {
     "connect_timeout": timedelta(seconds=5),
     "read_timeout": timedelta(seconds=20),
-    "timeout": timedelta(seconds=60),
+    "timeout": timedelta(seconds=30),
 }
 _RETRIES: Final[Any] = {
     "max_retries": 8,
-    "retry_timeout": timedelta(seconds=60),
+    "retry_timeout": timedelta(seconds=45),
     "backoff": {
         "init_backoff": timedelta(milliseconds=100),
         "max_backoff": timedelta(seconds=10),

@@ -29,13 +29,17 @@ class SnapshotStore:
     def latest(self) -> Snapshot | None:
         """Return the newest snapshot, None when the table has none.
 
-        Costs two small reads and two looks when the hint is fresh.
+        Costs two small reads and a look when the hint is fresh.
 
         Raises:
             CorruptData: The file cannot be read.
             StorageUnavailable: Snapshots vanish faster than they can be read.
         """
-        newest = self.latest_id()
+        hint = self.read_hint(self._paths.latest_hint)
+        hinted = None if hint is None else self.find(hint)
+        if hinted is not None and not self.exists(hinted.id + 1):
+            return hinted
+        newest = self._latest_id_from(None if hinted is None else hinted.id + 1)
         # Between the look and the read a rollback or a whole retention may pass.
         for _ in range(_PROBES_MAX):
             if newest is None:
@@ -50,12 +54,7 @@ class SnapshotStore:
     def latest_id(self) -> int | None:
         """Return the id of the newest snapshot, None when the table has none."""
         hint = self.read_hint(self._paths.latest_hint)
-        if hint is None or not self.exists(hint):
-            return max(self.list_ids(), default=None)
-        for newest in range(hint, hint + _PROBES_MAX):
-            if not self.exists(newest + 1):
-                return newest
-        return max(self.list_ids(), default=None)
+        return self._latest_id_from(hint if hint is not None and self.exists(hint) else None)
 
     def earliest_id(self) -> int | None:
         """Return the id of the oldest snapshot that is kept, None when the table has none."""
@@ -111,6 +110,14 @@ class SnapshotStore:
             for status in self._file_io.list(self._paths.snapshot_dir)
         )
         return sorted(number for number in found if number is not None)
+
+    def _latest_id_from(self, known: int | None) -> int | None:
+        """Return the id of the newest snapshot, looking upwards from one that is there."""
+        if known is not None:
+            for newest in range(known, known + _PROBES_MAX):
+                if not self.exists(newest + 1):
+                    return newest
+        return max(self.list_ids(), default=None)
 
     def write_latest_hint(self, snapshot_id: int) -> None:
         """Write `LATEST`; only after the snapshot exists, or other readers fail.

@@ -12,6 +12,8 @@ import pytest
 
 from demo.flights_data import STREAMS, count_differences, load_flights, stream_history
 from demo.flights_run import FlightsRun
+from demo.s3_front import Faults
+from demo.s3_server import S3Server
 from lake import Table
 from tests.interop.java_reader import read_to_parquet
 
@@ -32,10 +34,13 @@ def test_runner_killed_twenty_times_loses_and_repeats_nothing(tmp_path: Path) ->
 
 
 @pytest.mark.timeout(600)
-def test_two_runners_host_different_streams_of_one_table(tmp_path: Path) -> None:
+def test_two_runners_host_streams_of_one_table_on_a_store_with_faults(
+    tmp_path: Path, s3_server: S3Server
+) -> None:
     flights = load_flights(0.02)
     expected = expected_records(flights)
-    with FlightsRun(tmp_path, scale=0.02, trigger_ms=500) as run:
+    s3_server.front.faults = Faults.of(0.05)
+    with FlightsRun(tmp_path, scale=0.02, trigger_ms=500, object_store=s3_server) as run:
         run.start_broker()
         run.start_service()
         run.register()
@@ -44,12 +49,16 @@ def test_two_runners_host_different_streams_of_one_table(tmp_path: Path) -> None
         run.start_producers()
         statuses = run.wait_until_ingested(expected, timeout_s=WAIT_S)
         rows = run.read_flights()
-        java_files = read_to_parquet(Path(run.table().path), tmp_path / "java")
+        # The server keeps an object as a file of the same name.
+        folder = s3_server.data_dir / run.table().path.removeprefix(f"s3://{s3_server.bucket}/")
+        java_files = read_to_parquet(folder, tmp_path / "java")
         java_rows = pa.concat_tables(pq.ParquetFile(file).read() for file in java_files)
 
     assert {status["worker_id"] for status in statuses.values()} == {"runner-1", "runner-2"}
     assert count_differences(flights, rows) == (flights.num_rows, 0)
     assert count_differences(flights, java_rows) == (flights.num_rows, 0)
+    assert s3_server.front.injected["refused"] > 10
+    assert s3_server.front.injected["lost"] > 10
 
 
 def check_kills(work_dir: Path, *, kills: int, scale: float) -> None:

@@ -10,10 +10,12 @@ import multiprocessing
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from functools import cache
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
+from types import MappingProxyType
 
 from braid.cli import main
 
@@ -22,15 +24,23 @@ TIMEOUT_S = 120
 _LOADED = ["braid.compaction", "braid.maintenance", "braid.tags", "pytest"]
 
 
-def run_braid(*arguments: str) -> CompletedProcess[str]:
+def run_braid(
+    *arguments: str, environment: Mapping[str, str] = MappingProxyType({})
+) -> CompletedProcess[str]:
     """Run the program to its end and return its exit status and what it wrote.
+
+    Args:
+        arguments: After `braid`.
+        environment: Added to that of this process.
 
     Raises:
         TimeoutExpired: It took minutes, and was killed.
     """
     with tempfile.TemporaryDirectory(prefix="braid-program-") as folder:
         outputs = Path(folder, "stdout"), Path(folder, "stderr")
-        process = _server().Process(target=_run, args=(arguments, *map(str, outputs)))
+        process = fork_server().Process(
+            target=_run, args=(arguments, *map(str, outputs), dict(environment))
+        )
         process.start()
         process.join(TIMEOUT_S)
         if process.exitcode is None:
@@ -44,14 +54,16 @@ def run_braid(*arguments: str) -> CompletedProcess[str]:
 
 
 @cache
-def _server() -> ForkServerContext:
+def fork_server() -> ForkServerContext:
+    """Return where processes are forked from one that has imported most of it."""
     server = multiprocessing.get_context("forkserver")
     server.set_forkserver_preload([__name__, *_LOADED])
     return server
 
 
-def _run(arguments: tuple[str, ...], stdout: str, stderr: str) -> None:
+def _run(arguments: tuple[str, ...], stdout: str, stderr: str, environment: dict[str, str]) -> None:
     """Do in the forked process what `python -m braid` does."""
+    os.environ.update(environment)
     for number, path in ((1, stdout), (2, stderr)):
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(file, number)

@@ -1,0 +1,278 @@
+"""Tables on a server of the S3 protocol: many writers, faults, errors, requests, other readers."""
+
+import os
+import random
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing.managers import SyncManager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from demo.s3_front import Faults
+from demo.s3_server import S3Server
+from lake import Catalog, CompactionPool, Condition, Table
+from lake.commit.commit_result import Outcome
+from lake.commit.committer import TableCommitter
+from lake.errors import InvalidRequest, StorageUnavailable, UnsupportedFeature
+from lake.files.file_io import FileIO
+from lake.files.object_store import ObjectStoreFileIO
+from lake.files.paths import TablePaths
+from lake.snapshots.snapshot_store import SnapshotStore
+from tests.support.committing import (
+    appended,
+    data_file,
+    given_table,
+    live_names,
+    referenced_manifests,
+    stored_manifests,
+)
+from tests.support.program import fork_server, run_braid
+from tests.support.s3_storage import s3_file_io, s3_settings
+
+pytestmark = pytest.mark.integration
+
+WRITERS = 8
+COLUMNS = [("id", "BIGINT"), ("day", "STRING"), ("version", "INT"), ("text", "STRING")]
+
+
+def test_a_table_lives_through_faults_of_its_store(s3_server: S3Server, warehouse: str) -> None:
+    file_io = s3_file_io(s3_server)
+    s3_server.front.faults = Faults.of(0.05)
+    table = given_orders(Catalog(warehouse, file_io=file_io))
+    expected: dict[int, dict[str, object]] = {}
+    drawn = random.Random(5)
+
+    for version in range(6):
+        rows = [row(number, version) for number in drawn.sample(range(400), 150)]
+        expected |= {int(str(one["id"])): one for one in rows}
+        table.write_and_commit(pa.Table.from_pylist(rows))
+        if version == 3:
+            table.create_tag("half")
+            with CompactionPool(workers=1) as pool:
+                outcomes = list(pool.compact(table, full=True))
+            assert outcomes
+            assert all(outcome.error is None for outcome in outcomes)
+
+    reopened = Catalog(warehouse, file_io=file_io).table("shop.orders")
+    table.expire(retain_max=2, retain_min=1)
+    assert ordered(reopened.scan().to_arrow()) == [expected[key] for key in sorted(expected)]
+    wanted = [Condition(column="day", op="=", value="d1")]
+    assert ordered(reopened.scan(where=wanted).to_arrow()) == [
+        expected[key] for key in sorted(expected) if expected[key]["day"] == "d1"
+    ]
+    for key in drawn.sample(range(400), 8):
+        found = reopened.get({"id": key, "day": f"d{key % 2}"})
+        assert found == expected.get(key)
+    assert reopened.scan(tag="half").to_arrow().num_rows > 0
+    # What the faults left behind is of nobody's, and nothing else is.
+    swept = table.clean_orphans(min_age_ms=0, delete=True)
+    assert {file.path.rpartition("/")[2] for file in swept.files}.isdisjoint(data_files(reopened))
+    assert ordered(reopened.scan().to_arrow()) == [expected[key] for key in sorted(expected)]
+    assert sum(s3_server.front.injected.values()) > 10
+
+
+def test_of_eight_processes_that_commit_no_commit_is_lost(
+    s3_server: S3Server, warehouse: str
+) -> None:
+    check_commits(s3_file_io(s3_server), f"{warehouse}/commits.db/t", commits=5)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("share", [0.0, 0.05])
+def test_of_eight_processes_that_commit_for_long_no_commit_is_lost(
+    s3_server: S3Server, warehouse: str, share: float
+) -> None:
+    s3_server.front.faults = Faults.of(share)
+    check_commits(s3_file_io(s3_server), f"{warehouse}/commits.db/t", commits=25)
+
+
+def test_a_server_that_looks_before_it_writes_is_refused(
+    s3_server: S3Server, warehouse: str
+) -> None:
+    bare = replace(s3_settings(s3_server), endpoint=s3_server.bare_endpoint)
+
+    with pytest.raises(UnsupportedFeature, match="overwrite each other"):
+        given_orders(Catalog(warehouse, file_io=ObjectStoreFileIO(bare)))
+
+
+def test_a_bucket_that_is_absent_is_named(s3_server: S3Server) -> None:
+    catalog = Catalog("s3://no-such-bucket/w", file_io=s3_file_io(s3_server))
+
+    for ask in (catalog.list_tables, lambda: catalog.table("shop.orders")):
+        with pytest.raises(InvalidRequest, match="there is no bucket `no-such-bucket` at http"):
+            ask()
+
+
+def test_wrong_credentials_are_told_and_not_repeated(
+    s3_server: S3Server, warehouse: str, tmp_path: Path
+) -> None:
+    wrong = tmp_path / "credentials"
+    wrong.write_text("AWS_ACCESS_KEY_ID=somebody\nAWS_SECRET_ACCESS_KEY=s3cr3t\n")
+    file_io = ObjectStoreFileIO(replace(s3_settings(s3_server), credentials_file=str(wrong)))
+
+    for ask in (file_io.read_bytes, file_io.exists, file_io.list, file_io.open_input):
+        with pytest.raises(StorageUnavailable, match="refused access") as caught:
+            ask(f"{warehouse}/file")
+        assert "BRAID_STORE_CREDENTIALS" in str(caught.value)
+        assert "s3cr3t" not in str(caught.value)
+
+
+def test_an_endpoint_where_nobody_listens_is_named(s3_server: S3Server, warehouse: str) -> None:
+    settings = replace(s3_settings(s3_server), endpoint="http://127.0.0.1:1")
+
+    with pytest.raises(StorageUnavailable, match=r"no connection to http://127\.0\.0\.1:1"):
+        ObjectStoreFileIO(settings).list(warehouse)
+
+
+def test_an_upload_in_parts_whose_last_answer_is_lost_is_there(
+    s3_server: S3Server, warehouse: str
+) -> None:
+    file_io, data = s3_file_io(s3_server), os.urandom(20 << 20)
+    s3_server.front.lose_next("POST", "uploadId=")
+
+    with file_io.open_output(f"{warehouse}/large") as sink:
+        sink.write(data)
+
+    assert s3_server.front.injected["lost"] == 1
+    assert file_io.read_bytes(f"{warehouse}/large") == data
+
+
+def test_a_creation_whose_answer_is_lost_leaves_it_to_the_content(
+    s3_server: S3Server, warehouse: str
+) -> None:
+    file_io = s3_file_io(s3_server)
+    s3_server.front.lose_next("PUT", "/snapshot-1")
+    s3_server.front.lose_next("PUT", "/data-1")
+
+    assert not file_io.create_exclusive(f"{warehouse}/snapshot-1", b"ours")
+    file_io.write_new(f"{warehouse}/data-1", b"ours too")
+
+    assert s3_server.front.injected["lost"] == 2
+    assert file_io.read_bytes(f"{warehouse}/snapshot-1") == b"ours"
+    assert file_io.read_bytes(f"{warehouse}/data-1") == b"ours too"
+
+
+def test_a_scan_takes_one_request_per_small_file(s3_server: S3Server, warehouse: str) -> None:
+    table = given_orders(Catalog(warehouse, file_io=s3_file_io(s3_server)))
+    for version in range(4):
+        rows = [row(number, version) for number in range(100)]
+        table.write_and_commit(pa.Table.from_pylist(rows))
+    s3_server.front.is_recording = True
+
+    assert table.scan().to_arrow().num_rows == 100
+
+    asked = Counter(
+        path.rpartition("/")[2] if path.endswith(".parquet") else path.split("/")[-2]
+        for path in (request.path for request in s3_server.front.requests)
+    )
+    data = {name: count for name, count in asked.items() if name.endswith(".parquet")}
+    assert len(data) == 8
+    assert set(data.values()) == {1}
+    # The hint, the snapshot, and a look for a later one; the manifests are known to the writer.
+    assert asked["snapshot"] == 3
+    assert sum(asked.values()) <= 8 + 3 + 2
+
+
+def test_manifests_of_a_snapshot_are_read_side_by_side(s3_server: S3Server, warehouse: str) -> None:
+    table = given_orders(Catalog(warehouse, file_io=s3_file_io(s3_server)))
+    for version in range(6):
+        table.write_and_commit(pa.Table.from_pylist([row(1, version)]))
+    reader = Catalog(warehouse, file_io=s3_file_io(s3_server)).table("shop.orders")
+    s3_server.front.hold(r"/manifest/manifest-(?!list)", beside=4)
+
+    assert reader.scan().plan().files_total == 6
+    assert "missed" not in s3_server.front.injected
+
+
+def test_the_program_works_on_an_address(s3_server: S3Server, warehouse: str) -> None:
+    given_orders(Catalog(warehouse, file_io=s3_file_io(s3_server))).write_and_commit(
+        pa.Table.from_pylist([row(1, 1)])
+    )
+
+    done = run_braid(
+        "table", "inspect", "shop.orders", "snapshots", "--warehouse", warehouse,
+        environment=s3_server.environment,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "APPEND" in done.stdout
+
+
+def given_orders(catalog: Catalog) -> Table:
+    return catalog.create_table(
+        "shop.orders",
+        columns=COLUMNS,
+        primary_key=["id", "day"],
+        partition_keys=["day"],
+        options={"bucket": "1", "merge-engine": "partial-update"},
+    )
+
+
+def row(number: int, version: int) -> dict[str, object]:
+    return {
+        "id": number,
+        "day": f"d{number % 2}",
+        "version": version,
+        "text": f"{number} at {version}",
+    }
+
+
+def ordered(table: pa.Table) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = table.sort_by("id").to_pylist()
+    return rows
+
+
+def data_files(table: Table) -> set[str]:
+    return {str(one["file_name"]) for one in table.inspect.files().to_pylist()}
+
+
+def _commit_many(file_io: FileIO, root: str, writer: int, commits: int, start: Any) -> list[Any]:
+    committer = TableCommitter(file_io, TablePaths(root), random=random.Random(writer))
+    start.wait()
+    acknowledged = []
+    for number in range(commits):
+        name = f"{writer}-{number}"
+        result = committer.commit(
+            [appended(data_file(name), bucket=number % 2)],
+            commit_user=f"writer-{writer}",
+            commit_identifier=number,
+        )
+        assert result.outcome is Outcome.COMMITTED
+        acknowledged.append((name, result.snapshot_id))
+    return acknowledged
+
+
+def check_commits(file_io: FileIO, root: str, *, commits: int) -> None:
+    """Let processes commit beside each other; what each was told has to be in the table."""
+    paths = given_table(file_io, root)
+    with _manager() as manager, _pool() as pool:
+        start = manager.Barrier(WRITERS)
+        tasks = [
+            pool.submit(_commit_many, file_io, root, number, commits, start)
+            for number in range(WRITERS)
+        ]
+        acknowledged = [item for task in tasks for item in task.result()]
+
+    snapshots = SnapshotStore(file_io, paths)
+    assert len(acknowledged) == WRITERS * commits
+    assert snapshots.list_ids() == list(range(1, WRITERS * commits + 1))
+    assert Counter(number for _, number in acknowledged).most_common(1)[0][1] == 1
+    assert live_names(file_io, paths) == sorted(name for name, _ in acknowledged)
+    assert stored_manifests(file_io, paths) == referenced_manifests(file_io, paths)
+
+
+def _manager() -> SyncManager:
+    return fork_server().Manager()
+
+
+def _pool() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(WRITERS, mp_context=fork_server())
+
+
+@pytest.fixture
+def warehouse(s3_server: S3Server, tmp_path: Path) -> str:
+    return f"s3://{s3_server.bucket}{tmp_path}"
