@@ -13,7 +13,6 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lake.files.parquet_bounds import ColumnBounds
 
@@ -69,19 +68,19 @@ def chosen_rows(
     every = tuple(dict.fromkeys([*columns, *wanted.columns]))
     if not in_steps:
         for batch in decode(parts, every):
-            yield batch.filter(wanted.matches(batch)).select(list(columns))
+            yield _filtered(batch.select(list(columns)), wanted.matches(batch))
         return
     has_rows = False
     for part in parts:
         if has_rows:
             has_rows = False
             for batch in decode([part], every):
-                chosen = batch.filter(wanted.matches(batch))
+                chosen = _filtered(batch.select(list(columns)), wanted.matches(batch))
                 has_rows = has_rows or chosen.num_rows > 0
-                yield chosen.select(list(columns))
+                yield chosen
             continue
         masks = [wanted.matches(batch) for batch in decode([part], wanted.columns)]
-        has_rows = any(pc.any(mask).as_py() for mask in masks)
+        has_rows = any(mask.true_count for mask in masks)
         if has_rows:
             yield from _taken(decode([part], columns), pa.concat_arrays(masks))
 
@@ -89,6 +88,11 @@ def chosen_rows(
 def _taken(batches: Iterator[pa.RecordBatch], mask: pa.Array) -> Iterator[pa.RecordBatch]:
     begin = 0
     for batch in batches:
-        yield batch.filter(mask.slice(begin, batch.num_rows))
+        yield _filtered(batch, mask.slice(begin, batch.num_rows))
         begin += batch.num_rows
     assert begin == len(mask), "every column of a part has its rows"
+
+
+def _filtered(batch: pa.RecordBatch, mask: pa.Array) -> pa.RecordBatch:
+    # A filter copies, even what it leaves as it is.
+    return batch if mask.true_count == len(mask) else batch.filter(mask)

@@ -5,7 +5,7 @@ Bounds of thousands of files become one table this way, and a predicate is tried
 Source: table-format 8.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -48,23 +48,29 @@ _NUMPY_TYPES: Final[Mapping[TypeRoot, np.dtype[Any]]] = {
 }
 
 
-def decode_rows(rows: Sequence[bytes], fields: Sequence[DataField]) -> pa.Table:
+def decode_rows(
+    rows: Sequence[bytes], fields: Sequence[DataField], *, only: Collection[str] | None = None
+) -> pa.Table:
     """Return serialised rows as a table.
 
     Args:
         rows: Any number, all with one field per entry of `fields`.
         fields: Names and types; nested ones must be null in every row.
+        only: Names of the fields to decode; None means all.
 
     Returns:
-        len(rows) rows x len(fields) columns in Arrow form, all nullable, in the given order.
+        len(rows) rows x the fields asked for, in Arrow form, all nullable, in the given order.
 
     Raises:
         CorruptData: A row has another arity or ends too early; the message says which.
         UnsupportedFeature: A nested field is not null.
     """
     matrix = _RowMatrix.of(rows, len(fields))
-    columns = [_column(matrix, index, field.type) for index, field in enumerate(fields)]
-    schema = pa.schema([pa.field(field.name, to_arrow_type(field.type)) for field in fields])
+    asked = [
+        (index, field) for index, field in enumerate(fields) if only is None or field.name in only
+    ]
+    columns = [_column(matrix, index, field.type) for index, field in asked]
+    schema = pa.schema([pa.field(field.name, to_arrow_type(field.type)) for _, field in asked])
     return pa.Table.from_arrays(columns, schema=schema)
 
 

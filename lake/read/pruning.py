@@ -5,7 +5,7 @@ FLOAT and DOUBLE that other writers made may pass over NaN, which is greater tha
 take -0.0 for 0.0: they are compared as IEEE 754 does, and an upper one proves nothing about `>`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -63,7 +63,11 @@ def may_match(
 
 
 def file_bounds(
-    statistics: Sequence[SimpleStats], row_counts: Sequence[int], fields: Sequence[DataField]
+    statistics: Sequence[SimpleStats],
+    row_counts: Sequence[int],
+    fields: Sequence[DataField],
+    *,
+    only: Collection[str] | None = None,
 ) -> dict[str, Bounds]:
     """Return the bounds that the statistics of several files give, by column.
 
@@ -71,18 +75,20 @@ def file_bounds(
         statistics: One per file, each over all of `fields`.
         row_counts: Rows of each file.
         fields: The columns covered, in order.
+        only: Names of those that are asked for; None means all.
     """
-    minima = decode_rows([stats.min_values for stats in statistics], fields)
-    maxima = decode_rows([stats.max_values for stats in statistics], fields)
+    minima = decode_rows([stats.min_values for stats in statistics], fields, only=only)
+    maxima = decode_rows([stats.max_values for stats in statistics], fields, only=only)
     rows = np.array(row_counts, dtype=np.int64)
     return {
         field.name: Bounds(
-            minima=minima.column(index),
-            maxima=maxima.column(index),
+            minima=minima.column(field.name),
+            maxima=maxima.column(field.name),
             null_counts=np.array([_null_count(stats, index) for stats in statistics], np.int64),
             row_counts=rows,
         )
         for index, field in enumerate(fields)
+        if only is None or field.name in only
     }
 
 

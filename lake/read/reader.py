@@ -26,7 +26,7 @@ from lake.merge.spec import MergeSpec, columns_needed, merge_spec
 from lake.options import MergeEngine
 from lake.read.index_pruning import IndexPruning
 from lake.read.predicate import BoundCondition, Condition, bind_conditions, matching_rows
-from lake.read.pruning import may_match
+from lake.read.pruning import matching_partitions, may_match
 from lake.read.run_reader import FileFilter, RunReader
 from lake.read.scan import Split, is_single_run, rows_are_records
 from lake.snapshots.deletion_vectors import VectorStore
@@ -93,7 +93,9 @@ def read_split(
         counters=counters if counters is not None else ReadCounters(),
         merge_counters=merge_counters if merge_counters is not None else FoldCounters(),
     )
-    conditions = bind_conditions(where, schema)
+    conditions = _undecided(bind_conditions(where, schema), split, schema)
+    if conditions is None:
+        return
     for section in split.sections:
         if is_single_run(section):
             for batch in reader.raw_rows(section, columns, conditions):
@@ -217,6 +219,15 @@ def scan_merge(
     if options.needs_lookup and options.merge_engine is not MergeEngine.FIRST_ROW:
         return LookupMerge(spec=spec, machine=machine, counters=counters, single_untouched=True)
     return PlainMerge(spec=spec, machine=machine, counters=counters)
+
+
+def _undecided(
+    conditions: Sequence[BoundCondition], split: Split, schema: TableSchema
+) -> Sequence[BoundCondition] | None:
+    """Return the conditions that the partition of a split leaves open; None where one fails."""
+    if not matching_partitions([split.partition], conditions, schema):
+        return None
+    return [item for item in conditions if item.column not in schema.partition_keys]
 
 
 def _matching(

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas, map_columns, renamed
+from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
 from lake.format.data_file import DataFileMeta
 from lake.format.index_manifest import IndexManifestEntry
 from lake.format.manifest import ManifestEntry
@@ -45,6 +45,7 @@ from lake.read.pruning import (
     may_match,
     wanted_bucket_hashes,
 )
+from lake.read.value_pruning import files_without_match
 from lake.snapshots.deletion_vectors import vector_entries
 from lake.snapshots.file_indexes import embedded_filters
 
@@ -137,8 +138,11 @@ def plan_scan(
     chosen = _prune_buckets(chosen, conditions, schema)
     chosen = _prune_keys(chosen, conditions, schema)
     chosen = _prune_by_index(chosen, conditions, schema, older_schemas)
+    files = [entry.file for entry in chosen]
     by_values = _ValuePruning(
-        conditions, schema, older_schemas, IndexPruning(conditions, schema, older_schemas)
+        schema,
+        files_without_match(files, conditions, schema, older_schemas),
+        IndexPruning(conditions, schema, older_schemas),
     )
     splits = _splits(chosen, vector_entries(indexes), by_values, schema)
     return ScanPlan(
@@ -282,33 +286,24 @@ class _ValuePruning:
     """Leaves out what value statistics and indexes in manifests exclude.
 
     Attributes:
-        conditions: The conjunction.
         schema: Under which rows are read.
-        older_schemas: Of files with other columns.
+        excluded: Names of the files that have no row by their statistics.
         by_index: Knows the conditions, too.
     """
 
-    conditions: Sequence[BoundCondition]
     schema: TableSchema
-    older_schemas: OlderSchemas
+    excluded: frozenset[str]
     by_index: IndexPruning
 
     def excludes(self, section: Section) -> bool:
         """Return whether no row of a section can fulfil the conditions."""
-        if not self.conditions or not (is_single_run(section) or rows_are_records(self.schema)):
+        if not self.excluded and not self.by_index.asks:
+            return False
+        if not (is_single_run(section) or rows_are_records(self.schema)):
             return False
         return not any(self._may_match(file) for file in _files(section.runs))
 
     def _may_match(self, file: DataFileMeta) -> bool:
-        if self.by_index.asks and self.by_index.excludes(embedded_filters(file), file):
+        if file.file_name in self.excluded:
             return False
-        stats = file.value_stats
-        if stats.min_values.startswith(_EMPTY_ARITY):
-            return True
-        written = self.older_schemas.get(file.schema_id, self.schema)
-        names = written.field_names if file.value_stats_cols is None else file.value_stats_cols
-        fields = [written.field(name) for name in names]
-        bounds: dict[str, Bounds] = file_bounds([stats], [file.row_count], fields)
-        if written is not self.schema:
-            bounds = renamed(bounds, map_columns(written.fields, self.schema.fields))
-        return bool(may_match(bounds, self.conditions, 1)[0])
+        return not (self.by_index.asks and self.by_index.excludes(embedded_filters(file), file))

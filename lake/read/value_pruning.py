@@ -1,0 +1,69 @@
+"""Files of which value statistics say that no row fulfils the conditions.
+
+All files are looked at together: what their manifest entries say of a column is read at once for those
+with the same columns, and of no column that no condition names. A table may have a hundred thousand
+files and hundreds of columns.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from lake.files.column_mapping import OlderSchemas, map_columns, renamed
+from lake.format.data_file import DataFileMeta
+from lake.format.schema import TableSchema
+from lake.read.predicate import BoundCondition
+from lake.read.pruning import Bounds, file_bounds, may_match
+
+_EMPTY_ARITY = bytes(4)
+
+
+def files_without_match(
+    files: Sequence[DataFileMeta],
+    conditions: Sequence[BoundCondition],
+    schema: TableSchema,
+    older_schemas: OlderSchemas,
+) -> frozenset[str]:
+    """Return the names of the files that hold no row which fulfils the conditions.
+
+    Args:
+        files: Live files, of any buckets; names are unique.
+        conditions: The conjunction.
+        schema: Under which rows are read.
+        older_schemas: By id, those that files were written under if their columns are others.
+    """
+    if not conditions:
+        return frozenset()
+    groups: dict[tuple[int | None, tuple[str, ...] | None], list[DataFileMeta]] = defaultdict(list)
+    for file in files:
+        if not file.value_stats.min_values.startswith(_EMPTY_ARITY):
+            written = file.schema_id if file.schema_id in older_schemas else None
+            groups[written, file.value_stats_cols].append(file)
+    excluded: set[str] = set()
+    for members in groups.values():
+        bounds = _bounds(members, conditions, schema, older_schemas)
+        kept = may_match(bounds, conditions, len(members))
+        excluded.update(
+            file.file_name for file, is_kept in zip(members, kept, strict=True) if not is_kept
+        )
+    return frozenset(excluded)
+
+
+def _bounds(
+    files: Sequence[DataFileMeta],
+    conditions: Sequence[BoundCondition],
+    schema: TableSchema,
+    older_schemas: OlderSchemas,
+) -> dict[str, Bounds]:
+    """Return the bounds of the conditions' columns in files with the same columns."""
+    written = older_schemas.get(files[0].schema_id, schema)
+    wanted = dict.fromkeys(condition.column for condition in conditions)
+    sources = map_columns(written.fields, [schema.field(name) for name in wanted])
+    covered = files[0].value_stats_cols
+    names = written.field_names if covered is None else covered
+    bounds: dict[str, Bounds] = file_bounds(
+        [file.value_stats for file in files],
+        [file.row_count for file in files],
+        [written.field(name) for name in names],
+        only=frozenset(source.name for source in sources.values()),
+    )
+    return renamed(bounds, sources)
