@@ -17,7 +17,8 @@ class FileFormat(StrEnum):
 CODECS: Final[Mapping[FileFormat, tuple[str, ...]]] = {
     FileFormat.PARQUET: ("zstd", "lz4", "snappy", "gzip", "brotli", "none", "uncompressed"),
     FileFormat.ORC: ("zstd", "zlib", "lz4", "snappy", "none"),
-    FileFormat.AVRO: ("zstd", "zstandard", "deflate", "snappy", "bzip2", "xz", "null"),
+    # Its snappy and xz take libraries that released readers do not bring.
+    FileFormat.AVRO: ("zstd", "zstandard", "deflate", "bzip2", "null"),
 }
 """Compressions that files of a format can have, as the format's reference spells them."""
 

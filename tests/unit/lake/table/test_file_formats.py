@@ -29,7 +29,7 @@ FORMATS = {
     "avro": {"file.format": "avro"},
     "by level": {
         "file.format.per.level": "0:avro,5:orc",
-        "file.compression.per.level": "0:snappy,5:snappy",
+        "file.compression.per.level": "0:bzip2,5:zstd",
     },
 }
 COLUMNS = [("k", "INT"), ("t", "INT"), ("a", "STRING"), ("b", "DOUBLE"), ("l", "ARRAY<INT>")]

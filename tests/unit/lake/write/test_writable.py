@@ -38,6 +38,7 @@ FORMATS_AND_CODECS = [
     ({"file.compression": "lzo"}, "file.compression", "lzo"),
     ({"file.format": "orc", "file.compression": "gzip"}, "file.compression", "gzip"),
     ({"file.format": "avro", "file.compression": "lz4"}, "file.compression", "lz4"),
+    ({"file.format": "avro", "avro.codec": "snappy"}, "avro.codec", "snappy"),
     ({"file.compression.per.level": "0:lz5"}, "file.compression.per.level", "lz5"),
     (
         {"file.format.per.level": "0:avro", "file.compression.per.level": "0:lz4"},
