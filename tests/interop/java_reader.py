@@ -176,6 +176,25 @@ def append(table_dir: Path, steps: Path) -> list[list[list[Any]]]:
     return [json.loads(line) for line in output.splitlines()]
 
 
+def run_source(source: Path, *arguments: str) -> str:
+    """Compile one file beside the library and run its class; return what it printed.
+
+    Args:
+        source: `<class>.java`; class files go to its folder.
+        arguments: Of its `main`.
+    """
+    classes = source.parent / "classes"
+    _compile([source], classes)
+    class_path = os.pathsep.join([str(classes), *_class_path()])
+    started = [str(java_executable()), *_JVM, "-cp", class_path, source.stem, *arguments]
+    ran = subprocess.run(
+        started, env=environment(), capture_output=True, encoding="utf-8", check=False
+    )
+    if ran.returncode:
+        raise JavaReaderFailed(f"{source.name}: exit {ran.returncode}\n{ran.stderr[-4000:]}")
+    return ran.stdout
+
+
 def _option_arguments(options: Mapping[str, str] | None) -> list[str]:
     return [
         text for key, value in (options or {}).items() for text in ("--option", f"{key}={value}")

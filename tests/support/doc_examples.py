@@ -60,13 +60,16 @@ def pages_with(kind: str) -> list[Path]:
 
 def run_python(
     page: Path, names: Mapping[str, object] | None = None, *, kind: str = "python"
-) -> None:
+) -> Mapping[str, object]:
     """Run the Python blocks of a page; assert that each prints what the page says.
 
     Args:
         page: The page.
         names: What the first block finds defined.
         kind: What the marks of the blocks say.
+
+    Returns:
+        What is defined in the end.
     """
     scope = {"__name__": "__main__", **(names or {})}
     for number, example in enumerate(doc_examples(page, kind), start=1):
@@ -74,6 +77,7 @@ def run_python(
         with contextlib.redirect_stdout(output):
             exec(compile(example.text, f"{page.name}, example {number}", "exec"), scope)
         _assert_said(output.getvalue(), example, f"{page.name}, example {number}")
+    return scope
 
 
 def _assert_said(printed: str, example: DocExample, place: str) -> None:
