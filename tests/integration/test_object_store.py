@@ -30,6 +30,7 @@ from tests.support.committing import (
     referenced_manifests,
     stored_manifests,
 )
+from tests.support.doc_examples import ROOT, run_python
 from tests.support.program import fork_server, run_braid
 from tests.support.s3_storage import s3_file_io, s3_settings
 
@@ -200,6 +201,15 @@ def test_the_program_works_on_an_address(s3_server: S3Server, warehouse: str) ->
 
     assert (done.returncode, done.stderr) == (0, "")
     assert "APPEND" in done.stdout
+
+
+def test_the_guide_prints_what_it_says(
+    s3_server: S3Server, warehouse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in s3_server.environment.items():
+        monkeypatch.setenv(name, value)
+
+    run_python(ROOT / "docs/guides/object-storage.md", {"warehouse": warehouse}, kind="python-s3")
 
 
 def given_orders(catalog: Catalog) -> Table:
