@@ -30,7 +30,7 @@ _COMPRESSED_TO: Final = 0.4
 _DICTIONARY_KEYS_MAX: Final = 0.8
 """Part of the values that may be different in a column with a dictionary; the reference's own."""
 
-_BLOCK_BYTES: Final = 256 * 1024
+_BLOCK_BYTES: Final = 64 * 1024
 _FAST_LEVEL_MAX: Final = 3
 _FIELD_ID: Final = b"PARQUET:field_id"
 _ORC_FIELD_ID: Final = "paimon.id"

@@ -35,7 +35,7 @@ def test_these_are_compacted(options: dict[str, str]) -> None:
         {"chain-table.enabled": "true"},
         {"file.compression": "lzo"},
         {"changelog-file.compression": "lzo", "changelog-producer": "lookup"},
-        {"changelog-file.format": "orc", "changelog-producer": "full-compaction"},
+        {"changelog-file.format": "csv", "changelog-producer": "full-compaction"},
     ],
 )
 def test_these_are_refused_by_name(options: dict[str, str]) -> None:

@@ -149,7 +149,7 @@ def test_a_dropped_table_is_gone(catalog: Catalog, file_io: MemoryFileIO) -> Non
         ({"bucket": "-2"}, UnsupportedFeature, "bucket"),
         ({"bucket-key": "k"}, InvalidRequest, "bucket-key"),
         ({"bucket": "nine"}, InvalidRequest, "bucket"),
-        ({"bucket": "1", "file.format": "orc"}, UnsupportedFeature, "file.format"),
+        ({"bucket": "1", "file.format": "csv"}, UnsupportedFeature, "file.format"),
         ({"bucket": "1", "fields.nope.sequence-group": "v"}, InvalidRequest, "nope"),
         ({"bucket": "-1", "fields.nope.sequence-group": "v"}, InvalidRequest, "nope"),
     ],

@@ -27,10 +27,7 @@ from lake import (
 FORMATS = {
     "orc": {"file.format": "orc"},
     "avro": {"file.format": "avro"},
-    "by level": {
-        "file.format.per.level": "0:avro,5:orc",
-        "file.compression.per.level": "0:bzip2,5:zstd",
-    },
+    "by level": {"file.format.per.level": "0:avro,5:orc"},
 }
 COLUMNS = [("k", "INT"), ("t", "INT"), ("a", "STRING"), ("b", "DOUBLE"), ("l", "ARRAY<INT>")]
 
