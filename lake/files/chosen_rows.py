@@ -54,6 +54,7 @@ def chosen_rows(
     wanted: RowFilter,
     *,
     in_steps: bool,
+    is_likely: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows that a filter lets through, in file order; batches may be empty.
 
@@ -64,13 +65,15 @@ def chosen_rows(
         columns: Of the result, in order.
         wanted: The filter.
         in_steps: Columns of a part can be decoded apart from each other.
+        is_likely: The first part is expected to have such rows, as where statistics have left
+            other parts out.
     """
     every = tuple(dict.fromkeys([*columns, *wanted.columns]))
     if not in_steps:
         for batch in decode(parts, every):
             yield _filtered(batch.select(list(columns)), wanted.matches(batch))
         return
-    has_rows = False
+    has_rows = is_likely
     for part in parts:
         if has_rows:
             has_rows = False

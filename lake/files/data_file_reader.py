@@ -196,8 +196,14 @@ class DataFileReader:
             if wanted is None:
                 yield from decode(parts, columns)
                 return
-            in_steps = row_filter is not None and marked is None and file.is_columnar
-            yield from chosen_rows(decode, parts, columns, wanted, in_steps=in_steps)
+            yield from chosen_rows(
+                decode,
+                parts,
+                columns,
+                wanted,
+                in_steps=row_filter is not None and marked is None and file.is_columnar,
+                is_likely=len(parts) < len(file.row_counts),
+            )
 
     def rows_at(
         self, columns: Sequence[str], positions: npt.NDArray[np.int64], *, max_decoded: int

@@ -66,3 +66,11 @@ def test_after_a_part_without_such_rows_the_next_is_read_in_steps_again() -> Non
     list(chosen_rows(file.decode, [1, 0, 3], ["row"], FLAGGED, in_steps=True))
 
     assert file.decoded[-2:] == [(0, ("row", "flag")), (3, ("flag",))]
+
+
+def test_a_part_that_statistics_have_left_is_read_at_once() -> None:
+    file = GivenFile()
+
+    list(chosen_rows(file.decode, [1, 3], ["row"], FLAGGED, in_steps=True, is_likely=True))
+
+    assert file.decoded == [(1, ("row", "flag")), (3, ("row", "flag"))]
