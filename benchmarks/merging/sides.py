@@ -6,9 +6,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 
 from benchmarks.merging import worker
@@ -85,8 +86,16 @@ def cold_s(start: Any, table: Path | str, *, cores: int) -> float:
 
 
 @contextmanager
-def running(command: Sequence[str], *, cores: int) -> Iterator[Side]:
-    """Run a program on so many cores until the block ends."""
+def running(
+    command: Sequence[str], *, cores: int, environment: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Side]:
+    """Run a program on so many cores until the block ends.
+
+    Args:
+        command: What starts it.
+        cores: That it may use.
+        environment: What it finds there besides.
+    """
     # A file for errors, not a pipe: nobody reads it while the program runs.
     with tempfile.TemporaryFile() as errors:
         with _pinned(cores):
@@ -95,7 +104,7 @@ def running(command: Sequence[str], *, cores: int) -> Iterator[Side]:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=java_reader.environment(),
+                env={**java_reader.environment(), **environment},
                 text=True,
             )
         # Leaving this block closes its input, which ends the program.

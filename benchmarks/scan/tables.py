@@ -1,5 +1,8 @@
 """The table that is scanned: parcels of some days, compacted, and the same with new files on top."""
 
+from collections.abc import Sequence
+from itertools import product
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -7,6 +10,8 @@ import pyarrow.compute as pc
 
 from lake import Catalog, Table
 
+COMPACTED = "compacted"
+GROWING = "growing"
 DAYS = 4
 NEW_FILES = 3
 NEW_PART = 0.02
@@ -26,28 +31,31 @@ COLUMNS = [
 Numbers = npt.NDArray[np.int64]
 
 
-def write_tables(catalog: Catalog, *, rows: int) -> tuple[Table, Table]:
-    """Create and fill both tables.
+def write_tables(
+    catalog: Catalog, *, rows: int, names: Sequence[str] = (COMPACTED, GROWING)
+) -> dict[str, Table]:
+    """Create and fill tables, by name.
 
     Args:
         catalog: Where.
         rows: Of each table, about.
-
-    Returns:
-        The compacted one, and one that has in each partition a few small files on top.
+        names: `COMPACTED`; `GROWING` has in each partition a few small files on top besides.
     """
-    compacted, growing = (_created(catalog, name) for name in ("compacted", "growing"))
-    for table in (compacted, growing):
-        for day in range(DAYS):
-            table.write_and_commit(rows_of(day, np.arange(rows // DAYS), seed=day))
-        table.compact()
-    for number in range(NEW_FILES):
-        for day in range(DAYS):
+    return {name: _written(catalog, name, rows // DAYS) for name in names}
+
+
+def _written(catalog: Catalog, name: str, rows_of_day: int) -> Table:
+    table = _created(catalog, name)
+    for day in range(DAYS):
+        table.write_and_commit(rows_of(day, np.arange(rows_of_day), seed=day))
+    table.compact()
+    if name == GROWING:
+        for number, day in product(range(NEW_FILES), range(DAYS)):
             random = np.random.default_rng([number, day])
-            count = int(rows // DAYS * NEW_PART)
-            ids = np.sort(random.choice(rows // DAYS, count, replace=False))
-            growing.write_and_commit(rows_of(day, ids, seed=100 + number))
-    return compacted, growing
+            count = int(rows_of_day * NEW_PART)
+            ids = np.sort(random.choice(rows_of_day, count, replace=False))
+            table.write_and_commit(rows_of(day, ids, seed=100 + number))
+    return table
 
 
 def rows_of(day: int, ids: Numbers, *, seed: int) -> pa.Table:
@@ -76,7 +84,8 @@ def rows_of(day: int, ids: Numbers, *, seed: int) -> pa.Table:
 def codes(day: int, ids: Numbers) -> pa.Array:
     """Return the texts of the indexed column: in no order, each once."""
     mixed = (ids.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)
-    return pc.binary_join_element_wise(str(day), pa.array(mixed).cast(pa.string()), "x")
+    # The day comes last, or the bounds of files would tell where to look.
+    return pc.binary_join_element_wise(pa.array(mixed).cast(pa.string()), str(day), "x")
 
 
 def _created(catalog: Catalog, name: str) -> Table:

@@ -15,18 +15,22 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+import pyarrow.fs as fs
 
 from benchmarks.merging.checksum import checksum
 from lake import Condition, Table
 from lake.files.data_file_path import live_file_path
 
 Answer = dict[str, float]
+_S3 = "s3://"
 Choice = Mapping[str, Any]
 
 
@@ -74,13 +78,30 @@ class PlainArrow:
         for column, operator, value in choice.get("where", []):
             part = _expression(column, operator, value)
             wanted = part if wanted is None else wanted & part
-        yield from (
-            ds.dataset(paths, format="parquet").scanner(columns=names, filter=wanted).to_batches()
+        storage = _storage() if self._table.path.startswith(_S3) else None
+        files = ds.dataset(
+            [path.removeprefix(_S3) for path in paths], format="parquet", filesystem=storage
         )
+        yield from files.scanner(columns=names, filter=wanted).to_batches()
 
     @property
     def _names(self) -> Sequence[str]:
         return self._table.schema.partition_keys
+
+
+@cache
+def _storage() -> fs.S3FileSystem:
+    """Return pyarrow's own client for the server that the environment names."""
+    lines = Path(os.environ["BRAID_STORE_CREDENTIALS"]).read_text(encoding="utf-8").splitlines()
+    known = dict(line.split("=", 1) for line in lines)
+    scheme, endpoint = os.environ["BRAID_STORE_ENDPOINT"].split("://")
+    return fs.S3FileSystem(
+        access_key=known["AWS_ACCESS_KEY_ID"],
+        secret_key=known["AWS_SECRET_ACCESS_KEY"],
+        region=os.environ["BRAID_STORE_REGION"],
+        scheme=scheme,
+        endpoint_override=endpoint,
+    )
 
 
 def _conditions(choice: Choice) -> list[Condition]:
