@@ -198,7 +198,10 @@ class _Execution:
             wanted is not None
             and actual is not None
             and _NULL_IN_NOT_NULL in step.expected["error"]["message"]
-            and any(actual.column(f.name).null_count and not f.nullable for f in self._schema)
+            and any(
+                actual.column(field.name).null_count and not field.type.nullable
+                for field in self._table.schema.fields
+            )
         ):
             message = "scans show a null in a NOT NULL column that a retract left there"
             raise OnPurpose(message)
