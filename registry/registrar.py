@@ -56,8 +56,7 @@ _FIXED_ONCE_STARTED = ("topic", "sequence_group")
 _ROW_RULES: Final = ("staleness", "completeness")
 
 _CHANGES_HINT: Final = (
-    "repeat the declaration as it is now, or send the "
-    "change to `POST …/schema-changes`"
+    "repeat the declaration as it is now, or send the change to `POST …/schema-changes`"
 )
 _FIXED_HINT: Final = (
     "this stays as it is: repeat the declaration as it is now, or create a table of another name"
