@@ -25,6 +25,12 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
     "several files": {"target-file-size": "1 kb"},
     "index files": INDEX_FILES,
     "input is the changelog": {"changelog-producer": "input"},
+    "orc and avro files": {
+        "file.format": "orc",
+        "target-file-size": "4 kb",
+        "changelog-producer": "input",
+        "changelog-file.format": "avro",
+    },
     "dynamic buckets": {"bucket": "-1", "dynamic-bucket.target-row-num": "20"},
 }
 
