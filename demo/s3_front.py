@@ -5,7 +5,8 @@ same moment both can be told that they created the file. S3 itself promises that
 lets conditional puts of a key through one by one, and is otherwise a proxy that passes requests on
 as they are, signatures included.
 
-Faults are drawn per request: a refusal (503, 500, 429) without an effect; an answer
+Faults are drawn per request: a refusal (503, 500, 429, and for
+conditional puts 409, as S3 answers while another is under way) without an effect; an answer
 that is lost after the effect; a body that ends in its midst; a read that takes its time.
 """
 
@@ -26,6 +27,7 @@ _STRIPES: Final = 64
 _TIMEOUT_S: Final = 60.0
 _MEETING_S: Final = 10.0
 _REFUSALS: Final = (503, 503, 500, 429)
+_REFUSALS_OF_CONDITIONS: Final = (503, 500, 429, 409)
 # Of one connection, and so of none that is passed on.
 _HOP: Final = frozenset({"connection", "transfer-encoding", "keep-alive", "date", "server"})
 
@@ -90,7 +92,7 @@ class S3Front:
         self.injected: Counter[str] = Counter()
         self._random = random.SystemRandom()  # with many clients no seed would repeat a run
         self._lock = threading.Lock()
-        self._to_lose: list[tuple[str, str]] = []
+        self._planned: list[tuple[str, str, int | None]] = []
         self._held: tuple[re.Pattern[str], threading.Barrier] | None = None
         self._stripes = [threading.Lock() for _ in range(_STRIPES)]
         self.upstream = urlsplit(upstream)
@@ -125,18 +127,26 @@ class S3Front:
 
     def lose_next(self, method: str, part: str) -> None:
         """Let the answer to the next request of a method be lost whose target holds some text."""
-        with self._lock:
-            self._to_lose.append((method, part))
+        self._plan(method, part, None)
 
-    def loses(self, method: str, target: str) -> bool:
-        """Return whether this answer is lost as asked for, and count it."""
+    def answer_next(self, method: str, part: str, *, status: int) -> None:
+        """Answer the next such request with a status, and do not pass it on."""
+        self._plan(method, part, status)
+
+    def planned(self, method: str, target: str, *, is_answered: bool) -> int | None:
+        """Return and forget what is planned for a request now: a status; 0 for a lost answer."""
         with self._lock:
-            for wanted in self._to_lose:
-                if wanted[0] == method and wanted[1] in target:
-                    self._to_lose.remove(wanted)
-                    self.injected["lost"] += 1
-                    return True
-        return False
+            for plan in self._planned:
+                wanted, part, status = plan
+                if wanted == method and part in target and (status is None) == is_answered:
+                    self._planned.remove(plan)
+                    self.injected["lost" if status is None else "refused"] += 1
+                    return status or 0
+        return None
+
+    def _plan(self, method: str, part: str, status: int | None) -> None:
+        with self._lock:
+            self._planned.append((method, part, status))
 
     def hold(self, pattern: str, *, beside: int) -> None:
         """Let requests of a path wait until so many are there, or for seconds in vain."""
@@ -217,8 +227,14 @@ class _Handler(BaseHTTPRequestHandler):
         is_read = self.command == "GET" and "prefix=" not in query
         if is_read and owner.draw("slow", faults.slow):
             time.sleep(faults.slow_s * owner.pick(1000) / 1000)
+        planned = owner.planned(self.command, self.path, is_answered=False)
+        if planned is not None:
+            self._answer(planned, [], b"")
+            return
         if owner.draw("refused", faults.refused):
-            self._answer(_REFUSALS[owner.pick(len(_REFUSALS))], [], b"")
+            is_conditional = bool(self.headers.get("If-None-Match"))
+            refusals = _REFUSALS_OF_CONDITIONS if is_conditional else _REFUSALS
+            self._answer(refusals[owner.pick(len(refusals))], [], b"")
             return
         headers = [(n, v) for n, v in self.headers.items() if n.lower() not in _HOP]
         if self.headers.get("If-None-Match"):
@@ -226,7 +242,8 @@ class _Handler(BaseHTTPRequestHandler):
                 status, received, content = self._forward(headers, body)
         else:
             status, received, content = self._forward(headers, body)
-        if owner.loses(self.command, self.path) or owner.draw("lost", faults.lost):
+        is_lost = owner.planned(self.command, self.path, is_answered=True) is not None
+        if is_lost or owner.draw("lost", faults.lost):
             self.close_connection = True
             return
         is_broken = bool(content) and owner.draw("broken", faults.broken)

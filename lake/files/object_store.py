@@ -35,6 +35,7 @@ from lake.files.file_io import FileStatus
 from lake.files.object_store_address import ObjectAddress, parse_object_address
 from lake.files.object_store_errors import (
     is_bucket_absent,
+    is_conflict,
     is_out_of_range,
     may_work_again,
     store_error,
@@ -281,7 +282,19 @@ class ObjectStoreFileIO:
 def _put_if_absent(store: ObjectStore, key: str, data: bytes) -> bool:
     try:
         obstore.put(store, key, data, mode="create", use_multipart=False)
-    except AlreadyExistsError:
+    except AlreadyExistsError as error:
+        # S3 says 409 while somebody else creates the file, and that may fail; others say it of a
+        # file that is there. Where there is none yet, the put is repeated.
+        if is_conflict(error) and not _is_there(store, key):
+            raise
+        return False
+    return True
+
+
+def _is_there(store: ObjectStore, key: str) -> bool:
+    try:
+        obstore.head(store, key)
+    except FileNotFoundError:
         return False
     return True
 

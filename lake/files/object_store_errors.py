@@ -25,7 +25,10 @@ _NEVER_WORKS: Final = frozenset({"KeyTooLongError", "InvalidBucketName", "Invali
 _NOT_LET_IN: Final = frozenset(
     {"AccessDenied", "ExpiredToken", "InvalidAccessKeyId", "InvalidToken", "SignatureDoesNotMatch"}
 )
-_TOO_SLOW: Final = frozenset({"408", "425", "429", "500", "502", "503", "504"})
+_ELSEWHERE: Final = frozenset(
+    {"AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "PermanentRedirect"}
+)
+_TOO_SLOW: Final = frozenset({"408", "409", "425", "429", "500", "502", "503", "504"})
 _LOST: Final = re.compile(
     r"timed out|request or response body|decoding response|error sending request|"
     r"connection closed|IncompleteMessage|BodyWrite|end of file|premature|reset",
@@ -38,6 +41,11 @@ _UNREACHED: Final = re.compile(r"tcp connect error|dns error|\bConnect\b|invalid
 def is_bucket_absent(error: Exception) -> bool:
     """Return whether a store says that there is no such bucket."""
     return _NO_BUCKET.search(str(error)) is not None
+
+
+def is_conflict(error: Exception) -> bool:
+    """Return whether a store says that somebody else works on the same file."""
+    return _status(error) == "409"
 
 
 def is_out_of_range(error: Exception) -> bool:
@@ -94,7 +102,10 @@ def store_error(
             f"storage cannot be reached for {path}: no connection to {where}\n"
             "hint: look at BRAID_STORE_ENDPOINT (or AWS_ENDPOINT_URL) and the network"
         )
-    return StorageUnavailable(f"storage failed at {path}: {reason} from {where}")
+    hint = ""
+    if reason in _ELSEWHERE or "configured region" in str(error):
+        hint = "\nhint: the bucket is in another region; look at BRAID_STORE_REGION (or AWS_REGION)"
+    return StorageUnavailable(f"storage failed at {path}: {reason} from {where}{hint}")
 
 
 def _is_denied(error: Exception) -> bool:

@@ -1,5 +1,6 @@
 """Tables on a server of the S3 protocol: many writers, faults, errors, requests, other readers."""
 
+import hashlib
 import os
 import random
 from collections import Counter
@@ -155,6 +156,35 @@ def test_a_creation_whose_answer_is_lost_leaves_it_to_the_content(
     assert s3_server.front.injected["lost"] == 2
     assert file_io.read_bytes(f"{warehouse}/snapshot-1") == b"ours"
     assert file_io.read_bytes(f"{warehouse}/data-1") == b"ours too"
+
+
+def test_a_conflict_that_comes_to_nothing_is_no_file(s3_server: S3Server, warehouse: str) -> None:
+    file_io = s3_file_io(s3_server)
+    file_io.write_new(f"{warehouse}/theirs", b"theirs")
+    s3_server.front.answer_next("PUT", "/ours", status=409)
+    s3_server.front.answer_next("PUT", "/theirs", status=409)
+
+    assert file_io.create_exclusive(f"{warehouse}/ours", b"ours")
+    assert not file_io.create_exclusive(f"{warehouse}/theirs", b"ours")
+
+    assert file_io.read_bytes(f"{warehouse}/ours") == b"ours"
+    assert file_io.read_bytes(f"{warehouse}/theirs") == b"theirs"
+
+
+def test_a_directory_of_more_files_than_a_page_is_listed_whole(
+    s3_server: S3Server, warehouse: str
+) -> None:
+    folder = s3_server.data_dir / warehouse.removeprefix(f"s3://{s3_server.bucket}/") / "d"
+    folder.mkdir(parents=True)
+    names = [f"{number:04}" for number in range(1_234)]
+    for name in names:
+        (folder / name).touch()
+        # What the server notes of each object; written through it they would take seconds.
+        os.setxattr(folder / name, "user.content-md5", hashlib.md5().digest())
+    s3_server.front.is_recording = True
+
+    assert [one.name for one in s3_file_io(s3_server).list(f"{warehouse}/d")] == names
+    assert len(s3_server.front.requests) == 2
 
 
 def test_a_scan_takes_one_request_per_small_file(s3_server: S3Server, warehouse: str) -> None:
