@@ -127,6 +127,32 @@ def test_a_new_snapshot_is_served_by_a_process_that_has_served_an_older_one(
     assert [answer["snapshot"]["id"] for answer in answers] == [1, 2, 3]
 
 
+def test_two_services_change_one_table_at_once(services: tuple[httpx.Client, ...]) -> None:
+    path = "/v1/tables/shop/changing"
+    services[0].put(path, json=ORDERS).raise_for_status()
+    services[1].put(f"{path}/streams/sales", json={"topic": "orders"}).raise_for_status()
+
+    def change(number: int) -> int:
+        # Each column is asked for twice: by one service and by the other.
+        add = {"change": "add_column", "column": f"c{number // 2}", "type": "INT"}
+        body = {"changes": [add | {"sequence_group": "sales"}]}
+        return services[number % 2].post(f"{path}/schema-changes", json=body).status_code
+
+    with ThreadPoolExecutor(4) as threads:
+        statuses = list(threads.map(change, range(8)))
+
+    assert sorted(statuses) == [200] * 4 + [422] * 4
+    assert all({*statuses[at : at + 2]} == {200, 422} for at in range(0, 8, 2))
+    table, stream = services[0].get(path).json(), services[1].get(f"{path}/streams/sales").json()
+    added = {"c0", "c1", "c2", "c3"}
+    assert table["schema_id"] == 4
+    assert {column["name"] for column in table["spec"]["columns"]} >= added
+    assert {column["column"] for column in stream["spec"]["columns"]} >= added
+    assert stream["version"] == 5
+    history = services[1].get(f"{path}/schemas").json()["schemas"]
+    assert [len(schema["changes"]) for schema in history] == [2, 2, 2, 2, 0]
+
+
 def test_two_services_do_not_both_give_one_group_away(services: tuple[httpx.Client, ...]) -> None:
     table = "/v1/tables/shop/contested"
     services[0].put(table, json=ORDERS).raise_for_status()
