@@ -121,7 +121,7 @@ def test_three_streams_follow_columns_that_are_added_renamed_and_widened(
         "right": Feed(bed, bed.topic("right"), {"c": lambda n: n / 4, "c_version": lambda n: n}),
     }
     for name, feed in feeds.items():
-        registry.register(name, topic=feed.topic)
+        registry.register(name, topic=feed.topic, trigger_ms=300)
 
     with running_runner(bed):
         with fed(bed, *feeds.values()):
@@ -137,7 +137,12 @@ def test_three_streams_follow_columns_that_are_added_renamed_and_widened(
             feeds["right"].add(c=lambda n: n + 0.1)
 
             second = registry.alter(
-                {"change": "add_column", "column": "e", "type": "STRING", "sequence_group": "right"},
+                {
+                    "change": "add_column",
+                    "column": "e",
+                    "type": "STRING",
+                    "sequence_group": "right",
+                },
                 {"change": "rename_column", "column": "a", "to": "a_new"},
                 {"change": "update_column_type", "column": "b_new", "type": "BIGINT"},
             )
