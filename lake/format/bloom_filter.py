@@ -39,7 +39,7 @@ _ITEMS_MIN: Final = 16
 _PENDING_MAX: Final = 1 << 20
 # A file of more rows than are kept pending gets a filter for so many times more, folded at the end.
 _FOLDS_MAX: Final = 4
-# Up to so many bits, to mark bytes and to pack them at the end takes a tenth of setting bits.
+# Up to so many bits, to mark bytes and to pack them at the end takes a fifth of setting bits.
 _UNPACKED_MAX: Final = 1 << 25
 _DENSE: Final = 64
 
@@ -221,6 +221,8 @@ def _filled(data: Bytes, hashes: Hashes, shape: BloomShape) -> Bytes:
             marks[places] = True
         return np.packbits(marks, bitorder="little")
     for places in _places(hashes, shape.functions, shape.bits):
+        # In order memory is gone through once, which takes a third, the sorting included.
+        places.sort()
         np.bitwise_or.at(data, places >> 3, np.uint8(1) << (places & 7).astype(np.uint8))
     return data
 
@@ -236,7 +238,7 @@ def _folded(data: Bytes, bits: int) -> Bytes:
     return data
 
 
-def _places(hashes: Hashes, functions: int, bits: int) -> Iterator[npt.NDArray[np.int64]]:
+def _places(hashes: Hashes, functions: int, bits: int) -> Iterator[npt.NDArray[np.uint32]]:
     """Yield for each hash function the place of every hash."""
     low = hashes.astype(np.uint32)
     high = (hashes >> np.uint64(32)).astype(np.uint32)
@@ -245,4 +247,4 @@ def _places(hashes: Hashes, functions: int, bits: int) -> Iterator[npt.NDArray[n
         # A number below 0 has all its bits turned.
         combined ^= combined >> np.int32(31)
         # Without a sign the division takes half the time.
-        yield (combined.view(np.uint32) % np.uint32(bits)).astype(np.int64)
+        yield combined.view(np.uint32) % np.uint32(bits)
