@@ -7,6 +7,9 @@ ORC has no type for a time of day: the format stores its milliseconds as an int.
 attributes of the columns' types, as the reference writes them. Its codec zstd has no level here,
 only fast (levels to 3) and small.
 
+Arrow's writer ends the process when its sink fails in the end of a file. So it writes into memory,
+and what it has written is passed on after each call.
+
 Source: table-format 12; `org.apache.paimon.format.orc.OrcTypeUtil`.
 """
 
@@ -62,8 +65,9 @@ class OrcOutput:
         self._held_in_memory = 0
         stripe_bytes = target_bytes // _STRIPES_PER_FILE_MIN
         is_fast = encoding.codec != "zstd" or encoding.zstd_level <= _FAST_LEVEL_MAX
+        self._written = _WrittenBytes()
         self._orc = orc.ORCWriter(
-            sink,
+            pa.PythonFile(self._written, mode="w"),
             compression="uncompressed" if encoding.codec == "none" else encoding.codec,
             compression_strategy="speed" if is_fast else "compression",
             compression_block_size=_BLOCK_BYTES,
@@ -82,6 +86,7 @@ class OrcOutput:
     def write(self, columns: pa.Table) -> None:
         """Take rows for the next stripes."""
         self._orc.write(columns.cast(self._schema))
+        self._written.pass_on(self._sink)
         self._held_in_memory += columns.nbytes
         flushed = int(self._sink.tell())
         if flushed > self._flushed + len(b"ORC"):
@@ -91,11 +96,41 @@ class OrcOutput:
     def finish(self) -> Mapping[str, ColumnBounds]:
         """Write the last stripe and the footer; Arrow does not tell ORC's statistics."""
         self._orc.close()
+        self._written.pass_on(self._sink)
         return {}
 
     def abandon(self) -> None:
         """Write no footer: a broken file needs none."""
         self._orc.is_open = False
+
+
+class _WrittenBytes:
+    """Keeps what is written until it is passed on; a file object for Arrow."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._count = 0
+
+    def write(self, data: bytes) -> int:
+        self._pieces.append(bytes(data))
+        self._count += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._count
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing: who opened the sink closes it."""
+
+    def pass_on(self, sink: pa.NativeFile) -> None:
+        pieces, self._pieces = self._pieces, []
+        for piece in pieces:
+            sink.write(piece)
 
 
 def orc_schema(columns: pa.Schema) -> pa.Schema:

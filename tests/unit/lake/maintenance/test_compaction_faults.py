@@ -210,6 +210,11 @@ CASES = {
     ),
     "partial updates": Case(options=PARTIAL, prepare=in_turn(BASE, ADDED), files=(3, 1, 0)),
     "index files": Case(options=INDEX_FILES, prepare=in_turn(BASE, ADDED), files=(3, 1, 0)),
+    "formats by level": Case(
+        options={**PARTIAL, "file.format": "orc", "file.format.per.level": "0:avro"},
+        prepare=in_turn(BASE, ADDED),
+        files=(3, 1, 0),
+    ),
     "sums": Case(options=SUMS, prepare=in_turn(BASE, ADDED), files=(3, 1, 0)),
     "dynamic buckets": Case(
         options={"bucket": "-1", "dynamic-bucket.target-row-num": "120"},
