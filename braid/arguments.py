@@ -41,7 +41,10 @@ def warehouse_path(text: str) -> str:
         refuse("--warehouse", text, "expected the path of a folder, or s3://bucket/folder")
     has_scheme = "://" in text or text.startswith("file:")
     with one_line_errors():
-        return path_for(text if has_scheme else str(Path(text).absolute()))
+        path = path_for(text if has_scheme else str(Path(text).absolute()))
+        # What the environment says of an object store and cannot work is told before anything starts.
+        file_io_for(path)
+        return path
 
 
 def make_warehouse(path: str) -> None:

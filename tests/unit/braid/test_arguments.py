@@ -22,8 +22,8 @@ RUNNER = ["runner", "--warehouse", "/w"]
         ([*RUNNER, "--name", "r", "--stream", "nodot"], "--stream"),
         ([*RUNNER, "--name", "r", "--stream", "a.b/"], "--stream"),
         ([*RUNNER, "--name", "r", "--memory", "lots"], "--memory"),
-        (["runner", "--name", "r", "--warehouse", "s3://bucket/w"], "s3"),
-        (["service", "--warehouse", "s3://bucket/w"], "s3"),
+        (["runner", "--name", "r", "--warehouse", "hdfs://host/w"], "hdfs"),
+        (["service", "--warehouse", "s3://key:secret@bucket/w"], "the name of a bucket"),
         (["service", "--warehouse", ""], "--warehouse"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -56,3 +56,27 @@ def test_a_missing_warehouse_is_created_and_said(
 
     assert missing.is_dir()
     assert capsys.readouterr().err == f"created the warehouse {missing}, which was not there\n"
+
+
+def test_a_store_that_is_set_wrongly_is_said_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BRAID_STORE_ENDPOINT", "http://host:9000")
+
+    result = CliRunner().invoke(app, [*RUNNER[:2], "s3://bucket/w", "--name", "r"])
+
+    assert "without TLS" in result.stderr
+    assert result.exit_code == 2
+
+
+def test_nothing_is_created_for_an_address(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    make_warehouse(warehouse_path("s3://bucket/w"))
+
+    assert warehouse_path("s3://bucket/w/") == "s3://bucket/w"
+    assert list(tmp_path.iterdir()) == []
+    assert capsys.readouterr().err == ""
