@@ -13,6 +13,7 @@ from lake import (
     LakeError,
     ReadAt,
     StorageUnavailable,
+    file_io_for,
     parse_duration,
     path_for,
 )
