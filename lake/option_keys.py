@@ -12,7 +12,8 @@ from typing import Final
 
 # Behind these anything goes: names of columns, of classes, and options of file formats.
 _OPEN_FAMILIES: Final = (
-    "avro.", "commit.callback.", "fields.", "file-index.", "map.", "orc.", "parquet.", "pk-",
+    "avro.", "commit.callback.", "fields.", "file-index.bitmap.", "file-index.bloom-filter.",
+    "file-index.bsi.", "file-index.range-bitmap.", "map.", "orc.", "parquet.", "pk-",
     "tag.callback.",
 )  # fmt: skip
 # Of the letters of two keys, how many have to be the same, in their order.

@@ -66,6 +66,7 @@ def test_a_known_key_is_meant_as_it_is() -> None:
         ("changelog.producer", "changelog-producer"),
         ("target.file.size", "target-file-size"),
         ("buckets", "bucket"),
+        ("file-index.in-manifest-treshold", "file-index.in-manifest-threshold"),
     ],
 )
 def test_a_key_that_looks_like_a_known_one_was_meant_to_be_it(key: str, meant: str) -> None:
