@@ -267,19 +267,3 @@ def test_scans_of_first_row_tables_pass_level_0_over() -> None:
 
     assert [file.file_name for split in plan.splits for file in split.files] == ["compacted"]
     assert plan.files_total == 2
-
-
-def test_value_conditions_look_at_files_of_different_columns_each_by_its_own() -> None:
-    columns = {"k": "INT", "v": "INT", "w": "INT"}
-    table = GivenTable(schema=given_schema(columns, key=["k"]))
-    table.write([1, 10, None])
-    table.write([2, 20, 200])
-    table.write([3, None, 300])
-    without_stats = dataclasses.replace(table.entries[1].file, value_stats=EMPTY_STATS)
-    table.entries[1] = dataclasses.replace(table.entries[1], file=without_stats)
-
-    assert table.read(("v", ">", 15)) == [(2, 20, 200)]
-    assert table.plan(("v", ">", 15)).files_read == 1
-    assert table.plan(("v", "<", 15)).files_read == 2
-    assert table.plan(("w", "is_null", None)).files_read == 2
-    assert table.plan(("v", ">", 15), ("w", "<", 0)).files_read == 1
