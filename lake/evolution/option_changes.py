@@ -41,6 +41,8 @@ IMMUTABLE_OPTIONS: Final = frozenset(
 _TYPE: Final = "type"
 _BUCKET: Final = "bucket"
 _VECTORS: Final = "deletion-vectors.enabled"
+_CLUSTERING: Final = "clustering.columns"
+_CLUSTERED: Final = "pk-clustering-override"
 _VECTORS_MODIFIABLE: Final = "deletion-vectors.modifiable"
 # Deletes that were kept out of files cannot come back, so these are never switched off again.
 _ONLY_ON: Final = frozenset({"ignore-delete", "ignore-update-before"})
@@ -83,7 +85,7 @@ def remove_option(schema: TableSchema, change: RemoveOption, *, has_snapshots: b
     if key not in schema.options:
         return schema
     if has_snapshots:
-        if key == _BUCKET or key in IMMUTABLE_OPTIONS:
+        if key == _BUCKET or key in IMMUTABLE_OPTIONS or _orders_files(schema, key):
             refuse(
                 f"options.{key}",
                 schema.options[key],
@@ -96,7 +98,8 @@ def remove_option(schema: TableSchema, change: RemoveOption, *, has_snapshots: b
 
 def _check_mutable(schema: TableSchema, key: str, value: str) -> None:
     old = schema.options.get(key)
-    if key in IMMUTABLE_OPTIONS and value != (old or _DEFAULTS.get(key)):
+    is_fixed = key in IMMUTABLE_OPTIONS and value != (old or _DEFAULTS.get(key))
+    if is_fixed or _orders_files(schema, key):
         refuse(
             f"options.{key}", value, "the option is fixed by the table's first snapshot", _NEW_TABLE
         )
@@ -115,6 +118,11 @@ def _check_mutable(schema: TableSchema, key: str, value: str) -> None:
             value,
             "what was ignored is not in the table, so this is never switched off",
         )
+
+
+def _orders_files(schema: TableSchema, key: str) -> bool:
+    """Return whether the rows of files lie in the order that the option says."""
+    return key == _CLUSTERING and _is_true(schema.options.get(_CLUSTERED))
 
 
 def _check_vectors(schema: TableSchema, value: str) -> None:

@@ -24,6 +24,7 @@ _DURATIONS: Final = {
 }
 _SMALL_FILES: Final = "compaction.small-file-ratio"
 _IGNORED: Final = "changelog-producer.row-deduplicate-ignore-fields"
+_TIME_FIELD: Final = "record-level.time-field"
 
 
 def upkeep_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
@@ -47,10 +48,13 @@ def upkeep_problems(schema: TableSchema, options: TableOptions) -> Iterator[Prob
             message="expected a number from 0 to 1",
             hint="a file of the target size is not small, and need not be rewritten; 0.7 when left out",
         )
-    for name in options.changelog_producer_row_deduplicate_ignore_fields:
+    named = [(_IGNORED, one) for one in options.changelog_producer_row_deduplicate_ignore_fields]
+    if _TIME_FIELD in declared:
+        named.append((_TIME_FIELD, declared[_TIME_FIELD]))
+    for key, name in named:
         if name not in schema.field_names:
             yield Problem(
-                field=_IGNORED,
+                field=key,
                 value=name,
                 message="there is no such column",
                 hint=f"columns: {', '.join(schema.field_names)}",

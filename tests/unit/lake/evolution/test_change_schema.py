@@ -7,6 +7,7 @@ import pytest
 
 from lake.errors import InvalidRequest
 from lake.evolution.change_schema import change_schema
+from lake.evolution.option_changes import set_option
 from lake.evolution.schema_changes import (
     AddColumn,
     DropColumn,
@@ -63,6 +64,50 @@ def given_schema(
     )
 
 
+NAMED = (
+    ("k", "INT NOT NULL"),
+    ("g", "INT"),
+    ("v", "INT"),
+    ("n", "INT"),
+    ("s", "STRING"),
+    ("l", "ARRAY<ROW<x INT, y INT>>"),
+)
+"""Columns that options of `named_schema` name, and `n`, which none does."""
+GROUP = {"merge-engine": "partial-update", "fields.g.sequence-group": "v"}
+AGGREGATION = {"merge-engine": "aggregation", "fields.default-aggregate-function": "last_value"}
+NESTED = {**AGGREGATION, "fields.l.aggregate-function": "nested_update"}
+FIXED = frozenset(
+    [
+        "type",
+        "bucket-key",
+        "bucket-function.type",
+        "data-file.path-directory",
+        "merge-engine",
+        "sequence.snapshot-ordering",
+        "aggregation.remove-record-on-delete",
+        "partial-update.remove-record-on-delete",
+        "partial-update.remove-record-on-sequence-group",
+        "rowkind.field",
+        "primary-key",
+        "primary-key.nullable",
+        "partition",
+        "dynamic-bucket.initial-buckets",
+        "force-lookup",
+        "row-tracking.enabled",
+        "data-evolution.enabled",
+        "index-file-in-data-file-dir",
+        "blob-field",
+        "blob-descriptor-field",
+        "blob-view-field",
+        "pk-clustering-override",
+    ]
+)
+
+
+def named_schema(options: Mapping[str, str]) -> TableSchema:
+    return given_schema(NAMED, primary_key=["k"], partition=[], options=options)
+
+
 def changed(schema: TableSchema, *changes: SchemaChange, has_snapshots: bool = True) -> TableSchema:
     return change_schema(schema, changes, has_snapshots=has_snapshots, now_ms=77)
 
@@ -101,6 +146,7 @@ def test_a_change_makes_the_next_schema() -> None:
     new = changed(given_schema(), UpdateComment(comment="wide rows"))
 
     assert (new.id, new.comment, new.time_millis) == (4, "wide rows", 77)
+    assert changed(new, UpdateComment(comment=None)).comment is None
 
 
 def test_what_changes_nothing_makes_no_schema() -> None:
@@ -202,6 +248,13 @@ class TestAddColumn:
     def test_refused(self, change: AddColumn, place: str) -> None:
         assert [found for found, _ in refused(given_schema(), change)] == [f"changes[0].{place}"]
 
+    def test_a_neighbour_that_is_not_there_is_refused_on_either_side(self) -> None:
+        before = Position(place=Place.BEFORE, neighbour="nope")
+
+        assert refused(given_schema(), AddColumn(path=("z",), type=INT, position=before))
+        nested = AddColumn(path=("r", "z"), type=INT, position=before)
+        assert refused(given_schema(), nested)
+
     def test_a_name_of_the_system_is_refused(self) -> None:
         assert refused(given_schema(), AddColumn(path=("_SEQUENCE_NUMBER",), type=INT))
 
@@ -255,15 +308,101 @@ class TestRenameColumn:
             "fields.w.ignore-retract": "true",
         }
 
-    @pytest.mark.parametrize("option", ["sequence.field", "rowkind.field"])
-    def test_options_that_the_reference_leaves_behind(self, option: str) -> None:
-        schema = given_schema(options={option: "s"})
-        rename = RenameColumn(path=("s",), name="t")
+    @pytest.mark.parametrize(
+        ("given", "expected"),
+        [
+            ({"sequence.field": "g,s"}, {"sequence.field": "g,z"}),
+            (
+                {**AGGREGATION, "fields.s.aggregate-function": "listagg"},
+                {**AGGREGATION, "fields.z.aggregate-function": "listagg"},
+            ),
+            (
+                {
+                    **AGGREGATION,
+                    "fields.s.aggregate-function": "listagg",
+                    "fields.s.distinct": "true",
+                    "fields.s.list-agg-delimiter": ";",
+                },
+                {
+                    **AGGREGATION,
+                    "fields.z.aggregate-function": "listagg",
+                    "fields.z.distinct": "true",
+                    "fields.z.list-agg-delimiter": ";",
+                },
+            ),
+            (
+                {
+                    "changelog-producer": "lookup",
+                    "changelog-producer.row-deduplicate": "true",
+                    "changelog-producer.row-deduplicate-ignore-fields": "s,g",
+                },
+                {
+                    "changelog-producer": "lookup",
+                    "changelog-producer.row-deduplicate": "true",
+                    "changelog-producer.row-deduplicate-ignore-fields": "z,g",
+                },
+            ),
+        ],
+        ids=["sequence", "function", "delimiter", "ignored"],
+    )
+    def test_more_options_follow(
+        self, given: Mapping[str, str], expected: Mapping[str, str]
+    ) -> None:
+        new = changed(named_schema(given), RenameColumn(path=("s",), name="z"))
 
-        if option == "sequence.field":
-            assert changed(schema, rename).options[option] == "t"
-        else:
-            assert [place for place, _ in refused(schema, rename)] == [option]
+        assert new.options == {"bucket": "1", **expected}
+
+    def test_the_key_of_nested_rows_follows_its_column(self) -> None:
+        schema = named_schema({**NESTED, "fields.l.nested-key": "x"})
+
+        new = changed(schema, RenameColumn(path=("l",), name="z"))
+
+        assert new.options["fields.z.nested-key"] == "x"
+        inner = RenameColumn(path=("l", "element", "x"), name="z")
+        assert [place for place, _ in refused(schema, inner)] == ["fields.l.nested-key"]
+
+    @pytest.mark.parametrize(
+        ("column", "options", "place"),
+        [
+            ("s", {"rowkind.field": "s"}, "rowkind.field"),
+            ("g", {"record-level.time-field": "g"}, "record-level.time-field"),
+            ("l", {**NESTED, "fields.l.count-limit": "3"}, "fields.l.count-limit"),
+            (
+                "l",
+                {**NESTED, "fields.l.nested-key": "x", "fields.l.nested-sequence-field": "y"},
+                "fields.l.nested-sequence-field",
+            ),
+            (
+                "l",
+                {
+                    **NESTED,
+                    "fields.l.nested-key": "x",
+                    "fields.l.nested-key-null-strategy": "ignore",
+                },
+                "fields.l.nested-key-null-strategy",
+            ),
+            (
+                "g",
+                {**GROUP, "partial-update.remove-record-on-sequence-group": "g"},
+                "partial-update.remove-record-on-sequence-group",
+            ),
+            ("s", {"sequence.field": "g, s"}, "sequence.field"),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_options_that_the_reference_leaves_behind(
+        self, column: str, options: Mapping[str, str], place: str
+    ) -> None:
+        rename = RenameColumn(path=(column,), name="z")
+
+        assert place in {found for found, _ in refused(named_schema(options), rename)}
+
+    def test_others_may_be_renamed_beside_them(self) -> None:
+        schema = named_schema({"rowkind.field": "s", "record-level.time-field": "g"})
+
+        new = changed(schema, RenameColumn(path=("n",), name="z"))
+
+        assert new.options == schema.options
 
     @pytest.mark.parametrize(
         "change",
@@ -304,8 +443,34 @@ class TestDropColumn:
     def test_refused(self, change: DropColumn) -> None:
         assert len(refused(given_schema(), change)) == 1
 
-    def test_one_that_an_option_names_is_refused(self) -> None:
-        assert refused(given_schema(options={"sequence.field": "v"}), DropColumn(path=("v",)))
+    @pytest.mark.parametrize(
+        ("column", "options", "place"),
+        [
+            ("g", {"sequence.field": "g"}, "sequence.field"),
+            ("s", {"rowkind.field": "s"}, "rowkind.field"),
+            ("g", {"record-level.time-field": "g"}, "record-level.time-field"),
+            ("g", GROUP, "fields.g.sequence-group"),
+            ("v", GROUP, "fields.g.sequence-group"),
+            (
+                "v",
+                {**AGGREGATION, "fields.v.aggregate-function": "sum"},
+                "fields.v.aggregate-function",
+            ),
+            (
+                "v",
+                {**AGGREGATION, "fields.v.ignore-retract": "true"},
+                "fields.v.ignore-retract",
+            ),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_one_that_an_option_names_is_refused(
+        self, column: str, options: Mapping[str, str], place: str
+    ) -> None:
+        schema = named_schema(options)
+
+        assert place in {found for found, _ in refused(schema, DropColumn(path=(column,)))}
+        assert "n" not in changed(schema, DropColumn(path=("n",))).field_names
 
 
 class TestUpdateColumnType:
@@ -338,6 +503,18 @@ class TestUpdateColumnType:
         allowing = given_schema(options={"alter-column-null-to-not-null.disabled": "false"})
         new = changed(allowing, UpdateColumnType(path=("v",), type=not_null))
         assert type_of(new, "v") == not_null
+
+    def test_a_default_has_to_be_a_value_of_the_new_type(self) -> None:
+        to_int = UpdateColumnType(path=("s",), type=INT)
+
+        number = UpdateColumnDefault(path=("s",), default_value="7")
+        assert type_of(changed(given_schema(), number, to_int), "s") == INT
+        text = UpdateColumnDefault(path=("s",), default_value="seven")
+        assert refused(given_schema(), text, to_int) == [
+            ("columns", "the default of column `s` is no value of type INT")
+        ]
+        none = UpdateColumnDefault(path=("s",), default_value=None)
+        assert type_of(changed(given_schema(), text, none, to_int), "s") == INT
 
     def test_explicit_casts_can_be_forbidden(self) -> None:
         schema = given_schema(options={"disable-explicit-type-casting": "true"})
@@ -378,8 +555,19 @@ class TestUpdateColumnNullability:
         allowing = given_schema(options={"alter-column-null-to-not-null.disabled": "false"})
         assert not type_of(changed(allowing, change), "v").nullable
 
-    def test_a_key_is_never_null(self) -> None:
-        assert refused(given_schema(), UpdateColumnNullability(path=("k",), nullable=True))
+    def test_nested_fields_as_columns(self) -> None:
+        change = UpdateColumnNullability(path=("r", "a"), nullable=False)
+
+        assert refused(given_schema(), change)
+        allowing = given_schema(options={"alter-column-null-to-not-null.disabled": "false"})
+        new = changed(allowing, change)
+        assert not type_of(new, "r", "a").nullable
+        again = UpdateColumnNullability(path=("r", "a"), nullable=True)
+        assert type_of(changed(new, again), "r", "a").nullable
+
+    @pytest.mark.parametrize("name", ["k", "d", "nope"])
+    def test_a_key_is_never_null(self, name: str) -> None:
+        assert refused(given_schema(), UpdateColumnNullability(path=(name,), nullable=True))
 
 
 class TestOtherColumnChanges:
@@ -387,12 +575,17 @@ class TestOtherColumnChanges:
         new = changed(given_schema(), UpdateColumnComment(path=("r", "a"), description="first"))
 
         assert type_of(new, "r").fields[0].description == "first"
+        none = changed(new, UpdateColumnComment(path=("r", "a"), description=None))
+        assert type_of(none, "r").fields[0].description is None
         assert refused(given_schema(), UpdateColumnComment(path=("nope",), description="x"))
 
     def test_default_value(self) -> None:
         new = changed(given_schema(), UpdateColumnDefault(path=("v",), default_value="7"))
 
         assert new.field("v").default_value == "7"
+        none = changed(new, UpdateColumnDefault(path=("v",), default_value=None))
+        assert none.field("v").default_value is None
+        assert refused(given_schema(), UpdateColumnDefault(path=("nope",), default_value="7"))
         assert refused(given_schema(), UpdateColumnDefault(path=("v",), default_value="seven"))
 
     @pytest.mark.parametrize(
@@ -421,6 +614,8 @@ class TestOptions:
         schema = changed(given_schema(), SetOption(key="num-levels", value="4"))
 
         assert schema.options["num-levels"] == "4"
+        again = changed(schema, SetOption(key="num-levels", value="5"))
+        assert again.options["num-levels"] == "5"
         assert "num-levels" not in changed(schema, RemoveOption(key="num-levels")).options
         same = given_schema()
         assert changed(same, RemoveOption(key="num-levels")) is same
@@ -463,26 +658,76 @@ class TestOptions:
         assert changed(schema, SetOption(key="partition", value="d")) is schema
         assert changed(schema, SetOption(key="type", value="TABLE")) is schema
 
-    @pytest.mark.parametrize("key", ["bucket", "merge-engine", "type"])
+    @pytest.mark.parametrize("key", sorted(FIXED))
+    def test_every_key_that_the_format_fixes_is_fixed(self, key: str) -> None:
+        found = refused(given_schema(), SetOption(key=key, value="zz"))
+
+        assert [place for place, _ in found] == [f"changes[0].options.{key}"]
+        if key not in ("primary-key", "partition", "type"):
+            same = given_schema(options={key: "zz"})
+            assert set_option(same, SetOption(key=key, value="zz"), has_snapshots=True) == same
+            empty = set_option(given_schema(), SetOption(key=key, value="zz"), has_snapshots=False)
+            assert empty.options[key] == "zz"
+
+    @pytest.mark.parametrize("key", ["bucket", "merge-engine", "force-lookup"])
     def test_what_is_fixed_is_not_removed(self, key: str) -> None:
-        schema = given_schema(options={"merge-engine": "deduplicate"})
+        schema = given_schema(options={"merge-engine": "deduplicate", "force-lookup": "true"})
 
         assert refused(schema, RemoveOption(key=key))
+        assert key not in changed(schema, RemoveOption(key=key), has_snapshots=False).options
 
-    def test_deletes_that_were_ignored_stay_so(self) -> None:
-        schema = given_schema(options={"ignore-delete": "true"})
+    def test_the_kind_of_a_table_is_never_removed(self) -> None:
+        assert refused(given_schema(), RemoveOption(key="type"), has_snapshots=False)
 
-        assert refused(schema, SetOption(key="ignore-delete", value="false"))
-        on = changed(given_schema(), SetOption(key="ignore-delete", value="true"))
-        assert on.table_options.ignore_delete
+    @pytest.mark.parametrize("value", ["1", "-1"])
+    def test_buckets_that_are_made_as_needed_stay_so(self, value: str) -> None:
+        schema = given_schema(options={"bucket": "-1"})
+        change = SetOption(key="bucket", value=value)
+
+        if value == "-1":
+            assert changed(schema, change) is schema
+        else:
+            assert refused(schema, change)
+            assert changed(schema, change, has_snapshots=False).options["bucket"] == value
+
+    def test_what_files_are_ordered_by_stays_where_keys_do_not_order_them(self) -> None:
+        options = {"clustering.columns": "v"}
+        ordered = given_schema(options={**options, "pk-clustering-override": "true"})
+        change = SetOption(key="clustering.columns", value="s")
+
+        assert refused(ordered, change)
+        assert refused(ordered, RemoveOption(key="clustering.columns"))
+        for schema, has_snapshots in ((given_schema(options=options), True), (ordered, False)):
+            new = changed(schema, change, has_snapshots=has_snapshots)
+            assert new.options["clustering.columns"] == "s"
+
+    @pytest.mark.parametrize("key", ["ignore-delete", "ignore-update-before"])
+    def test_what_was_ignored_stays_so(self, key: str) -> None:
+        schema = given_schema(options={key: "true"})
+
+        assert refused(schema, SetOption(key=key, value="false"))
+        on = changed(given_schema(), SetOption(key=key, value="true"))
+        assert on.options[key] == "true"
+
+    def test_only_the_main_key_of_ignored_deletes_is_looked_at(self) -> None:
+        key = "deduplicate.ignore-delete"
+        schema = given_schema(options={key: "true"})
+
+        assert changed(schema, SetOption(key=key, value="false")).options[key] == "false"
 
     def test_deletion_vectors_change_where_the_table_says_so(self) -> None:
         schema = given_schema(options={"deletion-vectors.modifiable": "true"})
 
         new = changed(schema, SetOption(key="deletion-vectors.enabled", value="true"))
         assert new.table_options.deletion_vectors_enabled
+        assert not changed(
+            new, RemoveOption(key="deletion-vectors.enabled")
+        ).table_options.deletion_vectors_enabled
         on = given_schema(options={"deletion-vectors.enabled": "true"})
         assert refused(on, RemoveOption(key="deletion-vectors.enabled"))
+        assert refused(on, SetOption(key="deletion-vectors.enabled", value="false"))
+        off = given_schema(options={"deletion-vectors.enabled": "false"})
+        assert changed(off, RemoveOption(key="deletion-vectors.enabled")).id == off.id + 1
 
     def test_the_result_is_judged_as_a_new_table_is(self) -> None:
         schema = given_schema(
@@ -502,4 +747,7 @@ class TestOptions:
 
 
 def test_a_primary_key_goes_only_with_an_empty_table() -> None:
-    assert refused(given_schema(), DropPrimaryKey())
+    assert [place for place, _ in refused(given_schema(), DropPrimaryKey())] == ["changes[0]"]
+    # The change is taken, and what comes of it refused: the engine has no tables without a key.
+    found = refused(given_schema(), DropPrimaryKey(), has_snapshots=False)
+    assert [place for place, _ in found] == ["primary_key"]

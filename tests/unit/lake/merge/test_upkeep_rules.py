@@ -22,6 +22,7 @@ IGNORED = "changelog-producer.row-deduplicate-ignore-fields"
         ("compaction.small-file-ratio", "1.01", "a number from 0 to 1"),
         (IGNORED, "zz", "there is no such column"),
         (IGNORED, " v", "there is no such column"),
+        ("record-level.time-field", "zz", "there is no such column"),
     ],
 )
 def test_a_value_that_means_nothing_is_refused(key: str, value: str, message: str) -> None:
@@ -45,6 +46,7 @@ def test_a_value_that_means_nothing_is_refused(key: str, value: str, message: st
         {"compaction.small-file-ratio": "1"},
         {"compaction.small-file-ratio": "0.0"},
         {IGNORED: "v"},
+        {"record-level.time-field": "v"},
     ],
 )
 def test_a_value_that_means_something_is_taken(options: dict[str, str]) -> None:
