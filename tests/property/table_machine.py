@@ -56,7 +56,11 @@ OPTIONS = st.fixed_dictionaries(
         "compaction.small-file-ratio": st.sampled_from(["0.01", "0.7"]),
         "num-levels": st.sampled_from(["2", "6"]),
         "num-sorted-run.compaction-trigger": st.sampled_from(["2", "3", "5"]),
-    }
+    },
+    optional={
+        "file-index.bloom-filter.columns": st.sampled_from(["k,p,s", "b"]),
+        "file-index.in-manifest-threshold": st.sampled_from(["0 b", "1 mb"]),
+    },
 )
 KINDS: Sequence[Mapping[str, str]] = (
     {},
