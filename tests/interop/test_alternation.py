@@ -27,6 +27,11 @@ KINDS: Mapping[str, Mapping[str, str]] = {
     "full-compaction": {"changelog-producer": "full-compaction"},
     "input": {"changelog-producer": "input"},
 }
+FORMATS: Mapping[str, Mapping[str, str]] = {
+    "orc": {"file.format": "orc"},
+    "avro, vectors": {"file.format": "avro", "deletion-vectors.enabled": "true"},
+    "by level, lookup": {"file.format.per.level": "0:avro,5:orc", "changelog-producer": "lookup"},
+}
 FREE = [
     (kind, engine)
     for kind in KINDS
@@ -34,6 +39,7 @@ FREE = [
     if engine != "first-row" or kind in ("plain", "lookup")  # others are refused
 ]
 """Options of the tables that do not depend on what is compacted when."""
+SOAKED = [*FREE, *((kind, engine) for kind in FORMATS for engine in ENGINES[:3])]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -51,10 +57,18 @@ def test_order_free_table(kind: str, engine: str, java: JavaDriver, tmp_path: Pa
     check_order_free_table(kind, engine, java, tmp_path, seed=len(kind))
 
 
+@pytest.mark.parametrize("kind", FORMATS)
+def test_table_of_other_formats(kind: str, java: JavaDriver, tmp_path: Path) -> None:
+    check_order_free_table(
+        kind, "partial-update", java, tmp_path, seed=len(kind), rounds=ROUNDS // 2
+    )
+
+
 def check_order_free_table(
-    kind: str, engine: str, java: JavaDriver, tmp_path: Path, *, seed: int
+    kind: str, engine: str, java: JavaDriver, tmp_path: Path, *, seed: int, rounds: int = ROUNDS
 ) -> None:
-    given = order_free_table(kind, engine=engine, seed=seed, rounds=ROUNDS, options=KINDS[kind])
+    options = {**KINDS, **FORMATS}[kind]
+    given = order_free_table(kind, engine=engine, seed=seed, rounds=rounds, options=options)
     table = given_alternation(given, java, tmp_path, AppendedTwin(given.case), seed)
 
     take_turns(table, given, FREE_TURNS)
@@ -67,7 +81,7 @@ def test_tables_for_an_hour(java: JavaDriver, tmp_path: Path) -> None:
 
     def work(number: int) -> None:
         seed = chance.randrange(1 << 30)
-        kind, engine = FREE[number % len(FREE)]
+        kind, engine = SOAKED[number % len(SOAKED)]
         print(f"seed {seed}, {kind}, {engine}")
         folder = tmp_path / str(number)
         test_any_table(engine, seed, java, folder / "any")
