@@ -252,7 +252,8 @@ def main(settings: RunnerSettings) -> int:
     Logs to standard error. Leaves no process and no scratch file behind.
 
     Raises:
-        InvalidRequest: The warehouse is not an absolute path or a `file:` URI.
+        InvalidRequest: The warehouse is no absolute path and no address of a store, or its store is
+            set wrongly.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG_FORMAT)
     # Clients of Kafka log every reconnect; what matters reaches a stream's trace.

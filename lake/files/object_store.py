@@ -29,7 +29,7 @@ import pyarrow as pa
 from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import AzureStore, ObjectStore
 
-from lake.errors import StorageUnavailable
+from lake.errors import InvalidRequest, Problem, StorageUnavailable
 from lake.files.exclusive_probe import probe_exclusive_create, probe_exclusive_race
 from lake.files.file_io import FileStatus
 from lake.files.object_store_address import ObjectAddress, parse_object_address
@@ -79,7 +79,7 @@ class ObjectStoreFileIO:
         self._random = random or random_module.SystemRandom()
         self._sleep = sleep
         self._lock = threading.Lock()
-        self._stores: dict[tuple[int, str], ObjectStore] = {}
+        self._stores: dict[str, ObjectStore] = {}
         self._raced: set[str] = set()
 
     def __reduce__(self) -> tuple[type["ObjectStoreFileIO"], tuple[StoreSettings]]:
@@ -270,13 +270,35 @@ class ObjectStoreFileIO:
         return store_error(error, path, parse_object_address(path), self._settings.endpoint)
 
     def _store(self, address: ObjectAddress) -> ObjectStore:
-        # A forked process has the same object, but not the threads behind it.
-        place = os.getpid(), address.root
         with self._lock:
-            store = self._stores.get(place)
+            _check_process()
+            store = self._stores.get(address.root)
             if store is None:
-                store = self._stores[place] = self._settings.open(address)
+                store = self._stores[address.root] = self._settings.open(address)
         return store
+
+
+# The library's threads are the process's, not an object's, and so is the note of where they are.
+_STARTED_IN: Final[set[int]] = set()
+
+
+def _check_process() -> None:
+    """Refuse what would wait for ever: a forked process has no threads but its own.
+
+    Raises:
+        InvalidRequest: The process was forked from one that had used an object store.
+    """
+    if not _STARTED_IN:
+        _STARTED_IN.add(os.getpid())
+    elif os.getpid() not in _STARTED_IN:
+        problem = Problem(
+            field="process",
+            value=str(os.getpid()),
+            message="was forked from one that had used an object store",
+            hint="start it anew (multiprocessing: `spawn` or `forkserver`), or fork it earlier",
+        )
+        message = "an object store cannot be used in a process that was forked so"
+        raise InvalidRequest(message, problems=[problem])
 
 
 def _put_if_absent(store: ObjectStore, key: str, data: bytes) -> bool:

@@ -129,6 +129,20 @@ def test_an_endpoint_where_nobody_listens_is_named(s3_server: S3Server, warehous
         ObjectStoreFileIO(settings).list(warehouse)
 
 
+def test_a_process_that_was_forked_too_late_is_told_so_and_does_not_hang(
+    s3_server: S3Server, warehouse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file_io = s3_file_io(s3_server)
+    assert not file_io.exists(f"{warehouse}/file")
+    parent = os.getpid()
+
+    monkeypatch.setattr(os, "getpid", lambda: parent + 1)
+
+    for used in (file_io, s3_file_io(s3_server)):
+        with pytest.raises(InvalidRequest, match="`spawn` or `forkserver`"):
+            used.exists(f"{warehouse}/file")
+
+
 def test_an_upload_in_parts_whose_last_answer_is_lost_is_there(
     s3_server: S3Server, warehouse: str
 ) -> None:
