@@ -124,11 +124,7 @@ class TableReading:
         self, key: Mapping[str, object], at: ReadAt, *, columns: Sequence[str] | None
     ) -> Row | None:
         """Return the row of one key (see `Table.get`)."""
-        if not isinstance(key, Mapping):
-            refuse_argument("key", key, "a mapping of column to value")
-        state = find_state(self.table, at)
-        _check_key(key, state.schema)
-        return self.get_at(self._lookup(state), key, columns=columns)
+        return self.get_at(self._lookup(find_state(self.table, at)), key, columns=columns)
 
     def get_at(
         self,
@@ -138,6 +134,7 @@ class TableReading:
         columns: Sequence[str] | None,
     ) -> Row | None:
         """Return the row of one key (see `Table.get_at`)."""
+        _check_key(key, lookup.schema)
         state = ReadableState(snapshot=lookup.snapshot, schema=lookup.schema)
         return KeyLookup(state.schema, key).find(
             lookup, lambda wanted, where: self._scan(state, columns=wanted, where=where), columns
@@ -171,7 +168,9 @@ class TableReading:
         )
 
 
-def _check_key(key: Mapping[str, object], schema: TableSchema) -> None:
+def _check_key(key: object, schema: TableSchema) -> None:
+    if not isinstance(key, Mapping):
+        refuse_argument("key", key, "a mapping of column to value")
     if set(key) != set(schema.primary_keys):
         problem = Problem(
             field="key",
