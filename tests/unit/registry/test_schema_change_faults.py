@@ -237,3 +237,21 @@ def test_a_reader_takes_document_and_schema_of_one_moment(given: MemoryFileIO) -
 
         file_io.before = before
         assert fits(Shop(file_io).state()), number
+
+
+def test_a_proposal_that_was_left_and_overtaken_is_never_in_effect(given: MemoryFileIO) -> None:
+    before = Shop(given).state().document
+    calls = calls_of(given)
+    number = next(at for at, call in enumerate(calls) if call[1].endswith("/schema/schema-1"))
+    left, _ = broken_off(given, methodcaller("die_at", number, Moment.BEFORE))
+    stored = Shop(left).store.stored(ORDERS)
+    assert stored is not None
+    assert stored.value.pending is not None
+
+    alter_without_the_registry(Shop(left))
+
+    assert Shop(left).state().document == before
+    change_a_stream(Shop(left))
+    after = Shop(left).state()
+    assert after.document.table == before.table
+    assert "other" in after.table.schema.field_names

@@ -608,3 +608,30 @@ def test_columns_of_deletes_that_are_kept_are_renamed(
     assert document.table.delete_retention is not None
     assert document.table.delete_retention.columns == ("left_at",)
     assert agrees(document, catalog.table("shop.kept"))
+
+
+def test_what_was_wrong_before_is_no_reason_to_refuse(
+    registrar: Registrar, store: RegistryStore, table: Table
+) -> None:
+    stored = store.stored(ORDERS)
+    assert stored is not None
+    document = stored.value
+    payments = document.streams["payments"]
+    # As an older version of the rules might have let it in.
+    spec = payments.spec.model_copy(update={"dead_letter_topic": payments.spec.topic})
+    completeness = document.table.completeness.model_copy(update={"groups": ("gone",)})
+    streams = {**document.streams, "payments": payments.model_copy(update={"spec": spec})}
+    odd = document.model_copy(
+        update={
+            "streams": streams,
+            "table": document.table.model_copy(update={"completeness": completeness}),
+        }
+    )
+    store.put_table(odd, expected_version=stored.version)
+
+    document = changed(registrar, {"change": "rename_column", "column": "paid", "to": "settled"})
+
+    assert agrees(document, table)
+    assert [
+        message for _, message in refused(registrar, {"change": "drop_column", "column": "settled"})
+    ] == ["the stream `payments` writes this column"]
