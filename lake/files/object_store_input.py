@@ -88,8 +88,12 @@ class RangedInput(io.RawIOBase):
             self._blocks.move_to_end(number)
         while len(self._blocks) > BLOCKS_KEPT:
             self._blocks.popitem(last=False)
-        data = b"".join(found[number] for number in range(first, last + 1))
-        return data[start - first * BLOCK_BYTES : end - first * BLOCK_BYTES]
+        # A column chunk is small beside its block: the block is not copied for it.
+        begins = ((number, number * BLOCK_BYTES) for number in range(first, last + 1))
+        return b"".join(
+            memoryview(found[number])[max(0, start - begin) : end - begin]
+            for number, begin in begins
+        )
 
     def _fetched(self, first: int, last: int) -> dict[int, bytes]:
         """Return some blocks, and those that come next when reading goes on."""
