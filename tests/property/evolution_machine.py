@@ -11,7 +11,7 @@ import operator
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import pyarrow as pa
 import pytest
@@ -36,121 +36,20 @@ from lake import (
     Table,
 )
 from lake.snapshots.snapshot_store import SnapshotStore
-from tests.property.evolving_columns import (
-    Column,
-    Values,
-    copy_of,
-    has_homonyms,
-    shown_row,
-    take_ids,
+from tests.property.evolving_columns import Column, copy_of, has_homonyms, shown_row
+from tests.property.evolving_model import (
+    ENGINES,
+    EvolvingModel,
+    K,
+    Key,
+    P,
+    Row,
+    Rows,
+    first_columns,
 )
-from tests.property.schema_steps import Roles, drawn_change, refused_changes
+from tests.property.schema_steps import drawn_change, refused_changes
 
 PATH: Final = "/wh/db.db/t"
-DELETE: Final = 3
-K, P, G, A, B = range(5)
-"""Ids of the columns that have a part in keys or options."""
-
-
-def first_columns() -> list[Column]:
-    """Return the columns that the table is made with."""
-    return [
-        Column("k", "count", "INT", nullable=False),
-        Column("p", "text", "STRING", nullable=False),
-        Column("g", "count", "INT"),
-        Column("a", "count", "BIGINT"),
-        Column("b", "half", "DOUBLE"),
-        Column("n", "count", "INT", nullable=False),
-        Column("c", "whole", "STRING"),
-        Column("s", "text", "STRING"),
-        Column("d", "day", "DATE"),
-        Column(
-            "r",
-            "row",
-            fields=[
-                Column("a", "whole", "INT"),
-                Column("b", "row", fields=[Column("a", "half", "FLOAT")]),
-            ],
-        ),
-        Column("l", "list", fields=[Column("a", "text", "STRING")]),
-        Column("m", "map", fields=[Column("a", "day", "DATE"), Column("b", "whole", "INT")]),
-    ]
-
-
-Row: TypeAlias = Values
-Key: TypeAlias = tuple[int, str]
-Rows: TypeAlias = dict[Key, Row]
-
-
-def replace_row(_: Row | None, given: Row, kind: int) -> Row | None:
-    """Deduplicate: the last record is the row, a -D removes it."""
-    return None if kind == DELETE else given
-
-
-def update_row(old: Row | None, given: Row, _: int) -> Row:
-    """Partial-update: a and b go with the newest g, of all else the last that is not null."""
-    if old is None:
-        return given
-    group = {id_: given.get(id_) for id_ in (G, A, B)}
-    if group[G] is None or (old.get(G) is not None and old[G] > group[G]):
-        group = {id_: old.get(id_) for id_ in (G, A, B)}
-    return {**old, **not_null(given), **group}
-
-
-def add_up(old: Row | None, given: Row, _: int) -> Row:
-    """Aggregation: g is a sum, a a maximum, of all else the last that is not null."""
-    if old is None:
-        return given
-    row = {**old, **not_null(given)}
-    both = {id_: [one[id_] for one in (old, given) if one.get(id_) is not None] for id_ in (G, A)}
-    row[G] = sum(both[G]) if both[G] else None
-    row[A] = max(both[A], default=None)
-    return row
-
-
-def keep_first(old: Row | None, given: Row, _: int) -> Row:
-    """First-row: the first record is the row."""
-    return given if old is None else old
-
-
-def not_null(row: Row) -> Row:
-    return {id_: value for id_, value in row.items() if value is not None}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Engine:
-    """A merge engine.
-
-    Attributes:
-        options: That say it to the table.
-        apply: From a key's row, if it has one, a record and its kind to the row.
-        named: Ids of the columns that the options name.
-    """
-
-    options: Mapping[str, str]
-    apply: Callable[[Row | None, Row, int], Row | None]
-    named: frozenset[int] = frozenset()
-
-
-ENGINES: Final[Mapping[str, Engine]] = {
-    "deduplicate": Engine(options={}, apply=replace_row),
-    "partial-update": Engine(
-        options={"merge-engine": "partial-update", "fields.g.sequence-group": "a,b"},
-        apply=update_row,
-        named=frozenset({G, A, B}),
-    ),
-    "aggregation": Engine(
-        options={
-            "merge-engine": "aggregation",
-            "fields.g.aggregate-function": "sum",
-            "fields.a.aggregate-function": "max",
-            "fields.default-aggregate-function": "last_non_null_value",
-        },
-        apply=add_up,
-        named=frozenset({G, A}),
-    ),
-    "first-row": Engine(options={"merge-engine": "first-row"}, apply=keep_first),
-}
 KINDS: Final[Sequence[Mapping[str, str]]] = (
     {},
     {},
@@ -193,22 +92,17 @@ class EvolutionMachine(RuleBasedStateMachine):
         bucket = data.draw(st.sampled_from(["1", "2"]))
         self.clock = ManualClock()
         self.memory = MemoryFileIO()
-        self.columns = first_columns()
         self.seeds = random.Random(data.draw(st.integers(0, 2**31), label="seed"))
         table = Catalog(
             "/wh", file_io=self.memory, clock=self.clock, random=self.seeds
         ).create_table(
             "db.t",
-            columns=[(one.name, one.sql) for one in self.columns],
+            columns=[(one.name, one.sql) for one in first_columns()],
             primary_key=["k", "p"],
             partition_keys=partition,
             options={"bucket": bucket, **self.engine.options, **options},
         )
-        take_ids(self.columns, table.schema, above=-1)
-        assert [one.id for one in self.columns[:5]] == [K, P, G, A, B]
-        self.roles = Roles(keys={K, P}, fixed={P} if partition else set(), named=self.engine.named)
-        self.highest_id = table.schema.highest_field_id
-        self.versions = {0: copy_of(self.columns)}
+        self.model = EvolvingModel(self.engine, table.schema)
         self.hides = table.schema.table_options.hides_level_0
         self.tables = [table, self.opened(), self.opened()]
         self.now = Known(written={}, visible={})
@@ -219,18 +113,8 @@ class EvolutionMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), process=st.integers(0, 2))
     def alter(self, data: st.DataObject, process: int) -> None:
-        columns = copy_of(self.columns)
-        drawn = [
-            drawn_change(data, columns, self.roles)
-            for _ in range(data.draw(st.sampled_from([1, 1, 2, 3])))
-        ]
-        changes = [change for change in drawn if change is not None]
-        schema = self.tables[process].alter(*changes)
-        take_ids(columns, schema, above=self.highest_id)
-        assert schema.id == len(self.versions) or schema.id == len(self.versions) - 1
-        self.highest_id = schema.highest_field_id
-        self.columns = columns
-        self.versions[schema.id] = copy_of(columns)
+        changes, columns = self.model.drawn_changes(data)
+        self.model.follow(self.tables[process].alter(*changes), columns)
 
     @rule(data=st.data())
     def reopen_and_alter(self, data: st.DataObject) -> None:
@@ -242,57 +126,34 @@ class EvolutionMachine(RuleBasedStateMachine):
     @rule(data=st.data(), process=st.integers(0, 2))
     def alter_wrongly(self, data: st.DataObject, process: int) -> None:
         table = self.tables[process]
-        columns = copy_of(self.columns)
-        good = drawn_change(data, columns, self.roles)
-        wrong = data.draw(st.sampled_from(refused_changes(columns, self.roles)))
+        columns = copy_of(self.model.columns)
+        good = drawn_change(data, columns, self.model.roles)
+        wrong = data.draw(st.sampled_from(refused_changes(columns, self.model.roles)))
         changes: list[SchemaChange] = [wrong] if good is None else [good, wrong]
         with pytest.raises(InvalidRequest):
             table.alter(*changes)
-        assert len(table.schemas()) == len(self.versions)
+        assert len(table.schemas()) == len(self.model.versions)
 
     @rule(data=st.data(), process=st.integers(0, 2))
     def write(self, data: st.DataObject, process: int) -> None:
         table = self.tables[process]
-        version = data.draw(st.sampled_from([self.newest_schema, table.schema.id]))
-        if has_homonyms(self.versions[version], self.columns):
-            version = self.newest_schema
-        under = self.versions[version]
-        records = data.draw(st.lists(self.records(under), min_size=1, max_size=6))
-        kinds = [0] * len(records)
-        if self.engine.apply is replace_row:
-            kinds = [data.draw(st.sampled_from([0, 0, 0, DELETE])) for _ in records]
-        may_lack = [one for one in under if one.nullable]
-        lacking = data.draw(st.lists(st.sampled_from(may_lack), max_size=4, unique_by=id))
-        given = [one for one in under if one not in lacking]
-        records = [self.with_whole_group(record, given) for record in records]
+        version = data.draw(st.sampled_from([self.model.newest_schema, table.schema.id]))
+        if has_homonyms(self.model.versions[version], self.model.columns):
+            version = self.model.newest_schema
+        batch = self.model.drawn_batch(data, self.model.versions[version])
         schema = self.opened().find_schema(version)
         assert schema is not None
-        rows = pa.table(
-            {
-                one.name: pa.array(
-                    [one.shown(record.get(one.id)) for record in records],  # type: ignore[arg-type]
-                    schema.arrow_schema.field(one.name).type,
-                )
-                for one in given
-            }
-        )
+        rows, kinds = batch.arrow(schema), pa.array(batch.kinds, pa.int8())
         before, opened_at = self.newest_id(), table.schema.id
         try:
-            table.write_and_commit(rows, kinds=pa.array(kinds, pa.int8()))
+            table.write_and_commit(rows, kinds=kinds)
         except (InvalidRequest, SchemaMismatch):
             # It does not know the columns, or they are others by now.
-            assert min(version, opened_at) < self.newest_schema
+            assert min(version, opened_at) < self.model.newest_schema
             assert self.newest_id() == before
             table.refresh()
             return
-        written = dict(self.now.written)
-        for record, kind in zip(records, kinds, strict=True):
-            row = self.arrived(record, given)
-            key = row[K], row[P]
-            found = self.engine.apply(written.get(key), row, kind)
-            written.pop(key, None)
-            if found is not None:
-                written[key] = found
+        written = self.model.written(self.now.written, batch)
         if self.hides:
             self.note(Known(written=written, visible=self.now.visible))
             self.compact(full=False, machine=Machine.COLUMN, process=process)
@@ -308,11 +169,11 @@ class EvolutionMachine(RuleBasedStateMachine):
 
     @rule(buckets=st.integers(1, 3), process=st.integers(0, 2))
     def rescale(self, buckets: int, process: int) -> None:
-        before, versions = self.newest_id(), len(self.versions)
+        before, versions = self.newest_id(), len(self.model.versions)
         self.tables[process].rescale(buckets)
         newest = self.tables[process].schema
         for number in range(versions, newest.id + 1):
-            self.versions[number] = copy_of(self.columns)
+            self.model.versions[number] = copy_of(self.model.columns)
         if self.newest_id() > before:
             self.note(self.now)
 
@@ -345,7 +206,7 @@ class EvolutionMachine(RuleBasedStateMachine):
         for table in self.tables[:2]:
             rows = table.scan().to_arrow()
             # One that has seen no newer snapshot goes on with the schema that it knows.
-            columns = self.versions[table.schema.id]
+            columns = self.model.versions[table.schema.id]
             assert table_of(rows) == shown(columns, self.now.visible)
 
     @invariant()
@@ -353,7 +214,7 @@ class EvolutionMachine(RuleBasedStateMachine):
         """Of two keys after each operation, in turn, by a process that has looked before."""
         table, keys = self.tables[2], [next(self.turns), next(self.turns)]
         table.refresh()
-        self.check_lookup(table, keys, None, self.columns, self.now)
+        self.check_lookup(table, keys, None, self.model.columns, self.now)
 
     @rule(data=st.data(), machine=st.sampled_from(Machine))
     def look(self, data: st.DataObject, machine: Machine) -> None:
@@ -361,7 +222,7 @@ class EvolutionMachine(RuleBasedStateMachine):
         for _ in range(3):
             table = self.tables[data.draw(st.integers(0, 2))]
             number = data.draw(st.sampled_from([None, None, *self.seen]))
-            known, columns = self.now, self.columns
+            known, columns = self.now, self.model.columns
             if number is not None:
                 known, columns = self.seen[number], self.columns_of(number)
             table.refresh()
@@ -389,33 +250,6 @@ class EvolutionMachine(RuleBasedStateMachine):
 
     # --- how it is done ---------------------------------------------------------------------
 
-    def records(self, columns: Sequence[Column]) -> st.SearchStrategy[Row]:
-        """Return what draws a record under the columns of a schema."""
-        values = {one.id: one.values() for one in columns}
-        values[K], values[P] = st.integers(0, 4), st.sampled_from(["", "é/b"])
-        drawn: st.SearchStrategy[Row] = st.fixed_dictionaries(values)  # type: ignore[arg-type]
-        return drawn
-
-    def with_whole_group(self, record: Row, given: Sequence[Column]) -> Row:
-        """Return what is given of a record; without values of the group if it has no g.
-
-        A lone record is kept untouched, a merged one loses them (merge-semantics 1.6), so the answer
-        would depend on how records meet in files.
-        """
-        row = {one.id: record[one.id] for one in given if one.id is not None}
-        if self.engine.apply is update_row and row.get(G) is None:
-            row |= {A: None, B: None}
-        return row
-
-    def arrived(self, record: Row, given: Sequence[Column]) -> Row:
-        """Return a record as the newest schema has it: by names, and with defaults."""
-        row = {one.id: record.get(one.id) for one in given if one.id is not None}
-        for one in self.columns:
-            assert one.id is not None
-            if one.default is not None and row.get(one.id) is None:
-                row[one.id] = one.default
-        return row
-
     def check_lookup(
         self,
         table: Table,
@@ -434,7 +268,7 @@ class EvolutionMachine(RuleBasedStateMachine):
 
     def columns_of(self, number: int) -> list[Column]:
         """Return the columns of the schema of a snapshot."""
-        return self.versions[self.tables[0].snapshot(number).schema_id]
+        return self.model.versions[self.tables[0].snapshot(number).schema_id]
 
     def note(self, known: Known) -> None:
         self.now = known
@@ -444,10 +278,6 @@ class EvolutionMachine(RuleBasedStateMachine):
         """Return the table as another process opens it, which names its files otherwise."""
         seed = random.Random(self.seeds.getrandbits(64))
         return Table.open(PATH, file_io=self.memory, clock=self.clock, random=seed)
-
-    @property
-    def newest_schema(self) -> int:
-        return max(self.versions)
 
     def newest_id(self) -> int:
         return max(self.kept_ids(), default=0)
