@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from lake import Catalog, LocalFileIO, Machine
@@ -17,12 +18,19 @@ from tests.interop.generators import (
     partial_update_case,
 )
 from tests.interop.ours import json_rows, write_case
-from tests.interop.pypaimon_reader import read_table
+from tests.interop.pypaimon_reader import read_table, read_tables
+from tests.interop.test_file_formats import for_orc
 
 pytestmark = pytest.mark.interop
 
 # pypaimon 2.1.0 drops the nanoseconds of INT96 timestamps, of Java's files too.
 _READABLE = [column_type for column_type in ATOMIC_TYPES if column_type != "TIMESTAMP(9)"]
+
+FORMATS = {
+    "orc": {"file.format": "orc"},
+    "avro": {"file.format": "avro"},
+    "by_level": {"file.format.per.level": "0:avro,5:orc"},
+}
 
 
 @pytest.mark.parametrize(
@@ -40,6 +48,24 @@ def test_pypaimon_reads_exactly_our_rows(
 
     ours = json_rows(table.scan().to_arrow())
     assert difference(ours, theirs, schema=case.arrow_schema, hints={}) is None
+
+
+def test_pypaimon_reads_our_orc_and_avro_files(tmp_path: Path) -> None:
+    cases = {}
+    for name, options in FORMATS.items():
+        raw = deduplicate_case(name, 303, types=[*_READABLE, *NESTED_TYPES])
+        raw["steps"] = [{"write": [for_orc(row) for row in s["write"]]} for s in raw["steps"]]
+        raw["options"] |= options
+        cases[f"t.{name}"] = parse_case(raw)
+    tables = [write_case(case, tmp_path) for case in cases.values()]
+    tables[-1].compact()
+
+    found = read_tables(tmp_path, [(name, {}) for name in cases])
+
+    for table, case, theirs in zip(tables, cases.values(), found, strict=True):
+        assert isinstance(theirs, pa.Table), theirs
+        ours = json_rows(table.scan().to_arrow())
+        assert difference(ours, theirs, schema=case.arrow_schema, hints={}) is None, case.id
 
 
 def test_pypaimon_sees_neither_marked_nor_waiting_rows(tmp_path: Path) -> None:
