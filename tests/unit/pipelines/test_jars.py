@@ -140,7 +140,7 @@ def test_command_line_ends_with_the_error(
 def test_committed_lock_is_well_formed() -> None:
     confs = jars.read_lock(Path(jars.__file__).with_name("jars.lock"))
 
-    assert set(confs) == {"kafka", "spark", "paimon"}
+    assert set(confs) == {"kafka", "spark", "paimon", "s3proxy"}
     for locked in confs.values():
         names = [jar.coordinate.name for jar in locked]
         assert len(names) == len(set(names)), "Ivy keeps one version of a name"
