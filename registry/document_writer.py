@@ -7,7 +7,7 @@ change that somebody has left half made is completed before (`pending_schemas`).
 from collections.abc import Callable
 from contextlib import suppress
 
-from lake import Catalog, LakeError, TableNotFound
+from lake import Catalog, InvalidRequest, LakeError, TableNotFound
 from registry import names
 from registry.alteration import (
     AlterationPlan,
@@ -116,13 +116,14 @@ class DocumentWriter:
 
         Raises:
             DefinitionRefused: The plan cannot be carried out on the table as it is.
+            InvalidRequest: The plan says so by itself.
         """
         table = self._catalog.table(newest.value.identifier)
         schema = table.schema
         actual = with_actual_buckets(newest.value, schema)
         try:
             checked = check_alteration(actual, table, plan(actual, schema))
-        except DefinitionRefused:
+        except (DefinitionRefused, InvalidRequest):
             # The schema may be newer than the document: then what was refused may be fine.
             if self._is_newest(newest) and table.schema.id == schema.id:
                 raise
