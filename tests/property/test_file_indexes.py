@@ -112,7 +112,7 @@ def found(table: Table, column: str, op: str, value: object) -> list[str]:
 
 
 @ENGINE
-@settings(deadline=None, max_examples=8)
+@settings(deadline=None, max_examples=6)
 @given(data=st.data())
 def test_conditions_find_the_rows_that_fulfil_them(engine: str, data: st.DataObject) -> None:
     table = given_table(engine, data)
@@ -130,7 +130,7 @@ def test_conditions_find_the_rows_that_fulfil_them(engine: str, data: st.DataObj
 
 
 @ENGINE
-@settings(deadline=None, max_examples=4)
+@settings(deadline=None, max_examples=3)
 @given(data=st.data())
 def test_lookups_find_the_rows_of_their_keys(engine: str, data: st.DataObject) -> None:
     table = given_table(engine, data)

@@ -4,7 +4,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from lake.errors import CorruptData
 from lake.format.file_index import decode_file_index, encode_file_index
@@ -40,6 +40,7 @@ def test_a_file_of_java_is_read_and_written_anew_with_the_same_bytes() -> None:
     assert encode_file_index(indexes) == data
 
 
+@settings(max_examples=30, deadline=None)
 @given(
     st.dictionaries(
         st.text(max_size=5),
