@@ -124,9 +124,10 @@ def assert_same(table: Table, snapshot_id: int, keys: Sequence[tuple[int, str]])
 def assert_served(table: Table, keys: Sequence[tuple[int, str]]) -> None:
     """Check what the service answers at the newest snapshot against scans."""
     finder = RowFinder(RowWarmer(lambda job: job()))
-    snapshot, found = finder.find(table, [{"k": k, "p": p} for k, p in keys], None)
-    assert snapshot is not None
-    rows = {(row["k"], row["p"]): row for row in scanned(table, snapshot.id)}
+    at = table.lookup_at()
+    assert at.snapshot is not None
+    found = finder.find(table, at, [{"k": k, "p": p} for k, p in keys], None)
+    rows = {(row["k"], row["p"]): row for row in scanned(table, at.snapshot.id)}
     assert found == [rows.get(key) for key in keys]
 
 
