@@ -1,25 +1,24 @@
 """Whether a message has fields that its stream does not declare, asked in the JVM for every record.
 
-The names in each object are read once more, and compared only where there are more of them than
-columns got a value. Streams that ignore such fields do not ask.
+The names in the message are read once more, and compared only where there are more of them than
+columns got a value. Where objects inside of it are looked into, an outline of those is read as well, in
+which each is a MAP from names to JSON texts. Streams that ignore such fields do not ask.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Final
 
 from pyspark.sql import (
     Column,
     functions as fn,
-    types as spark_types,
 )
 
 from lake import DataType, TypeRoot
 from pipelines.new_fields.field_tree import FieldTree, field_tree
 from pipelines.stream_plan import StreamPlan
 
-_STRING: Final = spark_types.StringType()
-_MAP: Final = "map<string, string>"
+_OBJECT: Final = "map<string, string>"
 
 
 def has_undeclared(message: Column, text: Column, plan: StreamPlan, *, nulls_count: bool) -> Column:
@@ -33,7 +32,7 @@ def has_undeclared(message: Column, text: Column, plan: StreamPlan, *, nulls_cou
         plan: The stream.
         nulls_count: Whether a field that is null is one, too.
     """
-    return _any_of(_in_object(message, text, field_tree(plan), _Test(nulls_count)))
+    return _any_of(_in_message(message, text, field_tree(plan), _Test(nulls_count)))
 
 
 class _Test:
@@ -42,82 +41,134 @@ class _Test:
     def __init__(self, nulls_count: bool) -> None:
         self._nulls_count = nulls_count
 
-    def __call__(self, text: Column, names: list[str], values: list[Column] | None) -> Column:
-        """Return whether the object has others; null when it is none.
+    def of_text(self, text: Column, names: Sequence[str], values: Sequence[Column]) -> Column:
+        """Return whether a JSON text has other names; null when it is no object.
 
         Args:
             text: The object.
             names: That are known.
-            values: The parsed fields of those names that are parsed; None: they are not at hand.
+            values: Its parsed fields.
         """
         keys = fn.json_object_keys(text)
         if self._nulls_count:
-            literals = fn.array(*[fn.lit(name) for name in names])
-            unknown = fn.size(fn.array_except(keys, literals)) > 0
-        else:
-            # Only here are the values read: null when a name is there twice, which Python looks at.
-            texts = fn.from_json(text, _MAP)
-            others = fn.map_filter(texts, lambda name, value: value.isNotNull() & ~name.isin(names))
-            unknown = fn.coalesce(fn.size(others) > 0, fn.expr("true"))
-        present = [fn.when(value.isNotNull(), 1).otherwise(0) for value in values or ()]
-        known = reduce(lambda left, right: left + right, present, fn.lit(0))
-        return fn.when(fn.size(keys) > known, unknown)
+            return _when_more(keys, values, _has_others(keys, names))
+        # Only where there are more names the values are read: null when a name is there twice.
+        others = fn.coalesce(_has_values(fn.from_json(text, _OBJECT), names), fn.expr("true"))
+        return _when_more(keys, values, others)
+
+    def of_outline(self, outline: Column, names: Sequence[str], values: Sequence[Column]) -> Column:
+        """Return whether an object has other names; null when there is none.
+
+        Args:
+            outline: The object.
+            names: That are known.
+            values: Its parsed fields, if they are at hand.
+        """
+        keys = fn.map_keys(outline)
+        has = _has_others(keys, names) if self._nulls_count else _has_values(outline, names)
+        return _when_more(keys, values, has)
 
 
-def _in_object(parsed: Column, text: Column, tree: FieldTree, test: _Test) -> Iterable[Column]:
+def _when_more(keys: Column, values: Sequence[Column], test: Column) -> Column:
+    """Ask only where there are more names than values."""
+    present = [fn.when(value.isNotNull(), 1).otherwise(0) for value in values]
+    return fn.when(fn.size(keys) > reduce(lambda a, b: a + b, present, fn.lit(0)), test)
+
+
+def _has_others(keys: Column, names: Sequence[str]) -> Column:
+    return fn.size(fn.array_except(keys, fn.array(*[fn.lit(name) for name in names]))) > 0
+
+
+def _has_values(outline: Column, names: Sequence[str]) -> Column:
+    others = fn.map_filter(outline, lambda name, value: value.isNotNull() & ~name.isin(names))
+    return fn.size(others) > 0
+
+
+def _in_message(parsed: Column, text: Column, tree: FieldTree, test: _Test) -> Iterable[Column]:
     if tree.is_watched:
-        yield test(text, sorted(tree.names), [parsed.getField(n) for n in _read(tree)])
-    nested = [*tree.objects, *(name for name, t in tree.values.items() if _holds_row(t))]
-    texts = _texts(text, nested)
+        yield test.of_text(text, sorted(tree.names), _values(parsed, tree))
+    outlines = dict.fromkeys(tree.objects, _OBJECT) | {
+        name: _outline(data_type) for name, data_type in _rows(tree).items()
+    }
+    if outlines:
+        fields = ", ".join(f"`{_quoted(name)}`: {outline}" for name, outline in outlines.items())
+        read = fn.from_json(text, f"struct<{fields}>")
+        yield from _inside(parsed, {name: read.getField(name) for name in outlines}, tree, test)
+
+
+def _inside(
+    parsed: Column, outlines: dict[str, Column], tree: FieldTree, test: _Test
+) -> Iterable[Column]:
+    """Look into what a part of the message holds; `outlines` by the name of the field."""
+    for name, outline in outlines.items():
+        # It is there and could not be outlined: something in it has a name twice.
+        yield parsed.getField(name).isNotNull() & outline.isNull()
     for name, inner in tree.objects.items():
-        yield from _in_object(parsed.getField(name), texts(name), inner, test)
-    for name, data_type in tree.values.items():
-        if _holds_row(data_type):
-            yield from _in_value(texts(name), data_type, parsed.getField(name), test)
+        below, outline = parsed.getField(name), outlines[name]
+        if inner.is_watched:
+            yield test.of_outline(outline, sorted(inner.names), _values(below, inner))
+        nested = {deep: _within(outline, deep, _OBJECT) for deep in inner.objects} | {
+            deep: _within(outline, deep, _outline(data_type))
+            for deep, data_type in _rows(inner).items()
+        }
+        yield from _inside(below, nested, inner, test)
+    for name, data_type in _rows(tree).items():
+        yield from _in_value(outlines[name], data_type, parsed.getField(name), test)
 
 
 def _in_value(
-    text: Column, data_type: DataType, parsed: Column | None, test: _Test
+    outline: Column, data_type: DataType, parsed: Column | None, test: _Test
 ) -> Iterable[Column]:
     match data_type.root:
         case TypeRoot.ROW:
             names = [field.name for field in data_type.fields]
-            known = None if parsed is None else [parsed.getField(name) for name in names]
-            yield test(text, names, known)
-            inner = [field for field in data_type.fields if _holds_row(field.type)]
-            texts = _texts(text, [field.name for field in inner])
-            for field in inner:
-                below = None if parsed is None else parsed.getField(field.name)
-                yield from _in_value(texts(field.name), field.type, below, test)
+            values = [] if parsed is None else [parsed.getField(name) for name in names]
+            yield test.of_outline(outline, names, values)
+            for field in data_type.fields:
+                if _holds_row(field.type):
+                    below = None if parsed is None else parsed.getField(field.name)
+                    inner = _within(outline, field.name, _outline(field.type))
+                    yield from _in_value(inner, field.type, below, test)
         case TypeRoot.ARRAY:
-            items = fn.from_json(text, spark_types.ArrayType(_STRING))
-            yield _among(items, data_type.element, test)
+            yield _among(outline, data_type.element, test)
         case TypeRoot.MAP:
-            values = fn.from_json(text, _MAP)
-            yield _among(fn.map_values(values), data_type.value, test)
+            yield _among(fn.map_values(outline), data_type.value, test)
         case _:
             return
 
 
-def _among(texts: Column, data_type: DataType | None, test: _Test) -> Column:
+def _among(outlines: Column, data_type: DataType | None, test: _Test) -> Column:
     assert data_type is not None
-    return fn.exists(texts, lambda text: _any_of(_in_value(text, data_type, None, test)))
+    return fn.exists(outlines, lambda one: _any_of(_in_value(one, data_type, None, test)))
 
 
-def _texts(text: Column, names: list[str]) -> Callable[[str], Column]:
-    """Return what gives the JSON text of an object's field."""
-    fields = [spark_types.StructField(name, _STRING) for name in names]
-    parsed = fn.from_json(text, spark_types.StructType(fields)) if fields else None
-
-    def of(name: str) -> Column:
-        assert parsed is not None
-        return parsed.getField(name)
-
-    return of
+def _within(outline: Column, name: str, inner: str) -> Column:
+    """Return the outline of a field of an object."""
+    return fn.from_json(fn.try_element_at(outline, fn.lit(name)), inner)
 
 
-def _read(tree: FieldTree) -> tuple[str, ...]:
-    return (*tree.objects, *tree.values)
+def _outline(data_type: DataType) -> str:
+    """Return what a type that holds a ROW is outlined as: each ROW as far as its names."""
+    match data_type.root:
+        case TypeRoot.ARRAY if data_type.element is not None:
+            return f"array<{_outline(data_type.element)}>"
+        case TypeRoot.MAP if data_type.value is not None:
+            return f"map<string, {_outline(data_type.value)}>"
+        case _:
+            return _OBJECT
+
+
+def _quoted(name: str) -> str:
+    return name.replace("`", "``")
+
+
+def _values(parsed: Column, tree: FieldTree) -> list[Column]:
+    return [parsed.getField(name) for name in (*tree.objects, *tree.values)]
+
+
+def _rows(tree: FieldTree) -> dict[str, DataType]:
+    """Return the columns that are a ROW or hold one."""
+    return {name: data_type for name, data_type in tree.values.items() if _holds_row(data_type)}
 
 
 def _holds_row(data_type: DataType) -> bool:

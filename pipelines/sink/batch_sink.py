@@ -295,6 +295,7 @@ class BatchSink:
         )
 
     def _write(self, records: DataFrame, batch: StreamBatch) -> TaskReport:
+        assert self._table.schema.id == self._plan.schema_id, "a plan meets no other schema"
         records_max = sum(batch.end.values()) - sum(batch.start.values())
         task = WriteTask(
             plan=self._plan,

@@ -325,6 +325,9 @@ UNDECLARED_IN: list[tuple[str, bool, bool]] = [
     ('{"id": 1, "version": 1, "row": {"n": 1, "deep": {"y": "1"}}}', True, True),
     ('{"id": 1, "version": 1, "list": [{"n": 1}, null, {}]}', False, False),
     ('{"id": 1, "version": 1, "list": [{"n": 1}, {"m": 1}]}', True, True),
+    ('{"id": 1, "version": 1, "row": {"m": 1, "m": 2}}', True, True),
+    ('{"id": 1, "version": 1, "list": [{"n": 1, "m": null}]}', True, False),
+    ('{"id": 1, "version": 1, "list": [{"m": 1, "m": 2}]}', True, True),
     ('{"id": 1, "version": 1, "map": {"n": {"n": 1}, "o": null}}', False, False),
     ('{"id": 1, "version": 1, "map": {"n": {"n": 1}, "o": {"o": 1}}}', True, True),
 ]
@@ -363,6 +366,7 @@ def test_other_fields_of_the_objects_that_paths_go_through_are_not_looked_at(
         b'{"before": {}, "op": "u", "after": {"id": 1, "version": 1, "more": {"a": 1}}}',
         b'{"after": {"id": 1, "version": 1, "more": {"a": 1, "b": 2}}}',
         b'{"after": {"id": 1, "version": 1, "less": {"a": 1}}}',
+        b'{"after": {"id": 1, "version": 1, "x": 1, "x": 1}}',
     ]
 
-    assert [row[UNDECLARED] for row in _parse(spark, plan, values)] == [False, True, True]
+    assert [row[UNDECLARED] for row in _parse(spark, plan, values)] == [False, True, True, True]

@@ -87,6 +87,17 @@ def test_a_plan_follows_the_table_and_keeps_its_fields(shop: Shop) -> None:
     assert plan.read_elsewhere == (("id",), ("region",), ("paid",), ("method",))
 
 
+def test_a_column_of_nobody_goes_and_the_stream_goes_on(shop: Shop) -> None:
+    shop.alter(
+        {"change": "add_column", "column": "note", "type": "STRING", "sequence_group": "shipping"}
+    )
+    shop.alter({"change": "drop_column", "column": "note"})
+
+    plan = shop.newest()
+    assert columns_of(plan) == columns_of(shop.plan)
+    assert (plan.version, plan.schema_id) == (1, 2)
+
+
 def test_what_a_query_is_fixed_to_stays(shop: Shop) -> None:
     changed = definition(trigger_ms=9, max_message_bytes=8)
     shop.registrar.put_stream(ORDERS, "sales", changed)
