@@ -6,6 +6,9 @@ are found by the column's id, and not at all where a change of type may have cha
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
 
 from lake.files.column_mapping import OlderSchemas
 from lake.format.data_file import DataFileMeta
@@ -16,17 +19,22 @@ from lake.read.predicate import BoundCondition, Operator
 from lake.snapshots.file_indexes import Filters
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: cached_property needs a dictionary
 class _Wanted:
     """A condition that an index can answer.
 
     Attributes:
         field: The column.
-        hashes: Of the values, at least one.
+        values: At least one.
     """
 
     field: DataField
-    hashes: Hashes
+    values: pa.Array
+
+    @cached_property
+    def hashes(self) -> Hashes:
+        """Of the values; most tables have no index, and need none."""
+        return value_hashes(self.values, self.field.type)
 
 
 class IndexPruning:
@@ -50,7 +58,7 @@ class IndexPruning:
         self._names: dict[int, list[str | None]] = {}
         is_read = schema.table_options.file_index_read_enabled
         self._wanted = [
-            _Wanted(schema.field(item.column), _hashes(item, schema))
+            _Wanted(schema.field(item.column), item.values)
             for item in conditions
             if is_read and _is_answered(item, schema)
         ]
@@ -100,7 +108,3 @@ def _is_answered(condition: BoundCondition, schema: TableSchema) -> bool:
         and not condition.never_holds
         and schema.field(condition.column).type.root in HASHED_ROOTS
     )
-
-
-def _hashes(condition: BoundCondition, schema: TableSchema) -> Hashes:
-    return value_hashes(condition.values, schema.field(condition.column).type)
