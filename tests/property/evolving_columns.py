@@ -94,7 +94,8 @@ class Column:
             case "list":
                 return st.lists(st.none() | rows, max_size=2)
             case "map":
-                return st.dictionaries(st.sampled_from("ab"), st.none() | rows, max_size=2)
+                maps = st.dictionaries(st.sampled_from("ab"), st.none() | rows, max_size=2)
+                return maps.map(lambda found: dict(sorted(found.items())))
             case _:
                 return rows
 

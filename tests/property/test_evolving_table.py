@@ -8,7 +8,7 @@ from tests.property.evolution_machine import EvolutionMachine
 from tests.support.soaking import soak
 
 STEPS = 30
-RUNS = 20
+RUNS = 15
 
 
 @pytest.mark.slow

@@ -29,6 +29,7 @@ import java.util.concurrent.*;
  *
  *   create      {"case": conformance case}                       null
  *   write       {"rows": [[kind, value, ...], ...]}               newest snapshot id
+ *   alter       {"changes": [as in an alter step of a conformance case, ...]}   newest schema id
  *   compact     {"mode": "full" | "normal", "threads": n}         newest snapshot id
  *   expire      {"retain": n}                                     earliest snapshot id
  *               {"retain": n, "min": n, "changelogs": n}          of changelogs, n outlive their snapshots
@@ -97,6 +98,8 @@ public final class Driver {
                 runner.write(table, step);
                 return newest(table);
             }
+            case "alter":
+                return F.numberNode(new SchemaManager(LocalFileIO.create(), path).commitChanges(Oracle.Runner.changes(command.get("changes"))).id());
             case "compact": {
                 int threads = command.has("threads") ? command.get("threads").asInt() : 1;
                 compact(table, command.get("mode").asText().equals("full"), threads);
