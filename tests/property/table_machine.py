@@ -246,14 +246,14 @@ class TableMachine(RuleBasedStateMachine):
 
         self.attempt(work, fault)
         newest, kept = snapshots.latest(), set(self.kept_ids())
+        # Empty ones lead up to a target that is above, or make room for one whose id is another's.
+        self.seen |= {above: self.now for above in kept if above > before}
         if newest is not None and newest.is_same(target):
             self.now = targets[number, name]
             self.changelog.go_back(number, copy_of(self.now.changes))
         else:
-            # Another snapshot that has the target's id gets an empty one above it first.
             assert fault is not None or refused == [True]
             assert newest is not None
-            self.seen |= {above: self.now for above in kept if above > before}
             self.changelog.follow(self.table)
         if target.is_same(snapshots.find(number)):
             # One that only a tag had left is there again, even if the rollback broke off then.
