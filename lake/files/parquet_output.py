@@ -31,7 +31,7 @@ class ParquetOutput:
         """
         self._sink = sink
         self._columns = columns
-        self._codec = encoding.codec
+        self._codec = "none" if encoding.codec == "uncompressed" else encoding.codec
         self._level = encoding.zstd_level if encoding.codec == "zstd" else None
         self._int96 = {column.name for column in columns if holds_int96(column.type)}
         self._int96_output: Int96Output | None = None
