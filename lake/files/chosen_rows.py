@@ -13,8 +13,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lake.files.parquet_bounds import ColumnBounds
+from lake.format.system_columns import VALUE_KIND_FIELD
 
 Decode: TypeAlias = Callable[[Sequence[int], Sequence[str]], Iterator[pa.RecordBatch]]
 """From numbers of parts, ascending, and names of columns to their rows in order."""
@@ -45,6 +47,19 @@ class RowFilter:
 
     columns: tuple[str, ...]
     matches: Callable[[pa.RecordBatch], pa.Array]
+
+
+def without_retracts(wanted: RowFilter | None) -> RowFilter:
+    """Return what lets of the rows of a filter those through that are no retracts."""
+
+    def matches(batch: pa.RecordBatch) -> pa.Array:
+        kinds = batch.column(VALUE_KIND_FIELD.name).to_numpy()
+        # The lowest bit tells: +I is 0, -U 1, +U 2, -D 3.
+        is_add = pa.array((kinds & 1) == 0)
+        return is_add if wanted is None else pc.and_(is_add, wanted.matches(batch))
+
+    columns = () if wanted is None else wanted.columns
+    return RowFilter(columns=(*columns, VALUE_KIND_FIELD.name), matches=matches)
 
 
 def chosen_rows(

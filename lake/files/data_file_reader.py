@@ -1,6 +1,6 @@
 """Data files, read: key-value batches in the table's Arrow schema."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,7 +9,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyroaring import AbstractBitMap
 
 from lake.errors import (
@@ -20,16 +19,20 @@ from lake.errors import (
     UnsupportedFeature,
 )
 from lake.files.avro_stored import AvroStored
-from lake.files.chosen_rows import RowFilter, RowGroupFilter, chosen_rows
+from lake.files.chosen_rows import (
+    RowFilter,
+    RowGroupFilter,
+    chosen_rows,
+    without_retracts,
+)
 from lake.files.column_mapping import (
-    NO_OLDER_SCHEMAS,
     FileColumn,
-    OlderSchemas,
     map_columns,
     renamed,
 )
 from lake.files.file_io import FileIO
 from lake.files.marked_rows import MarkedRows
+from lake.files.null_columns import null_columns
 from lake.files.orc_stored import OrcStored
 from lake.files.parquet_bounds import ColumnBounds
 from lake.files.parquet_stored import ParquetStored
@@ -427,73 +430,12 @@ class DataFileReader:
         ]
 
 
-def without_retracts(wanted: RowFilter | None) -> RowFilter:
-    """Return what lets of the rows of a filter those through that are no retracts."""
-
-    def matches(batch: pa.RecordBatch) -> pa.Array:
-        kinds = batch.column(VALUE_KIND_FIELD.name).to_numpy()
-        # The lowest bit tells: +I is 0, -U 1, +U 2, -D 3.
-        is_add = pa.array((kinds & 1) == 0)
-        return is_add if wanted is None else pc.and_(is_add, wanted.matches(batch))
-
-    columns = () if wanted is None else wanted.columns
-    return RowFilter(columns=(*columns, VALUE_KIND_FIELD.name), matches=matches)
-
-
 def key_value_schema(schema: TableSchema, columns: Sequence[str]) -> pa.Schema:
     """Return the Arrow schema of key-value batches with the named table columns."""
     table_schema = schema.arrow_schema
     return pa.schema(
         [SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD, *(table_schema.field(name) for name in columns)]
     )
-
-
-def null_columns(file_meta: DataFileMeta, schema: TableSchema) -> frozenset[str]:
-    """Return the columns that hold only nulls according to a file's value statistics.
-
-    Args:
-        file_meta: Of the file.
-        schema: Under which it was written.
-    """
-    counts = file_meta.value_stats.null_counts
-    names = file_meta.value_stats_cols
-    if names is None:
-        names = schema.field_names
-    # No statistics are written as an empty row, whatever the columns.
-    return frozenset(
-        name for name, count in zip(names, counts, strict=False) if count == file_meta.row_count
-    )
-
-
-def columns_without_values(
-    files: Iterable[DataFileMeta],
-    schema: TableSchema,
-    older_schemas: OlderSchemas = NO_OLDER_SCHEMAS,
-) -> frozenset[str]:
-    """Return the columns in which no file has a value, as far as their statistics tell.
-
-    Args:
-        files: At least one.
-        schema: The table's.
-        older_schemas: By id, those that files were written under if their columns are others.
-    """
-    return frozenset.intersection(
-        *(
-            _null_columns_now(file, older_schemas.get(file.schema_id, schema), schema)
-            for file in files
-        )
-    )
-
-
-def _null_columns_now(
-    file: DataFileMeta, written: TableSchema, schema: TableSchema
-) -> frozenset[str]:
-    nulls = null_columns(file, written)
-    if written is schema:
-        return nulls
-    sources = map_columns(written.fields, schema.fields)
-    known = {name for name in sources if sources[name].name not in nulls}
-    return frozenset(schema.field_names) - known
 
 
 def _numbered(batch: pa.RecordBatch, number: int) -> pa.RecordBatch:

@@ -4,12 +4,11 @@ from lake.files.chosen_rows import RowFilter, RowGroupFilter
 from lake.files.data_file_reader import (
     DataFileReader,
     ReadCounters,
-    columns_without_values,
     key_value_schema,
-    null_columns,
 )
 from lake.files.data_file_writer import DataFileWriter, DataFileWritten
 from lake.files.file_encoding import FileEncoding, FileFormat
+from lake.files.null_columns import columns_without_values, null_columns
 from lake.files.row_groups import ROW_GROUP_BYTES, ROW_GROUP_ROWS, row_group_rows
 
 __all__ = [

@@ -1,0 +1,55 @@
+"""Columns in which a data file has no value, as far as its statistics tell: nobody decodes them."""
+
+from collections.abc import Iterable
+
+from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas, map_columns
+from lake.format.data_file import DataFileMeta
+from lake.format.schema import TableSchema
+
+
+def null_columns(file_meta: DataFileMeta, schema: TableSchema) -> frozenset[str]:
+    """Return the columns that hold only nulls according to a file's value statistics.
+
+    Args:
+        file_meta: Of the file.
+        schema: Under which it was written.
+    """
+    counts = file_meta.value_stats.null_counts
+    names = file_meta.value_stats_cols
+    if names is None:
+        names = schema.field_names
+    # No statistics are written as an empty row, whatever the columns.
+    return frozenset(
+        name for name, count in zip(names, counts, strict=False) if count == file_meta.row_count
+    )
+
+
+def columns_without_values(
+    files: Iterable[DataFileMeta],
+    schema: TableSchema,
+    older_schemas: OlderSchemas = NO_OLDER_SCHEMAS,
+) -> frozenset[str]:
+    """Return the columns in which no file has a value, as far as their statistics tell.
+
+    Args:
+        files: At least one.
+        schema: The table's.
+        older_schemas: By id, those that files were written under if their columns are others.
+    """
+    return frozenset.intersection(
+        *(
+            _null_columns_now(file, older_schemas.get(file.schema_id, schema), schema)
+            for file in files
+        )
+    )
+
+
+def _null_columns_now(
+    file: DataFileMeta, written: TableSchema, schema: TableSchema
+) -> frozenset[str]:
+    nulls = null_columns(file, written)
+    if written is schema:
+        return nulls
+    sources = map_columns(written.fields, schema.fields)
+    known = {name for name in sources if sources[name].name not in nulls}
+    return frozenset(schema.field_names) - known
