@@ -26,7 +26,7 @@ _ReadValue: TypeAlias = Callable[[Any], Any] | None
 # Python's own context rounds to 28 digits.
 _EXACT: Final = Context(prec=76)
 
-_LANES_MIN: Final = 16
+_LANES_MIN: Final = 32
 """Blocks that are worth being decoded side by side; about as fast as value by value from here up."""
 
 _LANE_ROWS: Final = 65_536
