@@ -184,7 +184,7 @@ def test_files_that_nobody_needs_go(options: dict[str, str]) -> None:
     clock.advance(ms=7_200_000)
 
     table.expire(retain_min=1, retain_max=1)
-    data = [name for name in file_io.list(f"{table.path}/bucket-0")]
+    data = list(file_io.list(f"{table.path}/bucket-0"))
 
     assert len(data) == 1
     assert table.clean_orphans(min_age_ms=0).files == ()
