@@ -3,7 +3,7 @@
 After each turn both read the same rows, those of the model, at the newest snapshot and an older one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from tests.conformance.compare import difference
 from tests.interop.java_changes import java_change, java_type
 from tests.interop.java_driver import JavaDriver, JavaRefused
 from tests.interop.ours import json_rows, open_table
-from tests.property.evolving_columns import shown_row
+from tests.property.evolving_columns import Column, shown_row
 from tests.property.evolving_model import (
     Engine,
     EvolvingModel,
@@ -100,12 +100,23 @@ class EvolvingAlternation:
         if number is not None:
             columns = self._model.versions[table.snapshot(number).schema_id]
         rows = [shown_row(columns, row) for row in expected.values()]
-        found = ours.to_pylist()
-        wrong = [row for row in found if row not in rows], [r for r in rows if r not in found]
+        seen = ours.to_pylist()
+        wrong = [row for row in seen if row not in rows], [row for row in rows if row not in seen]
         assert wrong == ([], []), f"snapshot {number}: ours, and the model's: {wrong}"
-        java = self.java.rows(self.path, snapshot=number)
-        found = difference(java, ours, schema=ours.schema, hints={})
-        assert found is None, f"snapshot {number}: {found}"
+        if self._java_reads(columns):
+            java = self.java.rows(self.path, snapshot=number)
+            found = difference(java, ours, schema=ours.schema, hints={})
+            assert found is None, f"snapshot {number}: {found}"
+
+    def _java_reads(self, columns: Sequence[Column]) -> bool:
+        """Return whether Java can read a snapshot under its columns.
+
+        It takes the table's newest options to it, and fails where they name a column that had
+        another name then.
+        """
+        named = self.engine.named
+        then = {one.name for one in columns if one.id in named}
+        return then == {one.name for one in self._model.columns if one.id in named}
 
     def _alter(self, data: st.DataObject, *, is_java: bool) -> None:
         changes, columns = self._model.drawn_changes(data)

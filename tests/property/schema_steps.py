@@ -30,7 +30,7 @@ FREE_OPTIONS = {
     "target-file-size": ("1 kb", "128 mb"),
     "num-sorted-run.compaction-trigger": ("2", "5"),
     "compaction.small-file-ratio": ("0.01", "0.7"),
-    "file.compression": ("zstd", "lz4", "none"),
+    "file.compression": ("zstd", "none"),
     "file.format": ("parquet", "orc", "avro"),
     "write-only": ("true", "false"),
 }
