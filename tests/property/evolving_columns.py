@@ -60,6 +60,12 @@ class Column:
     nullable: bool = True
 
     @property
+    def known_id(self) -> int:
+        """The id, which the table has given."""
+        assert self.id is not None, "take_ids() comes before values"
+        return self.id
+
+    @property
     def is_leaf(self) -> bool:
         """Whether nothing is nested in it."""
         return self.family in FAMILIES
@@ -89,7 +95,7 @@ class Column:
         """Return what draws a value that is not null."""
         if self.is_leaf:
             return _VALUES[self.family]
-        rows = st.fixed_dictionaries({one.id: one.values() for one in self.fields})
+        rows = st.fixed_dictionaries({one.known_id: one.values() for one in self.fields})
         match self.family:
             case "list":
                 return st.lists(st.none() | rows, max_size=2)
@@ -114,9 +120,7 @@ class Column:
                 return _shown_leaf(value, self.type)
 
     def _shown_row(self, value: Values | None) -> dict[str, Any] | None:
-        if value is None:
-            return None
-        return {one.name: one.shown(value.get(one.id)) for one in self.fields}  # type: ignore[arg-type]
+        return None if value is None else shown_row(self.fields, value)
 
 
 def _shown_leaf(value: Any, kind: str) -> Any:
@@ -136,7 +140,7 @@ def copy_of(columns: Sequence[Column]) -> list[Column]:
 
 def shown_row(columns: Sequence[Column], row: Values) -> dict[str, Any]:
     """Return a row as a scan gives it."""
-    return {one.name: one.shown(row.get(one.id)) for one in columns}  # type: ignore[arg-type]
+    return {one.name: one.shown(row.get(one.known_id)) for one in columns}
 
 
 def has_homonyms(given: Sequence[Column], now: Sequence[Column]) -> bool:

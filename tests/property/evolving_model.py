@@ -136,7 +136,7 @@ class Batch:
         return pa.table(
             {
                 one.name: pa.array(
-                    [one.shown(record.get(one.id)) for record in self.records],  # type: ignore[arg-type]
+                    [one.shown(record.get(one.known_id)) for record in self.records],
                     schema.arrow_schema.field(one.name).type,
                 )
                 for one in self.given
@@ -215,7 +215,7 @@ class EvolvingModel:
         A lone record is kept untouched, a merged one loses them (merge-semantics 1.6), so the answer
         would depend on how records meet in files.
         """
-        row = {one.id: record[one.id] for one in given if one.id is not None}
+        row = {one.known_id: record[one.known_id] for one in given}
         if self.engine.apply is update_row and row.get(G) is None:
             row |= {A: None, B: None}
         return row
@@ -224,15 +224,13 @@ class EvolvingModel:
         """Return a record as it is stored: with defaults."""
         row = dict(record)
         for one in self.columns:
-            assert one.id is not None
-            if one.default is not None and row.get(one.id) is None:
-                row[one.id] = one.default
+            if one.default is not None and row.get(one.known_id) is None:
+                row[one.known_id] = one.default
         return row
 
 
 def _records(columns: Sequence[Column]) -> st.SearchStrategy[Row]:
     """Return what draws a record under the columns of a schema."""
-    values = {one.id: one.values() for one in columns}
+    values = {one.known_id: one.values() for one in columns}
     values[K], values[P] = st.integers(0, 4), st.sampled_from(["", "é/b"])
-    drawn: st.SearchStrategy[Row] = st.fixed_dictionaries(values)  # type: ignore[arg-type]
-    return drawn
+    return st.fixed_dictionaries(values)
