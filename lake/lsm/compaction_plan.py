@@ -107,16 +107,11 @@ def full_compaction_unit(
         return CompactionUnit(output_level=levels.max_level, runs=levels.runs)
     if options.compaction_force_rewrite_all_files:
         marked = frozenset(file.file_name for file in levels.files)
-    return rewrite_unit(levels, marked)
+    return _rewrite_unit(levels, marked)
 
 
-def rewrite_unit(levels: Levels, names: frozenset[str]) -> CompactionUnit | None:
-    """Return what rewrites files of the highest level each by itself; None without any.
-
-    Args:
-        levels: Of the bucket.
-        names: Of the files; those on other levels are left alone.
-    """
+def _rewrite_unit(levels: Levels, names: frozenset[str]) -> CompactionUnit | None:
+    """Return what rewrites files of the highest level each by itself; None without any."""
     files = tuple(
         file for file in levels.files if file.level == levels.max_level and file.file_name in names
     )

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from lake.format.schema import TableSchema
 from lake.lsm.compaction_pick import CompactionUnit, PickState, first_pick_state
-from lake.lsm.compaction_plan import full_compaction_unit, rewrite_unit
+from lake.lsm.compaction_plan import full_compaction_unit
 from lake.lsm.level_0_merge import pick_merge_or_compaction
 from lake.lsm.levels import Levels
 from lake.merge.spec import merge_spec
@@ -58,7 +58,8 @@ def full_pick(schema: TableSchema, *, now_ms: int) -> Pick:
 def due_pick(schema: TableSchema, memory: CompactionMemory, *, now_ms: int) -> Pick:
     """Return what picks by the rules of universal compaction, or merges of level 0 before.
 
-    Where these find nothing, files whose deletes were kept for long enough are picked.
+    Where these find nothing, files whose deletes were kept for long enough are picked, and all that
+    is newer with them: it may hold a late record that only the delete keeps down.
 
     Args:
         schema: Of the table.
@@ -76,7 +77,8 @@ def due_pick(schema: TableSchema, memory: CompactionMemory, *, now_ms: int) -> P
         memory.states[place] = picked.state
         if picked.unit is not None:
             return picked.unit
-        return rewrite_unit(levels, _with_old_retracts(levels, options, now_ms=now_ms))
+        old = _with_old_retracts(levels, options, now_ms=now_ms)
+        return full_compaction_unit(levels, options, marked=old) if old else None
 
     return pick
 
