@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pyarrow as pa
 
 from benchmarks.bulk_rows import GROUPED_COLUMNS, GROUPED_OPTIONS, grouped_rows
 from benchmarks.figure import best_s, figure
+from benchmarks.resident import peak_resident_bytes
 from lake import Catalog, Table
 
 REPEATS = 4
@@ -116,16 +116,7 @@ def _print_peaks(path: str) -> None:
     peak = 0
     for _ in Table.open(path).scan(batch_rows=BATCH_ROWS).to_batches():
         peak = max(peak, int(pa.total_allocated_bytes()))
-    print(peak, _peak_resident_bytes())
-
-
-def _peak_resident_bytes() -> int:
-    """Return the most memory that this program held; `ru_maxrss` would count its parent's."""
-    for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    message = "the peak of a process is read from /proc, which this system lacks"
-    raise OSError(message)
+    print(peak, peak_resident_bytes())
 
 
 def _exhaust(table: Table) -> None:

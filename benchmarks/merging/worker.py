@@ -13,18 +13,16 @@ With several processes each has a core and its share of the splits to itself.
 """
 
 import json
-import multiprocessing
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
-from functools import cached_property
-from multiprocessing.connection import Connection
-from pathlib import Path
+from functools import cached_property, partial
 
 import pyarrow as pa
 
 from benchmarks.merging.checksum import checksum
+from benchmarks.resident import peak_resident_bytes
+from benchmarks.shares import Answer, Shares, timed
 from lake import Table
 from lake.files.data_file_path import live_file_path
 from lake.files.data_files import DataFileReader
@@ -33,8 +31,6 @@ from lake.merge.spec import merge_spec
 from lake.read.reader import read_split
 from lake.read.scan import Split
 from lake.table.scan import Scan
-
-Answer = dict[str, float]
 
 
 class Share:
@@ -49,14 +45,14 @@ class Share:
         """Do what is asked for."""
         match request:
             case "read":
-                return _timed(lambda: sum(batch.num_rows for batch in self._batches()))
+                return timed(lambda: {"rows": sum(batch.num_rows for batch in self._batches())})
             case "checksum":
                 counts = [(batch.num_rows, checksum(batch)) for batch in self._batches()]
                 rows, sums = zip(*counts, strict=True)
                 return {"rows": sum(rows), "checksum": sum(sums) % (1 << 64)}
             case "fold":
                 tables, spec = self._records, merge_spec(self._table.schema)
-                return _timed(lambda: sum(fold(table, spec).num_rows for table in tables))
+                return timed(lambda: {"rows": sum(fold(table, spec).num_rows for table in tables)})
             case "peak":
                 return {"bytes": peak_resident_bytes()}
             case _:
@@ -95,67 +91,20 @@ def _records_of(scan: Scan, split: Split) -> pa.Table:
     return pa.Table.from_batches(batches).combine_chunks()
 
 
-def _timed(work: Callable[[], int]) -> Answer:
-    wall, processor = time.perf_counter(), time.process_time()
-    rows = work()
-    return {
-        "rows": rows,
-        "wall_ms": 1_000 * (time.perf_counter() - wall),
-        "cpu_ms": 1_000 * (time.process_time() - processor),
-    }
-
-
-def peak_resident_bytes() -> int:
-    """Return the most memory that this program held; `ru_maxrss` would count its parent's."""
-    for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    message = "the peak of a process is read from /proc, which this system lacks"
-    raise OSError(message)
-
-
-def _serve_share(path: str, number: int, processes: int, core: int, requests: Connection) -> None:
-    os.sched_setaffinity(0, {core})
-    pa.set_cpu_count(1)
-    share = Share(path, number=number, processes=processes)
-    while (request := requests.recv()) is not None:
-        requests.send(share.answer(request))
-
-
-class Shares:
-    """Several processes, each with its share."""
-
-    def __init__(self, path: str, processes: int) -> None:
-        cores = sorted(os.sched_getaffinity(0))
-        self._ends = []
-        for number in range(processes):
-            ours, theirs = multiprocessing.Pipe()
-            core = cores[number % len(cores)]
-            multiprocessing.get_context("fork").Process(
-                target=_serve_share, args=(path, number, processes, core, theirs), daemon=True
-            ).start()
-            self._ends.append(ours)
-
-    def answer(self, request: str) -> Answer:
-        """Let every process do what is asked for; the time is until the last is done."""
-        start = time.perf_counter()
-        for end in self._ends:
-            end.send(request)
-        parts: list[Answer] = [end.recv() for end in self._ends]
-        wall_ms = 1_000 * (time.perf_counter() - start)
-        total = {key: sum(part[key] for part in parts) for key in parts[0]}
-        if "checksum" in total:
-            total["checksum"] = int(total["checksum"]) % (1 << 64)
-        return {**total, "wall_ms": wall_ms} if "wall_ms" in total else total
-
-
 def main() -> None:
     """Serve until the input ends."""
     path, processes = sys.argv[1], int(sys.argv[2])
     pa.set_cpu_count(len(os.sched_getaffinity(0)))
-    server = Share(path) if processes == 1 else Shares(path, processes)
+    if processes == 1:
+        serve = Share(path).answer
+    else:
+        serve = Shares(processes, partial(_share, path, processes)).answer
     for line in sys.stdin:
-        print(json.dumps(server.answer(line.strip())), flush=True)
+        print(json.dumps(serve(line.strip())), flush=True)
+
+
+def _share(path: str, processes: int, number: int) -> Callable[[str], Answer]:
+    return Share(path, number=number, processes=processes).answer
 
 
 if __name__ == "__main__":

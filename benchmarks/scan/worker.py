@@ -10,13 +10,10 @@ out for it beforehand.
 """
 
 import json
-import multiprocessing
 import os
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,10 +23,10 @@ import pyarrow.dataset as ds
 import pyarrow.fs as fs
 
 from benchmarks.merging.checksum import checksum
+from benchmarks.shares import Answer, Shares, timed
 from lake import Condition, Table
 from lake.files.data_file_path import live_file_path
 
-Answer = dict[str, float]
 _S3 = "s3://"
 Choice = Mapping[str, Any]
 
@@ -122,66 +119,31 @@ def _expression(column: str, operator: str, value: object) -> pc.Expression:
 
 def answer(reader: Reader, line: str) -> Answer:
     """Do what a line of the input says."""
-    request, choice = line.split(" ", 1)
-    wall, processor = time.perf_counter(), time.process_time()
+    request, said = line.split(" ", 1)
+    choice = json.loads(said)
+    if request != "checksum":
+        return timed(lambda: {"rows": sum(batch.num_rows for batch in reader.batches(choice))})
     rows = total = 0
-    for batch in reader.batches(json.loads(choice)):
+    for batch in reader.batches(choice):
         rows += batch.num_rows
-        if request == "checksum":
-            total += checksum(batch)
-    if request == "checksum":
-        return {"rows": rows, "checksum": total % (1 << 64)}
-    return {
-        "rows": rows,
-        "wall_ms": 1_000 * (time.perf_counter() - wall),
-        "cpu_ms": 1_000 * (time.process_time() - processor),
-    }
-
-
-def _serve(path: str, number: int, processes: int, core: int, requests: Connection) -> None:
-    os.sched_setaffinity(0, {core})
-    pa.set_cpu_count(1)
-    share = Ours(path, number=number, processes=processes)
-    while (line := requests.recv()) is not None:
-        requests.send(answer(share, line))
-
-
-class Shares:
-    """Several processes, each with its share."""
-
-    def __init__(self, path: str, processes: int) -> None:
-        cores = sorted(os.sched_getaffinity(0))
-        self._ends = []
-        for number in range(processes):
-            ours, theirs = multiprocessing.Pipe()
-            core = cores[number % len(cores)]
-            multiprocessing.get_context("fork").Process(
-                target=_serve, args=(path, number, processes, core, theirs), daemon=True
-            ).start()
-            self._ends.append(ours)
-
-    def answer(self, line: str) -> Answer:
-        """Let every process do what is asked for; the time is until the last is done."""
-        start = time.perf_counter()
-        for end in self._ends:
-            end.send(line)
-        parts: list[Answer] = [end.recv() for end in self._ends]
-        wall_ms = 1_000 * (time.perf_counter() - start)
-        total = {key: sum(part[key] for part in parts) for key in parts[0]}
-        if "checksum" in total:
-            return {"rows": total["rows"], "checksum": int(total["checksum"]) % (1 << 64)}
-        return {**total, "wall_ms": wall_ms}
+        total += checksum(batch)
+    return {"rows": rows, "checksum": total % (1 << 64)}
 
 
 def main() -> None:
     """Serve until the input ends."""
     kind, path, processes = sys.argv[1], sys.argv[2], int(sys.argv[3])
     pa.set_cpu_count(len(os.sched_getaffinity(0)))
-    shares = Shares(path, processes) if kind == "ours" and processes > 1 else None
-    reader: Reader = PlainArrow(path) if kind == "pyarrow" else Ours(path)
+    if kind == "ours" and processes > 1:
+        serve = Shares(processes, partial(_share, path, processes)).answer
+    else:
+        serve = partial(answer, PlainArrow(path) if kind == "pyarrow" else Ours(path))
     for line in sys.stdin:
-        said = line.strip()
-        print(json.dumps(shares.answer(said) if shares else answer(reader, said)), flush=True)
+        print(json.dumps(serve(line.strip())), flush=True)
+
+
+def _share(path: str, processes: int, number: int) -> Callable[[str], Answer]:
+    return partial(answer, Ours(path, number=number, processes=processes))
 
 
 if __name__ == "__main__":
