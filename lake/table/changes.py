@@ -167,11 +167,7 @@ class Changes:
         if found is None:
             ids = kept.list_ids()
             first = f"the first that are kept are those of {ids[0]}" if ids else "none are kept"
-            message = (
-                f"the changes of snapshot {snapshot_id} are not kept, {first}\n"
-                "hint: start anew: read the newest snapshot, then the changes after it"
-            )
-            raise ChangesExpired(message)
+            raise _expired(snapshot_id, first)
         return found
 
     def lease(self, *, what: str, lease_id: str | None = None) -> Lease:
@@ -209,6 +205,18 @@ class Changes:
         except ManifestGone as error:
             # Expiry removes the snapshot before its manifests.
             self.snapshot(snapshot.id)
+            if self.mode is ChangesMode.CHANGELOG:
+                raise _expired(
+                    snapshot.id, "it came back from a tag, which keeps rows only"
+                ) from error
             message = f"snapshot {snapshot.id} is there, but not all that it names: {error}"
             raise CorruptData(message) from error
         return entries
+
+
+def _expired(snapshot_id: int, what_is_kept: str) -> ChangesExpired:
+    message = (
+        f"the changes of snapshot {snapshot_id} are not kept, {what_is_kept}\n"
+        "hint: start anew: read the newest snapshot, then the changes after it"
+    )
+    return ChangesExpired(message)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from lake import (
+    ChangesExpired,
     CommitConflict,
     InvalidRequest,
     MemoryFileIO,
@@ -543,3 +544,16 @@ def test_a_read_of_all_columns_agrees() -> None:
     table.rollback(snapshot_id=2)
 
     assert read(late(file_io)) == before
+
+
+def test_the_changes_of_a_snapshot_that_a_tag_brought_back_have_expired() -> None:
+    table = given_history(MemoryFileIO(), **{"changelog-producer": "input"})
+    table.create_tag("two", snapshot_id=2)
+    expire_all_but(table, 1)
+    table.rollback(tag="two")
+
+    with pytest.raises(ChangesExpired, match="snapshot 2 are not kept, it came back from a tag"):
+        table.changes(1).to_arrow()
+
+    newest = write(table, (9, 9))
+    assert table.changes(newest - 1).to_arrow()["k"].to_pylist() == [9]
