@@ -9,19 +9,13 @@ table without a document, which the repeated request finds and takes; the other 
 a document that promises a table which is not there.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final, assert_never
 
 from lake import Catalog, Clock, Table, TableNotFound
-from registry import names
-from registry.alteration import AlterationPlan
 from registry.document_writer import (
     ATTEMPTS,
     DocumentWriter,
     check_storable,
-    not_registered,
     too_many_conflicts,
 )
 from registry.documents import RegistryStore
@@ -29,16 +23,17 @@ from registry.errors import (
     DefinitionDiffers,
     DefinitionRefused,
     RegistryConflict,
-    StreamNotFound,
     StreamNotStopped,
 )
 from registry.findings import found_at
+from registry.redeclaration import declared_differences, with_row_rules
 from registry.revision import NO_PRECONDITION, Precondition, revision_of
+from registry.stream_entries import Verb, entry_after, entry_of, with_entry
 from registry.stream_rules import check_stream
+from registry.table_alterer import TableAlterer
 from registry.table_definition import TableDefinition, complete_stream, define_table
 from registry.table_rules import check_table
 from schemas import (
-    Contract,
     DesiredState,
     FieldProblem,
     StreamDefinition,
@@ -50,34 +45,6 @@ from schemas import (
 
 # A stream's offsets in the table belong to its topic, and what it has written to its group.
 _FIXED_ONCE_STARTED = ("topic", "sequence_group")
-
-
-# What a declaration says about the status of rows, which no file depends on.
-_ROW_RULES: Final = ("staleness", "completeness")
-
-_CHANGES_HINT: Final = (
-    "repeat the declaration as it is now, or send the change to `POST …/schema-changes`"
-)
-_FIXED_HINT: Final = (
-    "this stays as it is: repeat the declaration as it is now, or create a table of another name"
-)
-_HINTS: Final[Mapping[str, str]] = {
-    "columns": _CHANGES_HINT,
-    "sequence_groups": _CHANGES_HINT,
-    "comment": _CHANGES_HINT,
-    "options": _CHANGES_HINT,
-    "buckets": "use `braid table rescale`, which moves the rows",
-}
-"""How to come by another value of a field of the declaration."""
-
-
-class Verb(StrEnum):
-    """What is asked of a stream, in Kafka Connect's words."""
-
-    START = "start"
-    PAUSE = "pause"
-    RESUME = "resume"
-    STOP = "stop"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,14 +60,13 @@ class Registered:
     is_new: bool
 
 
-class Registrar:
+class Registrar(TableAlterer):
     """Reads and changes what is registered in one warehouse."""
 
     def __init__(self, store: RegistryStore, catalog: Catalog, clock: Clock) -> None:
+        super().__init__(DocumentWriter(store, catalog), catalog)
         self._store = store
-        self._catalog = catalog
         self._clock = clock
-        self._writer = DocumentWriter(store, catalog)
 
     def document(self, identifier: str) -> TableDocument:
         """Return the newest document of a table.
@@ -108,12 +74,7 @@ class Registrar:
         Raises:
             TableNotFound: No table of that name is registered.
         """
-        # A name that nothing can have is not asked of storage: it may be no path there.
-        is_possible = names.is_identifier(identifier)
-        found = self._store.table(identifier) if is_possible else None
-        if found is None:
-            raise not_registered(identifier)
-        return found.value
+        return self._writer.newest(identifier).value
 
     def entry(self, identifier: str, stream: str) -> StreamEntry:
         """Return a stream and what is wanted of it.
@@ -132,7 +93,7 @@ class Registrar:
         identifier = f"{database}.{name}"
         found = self._store.table(identifier)
         if found is not None:
-            return _differences(found.value.table, spec)
+            return declared_differences(found.value.table, spec)
         try:
             table = self._catalog.table(identifier)
         except TableNotFound:
@@ -167,7 +128,7 @@ class Registrar:
             precondition.check(None if found is None else revision_of(found.value))
             if found is not None:
                 document = self._writer.change(
-                    identifier, lambda newest: _with_row_rules(newest, spec, precondition)
+                    identifier, lambda newest: with_row_rules(newest, spec, precondition)
                 )
                 return Registered(document=document, is_new=False)
             document = TableDocument(
@@ -181,49 +142,6 @@ class Registrar:
                 continue
             return Registered(document=document, is_new=True)
         raise too_many_conflicts(identifier)
-
-    def alter(
-        self,
-        identifier: str,
-        plan: AlterationPlan,
-        *,
-        precondition: Precondition = NO_PRECONDITION,
-        key: str | None = None,
-    ) -> TableDocument:
-        """Change a table's schema and what is declared of it, both or neither.
-
-        Safe against races, and against a crash at any point: readers see the table before or after
-        the change, and whoever changes the table next completes it.
-
-        Args:
-            identifier: `<database>.<table>`.
-            plan: What is to become of the newest document and schema; called at every attempt.
-            precondition: What the caller has seen of the document.
-            key: The request's name for the change: a change of that name is made once.
-
-        Returns:
-            The document as the change has made it; the newest one where nothing changes.
-
-        Raises:
-            TableNotFound: No table of that name is registered.
-            DefinitionRefused: The change breaks rules; `problems` has all of them.
-            PreconditionFailed: What the caller has seen is not what is there.
-            RegistryConflict: Others go on changing it; try again.
-            LakeError: The storage does not answer; the same call again.
-        """
-        return self._writer.alter(identifier, plan, precondition=precondition, key=key)
-
-    def check_alteration(self, identifier: str, plan: AlterationPlan) -> list[FieldProblem]:
-        """Return why `alter` would refuse; empty when it would not. Changes nothing.
-
-        Raises:
-            TableNotFound: No table of that name is registered.
-        """
-        try:
-            self._writer.check(identifier, plan)
-        except DefinitionRefused as error:
-            return list(error.problems)
-        return []
 
     def note_buckets(self, identifier: str, buckets: int) -> TableDocument:
         """Write down the bucket count that a rescale has given a table.
@@ -281,12 +199,12 @@ class Registrar:
             precondition.check(None if found is None else revision_of(found))
             spec = self._admit(document, name, definition)
             if found is None:
-                return _with_entry(document, StreamEntry(spec=spec))
+                return with_entry(document, StreamEntry(spec=spec))
             if found.spec == spec:
                 return document
             # A new version: its runner follows, and starts the query anew only if it has to.
             entry = found.model_copy(update={"spec": spec, "version": found.version + 1})
-            return _with_entry(document, entry)
+            return with_entry(document, entry)
 
         return Registered(document=self._writer.change(identifier, change), is_new=is_new)
 
@@ -337,7 +255,7 @@ class Registrar:
 
         def change(document: TableDocument) -> TableDocument:
             entry = entry_of(document, stream)
-            return _with_entry(document, _asked(entry, verb, is_running=is_running))
+            return with_entry(document, entry_after(entry, verb, is_running=is_running))
 
         return self._writer.change(identifier, change)
 
@@ -393,71 +311,6 @@ class Registrar:
         if not _fits(table, definition):
             problem = _unregistered_other(identifier)
             raise DefinitionDiffers(problem.message, kind="table", problems=[problem])
-
-
-def entry_of(document: TableDocument, stream: str) -> StreamEntry:
-    """Return a stream of a table.
-
-    Raises:
-        StreamNotFound: The table has no such stream; the message lists those it has.
-    """
-    entry = document.streams.get(stream)
-    if entry is None:
-        known = ", ".join(sorted(document.streams)) or "none"
-        message = f"the table {document.identifier} has no stream {stream}; it has: {known}"
-        raise StreamNotFound(message)
-    return entry
-
-
-def _asked(entry: StreamEntry, verb: Verb, *, is_running: bool) -> StreamEntry:
-    match verb:
-        case Verb.START:
-            is_fine = is_running and entry.desired_state is DesiredState.RUNNING
-            generation = entry.restart_generation + (0 if is_fine else 1)
-            update: Mapping[str, object] = {
-                "desired_state": DesiredState.RUNNING,
-                "restart_generation": generation,
-            }
-        case Verb.RESUME:
-            update = {"desired_state": DesiredState.RUNNING}
-        case Verb.PAUSE:
-            update = {"desired_state": DesiredState.PAUSED}
-        case Verb.STOP:
-            update = {"desired_state": DesiredState.STOPPED}
-        case _:
-            assert_never(verb)
-    return entry.model_copy(update=dict(update))
-
-
-def _with_entry(document: TableDocument, entry: StreamEntry) -> TableDocument:
-    streams = dict(document.streams) | {entry.spec.name: entry}
-    return document.model_copy(update={"streams": streams})
-
-
-def _with_row_rules(
-    document: TableDocument, spec: TableSpec, precondition: Precondition
-) -> TableDocument:
-    """Return the document with the rules for rows that a declaration has; all else is the same."""
-    precondition.check(revision_of(document))
-    problems = _differences(document.table, spec)
-    if problems:
-        message = f"there is a table {document.identifier}, declared otherwise"
-        raise DefinitionDiffers(message, kind="table", problems=problems)
-    return document.model_copy(update={"table": spec})
-
-
-def _differences(old: Contract, new: Contract) -> list[FieldProblem]:
-    before, after = old.model_dump(mode="json"), new.model_dump(mode="json")
-    return [
-        found_at(
-            field,
-            value=after[field],
-            message=f"is `{before[field]}`",
-            hint=_HINTS.get(field, _FIXED_HINT),
-        )
-        for field in after
-        if after[field] != before[field] and field not in _ROW_RULES
-    ]
 
 
 def _check_given_name(name: str, definition: StreamDefinition) -> list[FieldProblem]:

@@ -3,8 +3,8 @@
 from fastapi import APIRouter, Response
 
 from registry.progress import Report, current_report, stream_key
-from registry.registrar import Verb, entry_of
 from registry.revision import revision_of
+from registry.stream_entries import Verb, entry_of
 from schemas import StreamDefinition, StreamStatus, TableDocument
 from service.components import Components
 from service.control.newest_commit import newest_commit_of

@@ -20,7 +20,8 @@ from pipelines.registered_plans import RegisteredPlans
 from pipelines.stream_evolver import RegisteredEvolver
 from pipelines.stream_plan import StreamPlan, plan_stream
 from registry.documents import RegistryStore
-from registry.registrar import Registrar, Verb
+from registry.registrar import Registrar
+from registry.stream_entries import Verb
 from registry.table_changes import plan_changes
 from schemas import SchemaChanges
 from tests.unit.registry.shop import definition, orders

@@ -20,8 +20,9 @@ from registry.errors import (
     StreamNotFound,
     StreamNotStopped,
 )
-from registry.registrar import Registrar, Verb
+from registry.registrar import Registrar
 from registry.revision import Precondition, revision_of
+from registry.stream_entries import Verb
 from registry.table_definition import define_table
 from schemas import DesiredState, TableDocument
 from tests.unit.registry.shop import definition, orders

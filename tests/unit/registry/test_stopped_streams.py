@@ -6,8 +6,9 @@ from lake import Catalog, ManualClock, MemoryFileIO
 from registry.documents import RegistryStore
 from registry.errors import StreamNotStopped
 from registry.leases import LeaseStore
-from registry.registrar import Registrar, Verb
+from registry.registrar import Registrar
 from registry.stopped_streams import check_streams_stopped
+from registry.stream_entries import Verb
 from tests.unit.registry.shop import definition, orders
 
 TABLE = "shop.orders"
