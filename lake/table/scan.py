@@ -1,75 +1,34 @@
 """A scan of a table at one snapshot."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
 
 from lake.errors import names_table, naming_table
-from lake.files.data_files import ReadCounters
-from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.lsm.sorted_run import Section
-from lake.merge.fold import FoldCounters, Machine
-from lake.read.predicate import Condition
-from lake.read.reader import read_split
 from lake.read.scan import ScanPlan, Split, is_single_run, plan_scan
 from lake.read.split_cut import cut_splits
-from lake.snapshots.lease_keeper import LeaseKeeper
 from lake.table.arguments import check_count
-from lake.table.snapshot_files import SnapshotFiles
+from lake.table.snapshot_rows import SnapshotRows
 from lake.table.split_reader import SplitReader, take_term
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a dictionary
-class Scan:
+class Scan(SnapshotRows):
     """Rows of a table at one snapshot, chosen by columns and conditions.
 
     Made by `Table.scan`. Can be read any number of times, with the same answer as long as the
     snapshot is kept.
-
-    Attributes:
-        source: The files of the snapshot.
-        columns: Of the result, in order.
-        where: A conjunction.
-        batch_rows: Upper bound of the rows of a batch.
-        machine: Which execution merges.
-        keeper: Leases the snapshot while a read takes long.
-        counters: What reading has cost so far.
-        merge_counters: What merging has done so far; sections of one run are not merged and not
-            counted.
     """
-
-    source: SnapshotFiles
-    columns: tuple[str, ...]
-    where: tuple[Condition, ...]
-    batch_rows: int
-    machine: Machine
-    keeper: LeaseKeeper
-    counters: ReadCounters
-    merge_counters: FoldCounters = field(default_factory=FoldCounters)
-
-    @property
-    def identifier(self) -> str:
-        """`db.table`."""
-        return self.source.paths.identifier
-
-    @property
-    def schema(self) -> TableSchema:
-        """Under which the snapshot is read."""
-        return self.source.schema
 
     @property
     def snapshot(self) -> Snapshot | None:
         """That is read; None for a table without one."""
         return self.source.snapshot
-
-    @cached_property
-    def arrow_schema(self) -> pa.Schema:
-        """The schema of the rows this scan gives."""
-        return pa.schema([self.schema.arrow_schema.field(name) for name in self.columns])
 
     @cached_property
     def _plan(self) -> ScanPlan:
@@ -216,21 +175,3 @@ class Scan:
         # Old writers did not count.
         vectors = self.source.vectors.read(entry).vectors
         return {name: len(vector) for name, vector in vectors.items()}
-
-    def _read(self, split: Split, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        source = self.source
-        return read_split(
-            source.file_io,
-            source.paths,
-            source.schema,
-            split,
-            columns=columns,
-            where=self.where,
-            older_schemas=source.older_schemas,
-            batch_rows=self.batch_rows,
-            machine=self.machine,
-            vectors=source.vectors,
-            indexes=source.file_indexes,
-            counters=self.counters,
-            merge_counters=self.merge_counters,
-        )

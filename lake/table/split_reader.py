@@ -12,21 +12,16 @@ takes longer keeps a lease of its own (`LeaseKeeper`).
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from lake.errors import StorageUnavailable, naming_table
-from lake.files.data_files import ReadCounters
-from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
-from lake.merge.fold import FoldCounters, Machine
-from lake.read.predicate import Condition
-from lake.read.reader import read_split
 from lake.read.scan import Split
 from lake.snapshots.lease import REFRESHES_PER_LEASE, LeaseLost
 from lake.snapshots.lease_keeper import LeaseKeeper
-from lake.table.snapshot_files import SnapshotFiles
+from lake.table.snapshot_rows import SnapshotRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,47 +38,17 @@ class LeaseTerm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitReader:
+class SplitReader(SnapshotRows):
     """Reads splits of one scan; can be sent to other processes, without what it has read.
 
     Made by `Scan.reader`.
 
     Attributes:
         source: The snapshot, without the files that the splits name.
-        columns: Of the result, in order.
-        where: A conjunction.
-        batch_rows: Upper bound of the rows of a batch.
-        machine: Which execution merges.
-        keeper: Leases the snapshot while a read takes long.
         lease: Taken for all tasks together; None without one.
-        counters: What reading has cost so far, in this process.
-        merge_counters: What merging has done so far.
     """
 
-    source: SnapshotFiles
-    columns: tuple[str, ...]
-    where: tuple[Condition, ...]
-    batch_rows: int
-    machine: Machine
-    keeper: LeaseKeeper
     lease: LeaseTerm | None = None
-    counters: ReadCounters = field(default_factory=ReadCounters)
-    merge_counters: FoldCounters = field(default_factory=FoldCounters)
-
-    @property
-    def identifier(self) -> str:
-        """`db.table`."""
-        return self.source.paths.identifier
-
-    @property
-    def schema(self) -> TableSchema:
-        """Under which the snapshot is read."""
-        return self.source.schema
-
-    @property
-    def arrow_schema(self) -> pa.Schema:
-        """The schema of the rows."""
-        return pa.schema([self.schema.arrow_schema.field(name) for name in self.columns])
 
     def batches(self, split: Split) -> Iterator[pa.RecordBatch]:
         """Yield the rows of one split in batches of at least one row; see `Scan.to_batches`.
@@ -94,21 +59,7 @@ class SplitReader:
             CorruptData: A file is not what its metadata says.
         """
         with naming_table(self.identifier), self._held():
-            yield from read_split(
-                self.source.file_io,
-                self.source.paths,
-                self.schema,
-                split,
-                columns=self.columns,
-                where=self.where,
-                older_schemas=self.source.older_schemas,
-                batch_rows=self.batch_rows,
-                machine=self.machine,
-                vectors=self.source.vectors,
-                indexes=self.source.file_indexes,
-                counters=self.counters,
-                merge_counters=self.merge_counters,
-            )
+            yield from self._read(split, self.columns)
 
     @contextmanager
     def _held(self) -> Iterator[None]:

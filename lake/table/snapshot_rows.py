@@ -1,0 +1,74 @@
+"""Rows of one snapshot, and what reads them split by split."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from lake.files.data_files import ReadCounters
+from lake.format.schema import TableSchema
+from lake.merge.fold import FoldCounters, Machine
+from lake.read.predicate import Condition
+from lake.read.reader import read_split
+from lake.read.scan import Split
+from lake.snapshots.lease_keeper import LeaseKeeper
+from lake.table.snapshot_files import SnapshotFiles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotRows:
+    """Rows of one snapshot, chosen by columns and conditions; what `Scan` and `SplitReader` share.
+
+    Attributes:
+        source: The files of the snapshot.
+        columns: Of the result, in order.
+        where: A conjunction.
+        batch_rows: Upper bound of the rows of a batch.
+        machine: Which execution merges.
+        keeper: Leases the snapshot while a read takes long.
+        counters: What reading has cost so far, in this process.
+        merge_counters: What merging has done so far; sections of one run are not merged and not
+            counted.
+    """
+
+    source: SnapshotFiles
+    columns: tuple[str, ...]
+    where: tuple[Condition, ...]
+    batch_rows: int
+    machine: Machine
+    keeper: LeaseKeeper
+    counters: ReadCounters = field(default_factory=ReadCounters)
+    merge_counters: FoldCounters = field(default_factory=FoldCounters)
+
+    @property
+    def identifier(self) -> str:
+        """`db.table`."""
+        return self.source.paths.identifier
+
+    @property
+    def schema(self) -> TableSchema:
+        """Under which the snapshot is read."""
+        return self.source.schema
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """The schema of the rows."""
+        return pa.schema([self.schema.arrow_schema.field(name) for name in self.columns])
+
+    def _read(self, split: Split, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        source = self.source
+        return read_split(
+            source.file_io,
+            source.paths,
+            source.schema,
+            split,
+            columns=columns,
+            where=self.where,
+            older_schemas=source.older_schemas,
+            batch_rows=self.batch_rows,
+            machine=self.machine,
+            vectors=source.vectors,
+            indexes=source.file_indexes,
+            counters=self.counters,
+            merge_counters=self.merge_counters,
+        )
