@@ -20,6 +20,7 @@ from lake.files.data_file_output import DataFileOutput
 from lake.files.file_encoding import FileEncoding, FileFormat
 from lake.files.file_io import FileIO
 from lake.files.file_limits import refuse_what_no_file_holds
+from lake.files.orc_chars import holds_chars
 from lake.files.orc_output import OrcOutput
 from lake.files.parquet_bounds import ColumnBounds
 from lake.files.parquet_output import ParquetOutput
@@ -72,6 +73,8 @@ class DataFileWriter(DiscardedUnlessFinished):
         self._without = frozenset(without)
         self._encoding = encoding
         self._columns = data_file_schema(schema, without=without)
+        fields = data_file_columns(schema, without=without)
+        self._chars = [field for field in fields if holds_chars(field.type)]
         self._opened = ExitStack()
         self._sink: pa.NativeFile | None = None
         self._output: DataFileOutput | None = None
@@ -144,7 +147,7 @@ class DataFileWriter(DiscardedUnlessFinished):
         ]
         arrays = [rows.column(name) for name in names]
         columns = pa.Table.from_arrays(arrays, names=self._columns.names)
-        refuse_what_no_file_holds(columns, self._columns, self._encoding.format)
+        refuse_what_no_file_holds(columns, self._columns, self._encoding.format, chars=self._chars)
         if columns.schema.equals(self._columns, check_metadata=True):
             return columns
         return columns.cast(self._columns)

@@ -7,12 +7,13 @@ Rows are checked when they come in (`lake.write`); what merging makes of them ma
   in 64. More digits than declared are kept while they fit, as the reference keeps them; it lets the
   rest wrap round, which is a wrong number in every later read. In ORC it takes more digits than
   declared for null, so there none is kept;
-* in ORC, a timestamp outside of the years 1677 to 2262 (see `orc_times`).
+* in ORC, a timestamp outside of the years 1677 to 2262 (see `orc_times`), or a CHAR that ends in
+  blanks (see `orc_chars`): an older file of another format may have it.
 
 Source: merge-semantics 2.4 and 4; table-format 12.3.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 import pyarrow as pa
@@ -20,11 +21,17 @@ import pyarrow.compute as pc
 
 from lake.errors import Problem, SchemaMismatch
 from lake.files.file_encoding import FileFormat
+from lake.files.orc_chars import orc_char_problems
 from lake.files.orc_times import orc_time_problems
+from lake.format.data_types import DataField
 
 
 def refuse_what_no_file_holds(
-    table: pa.Table, target: pa.Schema, file_format: FileFormat = FileFormat.PARQUET
+    table: pa.Table,
+    target: pa.Schema,
+    file_format: FileFormat = FileFormat.PARQUET,
+    *,
+    chars: Sequence[DataField] = (),
 ) -> None:
     """Raise for values that the columns of a data file cannot hold.
 
@@ -32,16 +39,20 @@ def refuse_what_no_file_holds(
         table: Columns by position as in `target`, in the Arrow form of their types.
         target: Schema of the file, nullability as declared.
         file_format: Of the file.
+        chars: The columns of the file that hold CHAR, at any depth.
 
     Raises:
-        SchemaMismatch: A null, a DECIMAL that is too large, or a time that ORC cannot give back;
-            `problems` names the columns.
+        SchemaMismatch: A null, a DECIMAL that is too large, or a time or CHAR that ORC cannot give
+            back; `problems` names the columns.
     """
     problems = [
         problem
         for field, column in zip(target, table.columns, strict=True)
         for problem in _problems(field, column, file_format)
     ]
+    if file_format is FileFormat.ORC:
+        for field in chars:
+            problems += orc_char_problems(field.name, table.column(field.name), field.type)
     if problems:
         message = "merging gave values that a data file cannot hold"
         raise SchemaMismatch(message, problems=problems)

@@ -2,12 +2,24 @@
 
 ORC pads a CHAR with blanks to its length. Java's reader cuts off the blanks at the end again, in every
 column that is declared CHAR and whether it was the writer who put them there; Arrow's does not.
+
+So no ORC file can keep a CHAR that ends in blanks. It is not written: as a key it would be read as
+another key, in a bucket that is not that key's.
 """
+
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lake.errors import Problem
+from lake.format.arrow_types import elements
 from lake.format.data_types import DataType, TypeRoot
+
+_HINT = (
+    "cut the blanks off, make the column a VARCHAR, or keep it in Parquet or Avro files: "
+    "set `file.format`"
+)
 
 
 def holds_chars(data_type: DataType) -> bool:
@@ -44,6 +56,44 @@ def without_padding(array: pa.Array, data_type: DataType) -> pa.Array:
         for child, part in zip(children, _parts(data_type), strict=True)
     ]
     return _rebuilt(array, parts)
+
+
+def orc_char_problems(name: str, column: pa.ChunkedArray, data_type: DataType) -> Iterator[Problem]:
+    """Yield the first CHAR of a column, or inside of it, that ends in blanks.
+
+    Args:
+        name: Of the column.
+        column: In the Arrow form of its type.
+        data_type: Declared.
+    """
+    for chars in (found for chunk in column.chunks for found in _chars(chunk, data_type)):
+        place = pc.index(pc.ends_with(chars, " "), True).as_py()
+        if place >= 0:
+            yield Problem(
+                field=name,
+                value=chars[place].as_py(),
+                message="a CHAR that ends in blanks cannot be kept in an ORC file, which fills with them",
+                hint=_HINT,
+            )
+            return
+
+
+def _chars(array: pa.Array, data_type: DataType) -> Iterator[pa.Array]:
+    """Yield the CHAR values of an array in parts, those under null left out."""
+    if not holds_chars(data_type):
+        return
+    if data_type.root is TypeRoot.CHAR:
+        yield array
+        return
+    if data_type.root is TypeRoot.ROW:
+        children = array.flatten()
+    elif data_type.root is TypeRoot.ARRAY:
+        children = [elements(array)]
+    else:
+        children = elements(array).flatten()
+    # The counts of a MULTISET have no type of their own.
+    for child, part in zip(children, _parts(data_type), strict=False):
+        yield from _chars(child, part)
 
 
 def _parts(data_type: DataType) -> list[DataType]:

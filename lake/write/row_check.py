@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from lake.errors import Problem, SchemaMismatch
 from lake.files.file_encoding import FileFormat
+from lake.files.orc_chars import orc_char_problems
 from lake.files.orc_times import orc_time_problems
 from lake.format.casts.cast import read_text
 from lake.format.data_types import DataField
@@ -59,6 +60,7 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
             problems += limit_problems(column, field, is_partition=is_partition)
             if has_orc_files:
                 problems += orc_time_problems(field.name, column)
+                problems += orc_char_problems(field.name, column, field.type)
             if field.name in keys and pa.types.is_floating(column.type):
                 columns[-1] = with_one_nan(column)
     if problems:

@@ -1,10 +1,10 @@
-"""Blanks at the end of CHAR values go, in whatever they are nested."""
+"""Blanks at the end of CHAR values go, in whatever they are nested, and are not written."""
 
 import pyarrow as pa
 import pytest
 
 from lake import parse_type
-from lake.files.orc_chars import without_padding
+from lake.files.orc_chars import orc_char_problems, without_padding
 from lake.format.arrow_types import to_arrow_type
 
 CASES = [
@@ -32,3 +32,27 @@ def test_blanks_at_the_end_go(declared: str, stored: list[object], expected: lis
     assert found.to_pylist() == expected
     assert found.type == array.type
     found.validate(full=True)
+
+
+@pytest.mark.parametrize(("declared", "stored", "expected"), CASES)
+def test_what_would_be_cut_is_told(
+    declared: str, stored: list[object], expected: list[object]
+) -> None:
+    data_type = parse_type(declared)
+    kind = to_arrow_type(data_type)
+
+    def problems(values: list[object]) -> list[str]:
+        column = pa.chunked_array([pa.array([None], kind), pa.array(values, kind)])
+        return [problem.message for problem in orc_char_problems("c", column, data_type)]
+
+    assert len(problems(stored)) == (stored != expected)
+    assert problems(expected) == []
+
+
+def test_chars_under_null_are_not_told() -> None:
+    inner = pa.array(["x ", "y"])
+    rows = pa.StructArray.from_arrays([inner], names=["c"], mask=pa.array([True, False]))
+
+    column = pa.chunked_array([rows])
+
+    assert list(orc_char_problems("r", column, parse_type("ROW<c CHAR(2)>"))) == []

@@ -229,3 +229,38 @@ def test_times_that_orc_cannot_keep_are_refused_with_their_column() -> None:
     whole = pa.array([-1_000_000], kinds.field("w").type)
     table.write_and_commit(pa.table({"k": pa.array([1], pa.int32()), "w": whole}))
     assert table.scan(columns=["w"]).to_arrow()["w"].cast(pa.int64()).to_pylist() == [-1_000_000]
+
+
+def test_chars_that_orc_cannot_keep_are_refused_with_their_column() -> None:
+    """`ab` and `ab  ` are two keys in two buckets when they come, and would be read as one."""
+    table = Catalog("/warehouse", file_io=MemoryFileIO()).create_table(
+        "db.t",
+        columns=[("k", "CHAR(4)"), ("a", "ARRAY<ROW<c CHAR(2)>>"), ("v", "VARCHAR(4)")],
+        primary_key=["k"],
+        options={"bucket": "8", "file.format": "orc"},
+    )
+    kinds = table.schema.arrow_schema
+    for name, row, value in (
+        ("k", {"k": "ab  "}, "ab  "),
+        ("a", {"k": "x", "a": [{"c": "y"}, {"c": "z "}]}, "z "),
+    ):
+        with pytest.raises(SchemaMismatch, match=f"{name}: a CHAR that ends in blanks") as caught:
+            table.write_and_commit(pa.Table.from_pylist([{"k": "ab"}, row], schema=kinds))
+        assert caught.value.problems[0].value == value
+    rows = [{"k": "ab", "a": [{"c": ""}], "v": "v  "}]
+    table.write_and_commit(pa.Table.from_pylist(rows, schema=kinds))
+    assert table.scan().to_arrow().to_pylist() == rows
+
+
+def test_chars_of_parquet_files_are_not_rewritten_to_orc_with_other_values() -> None:
+    table = Catalog("/warehouse", file_io=MemoryFileIO()).create_table(
+        "db.t", columns=[("k", "CHAR(4)")], primary_key=["k"], options={"bucket": "1"}
+    )
+    rows = pa.table({"k": ["ab", "ab  "]})
+    table.write_and_commit(rows)
+    table.write_and_commit(pa.table({"k": ["c"]}))
+    table.alter(SetOption(key="file.format", value="orc"))
+
+    with pytest.raises(SchemaMismatch, match="_KEY_k: a CHAR that ends in blanks"):
+        table.compact()
+    assert table.scan().to_arrow()["k"].to_pylist() == ["ab", "ab  ", "c"]
