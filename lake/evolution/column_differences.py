@@ -9,9 +9,8 @@ Source: merge-semantics 8.1.
 
 from collections.abc import Iterator
 
+from lake.evolution.column_tree import held_by_both
 from lake.evolution.schema_changes import (
-    ELEMENT,
-    VALUE,
     AddColumn,
     Path,
     SchemaChange,
@@ -54,12 +53,8 @@ def _types(path: Path, old: DataType, new: DataType) -> Iterator[SchemaChange]:
         yield UpdateColumnType(path=path, type=new, keep_nullability=True)
         return
     yield from _fields(path, old.fields, new.fields)
-    for name, before, after in (
-        (ELEMENT, old.element, new.element),
-        (VALUE, old.value, new.value),
-    ):
-        if before is not None and after is not None:
-            yield from _types((*path, name), before, after)
+    for held in held_by_both(path, old, new):
+        yield from _types(*held)
 
 
 def _is_told_within(old: DataType, new: DataType) -> bool:

@@ -6,7 +6,7 @@
 Source: merge-semantics 8.3.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NoReturn, TypeAlias
 
@@ -61,6 +61,24 @@ def index_of(fields: Sequence[DataField], name: str) -> int:
         known = ", ".join(names) or "none"
         refuse("name", name, "there is no such column", f"columns: {known}")
     return names.index(name)
+
+
+def held_by_both(
+    path: Path, old: DataType, new: DataType
+) -> Iterator[tuple[Path, DataType, DataType]]:
+    """Yield what two ARRAYs, MULTISETs or MAPs hold, each with its path; nothing of other types.
+
+    Args:
+        path: Of the two.
+        old: A type.
+        new: The same after changes.
+    """
+    for name, before, after in (
+        (ELEMENT, old.element, new.element),
+        (VALUE, old.value, new.value),
+    ):
+        if before is not None and after is not None:
+            yield (*path, name), before, after
 
 
 def _edit_inner(type_: DataType, path: Path, edit: Callable[[DataType], DataType]) -> DataType:

@@ -11,9 +11,8 @@ Pure; for people and histories. Source: merge-semantics 8.3.
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
+from lake.evolution.column_tree import held_by_both
 from lake.evolution.schema_changes import (
-    ELEMENT,
-    VALUE,
     AddColumn,
     DropColumn,
     Path,
@@ -90,12 +89,8 @@ def _types(path: Path, old: DataType, new: DataType) -> Iterator[SchemaChange]:
         return
     if old.root is TypeRoot.ROW:
         yield from _fields(path, old.fields, new.fields)
-    for name, before, after in (
-        (ELEMENT, old.element, new.element),
-        (VALUE, old.value, new.value),
-    ):
-        if before is not None and after is not None:
-            yield from _types((*path, name), before, after)
+    for held in held_by_both(path, old, new):
+        yield from _types(*held)
 
 
 def _moves(old: _Fields, new: _Fields) -> Iterator[SchemaChange]:
