@@ -20,7 +20,6 @@ One thread calls `step`; `progress` may be read from any.
 import logging
 import threading
 import traceback
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -34,17 +33,13 @@ from lake import (
     OffsetMismatch,
     StreamFenced,
 )
-from pipelines.back_pressure import Pace
-from pipelines.dead_letter_counts import counts_before
-from pipelines.lag import LagMeter
 from pipelines.plan_source import is_followed
 from pipelines.settings import RestartPolicy
 from pipelines.sink.batch_sink import SinkProgress
+from pipelines.stream_report import StreamReport
 from pipelines.topic import TopicMissing
 from registry.leases import Lease, LeaseStore
 from schemas import (
-    Account,
-    BackPressure,
     DesiredState,
     StreamEntry,
     StreamProgress,
@@ -146,7 +141,6 @@ class StreamSupervisor:
         self._leases = leases
         self._lease_ttl_ms = lease_ttl_ms
         self._restarts = restarts
-        self._measure_ms = measure_ms
         self._clock = clock
         self._lock = threading.Lock()
         self._wanted: Wanted | None = None
@@ -158,19 +152,12 @@ class StreamSupervisor:
         self._commits_seen = 0
         self._retry_ms: int | None = None
         self._failed: Wanted | None = None
-        self._measured_ms = 0
-        self._meter = LagMeter(started_ms=clock.now_ms())
-        self._dead_letters = dead_letters
-        # Before the running query. Told from the start: our report may replace the one that knew.
-        self._counted: Counter[str] = Counter(dict(dead_letters()))
-        self._progress = StreamProgress(
-            state=StreamState.UNASSIGNED, dead_letters_by_reason=dict(self._counted)
-        )
+        self._report = StreamReport(measure_ms=measure_ms, clock=clock, dead_letters=dead_letters)
 
     @property
     def progress(self) -> StreamProgress:
         """The stream as of the last step."""
-        return self._progress
+        return self._report.progress
 
     def want(self, wanted: Wanted | None) -> None:
         """Say what the registry says; None: it does not know the stream any more."""
@@ -187,14 +174,14 @@ class StreamSupervisor:
                 self._stop_query()
                 self._release()
                 self._forget_failure()
-                self._report(StreamState.STOPPED)
+                self._tell(StreamState.STOPPED)
             elif not self._has_lease():
                 self._stop_query()
-                self._report(StreamState.UNASSIGNED)
+                self._tell(StreamState.UNASSIGNED)
             elif desired is DesiredState.PAUSED:
                 self._stop_query()
                 self._forget_failure()
-                self._report(StreamState.PAUSED)
+                self._tell(StreamState.PAUSED)
             else:
                 self._keep_running(wanted)
         except LakeError as error:
@@ -208,7 +195,7 @@ class StreamSupervisor:
             self._release()
         except LakeError as error:
             _LOG.warning("lease not released stream=%s error=%s", self._key, error)
-        self._report(StreamState.UNASSIGNED)
+        self._tell(StreamState.UNASSIGNED)
 
     @property
     def _key(self) -> str:
@@ -274,30 +261,20 @@ class StreamSupervisor:
         return self._retry_ms is not None and self._clock.now_ms() >= self._retry_ms
 
     def _start(self, wanted: Wanted) -> None:
-        self._report(StreamState.STARTING)
+        self._tell(StreamState.STARTING)
         self._running = wanted
         self._commits_seen = 0
-        self._measured_ms = 0
-        self._meter = LagMeter(started_ms=self._clock.now_ms())
+        self._report.measure_anew()
         try:
             query = self._starter.start(wanted.document, wanted.entry)
         except Exception as error:  # noqa: BLE001 - whatever it is, it ends this stream's start only
             # The claim itself found that the table and the topic do not fit: no retry mends that.
             self._fail(error, wanted, is_permanent=isinstance(error, OffsetMismatch))
             return
-        self._count_before(query)
+        self._report.count_before(query.progress)
         self._query = query
         _LOG.info("started stream=%s generation=%d", self._key, wanted.entry.restart_generation)
-        self._report(StreamState.RUNNING)
-
-    def _count_before(self, query: StreamQuery) -> None:
-        # Ours may be later than any report of ours, and another runner may have had the stream.
-        known = Counter(dict(self._progress.dead_letters_by_reason))
-        known |= Counter(dict(self._dead_letters()))
-        done = query.progress
-        total = 0 if done is None else done.position.account.dead_lettered
-        news = 0 if done is None else sum(dict(done.dead_letters).values())
-        self._counted = Counter(counts_before(known, dead_lettered=total - news))
+        self._tell(StreamState.RUNNING)
 
     def _watch(self, query: StreamQuery, wanted: Wanted) -> None:
         progress = query.progress
@@ -310,33 +287,13 @@ class StreamSupervisor:
             self._fail(error, wanted)
             return
         self._failed = None
-        self._report(StreamState.RUNNING)
+        self._tell(StreamState.RUNNING)
         try:
             query.keep_pace()
-            self._measure(query)
+            self._report.measure(query.progress, query.end_offsets)
         except (OffsetMismatch, InvalidRequest) as error:
             self._stop_query()
             self._fail(error, wanted, is_permanent=isinstance(error, OffsetMismatch))
-
-    def _measure(self, query: StreamQuery) -> None:
-        now_ms = self._clock.now_ms()
-        if now_ms - self._measured_ms < self._measure_ms:
-            return
-        self._measured_ms = now_ms
-        progress = query.progress
-        if progress is None:
-            return
-        end = query.end_offsets()
-        lag = self._meter.measure(
-            offsets=progress.position.offsets, end=end, newest_ms=progress.newest_ms, now_ms=now_ms
-        )
-        self._progress = self._progress.model_copy(
-            update={
-                "end_offsets": dict(end),
-                "lag_records": lag.records,
-                "lag_seconds": lag.seconds,
-            }
-        )
 
     def _fail(self, error: BaseException, wanted: Wanted, *, is_permanent: bool = False) -> None:
         self._failed = wanted
@@ -362,7 +319,7 @@ class StreamSupervisor:
             # Whoever fenced us is the owner now; if that is a mistake, the lease expires.
             self._renewed_ms = 0
         _LOG.error("failed stream=%s final=%s", self._key, is_final, exc_info=error)
-        self._report(StreamState.FAILED, trace=trace)
+        self._tell(StreamState.FAILED, trace=trace)
 
     def _forget_failure(self) -> None:
         self._failed = None
@@ -375,61 +332,14 @@ class StreamSupervisor:
         query, self._query = self._query, None
         query.stop()
         _LOG.info("stopped stream=%s", self._key)
-        self._note(query)
+        self._report.note(query.progress)
 
-    def _report(self, state: StreamState, *, trace: str | None = None) -> None:
-        if state is StreamState.STARTING:
-            # While an attempt takes its time, people want to know why there is another.
-            trace = self._progress.trace
-        if state is not StreamState.RUNNING:
-            # Nobody asks the topic any more: an old answer would look like a new one.
-            self._progress = self._progress.model_copy(
-                update={"lag_records": None, "lag_seconds": None}
-            )
+    def _tell(self, state: StreamState, *, trace: str | None = None) -> None:
         running = self._running
-        self._progress = self._progress.model_copy(
-            update={
-                "state": state,
-                "trace": trace,
-                "restart_generation": 0 if running is None else running.entry.restart_generation,
-            }
-        )
+        generation = 0 if running is None else running.entry.restart_generation
+        self._report.tell(state, generation=generation, trace=trace)
         if self._query is not None:
-            self._note(self._query)
-
-    def _note(self, query: StreamQuery) -> None:
-        done = query.progress
-        if done is None:
-            return
-        position, pace, following = done.position, done.pace, done.following
-        if following is not None:
-            self._progress = self._progress.model_copy(
-                update={
-                    "schema_id": following.schema_id,
-                    "stream_version": following.stream_version,
-                    "followed_ms": following.since_ms,
-                }
-            )
-        self._progress = self._progress.model_copy(
-            update={
-                "epoch": position.epoch,
-                "topic_id": position.topic_id,
-                "offsets": dict(position.offsets),
-                "account": Account(
-                    accepted=position.account.accepted,
-                    folded=position.account.folded,
-                    ignored=position.account.ignored,
-                    dead_lettered=position.account.dead_lettered,
-                ),
-                "last_commit_snapshot": done.snapshot_id,
-                "last_commit_ms": position.commit_time_ms,
-                "dead_letters_by_reason": dict(self._counted + Counter(dict(done.dead_letters))),
-                "batch_id": done.batch_id,
-                "batch_records": done.batch_records,
-                "batch_ms": done.batch_ms,
-                "back_pressure": None if pace is None else _back_pressure(pace),
-            }
-        )
+            self._report.note(self._query.progress)
 
 
 def _differ(known: Wanted, wanted: Wanted) -> bool:
@@ -439,13 +349,4 @@ def _differ(known: Wanted, wanted: Wanted) -> bool:
         or known.entry.restart_generation != wanted.entry.restart_generation
         or known.document.table != wanted.document.table
         or known.document.schema_id != wanted.document.schema_id
-    )
-
-
-def _back_pressure(pace: Pace) -> BackPressure:
-    return BackPressure(
-        factor=pace.factor,
-        runs=pace.runs or 0,
-        interval_ms=pace.interval_ms,
-        records_max=pace.records_max,
     )
