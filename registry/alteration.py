@@ -19,8 +19,6 @@ from typing import Final
 
 from lake import (
     InvalidRequest,
-    Place,
-    Position,
     RemoveOption,
     RenameColumn,
     SchemaChange,
@@ -91,11 +89,6 @@ class CheckedAlteration:
 
     document: TableDocument
     schema: TableSchema
-
-
-def position_after_declared(spec: TableSpec) -> Position:
-    """Return the place behind the declared columns and before those that are made for groups."""
-    return Position(place=Place.AFTER, neighbour=spec.columns[-1].name)
 
 
 def with_actual_buckets(document: TableDocument, schema: TableSchema) -> TableDocument:

@@ -19,7 +19,8 @@ from lake import (
     merge_fields,
     parse_type,
 )
-from registry.alteration import Alteration, position_after_declared
+from registry.alteration import Alteration
+from registry.column_positions import position_after_declared
 from schemas import ColumnSpec, StreamColumn, StreamEntry, StreamSpec, TableDocument, TableSpec
 
 LIMIT_REACHED: Final = "the stream has as many columns as `columns_max` allows"

@@ -21,8 +21,6 @@ from lake import (
     DataType,
     DropColumn,
     InvalidRequest,
-    Place,
-    Position,
     RemoveOption,
     RenameColumn,
     SetOption,
@@ -34,19 +32,18 @@ from lake import (
     UpdateColumnType,
     UpdateComment,
     parse_type,
-    rename_in_options,
 )
-from registry.alteration import Alteration, AlterationPlan, position_after_declared
+from registry.alteration import Alteration, AlterationPlan
 from registry.altered_table import AlteredTable, RefusedChange, refuse
+from registry.column_positions import declared_position, engine_position, placed
 from registry.engine_check import FIELD_OF_OPTION
 from registry.errors import DefinitionRefused
 from registry.findings import found_at, listed
-from registry.table_definition import define_group, define_groups, define_table
+from registry.renamed_declaration import renamed_declaration
+from registry.table_definition import define_group, define_table
 from schemas import (
     AddColumnChange,
     AddSequenceGroupChange,
-    ColumnPlace,
-    ColumnPosition,
     ColumnSpec,
     DropColumnChange,
     FieldProblem,
@@ -145,7 +142,7 @@ def _add_column(altered: AlteredTable, change: AddColumnChange, index: int) -> A
         return _add_field(altered, change, data_type, index)
     (name,) = change.path
     spec = altered.spec
-    place = _neighbour_of(spec, change.position)
+    place = declared_position(spec, change.position)
     asked = altered.asking(
         AddColumn(path=change.path, type=data_type, description=change.description, position=place),
         index,
@@ -160,7 +157,7 @@ def _add_column(altered: AlteredTable, change: AddColumnChange, index: int) -> A
         description=change.description,
         default=change.default,
     )
-    spec = spec.model_copy(update={"columns": _placed(spec.columns, column, place)})
+    spec = spec.model_copy(update={"columns": placed(spec.columns, column, place)})
     return _owned(asked.with_spec(spec), change, name)
 
 
@@ -191,7 +188,7 @@ def _add_field(
         if getattr(change, part) is not None:
             message = "a field inside of a column goes with its column"
             refuse(part, None, message, "leave it out")
-    position = None if change.position is None else _engine_position(change.position)
+    position = None if change.position is None else engine_position(change.position)
     asked = AddColumn(
         path=change.path, type=data_type, description=change.description, position=position
     )
@@ -230,7 +227,9 @@ def _rename_column(altered: AlteredTable, change: RenameColumnChange, index: int
     if len(change.path) > 1:
         _check_unread(altered, change.path, "is renamed")
         return asked.blaming(index, column=old)
-    return asked.blaming(index, column=new).renamed(old, new, _renamed_spec(altered.spec, old, new))
+    return asked.blaming(index, column=new).renamed(
+        old, new, renamed_declaration(altered.spec, old, new)
+    )
 
 
 def _check_unnamed(spec: TableSpec, change: RenameColumnChange) -> None:
@@ -239,38 +238,6 @@ def _check_unnamed(spec: TableSpec, change: RenameColumnChange) -> None:
         if len(change.path) == 1 and spec.options.get(key) == change.path[0]:
             message = f"the option `{key}` names the column, and stays as it is"
             refuse("column", change.path[0], message, "keep the name")
-
-
-def _renamed_spec(spec: TableSpec, old: str, new: str) -> TableSpec:
-    def renamed(names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(new if name == old else name for name in names)
-
-    groups = tuple(
-        group.model_copy(
-            update={
-                "ordering": None if group.ordering is None else renamed(group.ordering),
-                "columns": renamed(group.columns),
-            }
-        )
-        for group in spec.sequence_groups
-    )
-    retention = spec.delete_retention
-    if retention is not None and retention.columns is not None:
-        retention = retention.model_copy(update={"columns": renamed(retention.columns)})
-    columns = tuple(
-        column.model_copy(update={"name": new}) if column.name == old else column
-        for column in spec.columns
-    )
-    return spec.model_copy(
-        update={
-            "columns": columns,
-            "primary_key": renamed(spec.primary_key),
-            "partition_keys": renamed(spec.partition_keys),
-            "sequence_groups": groups,
-            "delete_retention": retention,
-            "options": rename_in_options(spec.options, old, new),
-        }
-    )
 
 
 def _update_type(altered: AlteredTable, change: UpdateColumnTypeChange, index: int) -> AlteredTable:
@@ -332,8 +299,8 @@ def _update_position(
     if not others:
         return altered
     rest = altered.spec.model_copy(update={"columns": others})
-    place = _neighbour_of(rest, change.position)
-    spec = altered.spec.model_copy(update={"columns": _placed(others, column, place)})
+    place = declared_position(rest, change.position)
+    spec = altered.spec.model_copy(update={"columns": placed(others, column, place)})
     asked = UpdateColumnPosition(name=column.name, position=place)
     return altered.with_spec(spec).asking(asked, index).blaming(index, column=column.name)
 
@@ -396,51 +363,3 @@ def _parsed(sql: str) -> DataType:
         hints = [problem.hint for problem in error.problems if problem.hint is not None]
         hint = hints[0] if hints else "for example BIGINT, DECIMAL(10, 2), TIMESTAMP(3), STRING"
         refuse("type", sql, "; ".join(reasons) or str(error).partition("\n")[0], hint)
-
-
-def _neighbour_of(spec: TableSpec, position: ColumnPosition | None) -> Position:
-    """Return the place among the declared columns; the engine's last place is behind others."""
-    if position is None or position.place is ColumnPlace.LAST:
-        _check_neighbour(position)
-        return position_after_declared(spec)
-    found = _engine_position(position)
-    if found.neighbour is not None and found.neighbour not in spec.column_names:
-        made = [name for group in define_groups(spec) for name in group.generated_columns]
-        is_made = found.neighbour in made
-        message = "this column is made for a sequence group" if is_made else "no such column"
-        refuse("position", found.neighbour, message, f"columns: {listed(spec.column_names)}")
-    return found
-
-
-def _engine_position(position: ColumnPosition) -> Position:
-    _check_neighbour(position)
-    return Position(place=Place(position.place.value), neighbour=position.neighbour)
-
-
-def _check_neighbour(position: ColumnPosition | None) -> None:
-    if position is None:
-        return
-    is_beside = position.place in (ColumnPlace.AFTER, ColumnPlace.BEFORE)
-    if is_beside and position.neighbour is None:
-        hint = "name the column as `neighbour`"
-        refuse("position", position.place, f"{position.place.value} which column?", hint)
-    if not is_beside and position.neighbour is not None:
-        message = f"`{position.place.value}` needs no neighbour"
-        refuse("position", position.neighbour, message, "leave it out")
-
-
-def _placed(
-    columns: tuple[ColumnSpec, ...], column: ColumnSpec, position: Position
-) -> tuple[ColumnSpec, ...]:
-    names = [one.name for one in columns]
-    match position.place:
-        case Place.FIRST:
-            index = 0
-        case Place.LAST:
-            index = len(columns)
-        case Place.AFTER | Place.BEFORE:
-            assert position.neighbour is not None
-            index = names.index(position.neighbour) + (position.place is Place.AFTER)
-        case _:
-            assert_never(position.place)
-    return (*columns[:index], column, *columns[index:])

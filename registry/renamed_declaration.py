@@ -1,0 +1,47 @@
+"""A declaration in which a column has another name.
+
+Pure.
+"""
+
+from lake import rename_in_options
+from schemas import TableSpec
+
+
+def renamed_declaration(spec: TableSpec, old: str, new: str) -> TableSpec:
+    """Return the declaration with the new name wherever the old one was.
+
+    Args:
+        spec: The declaration.
+        old: The column's name.
+        new: Its name from now on.
+    """
+
+    def renamed(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(new if name == old else name for name in names)
+
+    groups = tuple(
+        group.model_copy(
+            update={
+                "ordering": None if group.ordering is None else renamed(group.ordering),
+                "columns": renamed(group.columns),
+            }
+        )
+        for group in spec.sequence_groups
+    )
+    retention = spec.delete_retention
+    if retention is not None and retention.columns is not None:
+        retention = retention.model_copy(update={"columns": renamed(retention.columns)})
+    columns = tuple(
+        column.model_copy(update={"name": new}) if column.name == old else column
+        for column in spec.columns
+    )
+    return spec.model_copy(
+        update={
+            "columns": columns,
+            "primary_key": renamed(spec.primary_key),
+            "partition_keys": renamed(spec.partition_keys),
+            "sequence_groups": groups,
+            "delete_retention": retention,
+            "options": rename_in_options(spec.options, old, new),
+        }
+    )
