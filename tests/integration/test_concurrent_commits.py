@@ -2,7 +2,6 @@
 
 import multiprocessing
 import random
-from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.managers import SyncManager
 from pathlib import Path
@@ -25,49 +24,26 @@ from tests.support.committing import (
     data_file,
     given_table,
     live_names,
-    referenced_manifests,
-    stored_manifests,
     stream_batch,
 )
+from tests.support.committing_beside import commit_beside
 from tests.support.foreign_engine import expire
 
 pytestmark = pytest.mark.slow
 
 COMMITS = 50
-
-
-def _commit_many(root: str, writer: int, barrier: Any) -> list[tuple[str, int, int]]:
-    """Commit `COMMITS` files; return (file, snapshot id, attempts) of each acknowledgement."""
-    committer = TableCommitter(LocalFileIO(), TablePaths(root), random=random.Random(writer))
-    barrier.wait()
-    acknowledged = []
-    for number in range(COMMITS):
-        name = f"{writer}-{number}"
-        result = committer.commit(
-            [appended(data_file(name), bucket=number % 2)],
-            commit_user=f"writer-{writer}",
-            commit_identifier=number,
-        )
-        assert result.outcome is Outcome.COMMITTED
-        acknowledged.append((name, result.snapshot_id, result.attempts))
-    return acknowledged
+_PROCESSES = multiprocessing.get_context("spawn")
 
 
 @pytest.mark.parametrize("writers", [2, 8])
 def test_every_acknowledged_commit_is_one_snapshot(tmp_path: Path, writers: int) -> None:
-    file_io, paths = LocalFileIO(), given_table(LocalFileIO(), f"{tmp_path}/t")
+    file_io, root = LocalFileIO(), f"{tmp_path}/t"
 
-    with _manager() as manager, _pool(writers) as pool:
-        barrier = manager.Barrier(writers)
-        tasks = [pool.submit(_commit_many, paths.root, n, barrier) for n in range(writers)]
-        acknowledged = [item for task in tasks for item in task.result()]
+    acknowledged = commit_beside(
+        file_io, root, writers=writers, commits=COMMITS, processes=_PROCESSES
+    )
 
-    snapshots = SnapshotStore(file_io, paths)
-    assert len(acknowledged) == writers * COMMITS
-    assert snapshots.list_ids() == list(range(1, writers * COMMITS + 1))
-    assert Counter(snapshot_id for _, snapshot_id, _ in acknowledged).most_common(1)[0][1] == 1
-    assert live_names(file_io, paths) == sorted(name for name, _, _ in acknowledged)
-    assert stored_manifests(file_io, paths) == referenced_manifests(file_io, paths)
+    snapshots = SnapshotStore(file_io, TablePaths(root))
     newest = snapshots.latest()
     assert newest is not None
     assert newest.total_record_count == 10 * len(acknowledged)
@@ -197,8 +173,8 @@ def test_a_batch_that_skips_offsets_stops_the_stream(tmp_path: Path) -> None:
 
 
 def _manager() -> SyncManager:
-    return multiprocessing.get_context("spawn").Manager()
+    return _PROCESSES.Manager()
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    return ProcessPoolExecutor(workers, mp_context=_PROCESSES)

@@ -3,11 +3,8 @@
 import os
 import random
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing.managers import SyncManager
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -15,21 +12,9 @@ import pytest
 from demo.s3_front import Faults
 from demo.s3_server import S3Server
 from lake import Catalog, CompactionPool, Condition, Table
-from lake.commit.commit_result import Outcome
-from lake.commit.committer import TableCommitter
 from lake.errors import InvalidRequest, StorageUnavailable, UnsupportedFeature
-from lake.files.file_io import FileIO
 from lake.files.object_store import ObjectStoreFileIO
-from lake.files.paths import TablePaths
-from lake.snapshots.snapshot_store import SnapshotStore
-from tests.support.committing import (
-    appended,
-    data_file,
-    given_table,
-    live_names,
-    referenced_manifests,
-    stored_manifests,
-)
+from tests.support.committing_beside import commit_beside
 from tests.support.doc_examples import ROOT, run_python
 from tests.support.program import fork_server, run_braid
 from tests.support.s3_storage import s3_file_io, s3_settings
@@ -79,7 +64,13 @@ def test_a_table_lives_through_faults_of_its_store(s3_server: S3Server, warehous
 def test_of_eight_processes_that_commit_no_commit_is_lost(
     s3_server: S3Server, warehouse: str
 ) -> None:
-    check_commits(s3_file_io(s3_server), f"{warehouse}/commits.db/t", commits=5)
+    commit_beside(
+        s3_file_io(s3_server),
+        f"{warehouse}/commits.db/t",
+        writers=WRITERS,
+        commits=5,
+        processes=fork_server(),
+    )
 
 
 @pytest.mark.soak
@@ -88,7 +79,13 @@ def test_of_eight_processes_that_commit_for_long_no_commit_is_lost(
     s3_server: S3Server, warehouse: str, share: float
 ) -> None:
     s3_server.front.faults = Faults.of(share)
-    check_commits(s3_file_io(s3_server), f"{warehouse}/commits.db/t", commits=25)
+    commit_beside(
+        s3_file_io(s3_server),
+        f"{warehouse}/commits.db/t",
+        writers=WRITERS,
+        commits=25,
+        processes=fork_server(),
+    )
 
 
 def test_a_server_that_looks_before_it_writes_is_refused(
@@ -286,49 +283,6 @@ def ordered(table: pa.Table) -> list[dict[str, object]]:
 
 def data_files(table: Table) -> set[str]:
     return {str(one["file_name"]) for one in table.inspect.files().to_pylist()}
-
-
-def _commit_many(file_io: FileIO, root: str, writer: int, commits: int, start: Any) -> list[Any]:
-    committer = TableCommitter(file_io, TablePaths(root), random=random.Random(writer))
-    start.wait()
-    acknowledged = []
-    for number in range(commits):
-        name = f"{writer}-{number}"
-        result = committer.commit(
-            [appended(data_file(name), bucket=number % 2)],
-            commit_user=f"writer-{writer}",
-            commit_identifier=number,
-        )
-        assert result.outcome is Outcome.COMMITTED
-        acknowledged.append((name, result.snapshot_id))
-    return acknowledged
-
-
-def check_commits(file_io: FileIO, root: str, *, commits: int) -> None:
-    """Let processes commit beside each other; what each was told has to be in the table."""
-    paths = given_table(file_io, root)
-    with _manager() as manager, _pool() as pool:
-        start = manager.Barrier(WRITERS)
-        tasks = [
-            pool.submit(_commit_many, file_io, root, number, commits, start)
-            for number in range(WRITERS)
-        ]
-        acknowledged = [item for task in tasks for item in task.result()]
-
-    snapshots = SnapshotStore(file_io, paths)
-    assert len(acknowledged) == WRITERS * commits
-    assert snapshots.list_ids() == list(range(1, WRITERS * commits + 1))
-    assert Counter(number for _, number in acknowledged).most_common(1)[0][1] == 1
-    assert live_names(file_io, paths) == sorted(name for name, _ in acknowledged)
-    assert stored_manifests(file_io, paths) == referenced_manifests(file_io, paths)
-
-
-def _manager() -> SyncManager:
-    return fork_server().Manager()
-
-
-def _pool() -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(WRITERS, mp_context=fork_server())
 
 
 @pytest.fixture
