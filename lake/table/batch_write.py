@@ -1,4 +1,4 @@
-"""One batch of rows, written and committed; written again where a rescale moved its buckets."""
+"""One batch of rows, written and committed; written again where the schema has become another."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,13 @@ from typing import Final
 import pyarrow as pa
 
 from lake.commit.commit_result import CommitResult
-from lake.errors import CommitConflict, InvalidRequest, StorageUnavailable
+from lake.errors import CommitConflict, InvalidRequest, LakeError, StorageUnavailable
 from lake.format.commit_message import CommitMessage
 from lake.write.table_writer import TableWriter, WriteResult
 
-_ATTEMPTS_MAX: Final = 5
-"""Each but the first follows a change of the schema, of which there are few."""
+ATTEMPTS_MAX: Final = 100
+"""Each but the first follows a change of the schema. No wait is between them: what an attempt needs is
+a schema that is as new as can be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,27 +24,41 @@ class BatchWrite:
         new_writer: Opens a writer at the newest schema seen.
         commit: Commits what a writer made.
         delete: Deletes files that will never be committed.
-        follow_schema: Looks for a newer schema and waits for the end of a rescale; whether there
-            was either.
+        has_newer_schema: Looks for a schema above that of an id; whether there is one.
+        follow_schema: The same, and waits for the end of a rescale; whether there was either.
     """
 
     new_writer: Callable[[], TableWriter]
     commit: Callable[[WriteResult], CommitResult]
     delete: Callable[[Sequence[CommitMessage]], None]
-    follow_schema: Callable[[], bool]
+    has_newer_schema: Callable[[int], bool]
+    follow_schema: Callable[[int], bool]
 
     def run(self, rows: pa.Table | pa.RecordBatch, kinds: pa.Array | None) -> CommitResult:
         """Write and commit (see `Table.write_and_commit`)."""
-        for _ in range(_ATTEMPTS_MAX - 1):
+        last: LakeError | None = None
+        for _ in range(ATTEMPTS_MAX):
+            writer = self.new_writer()
             try:
-                return self._attempt(rows, kinds)
-            except CommitConflict:
-                if not self.follow_schema():
+                return self._attempt(writer, rows, kinds)
+            except CommitConflict as error:
+                if not self.follow_schema(writer.schema.id):
                     raise
-        return self._attempt(rows, kinds)
+                last = error
+            except InvalidRequest as error:
+                # The rows may be right for a schema that somebody else has made.
+                if not self.has_newer_schema(writer.schema.id):
+                    raise
+                last = error
+        message = (
+            f"the schema became another one during each of {ATTEMPTS_MAX} attempts: {last}\n"
+            "hint: write again when the table is altered less often, or give fewer rows at a time"
+        )
+        raise CommitConflict(message) from last
 
-    def _attempt(self, rows: pa.Table | pa.RecordBatch, kinds: pa.Array | None) -> CommitResult:
-        writer = self.new_writer()
+    def _attempt(
+        self, writer: TableWriter, rows: pa.Table | pa.RecordBatch, kinds: pa.Array | None
+    ) -> CommitResult:
         try:
             writer.write(rows, kinds=kinds)
             result = writer.prepare_commit()

@@ -109,6 +109,11 @@ class OpenedTable:
         check_supported(schema)
         self.store = replace(self.store, schema=schema)
 
+    def has_newer_schema(self, schema_id: int) -> bool:
+        """Look for a newer schema; return whether there is one above an id."""
+        self.refresh()
+        return self.store.schema.id > schema_id
+
     def committer(self) -> TableCommitter:
         """Return a committer (see `Table.committer`)."""
         store = self.store

@@ -187,7 +187,8 @@ class ReadableTable:
     ) -> Scan:
         """Return a scan of one state, fixed by this call.
 
-        The newest state is read with the newest schema, an older one with that of its snapshot.
+        The newest state is read with the newest schema, an older one with that of its snapshot. The
+        newest is the newest seen; columns that it lacks are looked for in storage.
 
         Args:
             columns: Of the result, in order; None means all.
@@ -350,8 +351,8 @@ class ReadableTable:
 
         Reads which snapshot is the newest each time; `lookup_at` asks once.
         """
-        at = self.lookup_at(snapshot_id, tag=tag, timestamp=timestamp)
-        return at.rows(keys, columns=columns)
+        at = ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp)
+        return TableReading(self._opened).lookup(keys, at, columns=columns)
 
     @names_table
     def lookup_at(

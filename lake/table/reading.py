@@ -1,7 +1,9 @@
 """Scans, changes and lookups, each fixed to what is there when it is made."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
 
 from lake.errors import InvalidRequest, Problem
 from lake.files.data_files import ReadCounters
@@ -54,9 +56,9 @@ class TableReading:
         check_scan(where, batch_rows, machine)
         if columns is not None:
             check_names("columns", columns)
-        state = find_state(self.table, at)
+        names = [*(columns or ()), *(condition.column for condition in where)]
         return self._scan(
-            state,
+            self._state_with(at, names),
             columns=columns,
             where=where,
             batch_rows=batch_rows,
@@ -100,7 +102,7 @@ class TableReading:
             check_names("columns", columns)
         newest = self.table.latest_snapshot()
         first, last = find_range(self.table, after, until, newest=newest)
-        schema = self.table.schema_of(newest, is_newest=True)
+        schema = self._with(self.table.schema_of(newest, is_newest=True), columns or ())
         store = self.table.store
         changes = Changes(
             file_io=store.file_io,
@@ -124,7 +126,10 @@ class TableReading:
         self, key: Mapping[str, object], at: ReadAt, *, columns: Sequence[str] | None
     ) -> Row | None:
         """Return the row of one key (see `Table.get`)."""
-        return self.get_at(self._lookup(find_state(self.table, at)), key, columns=columns)
+        if columns is not None:
+            check_names("columns", columns)
+        state = self._state_with(at, (*_names_of(key), *(columns or ())))
+        return self.get_at(self._lookup(state), key, columns=columns)
 
     def get_at(
         self,
@@ -140,6 +145,19 @@ class TableReading:
             lookup, lambda wanted, where: self._scan(state, columns=wanted, where=where), columns
         )
 
+    def lookup(
+        self,
+        keys: pa.Table | pa.RecordBatch,
+        at: ReadAt,
+        *,
+        columns: Sequence[str] | None,
+    ) -> pa.Table:
+        """Return the rows of many keys (see `Table.lookup`)."""
+        if columns is not None:
+            check_names("columns", columns)
+        state = self._state_with(at, (*_names_of(keys), *(columns or ())))
+        return self._lookup(state).rows(keys, columns=columns)
+
     def lookup_at(self, at: ReadAt) -> SnapshotLookup:
         """Return the lookup of a state (see `Table.lookup_at`)."""
         return self._lookup(find_state(self.table, at))
@@ -149,6 +167,21 @@ class TableReading:
             return SnapshotLookup(self._files(state), cache, self.table.keeper)
 
         return self.table.lookups.at(state.snapshot, state.schema, make)
+
+    def _state_with(self, at: ReadAt, names: Iterable[object]) -> ReadableState:
+        """Return the state that is meant; of the newest one with a schema that has the names."""
+        state = find_state(self.table, at)
+        return replace(state, schema=self._with(state.schema, names)) if at.is_newest else state
+
+    def _with(self, newest: TableSchema, names: Iterable[object]) -> TableSchema:
+        """Return the newest schema seen; where a name is not in it, the newest there is.
+
+        Somebody else may have made the column, and nobody written under that schema yet.
+        """
+        if all(name in newest.fields_by_name for name in names):
+            return newest
+        self.table.refresh()
+        return self.table.store.schema
 
     def _files(self, state: ReadableState) -> SnapshotFiles:
         """Return what there is to read of a state."""
@@ -166,6 +199,13 @@ class TableReading:
             vectors=store.vectors,
             file_indexes=store.file_indexes,
         )
+
+
+def _names_of(keys: object) -> Iterable[object]:
+    """Return the columns of a key, or of many in Arrow's form; none of what is neither."""
+    if isinstance(keys, pa.Table | pa.RecordBatch):
+        return tuple(keys.schema.names)
+    return keys if isinstance(keys, Mapping) else ()
 
 
 def _check_key(key: object, schema: TableSchema) -> None:

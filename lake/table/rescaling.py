@@ -46,10 +46,16 @@ class TableRescaling:
             with suppress(LakeError):
                 self.table.refresh()
 
-    def follow_schema(self, *, wait_ms: int) -> bool:
-        """Wait for the end of a rescale (see `Table.follow_schema`)."""
+    def follow_schema(self, known: int | None = None, *, wait_ms: int) -> bool:
+        """Wait for the end of a rescale (see `Table.follow_schema`).
+
+        Args:
+            known: Id of the schema that others are newer than; None means that of the table. Who
+                shares the table with other threads knows better than the table.
+            wait_ms: How long at most.
+        """
         check_wait(wait_ms)
-        known = self.table.store.schema.id
+        known = self.table.store.schema.id if known is None else known
         self.table.refresh()
         has_waited = wait_while_rescaled(self._is_under_way, wait_ms=wait_ms)
         return has_waited or self.table.store.schema.id > known

@@ -102,7 +102,9 @@ class Table(ReadableTable):
         """Write rows and commit them as one snapshot, for batch use.
 
         Not repeatable: after `CommitUnknown` look whether the rows are there before trying again.
-        Rows that a rescale overtakes are written again for the new buckets.
+        Rows that a rescale overtakes are written again for the new buckets. So are, under the newest
+        schema, rows that do not fit the one that was seen, or that a change of it has overtaken: up to
+        100 times in all, without a wait.
 
         Args:
             rows: Table columns by name; missing ones become null.
@@ -112,8 +114,9 @@ class Table(ReadableTable):
             machine: Which execution folds.
 
         Raises:
-            SchemaMismatch: Rows that do not fit; nothing was written.
-            CommitConflict: Nothing was committed, and no file stays behind.
+            SchemaMismatch: Rows that do not fit the newest schema; nothing was written.
+            CommitConflict: Nothing was committed, and no file stays behind: the table was altered
+                during each attempt, or a rescale does not end.
             StorageUnavailable: Nothing was committed, and nothing stays behind that could be
                 deleted.
             CommitUnknown: The commit may have happened.

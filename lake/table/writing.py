@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 
@@ -78,7 +79,8 @@ class TableWriting:
                 next_sequence_number=_next(result.max_sequence_number),
             ),
             delete=self.delete_uncommitted,
-            follow_schema=lambda: TableRescaling(self.table).follow_schema(wait_ms=WAIT_MS),
+            has_newer_schema=self.table.has_newer_schema,
+            follow_schema=partial(TableRescaling(self.table).follow_schema, wait_ms=WAIT_MS),
         )
         return write.run(rows, kinds)
 

@@ -133,6 +133,11 @@ class TableWriter:
         """`db.table`."""
         return self._paths.identifier
 
+    @property
+    def schema(self) -> TableSchema:
+        """That rows are written under."""
+        return self._schema
+
     @names_table
     def write(self, batch: pa.RecordBatch | pa.Table, *, kinds: pa.Array | None = None) -> None:
         """Take rows in arrival order.

@@ -1,6 +1,6 @@
 """A table is altered, and what it held before reads right under the new schema."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -245,6 +245,77 @@ def test_who_writes_whole_batches_follows() -> None:
     table.write_and_commit(pa.table({"k": pa.array([1], pa.int32()), "b": ["x"]}))
 
     assert rows(other) == [(1, None, "x", None, None)]
+
+
+def altered_elsewhere() -> Table:
+    """Return a table of which somebody else has made `a` another column, and added `d`."""
+    table = given_table()
+    write(table, OLD)
+    Table.open(table.path, file_io=table.file_io).alter(
+        AddColumn(path=("d",), type=parse_type("INT")), RenameColumn(path=("k",), name="key")
+    )
+    return table
+
+
+def test_rows_with_columns_that_somebody_else_has_added_are_written() -> None:
+    table = altered_elsewhere()
+
+    table.write_and_commit(
+        pa.table({"key": pa.array([9], pa.int32()), "d": pa.array([1], pa.int32())})
+    )
+
+    assert rows(table, columns=["key", "d"], where=[Condition(column="d", op="=", value=1)]) == [
+        (9, 1)
+    ]
+
+
+def test_rows_that_fit_no_schema_are_refused_under_the_newest() -> None:
+    table = altered_elsewhere()
+
+    with pytest.raises(SchemaMismatch, match=r"schema 1 of the table\nz: the table has no"):
+        table.write_and_commit(pa.table({"key": pa.array([9], pa.int32()), "z": [1]}))
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda table: table.scan(columns=["key", "d"]).to_arrow(),
+        lambda table: table.to_arrow_reader(columns=["key", "d"]).read_all(),
+        lambda table: table.scan(where=[Condition(column="d", op="is_null")]).to_arrow(),
+        lambda table: pa.Table.from_pylist([table.get({"key": 1}, columns=["d"])]),
+        lambda table: table.lookup(pa.table({"key": pa.array([1], pa.int32())}), columns=["d"]),
+        lambda table: table.changes(0, columns=["key", "d"]).to_arrow(),
+    ],
+    ids=["scan", "reader", "where", "get", "lookup", "changes"],
+)
+def test_columns_that_somebody_else_has_added_are_read(read: Callable[[Table], pa.Table]) -> None:
+    found = read(altered_elsewhere())
+
+    assert set(found["d"].to_pylist()) == {None}
+
+
+def test_older_states_have_no_newer_columns() -> None:
+    table = altered_elsewhere()
+
+    with pytest.raises(InvalidRequest, match="no column `d` in schema 0"):
+        table.scan(columns=["d"], snapshot_id=1)
+    with pytest.raises(InvalidRequest, match="no column `z` in schema 1"):
+        table.scan(columns=["z"])
+
+
+def test_columns_that_are_known_are_read_without_a_look_for_others() -> None:
+    file_io = MemoryFileIO()
+    write(given_table(file_io), OLD)
+    storage = FaultyFileIO(file_io)
+    table = Table.open("/wh/db.db/t", file_io=storage)
+    table.scan(columns=["k"]).to_arrow()
+    paths: list[str] = []
+    storage.before = lambda _number, _method, path: paths.append(path)
+
+    table.scan(columns=["k", "c"], where=[Condition(column="a", op="=", value=10)]).to_arrow()
+    table.get({"k": 1}, columns=["c"])
+
+    assert not [path for path in paths if "/schema" in path]
 
 
 def test_two_that_alter_at_once_both_do() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from lake import Catalog, CommitConflict, InvalidRequest, ManualClock, MemoryFileIO, Table
 from lake.commit.commit_result import CommitResult
-from lake.table.batch_write import BatchWrite
+from lake.table.batch_write import ATTEMPTS_MAX, BatchWrite
 from lake.table.rescaling import wait_while_rescaled
 from lake.write.table_writer import WriteResult
 
@@ -93,25 +93,28 @@ class Committing:
             new_writer=self.table.writer,
             commit=self.commit,
             delete=self.delete,
-            follow_schema=lambda: self.is_moved,
+            has_newer_schema=lambda _: self.is_moved,
+            follow_schema=lambda _: self.is_moved,
         )
         return write.run(ROWS, None)
 
 
 def test_a_batch_is_written_again_as_long_as_the_schema_moves() -> None:
-    committing = Committing(3, is_moved=True)
+    committing = Committing(30, is_moved=True)
 
     assert committing.run().snapshot_id == 1
-    assert committing.deleted == 3
+    assert committing.deleted == 30
     assert committing.table.scan().to_arrow().num_rows == 2
 
 
 def test_a_schema_that_never_rests_ends_in_a_conflict() -> None:
-    committing = Committing(100, is_moved=True)
+    committing = Committing(ATTEMPTS_MAX, is_moved=True)
 
-    with pytest.raises(CommitConflict, match="somebody was faster"):
+    with pytest.raises(
+        CommitConflict, match=r"100 attempts: somebody was faster\nhint: write again"
+    ):
         committing.run()
-    assert committing.deleted == 5
+    assert committing.deleted == ATTEMPTS_MAX
 
 
 def test_another_conflict_is_told_at_once() -> None:
