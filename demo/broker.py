@@ -18,6 +18,7 @@ from typing import Self
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
+from demo.ports import free_port
 from demo.processes import ChildProcess, ProcessFailed, Supervisor
 from pipelines.jars import java_executable, resolve
 
@@ -263,12 +264,3 @@ class KafkaBroker:
             return False
         finally:
             admin.close()
-
-
-def free_port() -> int:
-    """Return a port of this machine that nobody listened at a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    assert isinstance(port, int)
-    return port

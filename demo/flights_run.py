@@ -12,9 +12,10 @@ from typing import Any, Self
 import httpx
 import pyarrow as pa
 
-from demo.broker import KafkaBroker, free_port
+from demo.broker import KafkaBroker
 from demo.flights_data import DATA_SET_SCHEMA, STREAMS, FlightStream
 from demo.flights_definition import DATABASE, TABLE, stream_request, table_request
+from demo.ports import free_port
 from demo.processes import ChildProcess, ProcessFailed, Supervisor
 from demo.s3_server import S3Server
 from lake import Catalog, Table, file_io_for

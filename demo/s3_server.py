@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from demo.broker import free_port
+from demo.ports import free_port
 from demo.processes import Supervisor
 from demo.s3_front import Faults, S3Front
 from pipelines.jars import java_executable, resolve

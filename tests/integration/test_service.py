@@ -1,7 +1,6 @@
 """The service as it is run: processes of their own, one warehouse on disk, real HTTP."""
 
 import signal
-import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -12,6 +11,7 @@ import httpx
 import pyarrow as pa
 import pytest
 
+from demo.ports import free_port
 from demo.processes import ChildProcess, Supervisor
 from lake import Catalog
 
@@ -56,14 +56,6 @@ def services(supervisor: Supervisor, warehouse: Path) -> Iterator[tuple[httpx.Cl
 
 def client(port: int) -> httpx.Client:
     return httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-        assert isinstance(port, int)
-        return port
 
 
 def start_service(supervisor: Supervisor, warehouse: Path, port: int) -> ChildProcess:
