@@ -4,12 +4,12 @@
 `with_revealed_int96` lets the bytes of such columns be read.
 """
 
-import io
 from collections.abc import Collection
 
 import pyarrow as pa
 
 from lake.files.int96 import declare_int96, reveal_int96
+from lake.files.positioned_input import PositionedInput
 
 _TAIL_BYTES = 8  # length of the footer, magic
 
@@ -72,39 +72,18 @@ class Int96Output:
         self._sink.write(footer + len(footer).to_bytes(4, "little") + magic)
 
 
-class _WithEnd(io.RawIOBase):
+class _WithEnd(PositionedInput):
     """The first bytes of a file, followed by other ones."""
 
     def __init__(self, source: pa.NativeFile, start: int, end: bytes) -> None:
-        super().__init__()
+        super().__init__(start + len(end))
         self._source = source
         self._start = start
         self._end = end
-        self._position = 0
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        origins = {io.SEEK_SET: 0, io.SEEK_CUR: self._position}
-        self._position = origins.get(whence, self._start + len(self._end)) + offset
-        return self._position
-
-    def read(self, size: int = -1) -> bytes:
-        stop = self._start + len(self._end)
-        if size >= 0:
-            stop = min(stop, self._position + size)
+    def _at(self, start: int, end: int) -> bytes:
         data = b""
-        if self._position < self._start:
-            self._source.seek(self._position)
-            data = self._source.read(min(stop, self._start) - self._position)
-        begin = max(self._position, self._start) - self._start
-        data += self._end[begin : max(stop - self._start, 0)]
-        self._position += len(data)
-        return data
+        if start < self._start:
+            self._source.seek(start)
+            data = self._source.read(min(end, self._start) - start)
+        return data + self._end[max(start - self._start, 0) : max(end - self._start, 0)]

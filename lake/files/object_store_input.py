@@ -9,10 +9,11 @@ A request costs about as much as reading a mebibyte, so reads are gathered:
 3. a reader that goes on where it left off gets more than it asked for, twice as much every time.
 """
 
-import io
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
+
+from lake.files.positioned_input import PositionedInput
 
 TAIL_BYTES: Final = 256 << 10
 """Taken with the first request. A footer of a wide table is some tens of kilobytes."""
@@ -28,7 +29,7 @@ BLOCKS_AHEAD_MAX: Final = 3
 ReadRange = Callable[[int, int], bytes]
 
 
-class RangedInput(io.RawIOBase):
+class RangedInput(PositionedInput):
     """A file that is read by ranges; seekable, not safe between threads."""
 
     def __init__(self, read_range: ReadRange, *, size: int, tail: bytes) -> None:
@@ -39,42 +40,14 @@ class RangedInput(io.RawIOBase):
             size: Bytes of the file.
             tail: Its last bytes.
         """
+        super().__init__(size)
         self._read_range = read_range
-        self._size = size
         self._tail = tail
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
-        self._position = 0
         self._ahead = 0
         self._next_block = 0
 
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return True."""
-        return True
-
-    def tell(self) -> int:
-        """Return the position."""
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move the position and return it."""
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        self._position = max(0, start + offset)
-        return self._position
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        """Return up to so many bytes from the position; all that are left without a number."""
-        left = max(0, self._size - self._position)
-        wanted = left if size is None or size < 0 else min(size, left)
-        data = self._at(self._position, self._position + wanted) if wanted else b""
-        self._position += len(data)
-        return data
-
     def _at(self, start: int, end: int) -> bytes:
-        """Return the bytes from `start` to before `end`."""
         tail_start = self._size - len(self._tail)
         if start >= tail_start:
             return self._tail[start - tail_start : end - tail_start]

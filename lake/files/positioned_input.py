@@ -1,0 +1,44 @@
+"""A file to read of which any part can be had, as Python reads files."""
+
+import io
+from abc import abstractmethod
+
+
+class PositionedInput(io.RawIOBase):
+    """Keeps the position in a file of a known size; not safe between threads."""
+
+    def __init__(self, size: int) -> None:
+        """Begin at the beginning of a file of so many bytes."""
+        super().__init__()
+        self._size = size
+        self._position = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move the position and return it."""
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = max(0, start + offset)
+        return self._position
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Return up to so many bytes from the position; all that are left without a number."""
+        left = max(0, self._size - self._position)
+        wanted = left if size is None or size < 0 else min(size, left)
+        data = self._at(self._position, self._position + wanted) if wanted else b""
+        self._position += len(data)
+        return data
+
+    @abstractmethod
+    def _at(self, start: int, end: int) -> bytes:
+        """Return the bytes from `start` to before `end`, at least one, all of them in the file."""
