@@ -1,41 +1,49 @@
-"""Changes of a table as people type them, in the words of ALTER TABLE. Pure.
+"""Changes of a table as people type them, in the words of ALTER TABLE (see `FORMS`). Pure.
 
-```
-ADD [COLUMN] name type [COMMENT 'text'] [DEFAULT 'text'] [FIRST | LAST | AFTER name | BEFORE name]
-                       [IN group] [FROM source]
-DROP [COLUMN] name
-RENAME [COLUMN] name TO name
-ALTER [COLUMN] name TYPE type | SET NOT NULL | DROP NOT NULL | COMMENT 'text' | DROP COMMENT
-                       | SET DEFAULT 'text' | DROP DEFAULT | FIRST | LAST | AFTER name | BEFORE name
-SET 'option' = 'value'
-UNSET 'option'
-COMMENT 'text' | DROP COMMENT
-```
-
-Words are known in any case. A name with a dot leads into a nested column (`address.street`); one with
-other characters than letters, digits and `_` stands in backticks. A quote in a text is doubled.
+Words are known in any case.
 """
 
 import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+FORMS: Final[Mapping[str, str]] = {
+    "ADD": "ADD [COLUMN] name type [COMMENT 'text'] [DEFAULT 'text'] "
+    "[FIRST | LAST | AFTER name | BEFORE name] [IN group] [FROM source]",
+    "DROP": "DROP [COLUMN] name",
+    "RENAME": "RENAME [COLUMN] name TO name",
+    "ALTER": "ALTER [COLUMN] name TYPE type | SET NOT NULL | DROP NOT NULL | COMMENT 'text' | "
+    "DROP COMMENT | SET DEFAULT 'text' | DROP DEFAULT | FIRST | LAST | AFTER name | BEFORE name",
+    "SET": "SET 'option' = 'value'",
+    "UNSET": "UNSET 'option'",
+    "COMMENT": "COMMENT 'text' | DROP COMMENT",
+}
+"""What a clause can be, by its first word."""
+
+NAMES: Final = (
+    "A name with dots leads into a nested column: address.street; `element` is what an ARRAY holds, "
+    "`value` what a MAP holds. A name with other characters than letters, digits and _ stands in "
+    "backticks. Texts are in single quotes, a quote in them is doubled; a default that is a number "
+    "needs no quotes."
+)
+
 _NAME: Final = r"(?:`[^`]+`|\w+)"
 _PATH: Final = rf"{_NAME}(?:\.{_NAME})*"
 _TEXT: Final = r"'(?:[^']|'')*'"
+_VALUE: Final = rf"(?:{_TEXT}|[+-]?\d+(?:\.\d+)?)"
 _PLACE: Final = rf"(?P<place>FIRST|LAST|AFTER|BEFORE)(?:\s+(?P<neighbour>{_NAME}))?"
 _COLUMN: Final = rf"(?:COLUMN\s+)?(?P<column>{_PATH})"
 
 _FORMS: Final[Mapping[str, str]] = {
     "add_column": rf"ADD\s+{_COLUMN}\s+(?P<type>\S.*?)"
-    rf"(?:\s+COMMENT\s+(?P<description>{_TEXT}))?(?:\s+DEFAULT\s+(?P<default>{_TEXT}))?"
+    rf"(?:\s+COMMENT\s+(?P<description>{_TEXT}))?(?:\s+DEFAULT\s+(?P<default>{_VALUE}))?"
     rf"(?:\s+{_PLACE})?(?:\s+IN\s+(?P<sequence_group>\w+))?(?:\s+FROM\s+(?P<source>\S+))?",
     "update_comment": rf"COMMENT\s+(?P<comment>{_TEXT})|DROP\s+COMMENT",
     "drop_column": rf"DROP\s+{_COLUMN}",
     "rename_column": rf"RENAME\s+{_COLUMN}\s+TO\s+(?P<to>{_NAME})",
     "update_column_nullability": rf"ALTER\s+{_COLUMN}\s+(?P<nullable>SET|DROP)\s+NOT\s+NULL",
     "update_column_default": rf"ALTER\s+{_COLUMN}\s+"
-    rf"(?:SET\s+DEFAULT\s+(?P<default>{_TEXT})|DROP\s+DEFAULT)",
+    rf"(?:SET\s+DEFAULT\s+(?P<default>{_VALUE})|DROP\s+DEFAULT)",
     "update_column_comment": rf"ALTER\s+{_COLUMN}\s+"
     rf"(?:COMMENT\s+(?P<description>{_TEXT})|DROP\s+COMMENT)",
     "update_column_position": rf"ALTER\s+{_COLUMN}\s+{_PLACE}",
@@ -71,6 +79,22 @@ def parse_clause(text: str) -> dict[str, Any] | None:
     return None
 
 
+def expected_form(text: str) -> str:
+    """Return what a text that is no clause should be, as far as its first word tells.
+
+    Example:
+        >>> expected_form("SET x=1")
+        "expected SET 'option' = 'value'"
+        >>> expected_form("MAKE x")
+        'expected a change that begins with ADD, DROP, RENAME, ALTER, SET, UNSET or COMMENT'
+    """
+    first = text.split(maxsplit=1)[0].upper() if text.strip() else ""
+    if first in FORMS:
+        return f"expected {FORMS[first]}"
+    *others, last = FORMS
+    return f"expected a change that begins with {', '.join(others)} or {last}"
+
+
 def _fields(change: str, groups: Mapping[str, str | None]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, text in groups.items():
@@ -87,7 +111,7 @@ def _fields(change: str, groups: Mapping[str, str | None]) -> dict[str, Any]:
             beside = {} if neighbour is None else {"neighbour": neighbour.strip("`")}
             fields["position"] = {"place": text.lower(), **beside}
         elif name in _TEXTS:
-            fields[name] = text[1:-1].replace("''", "'")
+            fields[name] = text[1:-1].replace("''", "'") if text.startswith("'") else text
         elif name != "neighbour":
             fields[name] = text.strip("`")
     if change in _NULLABLE_TEXTS:

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 from pydantic import ValidationError
 
-from braid.alter_clauses import parse_clause
+from braid.alter_clauses import expected_form, parse_clause
 from braid.arguments import refuse
 from lake import Catalog, InvalidRequest, Problem, SystemClock, file_io_for
 from registry.asked_changes import engine_changes
@@ -35,7 +35,7 @@ def requested_changes(clauses: Sequence[str], file: str | None) -> tuple[TableCh
     for clause in clauses:
         change = parse_clause(clause)
         if change is None:
-            refuse("CHANGE", clause, "expected a change, such as `ADD note STRING`; see --help")
+            refuse("CHANGE", clause, expected_form(clause))
         found.append(change)
     if not found:
         refuse("CHANGE", "", "expected at least one change, such as `ADD note STRING`")
@@ -44,6 +44,14 @@ def requested_changes(clauses: Sequence[str], file: str | None) -> tuple[TableCh
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
+        context = first.get("ctx", {})
+        if "expected_tags" in context:
+            # The kind of a change; the library's text names its own parts.
+            refuse("CHANGE", place, f"no such kind; known: {context['expected_tags']}")
+        if first["type"] == "union_tag_not_found":
+            refuse(
+                "CHANGE", place, "expected an object with its kind, such as `change`: `add_column`"
+            )
         refuse("CHANGE", place, first["msg"][:_SHOWN_MAX])
 
 

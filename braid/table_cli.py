@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from braid.alter_clauses import FORMS, NAMES
 from braid.options import Warehouse
 
 app = typer.Typer(no_args_is_help=True, help="Look after one table.")
@@ -155,9 +156,7 @@ def alter(
     changes: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Such as `ADD note STRING AFTER id`, `DROP note`, `RENAME note TO remark`, "
-            "`ALTER total TYPE BIGINT`, `ALTER note COMMENT 'free text'`, `ALTER note FIRST`, "
-            "`SET 'option' = 'value'`, `UNSET 'option'`.",
+            help="\n\n".join((*FORMS.values(), NAMES)),
             metavar="CHANGE...",
         ),
     ] = None,

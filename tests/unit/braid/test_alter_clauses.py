@@ -35,6 +35,16 @@ from schemas import SchemaChanges
                 "position": {"place": "first"},
             },
         ),
+        (
+            "ADD n INT DEFAULT -5.0 FIRST",
+            {
+                "change": "add_column",
+                "column": ("n",),
+                "type": "INT",
+                "default": "-5.0",
+                "position": {"place": "first"},
+            },
+        ),
         ("DROP COLUMN note", {"change": "drop_column", "column": ("note",)}),
         ("drop a.b", {"change": "drop_column", "column": ("a", "b")}),
         (

@@ -6,6 +6,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from braid.alter_clauses import FORMS
 from lake import Catalog, SystemClock, Table, file_io_for
 from registry.documents import RegistryStore
 from registry.registrar import Registrar
@@ -70,7 +71,10 @@ def test_a_registered_table_is_altered_with_its_streams(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ([], "expected at least one change"),
-        (["DROP"], "expected a change, such as `ADD note STRING`"),
+        (["DROP"], "CHANGE 'DROP': expected DROP [COLUMN] name"),
+        (["MAKE x"], "expected a change that begins with ADD, DROP"),
+        (["ALTER v NOT NULL"], "expected ALTER [COLUMN] name TYPE type | SET NOT NULL"),
+        (["SET x=1"], "expected SET 'option' = 'value'"),
         (["DROP nope"], "changes[0].name: there is no such column"),
         (["ADD x INT IN sales"], "changes[0].sequence_group: the table is not registered"),
         (["--file", "/nope/x.json"], "No such file"),
@@ -86,3 +90,29 @@ def test_what_cannot_be_is_said_in_one_line(
     assert done.stderr.count("\n") == 1
     table.refresh()
     assert table.schema.id == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"change": "nix"}, "CHANGE 'changes.0': no such kind; known: 'add_column', "),
+        ({"column": "x"}, "CHANGE 'changes.0': expected an object with its kind"),
+    ],
+)
+def test_a_file_of_unknown_changes_is_told_what_is_known(
+    tmp_path: Path, change: dict[str, str], message: str
+) -> None:
+    file = tmp_path / "changes.json"
+    file.write_text(json.dumps({"changes": [change]}))
+
+    done = alter(tmp_path, "--file", str(file))
+
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert message in done.stderr
+
+
+def test_the_help_has_every_form() -> None:
+    shown = "".join(run_braid("table", "alter", "--help").stdout.split()).replace("│", "")
+
+    for form in FORMS.values():
+        assert "".join(form.split()) in shown
