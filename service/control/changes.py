@@ -14,6 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 from lake import (
+    Changes,
+    ChangesExpired,
     ChangesMode,
     InvalidRequest,
     LakeError,
@@ -64,6 +66,7 @@ def first_position(
         columns=columns,
         mode=mode,
         snapshot_id=changes.after_snapshot_id + 1,
+        until_uuid=_until_uuid(changes),
     )
 
 
@@ -71,9 +74,10 @@ def read_page(table: Table, position: ChangesPosition, *, page_size: int) -> dic
     """Return a page as JSON has it (see `ChangesPage`).
 
     Raises:
-        ChangesExpired: The changes are not kept any more.
+        ChangesExpired: The changes are not kept any more, or others have their ids since a rollback.
         InvalidRequest: The table was rolled back behind the range meanwhile.
     """
+    _check_history(table, position)
     rows, following = _read(table, position, page_size=page_size)
     if following is not None:
         following = replace(following, lease_id=_lease(table, position))
@@ -94,6 +98,28 @@ def position_of(table: Table, page_token: str) -> ChangesPosition:
         InvalidRequest: It is no token of changes of this table.
     """
     return parse_token(page_token, table=table.identifier)
+
+
+def _until_uuid(changes: Changes) -> str | None:
+    if changes.after_snapshot_id == changes.until_snapshot_id:
+        return None
+    return changes.snapshot(changes.until_snapshot_id).uuid
+
+
+def _check_history(table: Table, position: ChangesPosition) -> None:
+    """Refuse to go on in another history: ids are given again after a rollback."""
+    if position.snapshot_id > position.until_snapshot_id:
+        return
+    changes = table.changes(
+        position.snapshot_id - 1, position.until_snapshot_id, mode=position.mode
+    )
+    if _until_uuid(changes) != position.until_uuid:
+        message = (
+            f"table {table.identifier}: snapshot {position.until_snapshot_id} is another one than when "
+            "these pages began, the table was rolled back meanwhile\n"
+            "hint: start anew: read the newest snapshot, then the changes after it"
+        )
+        raise ChangesExpired(message)
 
 
 def _after(table: Table, after: int | ReadAt | None, consumer: str | None) -> int | ReadAt:

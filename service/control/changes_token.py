@@ -1,6 +1,7 @@
 """Where a reader of changes is between two pages, as a token that any service can read.
 
-    base64url of JSON: table, range, columns, mode, next snapshot, rows of it that are done, lease
+    base64url of JSON: table, range, columns, mode, next snapshot, rows of it that are done, lease,
+    identity of the last snapshot
 
 Nothing is kept but the lease, which has a deadline of its own: a token that nobody comes back with
 costs nothing in the end.
@@ -28,6 +29,8 @@ class ChangesPosition:
         snapshot_id: The snapshot to go on with.
         skip_rows: Rows of its changes that are done.
         lease_id: Keeps what is left; None on the first page.
+        until_uuid: The `uuid` of the last snapshot: after a rollback another one may have its id.
+            None for an empty range, and for a snapshot without one.
     """
 
     table: str
@@ -38,6 +41,7 @@ class ChangesPosition:
     snapshot_id: int
     skip_rows: int = 0
     lease_id: str | None = None
+    until_uuid: str | None = None
 
 
 def to_token(position: ChangesPosition) -> str:
@@ -51,6 +55,7 @@ def to_token(position: ChangesPosition) -> str:
         position.snapshot_id,
         position.skip_rows,
         position.lease_id,
+        position.until_uuid,
     ]
     return base64.urlsafe_b64encode(orjson.dumps(fields)).decode().rstrip("=")
 
@@ -76,6 +81,7 @@ def parse_token(token: str, *, table: str) -> ChangesPosition:
             int(snapshot_id),
             int(skip_rows),
             lease_id,
+            until_uuid,
         ]:
             position = ChangesPosition(
                 table=of,
@@ -86,6 +92,7 @@ def parse_token(token: str, *, table: str) -> ChangesPosition:
                 snapshot_id=snapshot_id,
                 skip_rows=skip_rows,
                 lease_id=lease_id if isinstance(lease_id, str) else None,
+                until_uuid=until_uuid if isinstance(until_uuid, str) else None,
             )
             if of == table and 0 <= after < snapshot_id <= until and skip_rows >= 0:
                 return position

@@ -129,6 +129,18 @@ def test_what_is_left_does_not_expire_between_two_pages(
     assert table.consumers() == []
 
 
+def test_pages_do_not_go_on_in_another_history(client: HttpClient, table: Table) -> None:
+    first = client.get(f"{CHANGES}?after_snapshot_id=0&page_size=4").json()
+    table.rollback(snapshot_id=1)
+    for number in (7, 8, 9):
+        write(table, (number, 0))
+
+    answer = client.get(f"{CHANGES}?page_size=4&page_token={first['next_page_token']}")
+
+    assert answer.status_code == 410
+    assert "rolled back" in answer.json()["detail"]
+
+
 def test_a_reader_who_comes_back_too_late_is_told(
     client: HttpClient, table: Table, clock: ManualClock
 ) -> None:
