@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lake.errors import CommitConflict
+from lake.errors import CommitConflict, InvalidRequest, UnsupportedFeature
+from lake.evolution.blamed_change import blame_changes
 from lake.evolution.change_schema import change_schema
 from lake.evolution.schema_changes import SchemaChange
 from lake.format.schema import TableSchema, check_supported
@@ -30,7 +31,10 @@ class TableAltering:
     def alter(self, changes: Sequence[SchemaChange]) -> TableSchema:
         """Change the schema (see `Table.alter`)."""
         for _ in range(_ATTEMPTS_MAX):
-            new = self.plan(changes)
+            try:
+                new = self.plan(changes)
+            except InvalidRequest as error:
+                raise self._refusal(error, changes) from error
             if new is self.table.store.schema or self.publish(new):
                 return new
         message = f"others go on changing the schema of table {self.table.identifier}"
@@ -45,6 +49,9 @@ class TableAltering:
         # Before the schema: a snapshot that comes later is one of rows that the change concerns.
         has_snapshots = self.table.latest_snapshot() is not None
         self.table.refresh()
+        return self._changed(changes, has_snapshots=has_snapshots)
+
+    def _changed(self, changes: Sequence[SchemaChange], *, has_snapshots: bool) -> TableSchema:
         store = self.table.store
         new = change_schema(
             store.schema, changes, has_snapshots=has_snapshots, now_ms=store.clock.now_ms()
@@ -53,6 +60,20 @@ class TableAltering:
             check_supported(new)
             check_writable(new)
         return new
+
+    def _refusal(self, error: InvalidRequest, changes: Sequence[SchemaChange]) -> InvalidRequest:
+        """Return the error with the changes that made what is wrong with the result."""
+        problems = blame_changes(
+            error.problems,
+            len(changes),
+            # The changes can be made, so no rule about snapshots has refused any.
+            lambda count: self._changed(changes[:count], has_snapshots=False),
+        )
+        if problems == list(error.problems):
+            return error
+        message = "the schema cannot be changed as asked"
+        kind = UnsupportedFeature if isinstance(error, UnsupportedFeature) else InvalidRequest
+        return kind(message, problems=problems)
 
     def publish(self, schema: TableSchema) -> bool:
         """Make a planned schema the newest one (see `Table.publish_schema`)."""

@@ -251,7 +251,8 @@ class Table(ReadableTable):
             The newest schema, the same as before when nothing is to be changed.
 
         Raises:
-            InvalidRequest: `problems` names each change that cannot be made, and why.
+            InvalidRequest: `problems` names each change that cannot be made (`changes[1].name`), or
+                that makes of the table what no table can be (`changes[1].write-only`), and why.
             UnsupportedFeature: This is a branch, or the result is more than this version has.
             CommitConflict: Others go on changing the schema; try again.
             StorageUnavailable: The change was made or not; look, and alter again.
@@ -275,8 +276,9 @@ class Table(ReadableTable):
             The schema with the next id; `self.schema`, the newest one, when nothing would change.
 
         Raises:
-            InvalidRequest: As `alter`.
-            UnsupportedFeature: As `alter`.
+            InvalidRequest: As `alter`, but what is wrong with the result is told by the column or
+                option alone.
+            UnsupportedFeature: Likewise.
         """
         return TableAltering(self._opened).plan(changes)
 

@@ -226,6 +226,45 @@ def test_a_change_that_is_refused_changes_nothing() -> None:
     assert table.schema == before
 
 
+RESERVED = AddColumn(path=("_KEY_x",), type=parse_type("INT"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "fields"),
+    [
+        ([RESERVED], ["changes[0].columns"]),
+        (
+            [AddColumn(path=("x",), type=parse_type("INT")), RESERVED],
+            ["changes[1].columns"],
+        ),
+        (
+            [
+                SetOption(key="write-only", value="maybe"),
+                SetOption(key="sink.parallelism", value="2"),
+            ],
+            ["changes[0].write-only"],
+        ),
+        (
+            [SetOption(key="write-only", value="maybe"), SetOption(key="write-only", value="no")],
+            ["changes[1].write-only"],
+        ),
+        (
+            [SetOption(key="row-tracking.enabled", value="true")],
+            ["changes[0].row-tracking.enabled"],
+        ),
+        ([SetOption(key="file.format", value="csv")], ["changes[0].file.format"]),
+        ([RESERVED, DropColumn(path=("nope",))], ["changes[1].name"]),
+    ],
+)
+def test_what_is_wrong_with_the_result_names_its_change(
+    changes: list[SchemaChange], fields: list[str]
+) -> None:
+    with pytest.raises(InvalidRequest, match="the schema cannot be changed as asked") as caught:
+        given_table().alter(*changes)
+
+    assert [problem.field for problem in caught.value.problems] == fields
+
+
 def test_rows_written_under_the_old_schema_are_turned_back() -> None:
     table = given_table()
     writer = table.writer()
