@@ -3,8 +3,10 @@
 ORC pads a CHAR with blanks to its length. Java's reader cuts off the blanks at the end again, in every
 column that is declared CHAR and whether it was the writer who put them there; Arrow's does not.
 
-So no ORC file can keep a CHAR that ends in blanks. It is not written: as a key it would be read as
-another key, in a bucket that is not that key's.
+So no ORC file can keep a CHAR that ends in blanks, and rows with one are refused. A file that is
+rewritten as ORC may have them from another format, or from a cast, which fills with blanks, too: they
+are cut off before the file's bounds and indexes are made. In a key they are refused even then: the row
+would be read with another key, in a bucket that is not that key's.
 """
 
 from collections.abc import Iterator
@@ -56,6 +58,18 @@ def without_padding(array: pa.Array, data_type: DataType) -> pa.Array:
         for child, part in zip(children, _parts(data_type), strict=True)
     ]
     return _rebuilt(array, parts)
+
+
+def cut_padding(column: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray:
+    """Return a column as it is read from an ORC file; the same one where no CHAR ends in blanks."""
+    if not holds_chars(data_type) or not any(orc_char_problems("", column, data_type)):
+        return column
+    # Taken, so that no chunk is a slice.
+    chunks = [
+        without_padding(chunk.take(pa.array(range(len(chunk)), pa.int64())), data_type)
+        for chunk in column.chunks
+    ]
+    return pa.chunked_array(chunks, column.type)
 
 
 def orc_char_problems(name: str, column: pa.ChunkedArray, data_type: DataType) -> Iterator[Problem]:

@@ -10,6 +10,7 @@ from lake.files.clock import Clock
 from lake.files.data_file_path import data_file_path
 from lake.files.data_files import DataFileWriter, FileFormat, row_group_rows
 from lake.files.file_io import FileIO
+from lake.files.orc_chars import cut_padding, holds_chars
 from lake.files.paths import TablePaths
 from lake.files.unless_finished import DiscardedUnlessFinished
 from lake.files.unused_files import delete_unused
@@ -89,6 +90,13 @@ class LevelFile(DiscardedUnlessFinished):
         self._writer = DataFileWriter(
             sink.file_io, path, schema, without=without, encoding=encoding
         )
+        self._cut = [
+            field
+            for field in schema.fields
+            if encoding.format is FileFormat.ORC
+            and holds_chars(field.type)
+            and field.name not in {*schema.primary_keys, *schema.partition_keys}
+        ]
         self._facts = FileFacts(schema, has_footer=encoding.format is FileFormat.PARQUET)
 
     @property
@@ -106,6 +114,10 @@ class LevelFile(DiscardedUnlessFinished):
             SchemaMismatch: Values that no data file can hold.
             StorageUnavailable: Storage refused.
         """
+        for field in self._cut:
+            place = rows.schema.get_field_index(field.name)
+            column = cut_padding(rows.column(place), field.type)
+            rows = rows.set_column(place, rows.schema.field(place), column)
         self._writer.write(rows)
         self._facts.add(rows)
         if self._index is not None:

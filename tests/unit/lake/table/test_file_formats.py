@@ -264,3 +264,35 @@ def test_chars_of_parquet_files_are_not_rewritten_to_orc_with_other_values() -> 
     with pytest.raises(SchemaMismatch, match="_KEY_k: a CHAR that ends in blanks"):
         table.compact()
     assert table.scan().to_arrow()["k"].to_pylist() == ["ab", "ab  ", "c"]
+    table.alter(SetOption(key="file.format", value="parquet"))
+    table.compact()
+
+
+@pytest.mark.parametrize("written", ["orc", "parquet"])
+def test_chars_that_a_cast_has_filled_are_cut_when_orc_files_are_rewritten(written: str) -> None:
+    table = Catalog("/warehouse", file_io=MemoryFileIO()).create_table(
+        "db.t",
+        columns=[("k", "INT"), ("v", "STRING"), ("l", "ARRAY<CHAR(3)>")],
+        primary_key=["k"],
+        options={
+            "bucket": "1",
+            "file.format": written,
+            "file-index.bloom-filter.columns": "v",
+            "deletion-vectors.enabled": "true",
+        },
+    )
+    one = {"k": 1, "v": "ab", "l": ["x  ", None] if written == "parquet" else ["x", None]}
+    kinds = table.schema.arrow_schema
+    table.write_and_commit(pa.Table.from_pylist([{"k": 0, "v": "a"}, one], schema=kinds))
+    table.alter(
+        UpdateColumnType(path=("v",), type=parse_type("CHAR(4)")),
+        SetOption(key="file.format", value="orc"),
+    )
+    table.write_and_commit(pa.Table.from_pylist([{"k": 3, "v": "c"}], schema=kinds))
+
+    table.compact()
+
+    assert set(suffixes(table)) == {"orc"}
+    where = [Condition(column="v", op="=", value="ab")]
+    assert table.scan(where=where).to_arrow().to_pylist() == [{"k": 1, "v": "ab", "l": ["x", None]}]
+    assert table.scan(columns=["v"]).to_arrow()["v"].to_pylist() == ["a", "ab", "c"]
