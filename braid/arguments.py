@@ -48,6 +48,15 @@ def warehouse_path(text: str) -> str:
         return path
 
 
+def existing_warehouse(text: str) -> str:
+    """Return the path or address of a warehouse that is there; end the process when none is."""
+    path = warehouse_path(text)
+    with one_line_errors():
+        if not file_io_for(path).has_directory(path):
+            refuse("--warehouse", text, "there is no such folder")
+    return path
+
+
 def make_warehouse(path: str) -> None:
     """Create a warehouse that does not exist, and say so; one that cannot be is not ready later.
 

@@ -149,10 +149,10 @@ def maintain(
 ) -> None:
     """Compact what is due and let snapshots expire, until told to end (Ctrl-C, SIGTERM)."""
     # Here, not above, as for the other commands.
-    from braid.arguments import check_table, one_line_errors, warehouse_path
+    from braid.arguments import check_table, existing_warehouse, one_line_errors
     from braid.maintenance import maintain as run
 
-    warehouse = warehouse_path(warehouse)
+    warehouse = existing_warehouse(warehouse)
     for table in tables or ():
         check_table(table)
     with one_line_errors():

@@ -73,6 +73,14 @@ def test_all_tables_are_looked_after_once(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
+def test_a_warehouse_that_is_not_there_is_told(tmp_path: Path) -> None:
+    done = once(tmp_path / "misspelt")
+
+    assert done.returncode == 2
+    assert "--warehouse" in done.stderr
+    assert "there is no such folder" in done.stderr
+
+
 def test_only_the_tables_named_are_looked_after(tmp_path: Path) -> None:
     for name in ("a.t", "b.t"):
         write(given_table(tmp_path, name), commits=3)
