@@ -28,12 +28,14 @@ def export_target(target: Path, *, is_folder: bool, overwrite: bool) -> Iterator
     Raises:
         InvalidRequest: It is there already, or where it is to be is no folder.
     """
+    if target.parts and target.parts[0].endswith(":"):
+        # A path has one slash where an address has two.
+        shown = f"{target.parts[0]}//{target.relative_to(target.parts[0])}"
+        raise _impossible(shown, "an export goes to this machine's disk", "name a path")
     if target.exists() and (is_folder or target.is_dir() or not overwrite):
         raise _refused(target, is_folder=is_folder)
     if not target.parent.is_dir():
-        problem = Problem(field="TARGET", value=str(target), message="its folder is not there")
-        message = f"nothing can be exported to {target}"
-        raise InvalidRequest(message, problems=[problem])
+        raise _impossible(str(target), "its folder is not there")
     part = target.parent / f".{target.name}.{uuid4().hex}.part"
     if is_folder:
         part.mkdir()
@@ -48,6 +50,11 @@ def export_target(target: Path, *, is_folder: bool, overwrite: bool) -> Iterator
             shutil.rmtree(part, ignore_errors=True)
         else:
             part.unlink(missing_ok=True)
+
+
+def _impossible(target: str, message: str, hint: str | None = None) -> InvalidRequest:
+    problem = Problem(field="TARGET", value=target, message=message, hint=hint)
+    return InvalidRequest(f"nothing can be exported to {target}", problems=[problem])
 
 
 def _publish(part: Path, target: Path, *, is_folder: bool, overwrite: bool) -> None:

@@ -8,13 +8,14 @@ pickled, logged or shown can hold one.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from obstore.exceptions import BaseError
+from obstore.exceptions import BaseError, UnknownConfigurationKeyError
 from obstore.store import AzureStore, GCSStore, ObjectStore, S3Store
 
 from lake.errors import InvalidRequest, Problem
@@ -31,6 +32,9 @@ _S3_ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT
 _S3_REGIONS: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _S3_ALLOW_HTTP: Final = ("AWS_ALLOW_HTTP",)
 _BOOLEANS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+# What the library calls a setting that it does not know.
+_KEY_IN_TEXT: Final = re.compile(r"key: '([^']*)' is not valid")
 
 # A request is given up after a while, repeated with growing, random pauses, and an operation as a
 # whole is bounded as well: whoever waits learns within minutes that there is nothing.
@@ -140,6 +144,8 @@ class StoreSettings:
                     return AzureStore(
                         address.bucket, config=config, client_options=client, retry_config=_RETRIES
                     )
+        except UnknownConfigurationKeyError as error:
+            raise self._unknown_name(address, error) from None
         except (BaseError, ValueError) as error:
             # The library's text may hold what it was given.
             message = (
@@ -147,17 +153,34 @@ class StoreSettings:
             )
             raise InvalidRequest(message) from None
 
+    def _unknown_name(self, address: ObjectAddress, error: Exception) -> InvalidRequest:
+        """Return the error that says in which line the name is; a name may be half of a secret."""
+        found = _KEY_IN_TEXT.search(str(error))
+        name = found.group(1) if found else ""
+        lines = [number for number, key, _ in self._entries() if key == name]
+        where = f"line {lines[0]} has" if lines else "it has"
+        return _refused(
+            CREDENTIALS,
+            self.credentials_file,
+            f"{where} a name that is none of the settings of {address.service}://",
+            "such as AWS_ACCESS_KEY_ID, GOOGLE_SERVICE_ACCOUNT_KEY, AZURE_STORAGE_ACCOUNT_KEY",
+        )
+
     def _credentials(self) -> dict[str, str]:
         """Return what the file of the credentials holds, by names in lower case."""
+        return {name: value for _, name, value in self._entries()}
+
+    def _entries(self) -> list[tuple[int, str, str]]:
+        """Return the lines of that file: number, name in lower case, value."""
         if self.credentials_file is None:
-            return {}
+            return []
         try:
             lines = Path(self.credentials_file).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             text = f"the file cannot be read ({type(error).__name__})"
             hint = "lines of NAME=value, such as AWS_ACCESS_KEY_ID=…"
             raise _refused(CREDENTIALS, self.credentials_file, text, hint) from None
-        found = {}
+        found = []
         for number, line in enumerate(lines, 1):
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
@@ -165,7 +188,7 @@ class StoreSettings:
             if not equals:
                 text, hint = f"line {number} is not NAME=value", "such as AWS_ACCESS_KEY_ID=…"
                 raise _refused(CREDENTIALS, self.credentials_file, text, hint)
-            found[name.strip().lower()] = value.strip()
+            found.append((number, name.strip().lower(), value.strip()))
         return found
 
 

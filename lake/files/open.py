@@ -51,6 +51,15 @@ def path_for(uri: str) -> str:
         path = uri
     else:
         parts = urlsplit(uri)
+        if is_object_address(uri.replace(uri.partition("://")[0], parts.scheme, 1)):
+            problem = Problem(
+                field="warehouse",
+                value=uri,
+                message="the scheme of an address is in small letters",
+                hint=f"write {parts.scheme}://",
+            )
+            message = f"cannot open {uri}"
+            raise InvalidRequest(message, problems=[problem])
         if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
             problem = Problem(
                 field="warehouse",

@@ -241,6 +241,14 @@ def test_what_cannot_be_exported_is_said_in_a_line(
     assert [path.name for path in tmp_path.iterdir()] == ["warehouse"]
 
 
+def test_a_target_on_an_object_store_is_refused_as_such(numbers: Path) -> None:
+    done = export(numbers, Path("s3://bucket/out.csv"))
+
+    assert done.exit_code == 2
+    assert "nothing can be exported to s3://bucket/out.csv" in done.stderr
+    assert "this machine's disk" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

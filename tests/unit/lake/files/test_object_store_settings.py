@@ -96,6 +96,18 @@ def test_a_file_of_credentials_that_is_none_is_refused_and_not_repeated(
     assert SECRET not in str(caught.value)
 
 
+def test_an_unknown_name_is_told_by_its_line_and_not_repeated(tmp_path: Path) -> None:
+    """The end of a secret is often `=`, so what is before it may be one."""
+    file = tmp_path / "credentials"
+    file.write_text(f"# mine\nAWS_ACCESS_KEY_ID=a\n{SECRET}=\n")
+
+    with pytest.raises(InvalidRequest, match="line 3 has a name that is none") as caught:
+        StoreSettings(credentials_file=str(file)).open(parse_object_address("s3://bucket/w"))
+
+    assert SECRET.lower() not in str(caught.value).lower()
+    assert caught.value.problems[0].value == str(file)
+
+
 def test_a_file_of_credentials_that_is_absent_is_named(tmp_path: Path) -> None:
     settings = StoreSettings(credentials_file=f"{tmp_path}/absent")
 

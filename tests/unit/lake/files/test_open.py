@@ -51,6 +51,11 @@ def test_addresses_of_buckets_open_an_object_store(uri: str, path: str) -> None:
     assert path_for(uri) == path == path_for(path)
 
 
+def test_a_scheme_in_capitals_is_told_so() -> None:
+    with pytest.raises(InvalidRequest, match=r"in small letters.*\nhint: write s3://"):
+        path_for("S3://bucket/w")
+
+
 @pytest.mark.parametrize("uri", ["s3://", "s3:///w", "s3://key:secret@bucket/w", "az://a:b/w"])
 def test_an_address_without_a_bucket_is_refused_and_its_login_not_repeated(uri: str) -> None:
     with pytest.raises(InvalidRequest, match="the name of a bucket") as caught:
