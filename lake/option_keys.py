@@ -21,7 +21,8 @@ _LIKENESS: Final = 0.85
 
 _KEYS: Final = """
 add-column-before-partition aggregation.remove-record-on-delete
-alter-column-null-to-not-null.disabled async-file-write auto-create blob-as-descriptor
+alter-column-null-to-not-null.disabled async-file-write auto-create avro.codec
+blob-as-descriptor
 blob-compaction.enabled blob-descriptor-field blob-descriptor.source-table blob-field
 blob-view-field blob-view.resolve.enabled blob-write-null-on-fetch-failure
 blob-write-null-on-missing-file blob.copy-buffer-size blob.split-by-file-size
@@ -89,8 +90,9 @@ manifest.delete-file-drop-stats manifest.full-compaction-threshold-size manifest
 manifest.merge-optimize.enabled manifest.target-file-size merge-engine metadata.stats-dense-store
 metadata.stats-keep-first-n-columns metadata.stats-mode metadata.stats-mode.per.level
 metastore.partitioned-table metastore.tag-to-partition metastore.tag-to-partition.preview
-num-levels num-sorted-run.compaction-trigger num-sorted-run.stop-trigger overwrite-upgrade
-page-size parquet.enable.dictionary partial-update.ignore-delete
+num-levels num-sorted-run.compaction-trigger num-sorted-run.stop-trigger orc.compress
+overwrite-upgrade page-size parquet.compression parquet.enable.dictionary
+partial-update.ignore-delete
 partial-update.remove-record-on-delete partial-update.remove-record-on-sequence-group partition
 partition.default-name partition.end-input-to-done partition.expiration-batch-size
 partition.expiration-check-interval partition.expiration-max-num partition.expiration-strategy
