@@ -12,6 +12,9 @@ A record is refused by the first of these that holds:
 6. it has a field that is not declared (`new_field`), where the stream rejects those. Where the stream
    lets its table evolve, such a record is only marked (`undeclared`), and Python decides.
 
+A record whose text columns may have lost digits of a number is marked as well (`inexact`), and Python
+takes these texts from the message.
+
 Only refused and marked records carry their raw key, value and headers on to Python.
 """
 
@@ -29,6 +32,7 @@ from pyspark.sql import (
 
 from lake import TypeRoot
 from pipelines.dead_letter import DeadLetterReason
+from pipelines.inexact_text import has_inexact_text
 from pipelines.json_column import JsonColumn, json_type, read_column
 from pipelines.new_fields.undeclared import has_undeclared
 from pipelines.stream_plan import MappedColumn, StreamPlan
@@ -42,6 +46,7 @@ TIMESTAMP = "kafka_timestamp"
 REASON = "reason"
 DETAIL = "detail"
 UNDECLARED = "undeclared"
+INEXACT = "inexact"
 RAW_KEY = "raw_key"
 RAW_VALUE = "raw_value"
 RAW_HEADERS = "raw_headers"
@@ -76,6 +81,11 @@ def partition_bytes_max(column: str) -> int:
     return _DIRECTORY_BYTES_MAX - len(re.sub(_ESCAPED, "%XX", column).encode()) - len("=")
 
 
+def is_long_directory(column: str, text: str) -> bool:
+    """Return whether a partition column's text is too long to name a directory."""
+    return len(re.sub(_ESCAPED, "%XX", text).encode()) > partition_bytes_max(column)
+
+
 class RecordParser:
     """Parses the records of one stream as it is planned.
 
@@ -100,14 +110,22 @@ class RecordParser:
             *(fn.col(name) for name in _RECORD),
             fn.when(_is_readable(plan), _from_json(plan)).alias("parsed"),
         ]
-        marks = []
+        marks: dict[str, Column] = {}
         if plan.spec.on_new_field is OnNewField.EVOLVE:
             found = has_undeclared(fn.col(message), text, plan, nulls_count=False)
-            marks = [found.alias(UNDECLARED)]
-        is_told = fn.col("refusal").isNotNull()
-        if marks:
-            is_told |= fn.col(UNDECLARED)
-        self._judged = [fn.col("*"), _judge(plan, columns).alias("refusal"), *values, *marks]
+            marks[UNDECLARED] = found
+        inexact = has_inexact_text(fn.col(message), text, plan)
+        if inexact is not None:
+            marks[INEXACT] = inexact
+        is_told = reduce(
+            lambda told, mark: told | fn.col(mark), marks, fn.col("refusal").isNotNull()
+        )
+        self._judged = [
+            fn.col("*"),
+            _judge(plan, columns).alias("refusal"),
+            *values,
+            *(mark.alias(name) for name, mark in marks.items()),
+        ]
         self._told = [
             fn.col("partition").alias(PARTITION),
             fn.col("offset").alias(OFFSET),
@@ -123,7 +141,7 @@ class RecordParser:
                 )
             ],
             *(fn.col(name) for name in names),
-            *(fn.col(UNDECLARED) for _ in marks),
+            *(fn.col(name) for name in marks),
         ]
 
     def __call__(self, records: DataFrame) -> DataFrame:
@@ -138,7 +156,8 @@ class RecordParser:
             accepted) and `detail` string (the column it is about, if one), the raw parts (null
             where accepted and not marked), and `value_0`, `value_1`, ... in the order of
             `plan.columns`: their values mean something where the record is accepted. Of a stream
-            that lets its table evolve also `undeclared` boolean: the record may have a new field.
+            that lets its table evolve also `undeclared` boolean: the record may have a new field. Of
+            one with text columns also `inexact` boolean: numbers in them may have lost digits.
         """
         return records.select(*self._parsed).select(*self._judged).select(*self._told)
 

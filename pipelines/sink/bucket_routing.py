@@ -14,6 +14,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 
 from lake import TableSchema, assign_buckets
 from pipelines.parse import OFFSET, PARTITION, REASON
+from pipelines.sink.exact_text import with_exact_texts
 from pipelines.sink.table_columns import table_columns
 from pipelines.stream_plan import StreamPlan
 
@@ -56,6 +57,7 @@ class BucketRouter:
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the batch with one more column, `bucket`, int32."""
+        batch = with_exact_texts(batch, self.plan)
         buckets = np.zeros(batch.num_rows, dtype=np.int32)
         is_accepted = batch.column(REASON).is_null()
         accepted = batch.filter(is_accepted)

@@ -37,6 +37,7 @@ from pipelines.parse import (
     partition_bytes_max,
 )
 from pipelines.sink.dead_letter_sender import DeadLetterSender
+from pipelines.sink.exact_text import with_exact_texts
 from pipelines.sink.table_columns import table_columns
 from pipelines.sink.task_report import TaskReport
 from pipelines.stream_plan import StreamPlan
@@ -127,6 +128,7 @@ class _TaskRun:
             self._newest_ms = max(newest // 1_000, self._newest_ms or 0)
         if self._task.news is not None:
             batch = self._look(batch, self._task.news)
+        batch = with_exact_texts(batch, self._task.plan)
         reason = batch.column(REASON)
         if reason.null_count < batch.num_rows:
             self._refuse(batch.filter(reason.is_valid()))
@@ -204,7 +206,7 @@ class _TaskRun:
             )
         else:
             reason = DeadLetterReason(str(record[REASON]))
-            message = self._explanation(reason, record[DETAIL], value)
+            message = _writable(self._explanation(reason, record[DETAIL], value))
         key = record[RAW_KEY]
         return DeadLetter(
             topic=plan.spec.topic,
@@ -240,11 +242,16 @@ def _with_faults(batch: pa.RecordBatch, faults: Mapping[int, str]) -> pa.RecordB
     for row, text in faults.items():
         # What is refused already keeps its reason: it says more than the type it could not get.
         if reason[row] is None:
-            reason[row], detail[row] = DeadLetterReason.NEW_FIELD.value, text
+            reason[row], detail[row] = DeadLetterReason.NEW_FIELD.value, _writable(text)
     columns = {REASON: pa.array(reason, pa.string()), DETAIL: pa.array(detail, pa.string())}
     for name, column in columns.items():
         batch = batch.set_column(batch.schema.get_field_index(name), name, column)
     return batch
+
+
+def _writable(text: str) -> str:
+    """Return a text with halves of letters, which JSON can name and UTF-8 cannot, as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _without(batch: pa.RecordBatch, rows: Sequence[int]) -> pa.RecordBatch:

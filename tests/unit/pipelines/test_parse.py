@@ -7,11 +7,12 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from lake import UnsupportedFeature
 from lake.format.partition_path import escape
 from pipelines.parse import (
+    INEXACT,
     PARTITION_TOO_LONG,
     UNDECLARED,
     UNPARSABLE,
@@ -19,6 +20,7 @@ from pipelines.parse import (
     partition_bytes_max,
     value_column,
 )
+from pipelines.sink.exact_text import with_exact_texts
 from pipelines.stream_plan import StreamPlan
 from tests.unit.pipelines.given_streams import given_plan, given_spec
 
@@ -159,9 +161,7 @@ WHOLE: list[tuple[bytes | None, str | None, str | None]] = [
 ]
 
 
-def _parse(
-    session: SparkSession, plan: StreamPlan, values: Sequence[bytes | None]
-) -> list[dict[str, Any]]:
+def _parsed(session: SparkSession, plan: StreamPlan, values: Sequence[bytes | None]) -> DataFrame:
     session.conf.set("spark.sql.caseSensitive", "true")
     records = session.createDataFrame(
         [(number, value) for number, value in enumerate(values)], "offset bigint, value binary"
@@ -173,7 +173,13 @@ def _parse(
         "value",
         "array(named_struct('key', 'h', 'value', encode('v', 'UTF-8'))) AS headers",
     )
-    rows = RecordParser(plan)(records).collect()
+    return RecordParser(plan)(records)
+
+
+def _parse(
+    session: SparkSession, plan: StreamPlan, values: Sequence[bytes | None]
+) -> list[dict[str, Any]]:
+    rows = _parsed(session, plan, values).collect()
     return [row.asDict(recursive=True) for row in sorted(rows, key=lambda row: row.kafka_offset)]
 
 
@@ -370,3 +376,64 @@ def test_other_fields_of_the_objects_that_paths_go_through_are_not_looked_at(
     ]
 
     assert [row[UNDECLARED] for row in _parse(spark, plan, values)] == [False, True, True, True]
+
+
+LONG = "0.1234567890123456789012345"
+TEXTS: list[tuple[str, dict[str, Any]]] = [
+    (f'{{"id": 1, "t": {LONG}}}', {"t": LONG}),
+    ('{"id": 1, "t": 1.10}', {"t": "1.10"}),
+    ('{"id": 1, "t" : 1E2}', {"t": "1E2"}),
+    ('{"id": 1, "t": -1e400}', {"t": "-1e400"}),
+    ('{"id": 1, "\\u0074": 1.10}', {"t": "1.10"}),
+    ('{"id": 1, "t": 123456789012345678901234567890}', {"t": "123456789012345678901234567890"}),
+    (
+        '{"id": 1, "t": {"a": 1.10, "a": [1e400, 7], "é\\n": "1.50", "n": null, "b": true}}',
+        {"t": '{"a":1.10,"a":[1e400,7],"é\\n":"1.50","n":null,"b":true}'},
+    ),
+    ('{"id": 1, "t": [1.10]}', {"t": "[1.10]"}),
+    ('{"id": 1, "p": {"t": 2.50}, "t": "1.10"}', {"t": "1.10", "p_t": "2.50"}),
+    ('{"id": 1, "list": [1.10, "1.20", null, 3]}', {"list": ["1.10", "1.20", None, "3"]}),
+    ('{"id": 1, "map": {"1.0": 1.10}}', {"map": [("1.0", "1.10")]}),
+    (
+        '{"id": 1, "row": {"x": 1.10, "at": "2026-01-02T00:00:00"}}',
+        {"row": {"x": "1.10", "at": dt.datetime.fromisoformat("2026-01-02T00:00:00")}},
+    ),
+]
+AS_TEXTS = [
+    '{"id": 1, "t": "1.10", "other": 1.10}',
+    '{"id": 1, "t": "[1.10]"}',
+    '{"id": 1, "t": 5}',
+    '{"id": 1, "t": {"a": "1.10"}}',
+    '{"id": 1, "list": ["1.10"], "map": {"a": "1.10"}}',
+]
+
+
+def test_numbers_in_text_columns_are_kept_as_written(spark: SparkSession) -> None:
+    types = {
+        "id": "BIGINT",
+        "t": "STRING",
+        "p_t": "STRING",
+        "code": "VARCHAR(3)",
+        "list": "ARRAY<STRING>",
+        "map": "MAP<STRING, STRING>",
+        "row": "ROW<x STRING, at TIMESTAMP(6)>",
+    }
+    paths = [{"column": name, **({"path": "p.t"} if name == "p_t" else {})} for name in types]
+    plan = given_plan(given_spec(types, ordering=None), columns=paths)
+    long = b'{"id": 1, "code": 1.10}'
+    texts = [*(text for text, _ in TEXTS), *AS_TEXTS]
+
+    parsed = _parsed(spark, plan, [*(text.encode() for text in texts), long])
+    arrow = parsed.toArrow().sort_by("kafka_offset").combine_chunks().to_batches()[0]
+    exact = with_exact_texts(arrow, plan)
+
+    index = {name: number for number, name in enumerate(types)}
+    rows = exact.to_pylist()
+    found = [
+        (text, {name: row[value_column(index[name])] for name in expected})
+        for (text, expected), row in zip(TEXTS, rows, strict=False)
+    ]
+    assert found == TEXTS
+    assert [row[INEXACT] for row in rows[len(TEXTS) : -1]] == [False] * len(AS_TEXTS)
+    assert {row["reason"] for row in rows[:-1]} == {None}
+    assert (rows[-1]["reason"], rows[-1]["detail"]) == ("out_of_range", "code")

@@ -1,0 +1,167 @@
+"""Takes the texts of numbers from the message, for the few records whose text columns need it.
+
+What Spark made of all else in the record stays.
+"""
+
+import json
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake import DataType, TypeRoot
+from pipelines.dead_letter import DeadLetterReason
+from pipelines.inexact_text import holds_text
+from pipelines.parse import (
+    DETAIL,
+    INEXACT,
+    PARTITION_TOO_LONG,
+    RAW_VALUE,
+    REASON,
+    UNPARSABLE,
+    is_long_directory,
+    value_column,
+)
+from pipelines.stream_plan import MappedColumn, StreamPlan
+
+_BROKEN: Final = frozenset(".eE")
+
+
+def with_exact_texts(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
+    """Return parsed records with numbers in text columns as they were written.
+
+    Args:
+        batch: As `parse.RecordParser` gives it.
+        plan: The stream.
+
+    Returns:
+        As many rows, in the same order. Refused are those whose text is too long as it was written,
+        and those that Python does not take for JSON.
+    """
+    if INEXACT not in batch.schema.names:
+        return batch
+    marked = pc.and_(batch.column(REASON).is_null(), batch.column(INEXACT))
+    rows = np.flatnonzero(marked.to_numpy(zero_copy_only=False))
+    if not len(rows):
+        return batch
+    taken = pa.array(rows)
+    columns = {
+        index: column for index, column in enumerate(plan.columns) if holds_text(column.type)
+    }
+    values = {index: batch.column(value_column(index)).take(taken).to_pylist() for index in columns}
+    reason, detail = batch.column(REASON).to_pylist(), batch.column(DETAIL).to_pylist()
+    for place, raw in enumerate(batch.column(RAW_VALUE).take(taken).to_pylist()):
+        row = rows[place]
+        try:
+            message = _read(raw)
+        except (ValueError, RecursionError):
+            reason[row] = UNPARSABLE
+            continue
+        for index, column in columns.items():
+            try:
+                found = _exact(_value_at(message, column), column.type, values[index][place])
+            except _TooLongError:
+                reason[row], detail[row] = DeadLetterReason.OUT_OF_RANGE.value, column.name
+                break
+            values[index][place] = found
+            is_name = column.name in plan.partition_keys and isinstance(found, str)
+            if is_name and is_long_directory(column.name, found):
+                reason[row], detail[row] = PARTITION_TOO_LONG, column.name
+                break
+    order = np.arange(batch.num_rows)
+    order[rows] = batch.num_rows + np.arange(len(rows))
+    changed = {REASON: pa.array(reason, pa.string()), DETAIL: pa.array(detail, pa.string())}
+    for index in columns:
+        old = batch.column(value_column(index))
+        new = pa.array(values[index], type=old.type)
+        changed[value_column(index)] = pa.concat_arrays([old, new]).take(pa.array(order))
+    for name, array in changed.items():
+        batch = batch.set_column(batch.schema.get_field_index(name), name, array)
+    return batch
+
+
+class _TooLongError(Exception):
+    """A text is longer than its column takes."""
+
+
+class _Number(str):
+    """A number as it was written."""
+
+    __slots__ = ()
+
+
+class _Object(dict[str, Any]):
+    """An object that has its fields as they were written: each, in their order."""
+
+    pairs: tuple[tuple[str, Any], ...] = ()
+
+
+def _read(value: bytes) -> Any:
+    def named(pairs: list[tuple[str, Any]]) -> _Object:
+        made = _Object(pairs)
+        made.pairs = tuple(pairs)
+        return made
+
+    return json.loads(
+        value.decode("utf-8"),
+        parse_int=_Number,
+        parse_float=_Number,
+        parse_constant=lambda text: _Number(f'"{text}"'),
+        object_pairs_hook=named,
+    )
+
+
+def _value_at(message: Any, column: MappedColumn) -> Any:
+    value = message
+    for name in column.path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _exact(value: Any, data_type: DataType, read: Any) -> Any:
+    """Return a value with its numbers in texts as they were written.
+
+    Args:
+        value: In the message.
+        data_type: Of the column, or of a part of it.
+        read: What Spark made of it.
+    """
+    if value is None or read is None or not holds_text(data_type):
+        return read
+    match data_type.root:
+        case TypeRoot.ARRAY if data_type.element is not None:
+            pairs = zip(value, read, strict=True)
+            return [_exact(item, data_type.element, old) for item, old in pairs]
+        case TypeRoot.MAP if data_type.value is not None:
+            return [(name, _exact(value.get(name), data_type.value, old)) for name, old in read]
+        case TypeRoot.ROW:
+            return {
+                field.name: _exact(value.get(field.name), field.type, read[field.name])
+                for field in data_type.fields
+            }
+        case _:
+            return _text(value, data_type, read)
+
+
+def _text(value: Any, data_type: DataType, read: str) -> str:
+    is_broken = isinstance(value, _Number) and not _BROKEN.isdisjoint(value)
+    if not is_broken and not isinstance(value, list | dict):
+        return read
+    text = _json(value).encode("utf-8", "replace").decode("utf-8")
+    if data_type.length is not None and len(text) > data_type.length:
+        raise _TooLongError
+    return text
+
+
+def _json(value: Any) -> str:
+    match value:
+        case _Number():
+            return str(value)
+        case list():
+            return f"[{','.join(map(_json, value))}]"
+        case _Object():
+            fields = (f"{_json(name)}:{_json(item)}" for name, item in value.pairs)
+            return f"{{{','.join(fields)}}}"
+        case _:
+            return json.dumps(value, ensure_ascii=False)
