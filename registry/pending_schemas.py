@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Final
 
 from lake import TableSchema, parse_schema, serialize_schema
+from registry.named_request import NamedRequest
 from schemas import AppliedChange, PendingSchema, TableDocument
 
 APPLIED_MAX: Final = 50
@@ -28,7 +29,11 @@ FindSchema = Callable[[int], TableSchema | None]
 
 
 def with_pending(
-    before: TableDocument, after: TableDocument, schema: TableSchema, *, key: str | None
+    before: TableDocument,
+    after: TableDocument,
+    schema: TableSchema,
+    *,
+    request: NamedRequest | None,
 ) -> TableDocument:
     """Return the document that proposes a change.
 
@@ -36,7 +41,7 @@ def with_pending(
         before: The document as it is; nothing is pending.
         after: What it is once the schema is there.
         schema: As planned.
-        key: The request's name for the change; None: it has none.
+        request: Who asks for the change; None: it has no name.
     """
     assert before.pending is None, before.identifier
     pending = PendingSchema(
@@ -44,7 +49,8 @@ def with_pending(
         schema_file=serialize_schema(schema).decode(),
         table=after.table,
         streams=after.streams,
-        key=key,
+        key=None if request is None else request.key,
+        digest=None if request is None else request.digest,
     )
     return before.model_copy(update={"pending": pending})
 
@@ -80,14 +86,23 @@ def with_applied(document: TableDocument) -> TableDocument:
             "pending": None,
         }
     )
-    return noted(after, pending.key)
+    if pending.key is None:
+        return after
+    return _remembering(
+        after,
+        AppliedChange(key=pending.key, digest=pending.digest, schema_id=pending.schema_id),
+    )
 
 
-def noted(document: TableDocument, key: str | None) -> TableDocument:
-    """Return the document, which remembers the change that led to its schema by the key."""
-    if key is None:
+def noted(document: TableDocument, request: NamedRequest | None) -> TableDocument:
+    """Return the document, which remembers the request that led to its schema."""
+    if request is None:
         return document
-    applied = (*document.applied, AppliedChange(key=key, schema_id=document.schema_id))
+    return _remembering(document, request.applied(document.schema_id))
+
+
+def _remembering(document: TableDocument, change: AppliedChange) -> TableDocument:
+    applied = (*document.applied, change)
     return document.model_copy(update={"applied": applied[-APPLIED_MAX:]})
 
 

@@ -14,6 +14,7 @@ from registry.alteration import (
 )
 from registry.document_writer import ATTEMPTS, DocumentWriter, check_storable, too_many_conflicts
 from registry.errors import DefinitionRefused
+from registry.named_request import NamedRequest
 from registry.pending_schemas import noted, with_applied, with_pending
 from registry.revision import NO_PRECONDITION, Precondition, revision_of
 from registry.versions import Versioned
@@ -33,7 +34,7 @@ class TableAlterer:
         plan: AlterationPlan,
         *,
         precondition: Precondition = NO_PRECONDITION,
-        key: str | None = None,
+        request: NamedRequest | None = None,
     ) -> TableDocument:
         """Change a table's schema and what is declared of it, both or neither.
 
@@ -44,14 +45,15 @@ class TableAlterer:
             identifier: `<database>.<table>`.
             plan: What is to become of the newest document and schema; called at every attempt.
             precondition: What the caller has seen of the document.
-            key: The request's name for the change: a change of that name is made once.
+            request: The request, if it has a name: it is made once.
 
         Returns:
             The document as the change has made it; the newest one where nothing changes.
 
         Raises:
             TableNotFound: No table of that name is registered.
-            DefinitionRefused: The change breaks rules; `problems` has all of them.
+            DefinitionRefused: The change breaks rules, or another request has had the name;
+                `problems` has all of them.
             PreconditionFailed: What the caller has seen is not what is there.
             RegistryConflict: Others go on changing it; try again.
             LakeError: The storage does not answer; the same call again.
@@ -59,11 +61,11 @@ class TableAlterer:
         for _ in range(ATTEMPTS):
             newest = self._writer.settled(identifier)
             document = newest.value
-            if key is not None and any(change.key == key for change in document.applied):
+            if request is not None and request.is_made(document):
                 return document
             precondition.check(revision_of(document))
             checked = self._checked(newest, plan)
-            done = None if checked is None else self._made(newest, checked, key)
+            done = None if checked is None else self._made(newest, checked, request)
             if done is not None:
                 return done
         raise too_many_conflicts(identifier)
@@ -106,7 +108,10 @@ class TableAlterer:
         return checked if table.schema.id == schema.id else None
 
     def _made(
-        self, newest: Versioned[TableDocument], checked: CheckedAlteration, key: str | None
+        self,
+        newest: Versioned[TableDocument],
+        checked: CheckedAlteration,
+        request: NamedRequest | None,
     ) -> TableDocument | None:
         """Make a change; None when somebody else was faster."""
         before, after, schema = newest.value, checked.document, checked.schema
@@ -116,9 +121,9 @@ class TableAlterer:
                 return None
             if after == before:
                 return before
-            document = noted(after.model_copy(update={"schema_id": schema.id}), key)
+            document = noted(after.model_copy(update={"schema_id": schema.id}), request)
             return document if self._writer.try_write(document, newest.version) else None
-        proposal = with_pending(before, after, schema, key=key)
+        proposal = with_pending(before, after, schema, request=request)
         if not self._writer.try_write(proposal, newest.version):
             return None
         if not table.publish_schema(schema):

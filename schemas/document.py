@@ -40,10 +40,12 @@ class AppliedChange(Contract):
 
     Attributes:
         key: The request's own name for it, unique in the table.
+        digest: Of what was asked for; None: an earlier version has not kept it.
         schema_id: The schema that came of it.
     """
 
     key: str = Field(min_length=1)
+    digest: str | None = None
     schema_id: int = Field(ge=0)
 
 
@@ -60,6 +62,7 @@ class PendingSchema(Contract):
         table: The declaration from then on.
         streams: The streams from then on.
         key: The request's own name for the change; None: it has none.
+        digest: Of what was asked for; None: the request has no name.
     """
 
     schema_id: int = Field(ge=1)
@@ -67,6 +70,7 @@ class PendingSchema(Contract):
     table: TableSpec
     streams: Mapping[str, StreamEntry]
     key: str | None = None
+    digest: str | None = None
 
 
 class TableDocument(Contract):

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Response
 
+from registry.named_request import NamedRequest
 from registry.table_changes import plan_changes
 from schemas import SchemaChanges
 from service.dependencies import ComponentsOf, PreconditionOf
@@ -30,13 +31,15 @@ def change_schema(
 ) -> TableView:
     """Make all of the changes or none; streams follow while they run.
 
-    A request with an `idempotency-key` is made once: repeated, it answers what the table is now.
+    A request with an `idempotency-key` is made once: repeated, it answers what the table is now;
+    other changes under the same key are refused.
     """
+    key = idempotency_key
     document = components.registrar.alter(
         f"{database}.{table}",
         plan_changes(changes.changes),
         precondition=precondition,
-        key=idempotency_key,
+        request=None if key is None else NamedRequest.of(key, changes),
     )
     return table_answer(components, document, response)
 

@@ -11,6 +11,7 @@ from lake import AddColumn, Catalog, FileIO, LakeError, ManualClock, MemoryFileI
 from registry.alteration import AlterationPlan
 from registry.documents import RegistryStore
 from registry.errors import DefinitionRefused, RegistryError
+from registry.named_request import NamedRequest
 from registry.registrar import Registrar
 from registry.table_changes import plan_changes
 from registry.table_definition import define_table, stream_columns
@@ -27,6 +28,9 @@ ADD = {"change": "add_column", "column": "iban", "type": "STRING", "sequence_gro
 
 def plan(*changes: dict[str, Any]) -> AlterationPlan:
     return plan_changes(SchemaChanges.model_validate({"changes": changes}).changes)
+
+
+ONCE = NamedRequest.of("once", SchemaChanges.model_validate({"changes": [RENAME, ADD]}))
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ def declared(state: TableState) -> tuple[str, ...]:
 
 def calls_of(given: MemoryFileIO) -> list[tuple[str, str]]:
     file_io = FaultyFileIO(copied(given))
-    Shop(file_io).registrar.alter(ORDERS, plan(RENAME, ADD), key="once")
+    Shop(file_io).registrar.alter(ORDERS, plan(RENAME, ADD), request=ONCE)
     return file_io.calls
 
 
@@ -95,7 +99,7 @@ def broken_off(
     file_io = FaultyFileIO(inner)
     prepare(file_io)
     try:
-        Shop(file_io).registrar.alter(ORDERS, plan(RENAME, ADD), key="once")
+        Shop(file_io).registrar.alter(ORDERS, plan(RENAME, ADD), request=ONCE)
     except (Died, LakeError, RegistryError) as error:
         return inner, error
     return inner, None
@@ -123,7 +127,7 @@ def check_what_is_left(given: MemoryFileIO, left: MemoryFileIO, place: str) -> b
     assert stored.value.pending is None
 
     # The request is repeated, and the change is there once.
-    document = Shop(left).registrar.alter(ORDERS, plan(RENAME, ADD), key="once")
+    document = Shop(left).registrar.alter(ORDERS, plan(RENAME, ADD), request=ONCE)
     last = Shop(left).state()
     assert fits(last), place
     assert last.document == document, place
@@ -168,7 +172,7 @@ def alter_too(shop: Shop) -> None:
 
 
 def alter_the_same(shop: Shop) -> None:
-    shop.registrar.alter(ORDERS, plan(RENAME, ADD), key="once")
+    shop.registrar.alter(ORDERS, plan(RENAME, ADD), request=ONCE)
 
 
 def change_a_stream(shop: Shop) -> None:
@@ -198,7 +202,7 @@ def test_of_two_changes_at_once_both_are_made_once(
                 assert seen.document.pending is None
 
         file_io.before = before
-        Shop(file_io).registrar.alter(ORDERS, plan(RENAME, ADD), key="once")
+        Shop(file_io).registrar.alter(ORDERS, plan(RENAME, ADD), request=ONCE)
 
         place = f"call {number}: {method} {path}"
         state = Shop(inner).state()

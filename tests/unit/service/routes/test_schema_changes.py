@@ -98,6 +98,19 @@ def test_a_request_with_a_key_is_made_once(streams: HttpClient) -> None:
     assert change(streams, ADD).status_code == 422
 
 
+def test_other_changes_under_a_key_are_refused(streams: HttpClient) -> None:
+    key = {"idempotency-key": "release 7"}
+    change(streams, ADD, headers=key).raise_for_status()
+
+    other = change(streams, {**ADD, "column": "another"}, headers=key)
+
+    assert other.status_code == 422
+    assert other.json()["errors"][0]["field"] == "idempotency-key"
+    assert "other changes has had this key" in other.json()["errors"][0]["message"]
+    columns = streams.get(TABLE).json()["spec"]["columns"]
+    assert "another" not in [column["name"] for column in columns]
+
+
 def test_the_changed_table_is_what_is_put_again(streams: HttpClient) -> None:
     before = streams.get(TABLE).json()["spec"]
     change(streams, ADD).raise_for_status()
