@@ -222,6 +222,22 @@ def test_a_record_that_is_refused_anyway_keeps_its_reason() -> None:
     assert report.dead_letters == {"wrong_type": 1}
 
 
+HALF = b'{"id": 1, "s\\ud800r": 1}'
+"""A name with half of a letter: JSON can have it, UTF-8 cannot."""
+
+
+@pytest.mark.parametrize("on_new_field", ["evolve", "reject"])
+def test_a_name_that_cannot_be_written_stops_nobody(on_new_field: str) -> None:
+    if on_new_field == "evolve":
+        report = _run(_evolving(), _marked(((1, "x", 1), HALF)))
+    else:
+        refused = {0: {"reason": "new_field", "value": HALF}}
+        report = _run(_task(), given_records([(1, "x", 1)], types=TYPES, refused=refused))
+
+    assert report.dead_letters == {"new_field": 1}
+    assert "s\\ud800r" in "".join(report.examples)
+
+
 def test_a_rejected_record_names_its_fields() -> None:
     value = json.dumps({"id": 1, "b": 2, "c" * 300: None} | {f"n{i}": i for i in range(9)})
     refused = {0: {"reason": "new_field", "value": value.encode()}}
