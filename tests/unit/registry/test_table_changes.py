@@ -8,6 +8,7 @@ from lake import Catalog, ManualClock, MemoryFileIO, RenameColumn, Table
 from registry.alteration import AlterationPlan
 from registry.documents import RegistryStore
 from registry.errors import DefinitionRefused, PreconditionFailed
+from registry.named_request import NamedRequest
 from registry.registrar import Registrar
 from registry.revision import Precondition
 from registry.table_changes import plan_changes
@@ -42,10 +43,13 @@ def table(registrar: Registrar, catalog: Catalog) -> Table:
     return catalog.table(ORDERS)
 
 
-def changed(registrar: Registrar, *changes: dict[str, Any], **options: Any) -> TableDocument:
+def changed(
+    registrar: Registrar, *changes: dict[str, Any], key: str | None = None, **options: Any
+) -> TableDocument:
     """Make changes as a request gives them."""
-    requested = SchemaChanges.model_validate({"changes": changes}).changes
-    return registrar.alter(ORDERS, plan_changes(requested), **options)
+    requested = SchemaChanges.model_validate({"changes": changes})
+    named = None if key is None else NamedRequest.of(key, requested)
+    return registrar.alter(ORDERS, plan_changes(requested.changes), request=named, **options)
 
 
 def refused(registrar: Registrar, *changes: dict[str, Any]) -> list[tuple[str | None, str]]:
@@ -475,6 +479,8 @@ def test_a_repeated_request_is_made_once(registrar: Registrar, table: Table) -> 
     assert table.schema.id == 1
     with pytest.raises(DefinitionRefused, match="is there already"):
         changed(registrar, add, key="another")
+    with pytest.raises(DefinitionRefused, match="other changes has had this key"):
+        changed(registrar, {**add, "column": "y"}, key="release 7")
 
 
 def test_who_has_not_seen_the_newest_document_changes_nothing(registrar: Registrar) -> None:
