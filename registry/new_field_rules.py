@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from registry.column_functions import LAST_NON_NULL_VALUE, declared_function
 from registry.findings import found_at, listed
+from registry.table_definition import ungrouped_columns
 from schemas import FieldProblem, MergeEngine, OnNewField, StreamSpec, TableSpec, Unordered
 
 
@@ -46,3 +47,39 @@ def check_new_fields(
             hint="use `ignore` or `reject` and add columns with a function of their own, or make a "
             "partial-update table with a sequence group for each stream",
         )
+
+
+def check_kept_columns(
+    table: TableSpec,
+    others: Mapping[str, StreamSpec],
+    stream: StreamSpec,
+    *,
+    known: StreamSpec | None,
+) -> Iterator[FieldProblem]:
+    """Yield columns that a stream which evolves has read, and that nobody would read any more.
+
+    Their fields would be new ones that cannot become columns, for those are there. Columns of groups
+    are not asked about: a stream maps its whole group.
+
+    Args:
+        table: The table.
+        others: Its other streams, by name.
+        stream: The stream as it is to be, complete.
+        known: As it is; None: it is not registered yet.
+    """
+    if known is None or stream.on_new_field is not OnNewField.EVOLVE:
+        return
+    read = {name for one in (stream, *others.values()) for name in one.column_names}
+    plain = set(ungrouped_columns(table))
+    whole = "" if others else ", or leave `columns` out"
+    for mapping in known.columns:
+        if mapping.column in plain and mapping.column not in read:
+            path = "" if mapping.path is None else f', "path": "{mapping.path}"'
+            yield found_at(
+                "columns",
+                value=mapping.column,
+                message=f"the stream fills `{mapping.column}`, and nobody would any more: records "
+                "with its field would be dead letters",
+                hint=f'add {{"column": "{mapping.column}"{path}}}{whole}; with another '
+                "`on_new_field` it may be left out",
+            )

@@ -58,7 +58,8 @@ def evolve_stream(
         document: The newest one.
         schema: The table's newest.
         stream: Whose records they are.
-        new: In the order in which they came; those beyond the stream's `columns_max` stay out.
+        new: In the order in which they came; those beyond the stream's `columns_max` stay out, and
+            those whose name an earlier one has, but for case.
         wider: By column, the type of its values, or of what is new in it (`merge_fields`).
 
     Raises:
@@ -69,19 +70,23 @@ def evolve_stream(
         return Alteration(document=document)
     room = entry.spec.columns_max - field_count(entry.spec, schema)
     wanted = [
-        *(DataField(name=name, type=type_) for name, type_ in wider.items()),
-        *(DataField(name=field.name, type=field.type) for field in new),
+        *((DataField(name=name, type=type_), (name,)) for name, type_ in wider.items()),
+        *((DataField(name=field.name, type=field.type), field.path) for field in new),
     ]
     known = schema.fields_by_name
+    taken: set[str] = set()
     kept: list[DataField] = []
-    for field in wanted:
+    paths: dict[str, tuple[str, ...]] = {}
+    for field, path in wanted:
         is_column = field.name in known
         more = _added(known[field.name].type, field.type) if is_column else 1 + _inside(field.type)
-        if more <= room and is_column == (field.name in wider):
+        is_wanted = field.name in wider if is_column else field.name.lower() not in taken
+        if more <= room and is_wanted:
             kept.append(field)
+            paths[field.name] = path
+            taken |= set() if is_column else {field.name.lower()}
             room -= more
     merged, _ = merge_fields(schema.fields, tuple(kept), highest_field_id=schema.highest_field_id)
-    paths = {field.name: field.path for field in new}
     columns = [field for field in kept if field.name not in known]
     if merged == schema.fields:
         return Alteration(document=document)

@@ -30,7 +30,7 @@ from registry.default_rules import check_defaults_of_several
 from registry.delete_rules import ROW_KIND_FIELD
 from registry.findings import found_at, listed
 from registry.json_types import HINT as JSON_HINT, unreadable_in_json
-from registry.new_field_rules import check_new_fields
+from registry.new_field_rules import check_kept_columns, check_new_fields
 from registry.table_definition import define_groups, ungrouped_columns
 from registry.table_rules import UNORDERED_RISK
 from schemas import (
@@ -71,7 +71,8 @@ def check_stream(
 
     Args:
         table: The stream's table, which has been checked.
-        streams: The table's streams by name; one of the same name is replaced, not compared.
+        streams: The table's streams by name; one of the same name is replaced, and compared only as
+            to columns that it would give up.
         stream: The stream, complete (`registry.table_definition.complete_stream`).
     """
     others = {name: spec for name, spec in streams.items() if name != stream.name}
@@ -83,6 +84,7 @@ def check_stream(
         *_check_ownership(table, others, stream),
         *_check_row_kind(table, stream),
         *check_new_fields(table, others, stream),
+        *check_kept_columns(table, others, stream, known=streams.get(stream.name)),
     ]
 
 

@@ -118,9 +118,7 @@ class NewsReader:
             _refuse(address, f"it cannot be a column: {problem.message}")
         known = self._folded.get(name.lower())
         if known is not None:
-            _refuse(
-                address, f"the table has a column {known} that the stream does not fill from it"
-            )
+            _refuse(address, name_taken(known))
 
     def _check_wider(self, column: MappedColumn) -> None:
         self._check_refused(column.address, column.name)
@@ -133,6 +131,11 @@ class NewsReader:
             _refuse(address, reason)
         if self.is_last:
             _refuse(address, "too many new fields came at once")
+
+
+def name_taken(column: str) -> str:
+    """Return why a field does not become a column of a name that one has, but for case."""
+    return f"the table has a column {column} that the stream does not fill from it"
 
 
 def _value_at(message: Any, column: MappedColumn) -> Any:

@@ -10,7 +10,7 @@ from typing import Final
 
 from lake import Table
 from pipelines.new_fields.batch_news import BatchNews
-from pipelines.new_fields.record_news import NewsReader
+from pipelines.new_fields.record_news import NewsReader, name_taken
 from pipelines.sink.plan_follower import PlanFollower
 from pipelines.stream_evolver import StreamEvolver
 from pipelines.stream_plan import StreamPlan
@@ -73,8 +73,7 @@ class FieldEvolution:
         refused = dict(self._evolver.evolve(old, news))
         follower.ask()
         follower.keep_up()
-        left = _left_out(old, follower.plan, news)
-        refused |= {address: LIMIT_REACHED for address in left if address not in refused}
+        refused = _left_out(old, follower.plan, news) | refused
         self._forget_outdated(follower.plan)
         self._refused |= refused
         _LOG.info(
@@ -90,10 +89,16 @@ class FieldEvolution:
             self._refused, self._refused_version = {}, plan.version
 
 
-def _left_out(old: StreamPlan, new: StreamPlan, news: BatchNews) -> list[str]:
-    """Return the addresses of fields, and the columns, that are as they were."""
+def _left_out(old: StreamPlan, new: StreamPlan, news: BatchNews) -> dict[str, str]:
+    """Return the fields, by address, and the columns that are as they were, and why."""
     paths = {column.path for column in new.columns}
+    taken = {column.name.lower(): column.name for column in new.columns}
+    reasons = {}
+    for path in news.new:
+        if path not in paths:
+            name = taken.get(path[-1].lower())
+            reasons[".".join(path)] = LIMIT_REACHED if name is None else name_taken(name)
     before = {column.name: column.type for column in old.columns}
     after: Mapping[str, object] = {column.name: column.type for column in new.columns}
-    fields = [".".join(path) for path in news.new if path not in paths]
-    return fields + [name for name in news.wider if before.get(name) == after.get(name)]
+    unchanged = [name for name in news.wider if before.get(name) == after.get(name)]
+    return reasons | dict.fromkeys(unchanged, LIMIT_REACHED)

@@ -65,3 +65,20 @@ def test_a_stream_has_no_more_columns_than_it_may_have() -> None:
     (problem,) = check_stream(table, {}, wanted)
 
     assert (problem.pointer, problem.value) == ("/columns_max", "3")
+
+
+def test_a_stream_that_evolves_gives_no_column_up_that_nobody_else_reads() -> None:
+    table = orders(**CLICKS, default_aggregate="sum")
+    evolved = stream(table, "one", "id", "clicks", "views", on_new_field="evolve")
+    before = {"one": evolved}
+    repeated = stream(table, "one", "id", "clicks", on_new_field="evolve")
+
+    (problem,) = check_stream(table, before, repeated)
+
+    assert (problem.pointer, problem.value) == ("/columns", "views")
+    assert problem.hint is not None
+    assert problem.hint.startswith('add {"column": "views"}, or leave `columns` out; with another')
+    assert check_stream(table, before, evolved) == []
+    assert check_stream(table, before, stream(table, "one", "id", "clicks")) == []
+    heir = {"two": stream(table, "two", "id", "views")}
+    assert check_stream(table, before | heir, repeated) == []

@@ -122,6 +122,20 @@ def test_a_stream_has_at_most_so_many_columns(registrar: Registrar) -> None:
     assert evolved(registrar, "sales", wider={"y": "ROW<b INT>"}) == document
 
 
+def test_of_fields_of_one_name_the_first_becomes_a_column(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    fields = {"x.tip": "INT", "y.tip": "STRING", "TIP": "INT", "fee": "INT"}
+
+    document = evolved(registrar, "sales", fields)
+
+    assert document.streams["sales"].spec.columns[-2:] == (
+        StreamColumn(column="tip", path="x.tip"),
+        StreamColumn(column="fee"),
+    )
+    assert catalog.table(ORDERS).schema.id == 1
+
+
 def test_what_breaks_a_rule_is_refused_whole(registrar: Registrar, catalog: Catalog) -> None:
     before = columns_of(catalog)
     for new in ({"Total": "INT", "tip": "INT"}, {"a b": "INT"}):

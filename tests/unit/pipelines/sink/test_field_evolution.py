@@ -115,6 +115,17 @@ def test_what_is_left_out_without_a_word_is_beyond_the_limit(bench: Bench) -> No
     assert bench.refusal(b'{"a": 3000000000}') == limit
 
 
+def test_a_name_that_another_new_field_took_is_told(bench: Bench) -> None:
+    bench.declared.added = ("tip",)
+    bench.evolve(BatchNews(new={("x", "tip"): shape_of(1), ("tip",): shape_of("t")}))
+    bench.evolve(BatchNews(new={("Tip",): shape_of(1)}))
+
+    assert "`columns_max`" not in bench.refusal(b'{"Tip": 1}')
+    assert bench.refusal(b'{"Tip": 1}') == (
+        "the table has a column tip that the stream does not fill from it"
+    )
+
+
 def test_another_declaration_is_another_chance(bench: Bench) -> None:
     bench.declared.refused = {"tip": "no", "fee": "no"}
     bench.evolve()
