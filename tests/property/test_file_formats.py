@@ -35,6 +35,9 @@ ATOMIC = (
     "VARCHAR(10)", "BINARY(3)", "TIME(3)", "DECIMAL(1, 0)", "DECIMAL(9, 4)", "DECIMAL(18, 18)", "DECIMAL(38, 2)",
     "TIMESTAMP(0)", "TIMESTAMP(3)", "TIMESTAMP(6)", "TIMESTAMP_LTZ(3)", "TIMESTAMP_LTZ(6)",
 )  # fmt: skip
+FIRST_DAY = -719_162
+"""The first of the year 1, from where on Python's dates compare."""
+
 NANOSECONDS = ("TIMESTAMP(9)", "TIMESTAMP_LTZ(7)")
 
 
@@ -96,7 +99,9 @@ def random_atom(chance: random.Random, kind: pa.DataType) -> Any:
     if pa.types.is_timestamp(kind):
         # Arrow writes no fraction of a second before 1970 into an ORC file.
         return chance.choice([0, 1, chance.randrange(1 << 45)])
-    bound = 1 << chance.randrange(1, 22 if pa.types.is_date(kind) else kind.bit_width)
+    if pa.types.is_date(kind):
+        return chance.choice([0, -1, chance.randrange(FIRST_DAY, -FIRST_DAY)])
+    bound = 1 << chance.randrange(1, kind.bit_width)
     return chance.choice([0, bound - 1, -bound, chance.randrange(-bound, bound)])
 
 
