@@ -19,12 +19,7 @@ SERVERS = "(integration or spark)"
 BESIDE = (f"{ALWAYS} and {SERVERS}", f"{ALWAYS} and interop and not {SERVERS}")
 """Choices of tests that run in the background: those with servers, those with Java."""
 OTHERS = f"{ALWAYS} and not interop and not {SERVERS}"
-LONG = (
-    "tests/conformance",
-    "tests/property",
-    "tests/unit/lake/maintenance",
-    "tests/unit/lake/table",
-)
+LONG = ("tests/conformance", "tests/property", "tests/unit/lake/maintenance")
 """Folders that take about as long as all others together."""
 AFTER = ("nice", "-n", "5")
 """Before the command of the others: servers that wait for each other are not to wait for them, too."""
