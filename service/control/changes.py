@@ -77,7 +77,6 @@ def read_page(table: Table, position: ChangesPosition, *, page_size: int) -> dic
         ChangesExpired: The changes are not kept any more, or others have their ids since a rollback.
         InvalidRequest: The table was rolled back behind the range meanwhile.
     """
-    _check_history(table, position)
     rows, following = _read(table, position, page_size=page_size)
     if following is not None:
         following = replace(following, lease_id=_lease(table, position))
@@ -106,16 +105,11 @@ def _until_uuid(changes: Changes) -> str | None:
     return changes.snapshot(changes.until_snapshot_id).uuid
 
 
-def _check_history(table: Table, position: ChangesPosition) -> None:
+def _check_history(changes: Changes, position: ChangesPosition) -> None:
     """Refuse to go on in another history: ids are given again after a rollback."""
-    if position.snapshot_id > position.until_snapshot_id:
-        return
-    changes = table.changes(
-        position.snapshot_id - 1, position.until_snapshot_id, mode=position.mode
-    )
-    if _until_uuid(changes) != position.until_uuid:
+    if changes.snapshot(position.until_snapshot_id).uuid != position.until_uuid:
         message = (
-            f"table {table.identifier}: snapshot {position.until_snapshot_id} is another one than when "
+            f"table {position.table}: snapshot {position.until_snapshot_id} is another one than when "
             "these pages began, the table was rolled back meanwhile\n"
             "hint: start anew: read the newest snapshot, then the changes after it"
         )
@@ -154,6 +148,7 @@ def _read(
         mode=position.mode,
         batch_rows=min(_BATCH_ROWS, page_size),
     )
+    _check_history(changes, position)
     fields = [changes.schema.field(name) for name in changes.columns]
     rows: list[dict[str, Any]] = []
     size_bytes = 0
