@@ -135,14 +135,12 @@ class DataFileReader:
                 snapshots order the table's records and the entry does not say who wrote the file.
             UnsupportedFeature: A time that nanoseconds in 64 bits cannot hold.
         """
-        number = self._number_of_all_rows()
         with self._open() as file:
             parts = self._parts(file, row_filter)
             yield from self._decoded(
                 file,
                 parts,
                 columns,
-                number=number,
                 batch_rows=batch_rows,
                 batch_bytes=batch_bytes,
                 marked=marked,
@@ -178,7 +176,6 @@ class DataFileReader:
         Raises:
             As `batches`.
         """
-        self._number_of_all_rows()
         has_retracts = self._meta.delete_row_count != 0
         wanted = without_retracts(row_filter) if has_retracts else row_filter
         with self._open() as file:
@@ -225,7 +222,6 @@ class DataFileReader:
         Raises:
             As `batches`.
         """
-        number = self._number_of_all_rows()
         with self._open() as file:
             begins = np.cumsum([0, *file.row_counts])
             holder = np.searchsorted(begins, positions, side="right") - 1
@@ -238,7 +234,6 @@ class DataFileReader:
                 file,
                 parts.tolist(),
                 columns,
-                number=number,
                 batch_rows=max(1, count),
                 batch_bytes=BATCH_BYTES,
             )
@@ -248,6 +243,8 @@ class DataFileReader:
 
     @contextmanager
     def _open(self) -> Iterator[StoredFile]:
+        """Open the file; one whose records cannot be ordered is not looked into."""
+        _ = self._number_of_all_rows
         with _read_errors(self._path), self._file_io.open_input(self._path) as source:
             file = self._opened(source)
             self._check_rows(sum(file.row_counts))
@@ -259,7 +256,6 @@ class DataFileReader:
         parts: Sequence[int],
         columns: Sequence[str],
         *,
-        number: int | None,
         batch_rows: int,
         batch_bytes: int,
         marked: AbstractBitMap | None = None,
@@ -268,6 +264,7 @@ class DataFileReader:
         self._check_marks(marked)
         self._count_parts(file, parts)
         self._counters.rows += sum(file.row_counts[part] for part in parts)
+        number = self._number_of_all_rows
         names = [*_SYSTEM_FIELDS, *columns]
         for rows in self._columns_of(
             file, parts, names, batch_rows=batch_rows, batch_bytes=batch_bytes, marked=marked
@@ -363,6 +360,7 @@ class DataFileReader:
             )
             raise SchemaMismatch(message) from error
 
+    @cached_property
     def _number_of_all_rows(self) -> int | None:
         """Return the sequence number that replaces those of all rows; None leaves them."""
         if not self._schema.table_options.sequence_snapshot_ordering:
