@@ -219,11 +219,44 @@ def test_of_two_changes_at_once_both_are_made_once(
             assert fits(state), place
 
 
-def test_of_two_processes_that_add_the_same_column_one_is_told(given: MemoryFileIO) -> None:
-    alter_the_same(Shop(given))
+def test_of_two_requests_for_the_same_column_in_one_millisecond_one_is_told(
+    given: MemoryFileIO,
+) -> None:
+    for number, (method, path) in enumerate(calls_of(given)):
+        inner = copied(given)
+        file_io = FaultyFileIO(inner)
+        made: list[str] = []
 
-    with pytest.raises(DefinitionRefused, match="there already"):
-        Shop(given).registrar.alter(ORDERS, plan(ADD))
+        def add(
+            who: str,
+            shop: Shop,
+            *,
+            made: list[str] = made,
+            place: str = f"{number}: {method} {path}",
+        ) -> None:
+            try:
+                shop.registrar.alter(ORDERS, plan(ADD))
+            except DefinitionRefused:
+                return
+            made.append(who)
+
+        def before(
+            at: int,
+            _method: str,
+            _path: str,
+            *,
+            number: int = number,
+            inner: MemoryFileIO = inner,
+            add: Callable[[str, Shop], None] = add,
+        ) -> None:
+            if at == number:
+                add("the other", Shop(inner))
+
+        file_io.before = before
+        add("the one", Shop(file_io))
+
+        assert len(made) == 1, (number, method, path, made)
+        assert Shop(inner).state().table.schema.id == 1
 
 
 def test_a_reader_takes_document_and_schema_of_one_moment(given: MemoryFileIO) -> None:
