@@ -24,7 +24,7 @@ from lake.snapshots.lease import LEASE_MS
 from lake.snapshots.lease_keeper import LeaseKeeper
 from lake.snapshots.manifest_store import ManifestGone
 from lake.snapshots.table_identity import TableIdentity
-from lake.snapshots.table_store import table_store
+from lake.snapshots.table_store import TableStore, table_store
 from lake.table.arguments import check_snapshot_id
 from lake.table.branches import refuse_branch
 from lake.table.lookups import Lookups
@@ -108,6 +108,15 @@ class OpenedTable:
             raise TableNotFound(message)
         check_supported(schema)
         self.store = replace(self.store, schema=schema)
+
+    def confirmed_store(self) -> TableStore:
+        """Return the store, for those who leave something in the table or take something away.
+
+        Raises:
+            TableNotFound: The table is gone, or another one is in its place.
+        """
+        self._identity.confirm(None)
+        return self.store
 
     def has_newer_schema(self, schema_id: int) -> bool:
         """Look for a newer schema; return whether there is one above an id."""

@@ -390,7 +390,7 @@ class Table(ReadableTable):
         Source:
             table-format 19.
         """
-        return self._retention.expire(
+        return self._retention().expire(
             retain_min=retain_min,
             retain_max=retain_max,
             older_than_ms=older_than_ms,
@@ -421,7 +421,7 @@ class Table(ReadableTable):
             InvalidRequest: There is no such snapshot.
             LeaseLost: It expired in this moment.
         """
-        return self._retention.lease(snapshot_id, holder=holder, lease_ms=lease_ms)
+        return self._retention().lease(snapshot_id, holder=holder, lease_ms=lease_ms)
 
     @names_table
     def reset_consumer(self, consumer_id: str, next_snapshot_id: int) -> None:
@@ -430,7 +430,7 @@ class Table(ReadableTable):
         Raises:
             InvalidRequest: No consumer can have the id, or no snapshot the number.
         """
-        self._retention.reset_consumer(consumer_id, next_snapshot_id)
+        self._retention().reset_consumer(consumer_id, next_snapshot_id)
 
     @names_table
     def delete_consumer(self, consumer_id: str) -> bool:
@@ -439,7 +439,7 @@ class Table(ReadableTable):
         Raises:
             InvalidRequest: No consumer can have the id.
         """
-        return self._retention.delete_consumer(consumer_id)
+        return self._retention().delete_consumer(consumer_id)
 
     @names_table
     def create_tag(
@@ -457,7 +457,7 @@ class Table(ReadableTable):
             InvalidRequest: The name is taken or none at all, or there is no such snapshot.
             StorageUnavailable: Nobody knows whether the tag was made; look for it.
         """
-        return self._history.create_tag(name, snapshot_id=snapshot_id, retained_ms=retained_ms)
+        return self._history().create_tag(name, snapshot_id=snapshot_id, retained_ms=retained_ms)
 
     @names_table
     def delete_tag(self, name: str) -> TagDeletion:
@@ -468,7 +468,7 @@ class Table(ReadableTable):
             StorageUnavailable: The tag may be deleted; files that are left are found by
                 `clean_orphans`.
         """
-        return self._history.tags.delete(name)
+        return self._history().tags.delete(name)
 
     @names_table
     def expire_tags(self) -> list[TagDeletion]:
@@ -478,7 +478,7 @@ class Table(ReadableTable):
             CorruptData: A tag file cannot be read.
             StorageUnavailable: Expire again.
         """
-        return self._history.tags.expire()
+        return self._history().tags.expire()
 
     @names_table
     def rollback(
@@ -513,7 +513,9 @@ class Table(ReadableTable):
         """
         check_text(commit_user=commit_user)
         user = commit_user or str(self._opened.store.new_uuid())
-        return self._history.rollback(self.committer(), snapshot_id=snapshot_id, tag=tag, user=user)
+        return self._history().rollback(
+            self.committer(), snapshot_id=snapshot_id, tag=tag, user=user
+        )
 
     @names_table
     def clean_orphans(self, *, min_age_ms: int = DAY_MS, delete: bool = False) -> OrphanReport:
@@ -537,15 +539,13 @@ class Table(ReadableTable):
         """
         check_number("min_age_ms", min_age_ms)
         check_flags(delete=delete)
-        store = self._opened.store
+        store = self._opened.confirmed_store()
         return OrphanCleaner(store).clean(
             now_ms=store.clock.now_ms(), min_age_ms=min_age_ms, delete=delete
         )
 
-    @property
     def _retention(self) -> TableRetention:
-        return TableRetention(self._opened.store)
+        return TableRetention(self._opened.confirmed_store())
 
-    @property
     def _history(self) -> TableHistory:
-        return TableHistory(self._opened.store)
+        return TableHistory(self._opened.confirmed_store())

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, ManualClock, MemoryFileIO, Table
+from lake import AddColumn, Catalog, ManualClock, MemoryFileIO, Table, parse_type
 from lake.errors import TableNotFound
 from lake.files.paths import TablePaths
 from lake.snapshots.schema_store import SchemaStore
@@ -65,6 +65,17 @@ USES: dict[str, Callable[[Table], object]] = {
     "writer": lambda table: table.writer(),
     "write_and_commit": lambda table: table.write_and_commit(ROWS),
     "stream": lambda table: table.committer().claim_stream("s", topic="t", initial_offsets={0: 0}),
+    "expire": lambda table: table.expire(),
+    "lease": lambda table: table.lease(),
+    "reset_consumer": lambda table: table.reset_consumer("c", 1),
+    "delete_consumer": lambda table: table.delete_consumer("c"),
+    "create_tag": lambda table: table.create_tag("t"),
+    "delete_tag": lambda table: table.delete_tag("t"),
+    "expire_tags": lambda table: table.expire_tags(),
+    "rollback": lambda table: table.rollback(snapshot_id=1),
+    "clean_orphans": lambda table: table.clean_orphans(delete=True, min_age_ms=0),
+    "alter": lambda table: table.alter(AddColumn(path=("w",), type=parse_type("INT"))),
+    "changes": lambda table: table.changes(0),
 }
 
 
