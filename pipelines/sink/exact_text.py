@@ -14,7 +14,6 @@ from lake import DataType, TypeRoot
 from pipelines.dead_letter import DeadLetterReason
 from pipelines.inexact_text import holds_text
 from pipelines.parse import (
-    DETAIL,
     INEXACT,
     PARTITION_TOO_LONG,
     RAW_VALUE,
@@ -23,6 +22,7 @@ from pipelines.parse import (
     is_long_directory,
     value_column,
 )
+from pipelines.sink.refused_rows import refused, with_columns
 from pipelines.stream_plan import MappedColumn, StreamPlan
 
 _BROKEN: Final = frozenset(".eE")
@@ -45,40 +45,36 @@ def with_exact_texts(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
     rows = np.flatnonzero(marked.to_numpy(zero_copy_only=False))
     if not len(rows):
         return batch
-    taken = pa.array(rows)
-    columns = {
-        index: column for index, column in enumerate(plan.columns) if holds_text(column.type)
-    }
-    values = {index: batch.column(value_column(index)).take(taken).to_pylist() for index in columns}
-    reason, detail = batch.column(REASON).to_pylist(), batch.column(DETAIL).to_pylist()
-    for place, raw in enumerate(batch.column(RAW_VALUE).take(taken).to_pylist()):
-        row = rows[place]
+    texts = {index: column for index, column in enumerate(plan.columns) if holds_text(column.type)}
+    taken = batch.take(pa.array(rows))
+    values = {index: taken.column(value_column(index)).to_pylist() for index in texts}
+    refusals: dict[int, tuple[str, str | None]] = {}
+    for place, raw in enumerate(taken.column(RAW_VALUE).to_pylist()):
         try:
             message = _read(raw)
         except (ValueError, RecursionError):
-            reason[row] = UNPARSABLE
+            refusals[int(rows[place])] = (UNPARSABLE, None)
             continue
-        for index, column in columns.items():
+        for index, column in texts.items():
             try:
                 found = _exact(_value_at(message, column), column.type, values[index][place])
             except _TooLongError:
-                reason[row], detail[row] = DeadLetterReason.OUT_OF_RANGE.value, column.name
+                refusals[int(rows[place])] = (DeadLetterReason.OUT_OF_RANGE.value, column.name)
                 break
             values[index][place] = found
             is_name = column.name in plan.partition_keys and isinstance(found, str)
             if is_name and is_long_directory(column.name, found):
-                reason[row], detail[row] = PARTITION_TOO_LONG, column.name
+                refusals[int(rows[place])] = (PARTITION_TOO_LONG, column.name)
                 break
     order = np.arange(batch.num_rows)
     order[rows] = batch.num_rows + np.arange(len(rows))
-    changed = {REASON: pa.array(reason, pa.string()), DETAIL: pa.array(detail, pa.string())}
-    for index in columns:
-        old = batch.column(value_column(index))
+    changed = {}
+    for index in texts:
+        name = value_column(index)
+        old = batch.column(name)
         new = pa.array(values[index], type=old.type)
-        changed[value_column(index)] = pa.concat_arrays([old, new]).take(pa.array(order))
-    for name, array in changed.items():
-        batch = batch.set_column(batch.schema.get_field_index(name), name, array)
-    return batch
+        changed[name] = pa.concat_arrays([old, new]).take(pa.array(order))
+    return with_columns(refused(batch, refusals), changed)
 
 
 class _TooLongError(Exception):

@@ -7,7 +7,7 @@ partition by Kafka partition, offset by offset, and numbers them from a range of
 import base64
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +38,7 @@ from pipelines.parse import (
 )
 from pipelines.sink.dead_letter_sender import DeadLetterSender
 from pipelines.sink.exact_text import with_exact_texts
+from pipelines.sink.refused_rows import refused
 from pipelines.sink.table_columns import table_columns
 from pipelines.sink.task_report import TaskReport
 from pipelines.stream_plan import StreamPlan
@@ -167,20 +168,20 @@ class _TaskRun:
         if not len(rows):
             return batch
         waiting: list[int] = []
-        faults: dict[int, str] = {}
+        refusals: dict[int, tuple[str, str]] = {}
         values = batch.column(RAW_VALUE).take(pa.array(rows)).to_pylist()
         for row, value in zip(rows.tolist(), values, strict=True):
             try:
                 news = reader.read(read_message(value))
             except UnfitValueError as error:
-                faults[row] = str(error)
+                refusals[row] = (DeadLetterReason.NEW_FIELD.value, _writable(str(error)))
             except (ValueError, RecursionError):
                 continue  # no JSON: it stays refused as that
             else:
                 if news:
                     self._news.add(news)
                     waiting.append(row)
-        return _without(_with_faults(batch, faults), waiting)
+        return _without(refused(batch, refusals), waiting)
 
     def _refuse(self, refused: pa.RecordBatch) -> None:
         letters = [self._letter(record) for record in refused.select(_LETTER_COLUMNS).to_pylist()]
@@ -232,21 +233,6 @@ class _TaskRun:
             if column is not None and isinstance(value, bytes):
                 text = explain_value(value, column)
         return text or _MESSAGES[reason].format(detail)
-
-
-def _with_faults(batch: pa.RecordBatch, faults: Mapping[int, str]) -> pa.RecordBatch:
-    """Return the batch with accepted records refused where they have a fault."""
-    if not faults:
-        return batch
-    reason, detail = batch.column(REASON).to_pylist(), batch.column(DETAIL).to_pylist()
-    for row, text in faults.items():
-        # What is refused already keeps its reason: it says more than the type it could not get.
-        if reason[row] is None:
-            reason[row], detail[row] = DeadLetterReason.NEW_FIELD.value, _writable(text)
-    columns = {REASON: pa.array(reason, pa.string()), DETAIL: pa.array(detail, pa.string())}
-    for name, column in columns.items():
-        batch = batch.set_column(batch.schema.get_field_index(name), name, column)
-    return batch
 
 
 def _writable(text: str) -> str:

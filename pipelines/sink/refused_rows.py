@@ -1,0 +1,38 @@
+"""Refuses rows of a batch of parsed records, after Spark has found no fault in them."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from pipelines.parse import DETAIL, REASON
+
+
+def refused(
+    batch: pa.RecordBatch, refusals: Mapping[int, tuple[str, str | None]]
+) -> pa.RecordBatch:
+    """Return the batch with some rows refused.
+
+    Args:
+        batch: As `parse.RecordParser` gives it.
+        refusals: The reason and its detail, by position of the row. A row that is refused already
+            keeps its reason, which was found first.
+
+    Returns:
+        As many rows, in the same order.
+    """
+    if not refusals:
+        return batch
+    reason, detail = batch.column(REASON).to_pylist(), batch.column(DETAIL).to_pylist()
+    for row, refusal in refusals.items():
+        if reason[row] is None:
+            reason[row], detail[row] = refusal
+    return with_columns(
+        batch, {REASON: pa.array(reason, pa.string()), DETAIL: pa.array(detail, pa.string())}
+    )
+
+
+def with_columns(batch: pa.RecordBatch, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    """Return the batch with columns of the same names replaced; each has as many values."""
+    for name, column in columns.items():
+        batch = batch.set_column(batch.schema.get_field_index(name), name, column)
+    return batch
