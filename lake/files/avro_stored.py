@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from lake.errors import CorruptData
 from lake.files.avro_lane_arrays import PER_SECOND, UNIT_OF, lane_array
+from lake.files.positioned_input import InputFile
 from lake.files.stored_file import UnsplitFile
 from lake.format.avro_container import AvroBlock, decode_block, parsed_schema, read_blocks
 from lake.format.avro_lanes import PlainColumn, decode_lanes, plain_columns
@@ -37,7 +38,7 @@ _LANE_BYTES: Final = 16 * 1024 * 1024
 class AvroStored(UnsplitFile):
     """An Avro file (see `StoredFile`)."""
 
-    def __init__(self, source: pa.NativeFile, path: str) -> None:
+    def __init__(self, source: InputFile, path: str) -> None:
         """Read the whole file; records are decoded as they are asked for.
 
         Args:

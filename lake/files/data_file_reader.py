@@ -36,6 +36,7 @@ from lake.files.null_columns import null_columns
 from lake.files.orc_stored import OrcStored
 from lake.files.parquet_bounds import ColumnBounds
 from lake.files.parquet_stored import ParquetStored
+from lake.files.positioned_input import InputFile
 from lake.files.stored_file import StoredFile
 from lake.files.stored_type import in_type
 from lake.format.arrow_types import to_arrow_type
@@ -302,7 +303,7 @@ class DataFileReader:
         for batch in file.batches(parts, stored, batch_rows=batch_rows, batch_bytes=batch_bytes):
             yield self._read(batch if live is None else live.without(batch), target, sources)
 
-    def _opened(self, source: pa.NativeFile) -> StoredFile:
+    def _opened(self, source: InputFile) -> StoredFile:
         """Return the file as its format stores it; the name says which one."""
         match self._meta.file_name.rpartition(".")[2]:
             case "parquet":

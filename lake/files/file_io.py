@@ -16,6 +16,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from lake.files.positioned_input import InputFile
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileStatus:
@@ -68,8 +70,8 @@ class FileIO(Protocol):
         """
         ...
 
-    def open_input(self, path: str) -> pa.NativeFile:
-        """Return a seekable reader; the caller closes it.
+    def open_input(self, path: str) -> InputFile:
+        """Return a seekable file to read; the caller closes it.
 
         Raises:
             FileNotFoundError: No such file.

@@ -9,12 +9,12 @@ from collections.abc import Collection
 import pyarrow as pa
 
 from lake.files.int96 import declare_int96, reveal_int96
-from lake.files.positioned_input import PositionedInput
+from lake.files.positioned_input import InputFile, PositionedInput
 
 _TAIL_BYTES = 8  # length of the footer, magic
 
 
-def with_revealed_int96(source: pa.NativeFile, columns: Collection[str]) -> pa.PythonFile:
+def with_revealed_int96(source: InputFile, columns: Collection[str]) -> pa.PythonFile:
     """Return the file with columns that are INT96 declared as 12-byte binary.
 
     Args:
@@ -75,7 +75,7 @@ class Int96Output:
 class _WithEnd(PositionedInput):
     """The first bytes of a file, followed by other ones."""
 
-    def __init__(self, source: pa.NativeFile, start: int, end: bytes) -> None:
+    def __init__(self, source: InputFile, start: int, end: bytes) -> None:
         super().__init__(start + len(end))
         self._source = source
         self._start = start

@@ -20,8 +20,9 @@ import os
 import random as random_module
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Final, TypeVar
 
 import obstore
@@ -43,6 +44,7 @@ from lake.files.object_store_errors import (
 from lake.files.object_store_input import TAIL_BYTES, RangedInput
 from lake.files.object_store_output import PartedOutput
 from lake.files.object_store_settings import StoreSettings
+from lake.files.positioned_input import ByteRange, PositionedInput
 
 T = TypeVar("T")
 
@@ -106,7 +108,7 @@ class ObjectStoreFileIO:
 
         return self._on(path, read)
 
-    def open_input(self, path: str) -> pa.NativeFile:
+    def open_input(self, path: str) -> PositionedInput:
         """Return a seekable reader of a file (see `FileIO`)."""
 
         def read_tail(store: ObjectStore, key: str) -> tuple[int, bytes]:
@@ -123,10 +125,16 @@ class ObjectStoreFileIO:
                 raise
 
         size, tail = self._on(path, read_tail)
-        ranges = RangedInput(
-            lambda offset, length: self.read_range(path, offset, length), size=size, tail=tail
+        return RangedInput(partial(self._read_ranges, path), size=size, tail=tail)
+
+    def _read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[bytes]:
+        begins, ends = zip(*ranges, strict=True)
+        found = self._on(
+            path,
+            # What is to be read together is one range already.
+            lambda store, key: obstore.get_ranges(store, key, starts=begins, ends=ends, coalesce=0),
         )
-        return pa.PythonFile(ranges, mode="r")
+        return [part.to_bytes() for part in found]
 
     @contextmanager
     def open_output(self, path: str) -> Iterator[pa.NativeFile]:

@@ -6,14 +6,16 @@ A request costs about as much as reading a mebibyte, so reads are gathered:
    is the whole of a small file, which level 0 consists of;
 2. what is missing of a read is fetched in whole blocks and with one request, and some blocks are
    kept: column chunks that lie side by side, and are decoded side by side, share them;
-3. a reader that goes on where it left off gets more than it asked for, twice as much every time.
+3. a reader that goes on where it left off gets more than it asked for, twice as much every time;
+4. what was announced is fetched as such (see `announced_reads`), without what lies around it.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Final
 
-from lake.files.positioned_input import PositionedInput
+from lake.files.announced_reads import AnnouncedReads, ReadRanges
+from lake.files.positioned_input import ByteRange, PositionedInput
 
 TAIL_BYTES: Final = 256 << 10
 """Taken with the first request. A footer of a wide table is some tens of kilobytes."""
@@ -26,31 +28,38 @@ BLOCKS_KEPT: Final = 4
 BLOCKS_AHEAD_MAX: Final = 3
 """Fetched at most beyond what is asked for, so that what is fetched is kept."""
 
-ReadRange = Callable[[int, int], bytes]
-
 
 class RangedInput(PositionedInput):
     """A file that is read by ranges; seekable, not safe between threads."""
 
-    def __init__(self, read_range: ReadRange, *, size: int, tail: bytes) -> None:
+    def __init__(self, read_ranges: ReadRanges, *, size: int, tail: bytes) -> None:
         """Take over what the first request brought.
 
         Args:
-            read_range: Returns (offset, length) of the file, exactly.
+            read_ranges: Returns parts of the file, exactly; fetches them at the same time.
             size: Bytes of the file.
             tail: Its last bytes.
         """
         super().__init__(size)
-        self._read_range = read_range
+        self._read_ranges = read_ranges
         self._tail = tail
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
         self._ahead = 0
         self._next_block = 0
+        self._announced = AnnouncedReads(read_ranges)
+
+    def announce(self, parts: Iterable[ByteRange]) -> None:
+        """Take parts that will be read next (see `PositionedInput`); others are forgotten."""
+        tail_start = self._size - len(self._tail)
+        self._announced.announce(part for part in parts if part[0] < tail_start)
 
     def _at(self, start: int, end: int) -> bytes:
         tail_start = self._size - len(self._tail)
         if start >= tail_start:
             return self._tail[start - tail_start : end - tail_start]
+        announced = self._announced.read(start, end)
+        if announced is not None:
+            return announced
         first, last = start // BLOCK_BYTES, (end - 1) // BLOCK_BYTES
         found = {n: self._blocks[n] for n in range(first, last + 1) if n in self._blocks}
         missing = [number for number in range(first, last + 1) if number not in found]
@@ -78,7 +87,7 @@ class RangedInput(PositionedInput):
         # What the tail holds is not fetched again.
         tail_start = self._size - len(self._tail)
         stop = min(end, tail_start)
-        data = self._read_range(start, stop - start) if start < stop else b""
+        data = self._read_ranges([(start, stop)])[0] if start < stop else b""
         data += self._tail[max(0, start - tail_start) : max(0, end - tail_start)]
         return {
             first + number: data[number * BLOCK_BYTES : (number + 1) * BLOCK_BYTES]

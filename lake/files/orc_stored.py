@@ -12,6 +12,7 @@ from pyarrow import orc
 
 from lake.errors import UnsupportedFeature
 from lake.files.orc_chars import holds_chars, without_padding
+from lake.files.positioned_input import InputFile
 from lake.files.stored_file import UnsplitFile
 from lake.format.data_types import DataType
 from lake.format.schema import TableSchema
@@ -22,7 +23,7 @@ _BEYOND_NANOSECONDS = "out of range for nanosecond"
 class OrcStored(UnsplitFile):
     """An ORC file (see `StoredFile`)."""
 
-    def __init__(self, source: pa.NativeFile, path: str, written: TableSchema) -> None:
+    def __init__(self, source: InputFile, path: str, written: TableSchema) -> None:
         """Read the footer.
 
         Args:

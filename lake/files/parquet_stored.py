@@ -10,6 +10,7 @@ from lake.errors import UnsupportedFeature
 from lake.files.int96 import fits_nanoseconds, holds_int96
 from lake.files.int96_file import with_revealed_int96
 from lake.files.parquet_bounds import ColumnBounds, column_bounds
+from lake.files.positioned_input import ByteRange, InputFile, PositionedInput
 
 
 class ParquetStored:
@@ -17,10 +18,10 @@ class ParquetStored:
 
     def __init__(
         self,
-        source: pa.NativeFile,
+        source: InputFile,
         path: str,
         *,
-        reopen: Callable[[], AbstractContextManager[pa.NativeFile]],
+        reopen: Callable[[], AbstractContextManager[InputFile]],
     ) -> None:
         """Read the footer.
 
@@ -29,6 +30,7 @@ class ParquetStored:
             path: Of it, for messages.
             reopen: Opens it once more, for a second look at the bytes of some columns.
         """
+        self._announce = source.announce if isinstance(source, PositionedInput) else None
         self._file = pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
         self._path = path
         self._reopen = reopen
@@ -67,7 +69,15 @@ class ParquetStored:
             UnsupportedFeature: A time that nanoseconds in 64 bits cannot hold.
         """
         names = [column.name for column in columns]
-        batch_rows = min(batch_rows, _rows_within(batch_bytes, self._file, parts, names))
+        used, ranges = 0, []
+        for chunk in _chunks(self._file.metadata, parts, names):
+            used += chunk.total_uncompressed_size
+            if self._announce is not None:
+                ranges.append(_range(chunk))
+        if self._announce is not None:
+            self._announce(ranges)
+        rows = sum(self._file.metadata.row_group(number).num_rows for number in parts)
+        batch_rows = min(batch_rows, max(1, batch_bytes * rows // max(1, used)))
         decoded = self._file.iter_batches(batch_rows, row_groups=parts, columns=names)
         int96 = _int96_columns(self._file, names)
         return self._check_int96(decoded, int96, batch_rows, parts) if int96 else decoded
@@ -98,21 +108,27 @@ class ParquetStored:
                 yield batch
 
 
-def _rows_within(
-    size: int, file: pq.ParquetFile, groups: Sequence[int], columns: Sequence[str]
-) -> int:
-    """Return how many rows of the average size take so many bytes; at least 1."""
+def _chunks(
+    metadata: pq.FileMetaData, groups: Sequence[int], columns: Collection[str]
+) -> Iterator[pq.ColumnChunkMetaData]:
+    """Yield the chunks of some columns in some row groups."""
     wanted = set(columns)
-    rows = used = 0
     for number in groups:
-        group = file.metadata.row_group(number)
-        rows += group.num_rows
+        group = metadata.row_group(number)
         for index in range(group.num_columns):
             chunk = group.column(index)
             # Nested columns are stored as several, `column.list.element` for example.
             if chunk.path_in_schema.partition(".")[0] in wanted:
-                used += chunk.total_uncompressed_size
-    return max(1, size * rows // max(1, used))
+                yield chunk
+
+
+def _range(chunk: pq.ColumnChunkMetaData) -> ByteRange:
+    """Return where a chunk is: a dictionary, if it has one, comes before its values."""
+    begin = chunk.data_page_offset
+    dictionary = chunk.dictionary_page_offset
+    if dictionary is not None and 0 < dictionary < begin:
+        begin = dictionary
+    return begin, begin + chunk.total_compressed_size
 
 
 def _int96_columns(file: pq.ParquetFile, stored: Sequence[str]) -> list[str]:

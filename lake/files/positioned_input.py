@@ -2,6 +2,13 @@
 
 import io
 from abc import abstractmethod
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import pyarrow as pa
+
+ByteRange: TypeAlias = tuple[int, int]
+"""First byte and the one after the last."""
 
 
 class PositionedInput(io.RawIOBase):
@@ -21,6 +28,10 @@ class PositionedInput(io.RawIOBase):
         """Return True."""
         return True
 
+    def size(self) -> int:
+        """Return the bytes of the file."""
+        return self._size
+
     def tell(self) -> int:
         """Return the position."""
         return self._position
@@ -39,6 +50,14 @@ class PositionedInput(io.RawIOBase):
         self._position += len(data)
         return data
 
+    def announce(self, parts: Iterable[ByteRange]) -> None:
+        """Take parts that will be read next, once each and about in this order, if that helps."""
+        del parts
+
     @abstractmethod
     def _at(self, start: int, end: int) -> bytes:
         """Return the bytes from `start` to before `end`, at least one, all of them in the file."""
+
+
+InputFile: TypeAlias = pa.NativeFile | PositionedInput
+"""A seekable file to read; whoever opens it closes it."""
