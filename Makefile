@@ -96,7 +96,7 @@ $(INSTALL): pyproject.toml constraints.txt
 jars: $(INSTALL)
 	@$(BIN)/python -m pipelines.jars --quiet
 
-# Spark starts in half the time when its classes are kept as a JVM has them in memory.
+# Java starts in half the time when its classes are kept as a JVM has them in memory.
 classes: jars
 	@$(BIN)/python -m tests.support.class_archive
 

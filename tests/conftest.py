@@ -12,13 +12,13 @@ from demo.s3_front import Faults
 from demo.s3_server import S3Server
 from pipelines.jars import resolve
 from pipelines.session import build_session
-from tests.support.class_archive import JVM_OPTIONS, spark_options
+from tests.support.class_archive import JVM_OPTIONS, READER, SPARK
 from tests.support.s3_storage import s3_file_io
 
 # Spark's launcher starts a Java of its own.
-os.environ.setdefault("ORACLE_JVM", JVM_OPTIONS)
+os.environ.setdefault("ORACLE_JVM", READER.options())
 os.environ.setdefault("SPARK_LAUNCHER_OPTS", JVM_OPTIONS)
-os.environ.setdefault("SPARK_SUBMIT_OPTS", spark_options())
+os.environ.setdefault("SPARK_SUBMIT_OPTS", SPARK.options())
 
 
 @pytest.fixture(scope="session")

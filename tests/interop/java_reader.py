@@ -1,7 +1,7 @@
 """Asks the format's own Java implementation what is in a table, or lets it write one.
 
 `java/` holds a small program over Paimon's Java API; the jars come from the `paimon` conf of the
-lock file, Hadoop from pyspark. The program is compiled once into `.cache/` and takes two seconds
+lock file, Hadoop from pyspark. The program is compiled once into `.cache/` and takes a second
 to start, so a test that has many questions puts them into one call.
 """
 
@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import tempfile
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -233,19 +234,21 @@ def _run(*arguments: str, program: str = "Oracle") -> str:
     return ran.stdout
 
 
-def command(program: str, *arguments: str, heap: str | None = None) -> list[str]:
+def command(
+    program: str, *arguments: str, heap: str | None = None, jvm: str | None = None
+) -> list[str]:
     """Return what starts a program of `java/`, compiled if it was not.
 
     Args:
         program: Name of its class.
         arguments: Its own.
         heap: Java's bound of its memory, as `-Xmx` takes it; default `ORACLE_HEAP`, else `2g`.
-
-    More options of Java are taken from `ORACLE_JVM`; measurements leave it unset.
+        jvm: More options of Java; default `ORACLE_JVM`, which measurements leave unset.
     """
-    class_path = os.pathsep.join([str(_compiled()), *_class_path()])
+    class_path = os.pathsep.join([str(compiled()), *_class_path()])
     bound = f"-Xmx{heap or os.environ.get('ORACLE_HEAP', '2g')}"
-    options = [bound, *_JVM, *os.environ.get("ORACLE_JVM", "").split()]
+    more = os.environ.get("ORACLE_JVM", "") if jvm is None else jvm
+    options = [bound, *_JVM, *more.split()]
     return [str(java_executable()), *options, "-cp", class_path, program, *arguments]
 
 
@@ -266,18 +269,30 @@ def _class_path() -> tuple[str, ...]:
 
 
 @cache
-def _compiled() -> Path:
-    """Return the folder of class files of these sources, compiling them if it is not there."""
-    sources = sorted(SOURCES.glob("*.java"))
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources))
-    digest.update(os.pathsep.join(_class_path()).encode())
-    classes = CACHE / digest.hexdigest()[:16]
+def compiled() -> Path:
+    """Return the jar of these programs, which is made if it is not there."""
+    jar = jar_path()
     CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / ".lock").open("w") as lock:
+    with (CACHE / ".lock").open("w") as lock, tempfile.TemporaryDirectory(dir=CACHE) as folder:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not classes.exists():
-            _compile(sources, classes)
-    return classes
+        if not jar.exists():
+            classes, new = Path(folder, "classes"), Path(folder, jar.name)
+            _compile(sorted(SOURCES.glob("*.java")), classes)
+            with zipfile.ZipFile(new, "w") as file:
+                for path in sorted(classes.rglob("*.class")):
+                    file.write(path, path.relative_to(classes))
+            new.rename(jar)
+    return jar
+
+
+def jar_path() -> Path:
+    """Return where the jar is or would be: it is named after its sources, its class path and Java."""
+    java = java_executable().resolve()
+    release = java.parents[1] / "release"
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(SOURCES.glob("*.java"))))
+    digest.update(os.pathsep.join([str(java), *_class_path()]).encode())
+    digest.update(release.read_bytes() if release.exists() else b"")
+    return CACHE / f"{digest.hexdigest()[:16]}.jar"
 
 
 def _compile(sources: Sequence[Path], classes: Path) -> None:
