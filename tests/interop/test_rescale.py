@@ -62,8 +62,13 @@ def rows(path: Path, **given: Any) -> list[list[Any]]:
     return sorted(list(row.values()) for row in found)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("old", "new"), [(2, 6), (6, 4), (3, 1)])
+@pytest.mark.parametrize(
+    ("kind", "old", "new"),
+    [
+        *((kind, 2, 6) for kind in KINDS),
+        *((kind, *counts) for kind in ("lookup", "vectors") for counts in ((6, 4), (3, 1))),
+    ],
+)
 def test_java_goes_on_with_a_table_that_we_rescaled(
     java: JavaDriver, tmp_path: Path, kind: str, old: int, new: int
 ) -> None:
