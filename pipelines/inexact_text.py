@@ -66,7 +66,7 @@ def _written(column: MappedColumn) -> str:
 def _in_value(value: Column, data_type: DataType) -> Iterable[Column]:
     match data_type.root:
         case TypeRoot.CHAR | TypeRoot.VARCHAR:
-            yield fn.rlike(value, fn.lit(_COPIED))
+            yield _may_be_number(value) & fn.rlike(value, fn.lit(_COPIED))
         case TypeRoot.ARRAY if data_type.element is not None:
             yield _among(value, data_type.element)
         case TypeRoot.MAP if data_type.value is not None:
@@ -75,6 +75,12 @@ def _in_value(value: Column, data_type: DataType) -> Iterable[Column]:
             for field in data_type.fields:
                 if holds_text(field.type):
                     yield from _in_value(value.getField(field.name), field.type)
+
+
+def _may_be_number(value: Column) -> Column:
+    """Return whether a text begins as a copied number does: told cheaply, of most texts not."""
+    is_digit = (value >= "-") & (value < ":")  # and little else
+    return reduce(lambda left, mark: left | value.startswith(mark), '"[{', is_digit)
 
 
 def _among(values: Column, data_type: DataType) -> Column:
