@@ -76,6 +76,9 @@ def explain_value(value: bytes, column: MappedColumn) -> str | None:
             found = found[name]
     except (ValueError, RecursionError, TypeError, KeyError):
         return None
+    fault = _fault(found, column.type, column=column, where=column.address)
+    if fault is not None:
+        return fault[1]
     return _sentence(column, column.address, _shown(found), str(column.type.with_nullable(True)))
 
 

@@ -12,7 +12,7 @@
 | DATE | text | ISO 8601 as `2026-01-02`, years 0001 to 9999 |
 | TIMESTAMP, up to 6 digits | text | ISO 8601, years 0001 to 9999 |
 | TIMESTAMP, 7 to 9 digits | text | nanoseconds since the epoch, as BIGINT: Spark has no finer type |
-| ARRAY, MAP, ROW of BOOLEAN, INT, DATE, ... | itself | lengths, years and NOT NULL of what is inside |
+| ARRAY, MAP, ROW of BOOLEAN, INT, DATE, ... | itself | lengths, years, infinite numbers and NOT NULL of what is inside; keys given twice |
 
 Dates and times are read as text because Spark takes numbers for days and seconds, half a date for
 a whole one, and years that no other reader of the table can show.
@@ -135,8 +135,7 @@ def read_column(raw: Column, text: Column, data_type: DataType, *, column: str) 
             fault = fn.when((raw < -bound) | (raw >= bound), out_of_range)
             return JsonColumn(json_type=kind, value=raw, fault=fault)
         case TypeRoot.FLOAT | TypeRoot.DOUBLE:
-            is_said = fn.contains(text, fn.lit("Infinity")) | fn.contains(text, fn.lit("INF"))
-            fault = fn.when((fn.abs(raw) == float("inf")) & ~is_said, out_of_range)
+            fault = fn.when(_is_overflow(raw, text), out_of_range)
             return JsonColumn(json_type=kind, value=raw, fault=fault)
         case TypeRoot.CHAR | TypeRoot.VARCHAR:
             return _bounded(kind, raw, data_type.length, fn.char_length)
@@ -149,7 +148,7 @@ def read_column(raw: Column, text: Column, data_type: DataType, *, column: str) 
         case TypeRoot.DATE | TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
             return _date_or_time(kind, raw, data_type.root)
         case TypeRoot.ARRAY | TypeRoot.MAP | TypeRoot.ROW:
-            inside = _inner_fault(raw, data_type)
+            inside = _inner_fault(raw, text, data_type)
             # What Python cannot hold must not get there.
             value = raw if inside is None else fn.when(inside.isNull(), raw)
             return JsonColumn(json_type=kind, value=value, fault=inside)
@@ -157,17 +156,28 @@ def read_column(raw: Column, text: Column, data_type: DataType, *, column: str) 
             return JsonColumn(json_type=kind, value=raw)
 
 
-def _inner_fault(raw: Column, data_type: DataType) -> Column | None:
+def _inner_fault(raw: Column, text: Column, data_type: DataType) -> Column | None:
     """Return what may be wrong inside a nested value; None when nothing can be."""
+
+    def is_beyond(value: Column, inner_type: DataType) -> Column | None:
+        if inner_type.root in (TypeRoot.FLOAT, TypeRoot.DOUBLE):
+            return _is_overflow(value, text)
+        return _is_beyond_limit(value, inner_type)
+
     reasons = (
         (_is_missing, DeadLetterReason.NOT_NULL),
-        (_is_beyond_limit, DeadLetterReason.OUT_OF_RANGE),
+        (is_beyond, DeadLetterReason.OUT_OF_RANGE),
     )
     faults = [
         fn.when(wrong, fn.lit(reason.value))
         for is_wrong, reason in reasons
         if (wrong := _any_inside(raw, data_type, is_wrong)) is not None
     ]
+    has_twice = _any_of(
+        (_has_key_twice(raw, data_type), _any_inside(raw, data_type, _has_key_twice))
+    )
+    if has_twice is not None:
+        faults.append(fn.when(has_twice, fn.lit(DeadLetterReason.WRONG_TYPE.value)))
     return fn.coalesce(*faults) if faults else None
 
 
@@ -231,6 +241,19 @@ def _is_beyond_limit(value: Column, data_type: DataType) -> Column | None:
             return ~fn.unix_seconds(value).between(_SECONDS_MIN, _SECONDS_MAX)
         case _:
             return None
+
+
+def _is_overflow(value: Column, text: Column) -> Column:
+    """Whether a number is infinite although its message does not say so anywhere."""
+    is_said = fn.contains(text, fn.lit("Infinity")) | fn.contains(text, fn.lit("INF"))
+    return (fn.abs(value) == float("inf")) & ~is_said
+
+
+def _has_key_twice(value: Column, data_type: DataType) -> Column | None:
+    if data_type.root is not TypeRoot.MAP:
+        return None
+    keys = fn.map_keys(value)
+    return fn.size(fn.array_distinct(keys)) < fn.size(keys)
 
 
 def _is_nanosecond(data_type: DataType) -> bool:

@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import types as spark_types
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from lake import DataField, DataType, TypeRoot
+from pipelines.arrow_cast import cut_cast
 
 _PLAIN: Final = {
     TypeRoot.BOOLEAN: spark_types.BooleanType(),
@@ -93,51 +93,10 @@ def to_spark_batch(batch: pa.RecordBatch, wanted: pa.Schema) -> pa.RecordBatch:
     """
     columns = zip(batch.columns, wanted.types, strict=True)
     return pa.RecordBatch.from_arrays(
-        [_converted(column, kind) for column, kind in columns], schema=wanted
+        [cut_cast(column, kind) for column, kind in columns], schema=wanted
     )
 
 
 def _part(data_type: DataType | None) -> DataType:
     assert data_type is not None, "a nested type has its parts"
     return data_type
-
-
-def _converted(column: pa.Array, wanted: pa.DataType) -> pa.Array:
-    if column.type.equals(wanted, check_metadata=True):
-        return column
-    kinds = pa.types
-    if kinds.is_timestamp(wanted):
-        # Arrow would cut towards 1970; before it that would be the future.
-        is_finer = column.type.unit == "ns"
-        return (pc.floor_temporal(column, unit="microsecond") if is_finer else column).cast(wanted)
-    if kinds.is_struct(wanted):
-        fields = zip(column.flatten(), wanted, strict=True)
-        parts = [_converted(part, field.type) for part, field in fields]
-        return pa.StructArray.from_arrays(parts, fields=list(wanted), mask=column.is_null())
-    if kinds.is_map(wanted):
-        return _converted_map(column, wanted)
-    if kinds.is_list(wanted):
-        values = _converted(column.values, wanted.value_type)
-        return _with_child(column, wanted, values)
-    return column.cast(wanted)
-
-
-def _converted_map(column: pa.MapArray, wanted: pa.MapType) -> pa.MapArray:
-    keys = _converted(column.keys, wanted.key_type)
-    items = _converted(column.items, wanted.item_type)
-    entries = pa.StructArray.from_arrays(
-        [keys, items], fields=[wanted.key_field, wanted.item_field]
-    )
-    return _with_child(column, wanted, entries)
-
-
-def _with_child(column: pa.Array, wanted: pa.DataType, child: pa.Array) -> pa.Array:
-    """Return a list or map with other values under the same nulls and offsets, slices included."""
-    return pa.Array.from_buffers(
-        wanted,
-        len(column),
-        column.buffers()[:2],
-        null_count=column.null_count,
-        offset=column.offset,
-        children=[child],
-    )

@@ -49,7 +49,8 @@ class _Test:
             names: That are known.
             values: Its parsed fields.
         """
-        keys = fn.json_object_keys(text)
+        # The first is faster, and knows no NaN, which is no JSON and which `from_json` takes.
+        keys = fn.coalesce(fn.json_object_keys(text), fn.map_keys(fn.from_json(text, _OBJECT)))
         if self._nulls_count:
             return _when_more(keys, values, _has_others(keys, names))
         # Only where there are more names the values are read: null when a name is there twice.

@@ -1,6 +1,7 @@
 """Sends dead letters from an executor."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -71,12 +72,19 @@ class DeadLetterSender:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if error is not None:
+            # What is under way is given up, and what is wrong with that is not what went wrong.
+            with suppress(KafkaError):
+                self._close(timeout_s=0)
+            return
         try:
-            if error is None:
-                self.flush()
+            self.flush()
         finally:
-            if self._producer is not None:
-                self._producer.close(timeout=_SEND_SECONDS_MAX if error is None else 0)
+            self._close(timeout_s=_SEND_SECONDS_MAX)
+
+    def _close(self, *, timeout_s: int) -> None:
+        if self._producer is not None:
+            self._producer.close(timeout=timeout_s)
 
     def _send_cut(self, letter: DeadLetter) -> None:
         whole = letter.value or b""

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Container
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake import DataType, TypeRoot, to_arrow_type
+from pipelines.arrow_cast import cut_cast
 from pipelines.parse import OFFSET, PARTITION, TIMESTAMP, value_column
 from pipelines.stream_plan import StreamPlan
 from registry.table_definition import OP_UPSERT
@@ -38,7 +38,7 @@ def table_columns(
     generated: dict[str | None, Callable[[], pa.Array]] = {
         plan.written.partition_column: lambda: batch.column(PARTITION),
         plan.written.offset_column: lambda: batch.column(OFFSET),
-        plan.written.at_column: lambda: to_milliseconds(batch.column(TIMESTAMP), _AT_TYPE),
+        plan.written.at_column: lambda: cut_cast(batch.column(TIMESTAMP), _AT_TYPE),
         plan.written.op_column: lambda: pa.repeat(pa.scalar(OP_UPSERT), batch.num_rows),
     }
     columns.update({name: make() for name, make in generated.items() if name is not None})
@@ -50,33 +50,13 @@ def table_columns(
 def to_table_array(array: pa.Array, data_type: DataType) -> pa.Array:
     """Return an array as Spark gives it in the Arrow form of the table's type.
 
-    Timestamps are cut, not rounded, to the digits of the column, as the format's writers do.
+    Timestamps are cut, not rounded, to the digits of their column, as the format's writers do.
     """
     wanted = to_arrow_type(data_type)
-    if array.type == wanted:
-        return array
-    match data_type.root:
-        case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ if pa.types.is_timestamp(array.type):
-            return to_milliseconds(array, wanted)
-        case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
-            return array.cast(pa.int64()).cast(wanted)
-        case _:
-            return array.cast(wanted)
-
-
-def to_milliseconds(array: pa.Array, wanted: pa.DataType) -> pa.Array:
-    """Return timestamps of microseconds in a coarser unit, cut towards the past."""
-    if wanted.unit == "us":
-        return array.cast(wanted)
-    assert wanted.unit == "ms", wanted
-    # Arrow cuts towards 1970; before it that would be the future.
-    micros = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    millis = pa.array(np.floor_divide(micros, 1_000), mask=_null_mask(array))
-    return millis.cast(wanted)
-
-
-def _null_mask(array: pa.Array) -> np.ndarray | None:
-    return array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+    is_timestamp = data_type.root in (TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ)
+    if is_timestamp and not pa.types.is_timestamp(array.type):  # nanoseconds, which Spark has not
+        return array.cast(pa.int64()).cast(wanted)
+    return cut_cast(array, wanted)
 
 
 def _clear_unordered(columns: dict[str, pa.Array], plan: StreamPlan) -> None:

@@ -6,7 +6,10 @@ import pytest
 from kafka import KafkaProducer
 
 from lake import BatchAccount, LimitExceeded
+from pipelines.dead_letter import DeadLetter, DeadLetterReason
+from pipelines.kafka_cluster import KafkaCluster
 from pipelines.settings import DeadLetterBudget
+from pipelines.sink.dead_letter_sender import DeadLetterSender
 from tests.integration.ingest_bed import IngestBed, left
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -136,3 +139,25 @@ def test_more_dead_letters_than_the_budget_fail_the_stream_and_commit_nothing(
 
     assert bed.position("left").offsets == {0: 0}
     assert not list(bed.directory.rglob("*.parquet"))
+
+
+def test_what_broke_a_task_is_told_and_not_that_its_letters_are_given_up(bed: IngestBed) -> None:
+    letter = DeadLetter(
+        topic="left",
+        partition=0,
+        offset=0,
+        reason=DeadLetterReason.MALFORMED,
+        message="not JSON",
+        key=None,
+        value=b"x" * 1_000,
+        headers=(),
+    )
+    cluster = KafkaCluster(bootstrap_servers=bed.broker.bootstrap_servers)
+
+    def break_off() -> None:
+        with DeadLetterSender(cluster, topic=bed.topic("letters"), connector="c") as sender:
+            sender.send([letter] * 500)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        break_off()

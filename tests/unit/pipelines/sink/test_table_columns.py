@@ -11,6 +11,9 @@ from lake import parse_type, to_arrow_type
 from pipelines.sink.table_columns import table_columns, to_table_array
 from tests.unit.pipelines.given_streams import AT, given_plan, given_records, given_spec
 
+BEFORE = dt.datetime.fromisoformat("1969-12-31T23:59:59.999999")
+CUT = dt.datetime.fromisoformat("1969-12-31T23:59:59.999")
+
 
 def test_generated_columns_are_filled_from_kafka() -> None:
     plan = given_plan(given_spec({"id": "INT", "a": "STRING"}, ordering=None))
@@ -55,11 +58,24 @@ def test_a_record_without_ordering_leaves_its_whole_group_null() -> None:
         (
             "TIMESTAMP(3)",
             pa.timestamp("us"),
-            dt.datetime.fromisoformat("1969-12-31T23:59:59.999999"),
-            dt.datetime.fromisoformat("1969-12-31T23:59:59.999"),
+            BEFORE,
+            CUT,
         ),
         ("TIMESTAMP(6) WITH LOCAL TIME ZONE", pa.timestamp("us", tz="UTC"), AT, AT),
         ("ARRAY<TIMESTAMP(6)>", pa.list_(pa.timestamp("us")), [None], [None]),
+        ("ARRAY<TIMESTAMP(3)>", pa.list_(pa.timestamp("us")), [BEFORE, None], [CUT, None]),
+        (
+            "MAP<STRING, ARRAY<TIMESTAMP(3)>>",
+            pa.map_(pa.string(), pa.list_(pa.timestamp("us"))),
+            [("x", [BEFORE]), ("y", None)],
+            [("x", [CUT]), ("y", None)],
+        ),
+        (
+            "ROW<a INT, t TIMESTAMP(3)>",
+            pa.struct([("a", pa.int32()), ("t", pa.timestamp("us"))]),
+            {"a": 1, "t": BEFORE},
+            {"a": 1, "t": CUT},
+        ),
     ],
 )
 def test_values_take_the_tables_type(

@@ -1,0 +1,68 @@
+"""Casts of Arrow arrays whose timestamps are cut, not rounded and not refused, at any depth."""
+
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def cut_cast(column: pa.Array, wanted: pa.DataType) -> pa.Array:
+    """Return an array in another type, as Arrow casts it but for timestamps.
+
+    Args:
+        column: Slices included.
+        wanted: The same type, but for its parts, their names and their nullability.
+
+    Returns:
+        As many values. Timestamps have the digits of `wanted`; what is more is cut, towards the past.
+
+    Raises:
+        pyarrow.ArrowInvalid: A value is none of the type.
+    """
+    if column.type.equals(wanted, check_metadata=True):
+        return column
+    kinds = pa.types
+    if kinds.is_timestamp(wanted) and kinds.is_timestamp(column.type):
+        return _cut(column, wanted)
+    if kinds.is_struct(wanted):
+        fields = zip(column.flatten(), wanted, strict=True)
+        parts = [cut_cast(part, field.type) for part, field in fields]
+        return pa.StructArray.from_arrays(parts, fields=list(wanted), mask=column.is_null())
+    if kinds.is_map(wanted):
+        return _cast_map(column, wanted)
+    if kinds.is_list(wanted):
+        return _with_child(column, wanted, cut_cast(column.values, wanted.value_type))
+    return column.cast(wanted)
+
+
+def _cut(column: pa.TimestampArray, wanted: pa.TimestampType) -> pa.TimestampArray:
+    factor = _PER_SECOND[column.type.unit] // _PER_SECOND[wanted.unit]
+    if factor <= 1:
+        return column.cast(wanted)
+    # Arrow would cut towards 1970; before it that would be the future.
+    found = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    is_null = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+    return pa.array(np.floor_divide(found, factor), mask=is_null).cast(wanted)
+
+
+def _cast_map(column: pa.MapArray, wanted: pa.MapType) -> pa.MapArray:
+    keys = cut_cast(column.keys, wanted.key_type)
+    items = cut_cast(column.items, wanted.item_type)
+    entries = pa.StructArray.from_arrays(
+        [keys, items], fields=[wanted.key_field, wanted.item_field]
+    )
+    return _with_child(column, wanted, entries)
+
+
+def _with_child(column: pa.Array, wanted: pa.DataType, child: pa.Array) -> pa.Array:
+    """Return a list or map with other values under the same nulls and offsets, slices included."""
+    return pa.Array.from_buffers(
+        wanted,
+        len(column),
+        column.buffers()[:2],
+        null_count=column.null_count,
+        offset=column.offset,
+        children=[child],
+    )
