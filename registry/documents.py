@@ -1,5 +1,12 @@
-"""One document per table in the warehouse: its declaration, its streams, what is wanted."""
+"""One document per table in the warehouse: its declaration, its streams, what is wanted.
 
+Each version says which write has made it: who is told that a version exists finds out by that whether it
+was their own request, repeated by the store, or somebody else who wrote the very same.
+"""
+
+from uuid import uuid4
+
+import orjson
 from pydantic import ValidationError
 
 from lake import Catalog, Clock, CorruptData, FileIO, TableNotFound, TableSchema
@@ -8,6 +15,8 @@ from registry.errors import RegistryConflict
 from registry.pending_schemas import effective_document
 from registry.versions import Versioned, VersionedFile
 from schemas import TableDocument
+
+_WRITE_ID = "write_id"
 
 __all__ = ["RegistryStore", "Versioned"]
 
@@ -59,8 +68,10 @@ class RegistryStore:
         if newest is None:
             return None
         try:
-            document = TableDocument.model_validate_json(newest.value)
-        except ValidationError as error:
+            content = orjson.loads(newest.value)
+            content.pop(_WRITE_ID, None)
+            document = TableDocument.model_validate(content)
+        except (ValidationError, ValueError, AttributeError) as error:
             message = f"registry document {identifier}, version {newest.version}: {error}"
             raise CorruptData(message) from error
         return Versioned(version=newest.version, value=document)
@@ -76,7 +87,8 @@ class RegistryStore:
             RegistryConflict: Another version came first. Read it, check again, try again.
         """
         version = 1 if expected_version is None else expected_version + 1
-        data = document.model_dump_json(indent=1).encode()
+        content = {_WRITE_ID: str(uuid4()), **document.model_dump(mode="json")}
+        data = orjson.dumps(content, option=orjson.OPT_INDENT_2)
         if not self._file(document.identifier).create(version, data):
             message = f"version {version} of the document of {document.identifier} is taken"
             raise RegistryConflict(message)

@@ -33,7 +33,6 @@ def with_pending(
     after: TableDocument,
     schema: TableSchema,
     *,
-    proposal_id: str,
     request: NamedRequest | None,
 ) -> TableDocument:
     """Return the document that proposes a change.
@@ -42,12 +41,10 @@ def with_pending(
         before: The document as it is; nothing is pending.
         after: What it is once the schema is there.
         schema: As planned.
-        proposal_id: Of nobody else's.
         request: Who asks for the change; None: it has no name.
     """
     assert before.pending is None, before.identifier
     pending = PendingSchema(
-        proposal_id=proposal_id,
         schema_id=schema.id,
         schema_file=serialize_schema(schema).decode(),
         table=after.table,

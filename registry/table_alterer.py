@@ -4,7 +4,6 @@ A plan is a function of the newest document and schema, called anew whenever som
 """
 
 from contextlib import suppress
-from uuid import uuid4
 
 from lake import Catalog, InvalidRequest, LakeError
 from registry.alteration import (
@@ -124,7 +123,7 @@ class TableAlterer:
                 return before
             document = noted(after.model_copy(update={"schema_id": schema.id}), request)
             return document if self._writer.try_write(document, newest.version) else None
-        proposal = with_pending(before, after, schema, proposal_id=str(uuid4()), request=request)
+        proposal = with_pending(before, after, schema, request=request)
         if not self._writer.try_write(proposal, newest.version):
             return None
         if not table.publish_schema(schema):

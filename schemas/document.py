@@ -57,7 +57,6 @@ class PendingSchema(Contract):
     it.
 
     Attributes:
-        proposal_id: Told apart by it are requests for the same, made in the same millisecond.
         schema_id: Of the schema file.
         schema_file: What the file is to hold, byte for byte, as text.
         table: The declaration from then on.
@@ -66,7 +65,6 @@ class PendingSchema(Contract):
         digest: Of what was asked for; None: the request has no name.
     """
 
-    proposal_id: str
     schema_id: int = Field(ge=1)
     schema_file: str
     table: TableSpec

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Final
@@ -106,16 +106,31 @@ def parse_keys(
             (name, value if isinstance(value, str) else orjson.dumps(value).decode())
             for name, value in key.items()
         ]
-        try:
-            parsed.append(parse_key(schema, texts))
-        except KeyRefused as refused:
-            problems += [
-                problem.model_copy(update={"pointer": f"/keys/{number}/{problem.field}"})
-                for problem in refused.parameters
-            ]
+        found = [*_inexact(schema, key)]
+        if not found:
+            try:
+                parsed.append(parse_key(schema, texts))
+            except KeyRefused as refused:
+                found = [*refused.parameters]
+        problems += [
+            problem.model_copy(update={"pointer": f"/keys/{number}/{problem.field}"})
+            for problem in found
+        ]
     if problems:
         raise KeyRefused(problems)
     return parsed
+
+
+def _inexact(schema: TableSchema, key: Mapping[str, str | int | float]) -> Iterator[FieldProblem]:
+    """Yield the values that have lost the digits they were written with."""
+    for name, value in key.items():
+        if isinstance(value, float) and name in schema.primary_keys:
+            kind = schema.field(name).type
+            if kind.root in (TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.DECIMAL):
+                message = (
+                    f"expected {_plain(kind)}: a JSON number with a fraction is read as DOUBLE"
+                )
+                yield _problem(name, orjson.dumps(value).decode(), message, "write it as a text")
 
 
 def parse_value(text: str, field: DataField) -> object:

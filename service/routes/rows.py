@@ -48,7 +48,8 @@ def get_row(components: ComponentsOf, database: str, table: str, request: Reques
     description=(
         "Return many wide rows at once, all of one snapshot, in the order of the keys; null where the "
         f"table has no row. At most {KEYS_MAX} keys, each an object of the primary key's columns whose "
-        f"values are text as in the address of one row, or numbers, true and false. {_STATES}"
+        f"values are text as in the address of one row, or numbers, true and false; a number with a "
+        f"fraction as text where the column is not FLOAT or DOUBLE. {_STATES}"
     ),
 )
 def look_up_rows(components: ComponentsOf, database: str, table: str, body: RowKeys) -> Response:

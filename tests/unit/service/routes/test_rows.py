@@ -253,16 +253,22 @@ def test_many_rows_come_at_once_in_the_order_of_their_keys(
 
 
 def test_keys_that_are_none_are_named_with_their_place(shop: HttpClient) -> None:
-    keys = [{"id": 1, "region": "eu"}, {"id": 1.5, "region": "eu"}, {"id": True, "regoin": "eu"}]
+    keys = [
+        {"id": 1, "region": "eu"},
+        {"id": 1.5, "region": 1.1},
+        {"id": 1.5, "region": "eu"},
+        {"id": True, "regoin": "eu"},
+    ]
 
     answer = shop.post(f"{ROWS}/lookup", json={"keys": keys})
 
     assert answer.status_code == 422
     assert [(error["pointer"], error["value"]) for error in answer.json()["errors"]] == [
-        ("/keys/1/id", "1.5"),
-        ("/keys/2/regoin", "eu"),
-        ("/keys/2/id", "true"),
-        ("/keys/2/region", None),
+        ("/keys/1/region", "1.1"),
+        ("/keys/2/id", "1.5"),
+        ("/keys/3/regoin", "eu"),
+        ("/keys/3/id", "true"),
+        ("/keys/3/region", None),
     ]
     assert shop.post(f"{ROWS}/lookup", json={"keys": []}).json()["rows"] == []
     assert shop.post(f"{ROWS}/lookup", json={"keys": keys[:1] * 1_001}).status_code == 422
