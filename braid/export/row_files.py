@@ -17,17 +17,22 @@ from typing import BinaryIO, Final, Protocol
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from braid.export.formats import ExportFormat
-from lake import DataField, TypeRoot, python_columns
+from lake import DataField, TypeRoot, UnsupportedFeature, python_columns
 from service.control.json_values import json_value
 
 _ROW_GROUP_ROWS: Final = 1 << 20
 _ROW_GROUP_BYTES: Final = 64 << 20
 _NESTED: Final = (TypeRoot.ARRAY, TypeRoot.MAP, TypeRoot.MULTISET, TypeRoot.ROW)
 _BYTES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
+_DATES: Final = (TypeRoot.DATE, TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ)
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31
+_SECONDS_OF_DAY: Final = 86_400
+_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _PLAIN_JSON: Final = (
     TypeRoot.BOOLEAN,
     TypeRoot.TINYINT,
@@ -174,7 +179,24 @@ def _csv_column(column: pa.Array, declared: DataField) -> pa.Array:
         values = _json_column(python_columns(batch)[declared.name], declared)
         texts = [None if value is None else orjson.dumps(value).decode() for value in values]
         return pa.array(texts, pa.string())
+    if root in _DATES:
+        _check_years(column, declared)
     return column
+
+
+def _check_years(column: pa.Array, declared: DataField) -> None:
+    """Refuse dates and times that no other reader of text knows; Arrow writes them wrong besides."""
+    is_date = pa.types.is_date(column.type)
+    per_day = 1 if is_date else _SECONDS_OF_DAY * _PER_SECOND[column.type.unit]
+    bounds = pc.min_max(column.cast(pa.int32() if is_date else pa.int64())).as_py()
+    first, last = bounds["min"], bounds["max"]
+    if first is None or (first >= _FIRST_DAY * per_day and last < (_LAST_DAY + 1) * per_day):
+        return
+    message = (
+        f"column `{declared.name}` of type {declared.type} has a value outside the years 1 to 9999\n"
+        "hint: export to parquet or arrow"
+    )
+    raise UnsupportedFeature(message)
 
 
 def _json_column(values: Sequence[object], declared: DataField) -> Sequence[object]:

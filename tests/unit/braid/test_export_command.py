@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from braid.cli import app
 from braid.export import command
-from lake import Catalog, Table
+from lake import Catalog, Table, UpdateColumnType, parse_type
 
 TABLE = "shop.parcels"
 ROW = {
@@ -239,6 +239,36 @@ def test_what_cannot_be_exported_is_said_in_a_line(
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["warehouse"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("sql", "number"),
+    [
+        ("TIMESTAMP(3) WITH LOCAL TIME ZONE", 1_700_000_000_000),
+        ("TIMESTAMP(6)", 253_402_300_800),
+        ("TIMESTAMP(6)", -62_135_596_801),
+    ],
+)
+def test_times_that_no_text_tells_are_refused(
+    tmp_path: Path, ending: str, sql: str, number: int
+) -> None:
+    warehouse = tmp_path / "warehouse"
+    table = Catalog(str(warehouse)).create_table(
+        TABLE,
+        columns=[("id", "INT"), ("at", "BIGINT")],
+        primary_key=["id"],
+        options={"bucket": "1"},
+    )
+    table.write_and_commit(pa.table({"id": pa.array([1], pa.int32()), "at": [number]}))
+    table.alter(UpdateColumnType(path=("at",), type=parse_type(sql)))
+    target = tmp_path / f"out.{ending}"
+
+    result = export(warehouse, target)
+
+    assert result.exit_code == 2
+    assert "column `at`" in result.stderr
+    assert not target.exists()
 
 
 def test_a_target_on_an_object_store_is_refused_as_such(numbers: Path) -> None:
