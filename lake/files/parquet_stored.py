@@ -30,7 +30,7 @@ class ParquetStored:
             path: Of it, for messages.
             reopen: Opens it once more, for a second look at the bytes of some columns.
         """
-        self._announce = source.announce if isinstance(source, PositionedInput) else None
+        self._source = source
         self._file = pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
         self._path = path
         self._reopen = reopen
@@ -69,18 +69,28 @@ class ParquetStored:
             UnsupportedFeature: A time that nanoseconds in 64 bits cannot hold.
         """
         names = [column.name for column in columns]
-        used, ranges = 0, []
-        for chunk in _chunks(self._file.metadata, parts, names):
-            used += chunk.total_uncompressed_size
-            if self._announce is not None:
-                ranges.append(_range(chunk))
-        if self._announce is not None:
-            self._announce(ranges)
+        used, ranges = self._chunks(parts, names)
+        _announce(self._source, ranges)
         rows = sum(self._file.metadata.row_group(number).num_rows for number in parts)
         batch_rows = min(batch_rows, max(1, batch_bytes * rows // max(1, used)))
         decoded = self._file.iter_batches(batch_rows, row_groups=parts, columns=names)
         int96 = _int96_columns(self._file, names)
         return self._check_int96(decoded, int96, batch_rows, parts) if int96 else decoded
+
+    def _chunks(
+        self, parts: Sequence[int], columns: Collection[str]
+    ) -> tuple[int, list[ByteRange]]:
+        """Return the bytes of some columns in some row groups before compression, and where they are."""
+        leaves = _leaves(self._file.schema, columns)
+        used = 0
+        ranges = []
+        for number in parts:
+            group = self._file.metadata.row_group(number)
+            for index in leaves:
+                chunk = group.column(index)
+                used += chunk.total_uncompressed_size
+                ranges.append(_range(chunk))
+        return used, ranges
 
     def _check_int96(
         self,
@@ -95,6 +105,7 @@ class ParquetStored:
         wrap round, so the bytes themselves are looked at.
         """
         with self._reopen() as source:
+            _announce(source, self._chunks(groups, int96)[1])
             file = pq.ParquetFile(with_revealed_int96(source, int96), pre_buffer=False)
             stored = file.iter_batches(batch_rows, row_groups=groups, columns=int96)
             for batch, raw in zip(batches, stored, strict=True):
@@ -108,18 +119,20 @@ class ParquetStored:
                 yield batch
 
 
-def _chunks(
-    metadata: pq.FileMetaData, groups: Sequence[int], columns: Collection[str]
-) -> Iterator[pq.ColumnChunkMetaData]:
-    """Yield the chunks of some columns in some row groups."""
+def _announce(source: InputFile, ranges: Sequence[ByteRange]) -> None:
+    if isinstance(source, PositionedInput):
+        source.announce(ranges)
+
+
+def _leaves(schema: pq.ParquetSchema, columns: Collection[str]) -> list[int]:
+    """Return the places of what some columns are stored as: several, if they are nested."""
     wanted = set(columns)
-    for number in groups:
-        group = metadata.row_group(number)
-        for index in range(group.num_columns):
-            chunk = group.column(index)
-            # Nested columns are stored as several, `column.list.element` for example.
-            if chunk.path_in_schema.partition(".")[0] in wanted:
-                yield chunk
+    paths = [schema.column(index).path for index in range(len(schema))]
+    return [
+        index
+        for index, path in enumerate(paths)
+        if path in wanted or any(path[:end] in wanted for end in _ends_of_names(path))
+    ]
 
 
 def _range(chunk: pq.ColumnChunkMetaData) -> ByteRange:
