@@ -163,16 +163,16 @@ class ObjectStoreFileIO:
             return _put_if_absent(store, key, data)
 
         # Nobody else uses the name: what is there already is ours if it is the same.
-        if not self._on(path, write) and self.read_bytes(path) != data:
+        if not self._put(path, write) and self.read_bytes(path) != data:
             raise FileExistsError(path)
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
         """Create a file unless it exists (see `FileIO`)."""
-        return self._on(path, lambda store, key: _put_if_absent(store, key, data))
+        return self._put(path, lambda store, key: _put_if_absent(store, key, data))
 
     def overwrite(self, path: str, data: bytes) -> None:
         """Replace a file atomically (see `FileIO`)."""
-        self._on(path, lambda store, key: obstore.put(store, key, data, use_multipart=False))
+        self._put(path, lambda store, key: obstore.put(store, key, data, use_multipart=False))
 
     def list(self, path: str) -> list[FileStatus]:
         """Return the direct children of a directory (see `FileIO`)."""
@@ -257,6 +257,14 @@ class ObjectStoreFileIO:
                     raise self._translated(error, path) from None
             self._sleep(self._random.uniform(0, _PAUSE_S * 2**tried))
         return self._once(path, call)
+
+    def _put(self, path: str, call: Callable[[ObjectStore, str], T]) -> T:
+        """Make a file; that there is no such file is no answer to that."""
+        try:
+            return self._on(path, call)
+        except FileNotFoundError:
+            message = f"storage failed at {path}: it answers with status 404 what makes the file"
+            raise StorageUnavailable(message) from None
 
     def _once(self, path: str, call: Callable[[ObjectStore, str], T]) -> T:
         """Do something once, as far as we are concerned: the library may still repeat it."""

@@ -124,6 +124,18 @@ def test_wrong_credentials_are_told_and_not_repeated(
         assert "s3cr3t" not in str(caught.value)
 
 
+def test_an_answer_that_makes_no_sense_is_told_as_the_stores(
+    s3_server: S3Server, warehouse: str
+) -> None:
+    file_io = s3_file_io(s3_server)
+
+    for make in (file_io.create_exclusive, file_io.write_new, file_io.overwrite):
+        s3_server.front.answer_next("PUT", "/odd", status=404)
+        with pytest.raises(StorageUnavailable, match="status 404"):
+            make(f"{warehouse}/odd", b"x")
+    assert not file_io.exists(f"{warehouse}/odd")
+
+
 def test_an_endpoint_where_nobody_listens_is_named(s3_server: S3Server, warehouse: str) -> None:
     settings = replace(s3_settings(s3_server), endpoint="http://127.0.0.1:1")
 
