@@ -1,8 +1,8 @@
 """Runs all tests as processes side by side: `python -m tests.side_by_side [pytest's arguments]`.
 
 Those that start servers wait much of their time, those that ask Java wait for it in turns, the others compute:
-together they take little longer than the longest part alone. The others are two parts, so that they keep two
-cores busy when the rest is done; with arguments, which go to each part, they are one. With a choice of
+together they take little longer than the longest part alone. The others are three parts, so that they keep two
+cores busy to the end; with arguments, which go to each part, they are one. With a choice of
 markers (`-m`), or on one core, there is one process.
 """
 
@@ -19,8 +19,11 @@ SERVERS = "(integration or spark)"
 BESIDE = (f"{ALWAYS} and {SERVERS}", f"{ALWAYS} and interop and not {SERVERS}")
 """Choices of tests that run in the background: those with servers, those with Java."""
 OTHERS = f"{ALWAYS} and not interop and not {SERVERS}"
-LONG = ("tests/conformance", "tests/property", "tests/unit/lake/maintenance")
-"""Folders that take about as long as all others together."""
+LONG = (
+    ("tests/conformance", "tests/property"),
+    ("tests/unit/lake/maintenance", "tests/unit/lake/table"),
+)
+"""Folders of which each group takes about as long as all that are not named."""
 AFTER = ("nice", "-n", "5")
 """Before the command of the others: servers that wait for each other are not to wait for them, too."""
 NOTHING_CHOSEN = 5
@@ -39,8 +42,10 @@ def main(arguments: Sequence[str]) -> int:
         beside = [stack.enter_context(_running([*arguments, "-m", part])) for part in BESIDE]
         here = [*arguments, "-m", OTHERS]
         if not arguments:
-            beside.append(stack.enter_context(_running([*LONG, "-m", OTHERS], before=AFTER)))
-            here += [f"--ignore={folder}" for folder in LONG]
+            for folders in LONG:
+                running = _running([*folders, "-m", OTHERS], before=AFTER)
+                beside.append(stack.enter_context(running))
+                here += [f"--ignore={folder}" for folder in folders]
         print(
             "other tests, those that start servers or Java first of all, run beside these; "
             "their output comes last",
