@@ -2,13 +2,12 @@
 
 import base64
 import binascii
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Final
-
-import orjson
 
 from lake import DataField, DataType, InvalidRequest, TableSchema, TypeRoot
 from registry.findings import listed
@@ -103,7 +102,7 @@ def parse_keys(
     problems: list[FieldProblem] = []
     for number, key in enumerate(keys):
         texts = [
-            (name, value if isinstance(value, str) else orjson.dumps(value).decode())
+            (name, value if isinstance(value, str) else json.dumps(value))
             for name, value in key.items()
         ]
         found = [*_inexact(schema, key)]
@@ -130,7 +129,7 @@ def _inexact(schema: TableSchema, key: Mapping[str, str | int | float]) -> Itera
                 message = (
                     f"expected {_plain(kind)}: a JSON number with a fraction is read as DOUBLE"
                 )
-                yield _problem(name, orjson.dumps(value).decode(), message, "write it as a text")
+                yield _problem(name, json.dumps(value), message, "write it as a text")
 
 
 def parse_value(text: str, field: DataField) -> object:

@@ -147,6 +147,12 @@ WHOLE: list[tuple[bytes | None, str | None, str | None]] = [
     (b' {"version": 1, "id": 1, "unknown": []}\n', None, None),
     (b'{"id": 1, "version": 2, "real": 1e39}', "out_of_range", "real"),
     (b'{"id": 1, "version": 2, "double": -1e400}', "out_of_range", "double"),
+    (b'{"id": 1, "version": 2, "double": 1e400, "code": "INF"}', "out_of_range", "double"),
+    (
+        b'{"id": 1, "version": 2, "double": -INF, "real": Infinity, "numbers": [ "-Infinity" ]}',
+        None,
+        None,
+    ),
     (b'{"id": 1, "version": 2, "numbers": [1.5, 1e400]}', "out_of_range", "numbers"),
     (b'{"id": 1, "version": 2, "map": {"x": 1, "x": 1}}', "wrong_type", "map"),
     (b'{"id": 1, "version": 2, "maps": [null, {"x": 1, "y": 1, "x": 2}]}', "wrong_type", "maps"),

@@ -258,6 +258,7 @@ def test_keys_that_are_none_are_named_with_their_place(shop: HttpClient) -> None
         {"id": 1.5, "region": 1.1},
         {"id": 1.5, "region": "eu"},
         {"id": True, "regoin": "eu"},
+        {"id": 1 << 64, "region": -(1 << 70)},
     ]
 
     answer = shop.post(f"{ROWS}/lookup", json={"keys": keys})
@@ -269,6 +270,7 @@ def test_keys_that_are_none_are_named_with_their_place(shop: HttpClient) -> None
         ("/keys/3/regoin", "eu"),
         ("/keys/3/id", "true"),
         ("/keys/3/region", None),
+        ("/keys/4/id", str(1 << 64)),
     ]
     assert shop.post(f"{ROWS}/lookup", json={"keys": []}).json()["rows"] == []
     assert shop.post(f"{ROWS}/lookup", json={"keys": keys[:1] * 1_001}).status_code == 422
