@@ -8,7 +8,9 @@ by the engine, and by these:
 1. A column that a stream writes is not dropped.
 2. The type of a column that a stream writes is only widened, so that the stream can follow
    (`type_widening`), and no field inside of it goes or is renamed.
-3. In the end the table has what is declared: every column, with its type, and every option.
+3. A sequence group is added over columns that are new in the same request, or to a table without
+   rows (`added_groups`).
+4. In the end the table has what is declared: every column, with its type, and every option.
 
 What was wrong before and is not made worse is no reason to refuse.
 """
@@ -29,6 +31,7 @@ from lake import (
     parse_type,
     rename_in_options,
 )
+from registry.added_groups import check_added_groups
 from registry.change_places import (
     Origin,
     column_problem,
@@ -140,7 +143,10 @@ def check_alteration(
             *_check_types(before, after, old, new, origin),
         ],
     )
-    _refuse(before, [*_check_rules(before, after, origin)])
+    problems = [*_check_rules(before, after, origin)]
+    if _has_rows(table):
+        problems += check_added_groups(before, after, old, new, origin)
+    _refuse(before, problems)
     _refuse(before, [*_check_agreement(after, new, origin)])
     return CheckedAlteration(document=_with_versions(before, after, old, new), schema=new)
 
@@ -162,6 +168,11 @@ def _option_changes(
     removed = [RemoveOption(key=key) for key in old if key not in new]
     written = [SetOption(key=key, value=new[key]) for key in new if old.get(key) != new[key]]
     return (*removed, *written)
+
+
+def _has_rows(table: Table) -> bool:
+    snapshot = table.latest_snapshot()
+    return snapshot is not None and snapshot.total_record_count > 0
 
 
 def _refuse(before: TableDocument, problems: Sequence[FieldProblem]) -> None:

@@ -154,7 +154,8 @@ class AddSequenceGroupChange(Contract):
         change: Its kind.
         name: As `SequenceGroupSpec.name`.
         ordering: As `SequenceGroupSpec.ordering`.
-        columns: Columns that the same request adds, or that are in no group.
+        columns: Columns that the same request adds; of a table without rows, any that are in no
+            group. The same holds for ordering columns.
         deletes: As `SequenceGroupSpec.deletes`.
     """
 

@@ -1,7 +1,9 @@
 """Changes of a registered table: the declaration, the streams and the schema go together."""
 
+from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from lake import Catalog, ManualClock, MemoryFileIO, RenameColumn, Table
@@ -410,6 +412,38 @@ def test_a_group_for_a_new_stream_comes_with_its_columns(
     ]
     assert [entry.version for entry in document.streams.values()] == [1, 1]
     assert registrar.put_stream(ORDERS, "returns", definition("returns")).is_new
+
+
+def test_a_group_over_columns_of_rows_that_are_there_is_refused(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    """The rows have no place in the new group's order: their values would be lost."""
+    spec = orders(unordered="allowed", sequence_groups=orders().model_dump()["sequence_groups"][:1])
+    registrar.put_table("shop", "loose", spec)
+    table = catalog.table("shop.loose")
+    add = {"change": "add_sequence_group", "name": "payments", "columns": ["paid"]}
+
+    def problems_of(*changes: dict[str, Any]) -> list[tuple[str | None, str | None]]:
+        requested = SchemaChanges.model_validate({"changes": changes}).changes
+        found = registrar.check_alteration("shop.loose", plan_changes(requested))
+        return [(problem.pointer, problem.value) for problem in found]
+
+    assert problems_of(add) == []  # no rows
+    row = {"id": [1], "region": ["eu"], "paid": [Decimal("9.50")], "carrier": ["mail"]}
+    table.write_and_commit(pa.table(row))
+
+    assert problems_of(add) == [("/changes/0/columns", "paid")]
+    renamed = {"change": "rename_column", "column": "paid", "to": "cash"}
+    assert problems_of(renamed, {**add, "columns": ["cash"]}) == [("/changes/1/columns", "cash")]
+    news = {"change": "add_column", "column": "cash", "type": "INT"}
+    ordered = {**add, "columns": ["cash"], "ordering": ["carrier"]}
+    assert problems_of(news, ordered) == [("/changes/1/ordering", "carrier")]
+    assert problems_of(news, {**add, "columns": ["cash"]}) == []
+    with pytest.raises(DefinitionRefused, match="cannot be changed as asked"):
+        registrar.alter(
+            "shop.loose", plan_changes(SchemaChanges.model_validate({"changes": [add]}).changes)
+        )
+    assert table.scan(columns=["paid"]).to_arrow().to_pylist() == [{"paid": Decimal("9.50")}]
 
 
 def test_options_comments_and_defaults_change(registrar: Registrar, table: Table) -> None:
