@@ -18,6 +18,7 @@ Applications import from here and from nowhere below.
 
 from lake.commit.commit_result import CommitResult, Outcome
 from lake.commit.committer import TableCommitter
+from lake.commit.discard import commit_or_discard
 from lake.commit.exactly_once import Decision, decide
 from lake.commit.stream_position import BatchAccount, StreamBatch, StreamPosition, positions_of
 from lake.errors import (
@@ -238,6 +239,7 @@ __all__ = [
     "check_supported",
     "check_writable",
     "column_differences",
+    "commit_or_discard",
     "compact_buckets",
     "decide",
     "dormant_options",

@@ -8,7 +8,7 @@ LakeError                      .retryable, and the values as attributes
     SchemaMismatch             fix the data or the schema
     UnsupportedFeature         by design, or not in this version
   CommitConflict               re-plan on the newer snapshot, then try again
-  CommitUnknown                do not clean up; look for the commit before acting
+  CommitUnknown                look for the commit before acting
   StreamFenced                 stop: a newer owner has claimed the stream
   OffsetMismatch               stop: the batch does not continue where the table ends
   StorageUnavailable           the same call again, after a pause
@@ -17,6 +17,9 @@ LakeError                      .retryable, and the values as attributes
 ```
 
 Text is for people and is no interface; classes and attributes are.
+
+Files of a commit that failed may be live all the same, whatever was raised. They are deleted only after
+an error with `committed_nothing`; else they stay, and orphan cleaning finds those that nothing names.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -58,9 +61,12 @@ class LakeError(Exception):
     Attributes:
         retryable: Whether the same call may succeed later.
         table: `db.table` that it is about, where that is known; None elsewhere.
+        committed_nothing: It ended a commit that is known to have left nothing in the table. Only
+            committers say so.
     """
 
     retryable: bool = False
+    committed_nothing: bool = False
     table: str | None = None
 
     def __str__(self) -> str:

@@ -23,6 +23,8 @@ class CommitResult:
         wait_ms: Time spent waiting between attempts, milliseconds.
         outcome: How it ended.
         time_ms: `timeMillis` of the snapshot; 0 when there is none.
+        are_files_unused: The files of the messages are in no snapshot, nor will they ever be. Only
+            said of a replay, and not where an earlier attempt may have published them.
     """
 
     snapshot_id: int
@@ -30,3 +32,4 @@ class CommitResult:
     wait_ms: int
     outcome: Outcome
     time_ms: int = 0
+    are_files_unused: bool = False

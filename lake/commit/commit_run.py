@@ -12,6 +12,10 @@ Each attempt:
 
 A lost race goes back to 1 and reuses what was written. A snapshot whose fate was in doubt goes back
 to 1 with new manifests: expiry may have removed the old ones together with it.
+
+Files are deleted only while it is certain that no snapshot names them, whatever is raised: from the
+moment before a snapshot is created until the race is known to be lost, or the snapshot taken back, an
+error leaves everything where it is (`lake.commit.discard` has the same rule for data files).
 """
 
 from collections.abc import Callable
@@ -54,6 +58,8 @@ class CommitRun:
         new_uuid: Gives the id of a snapshot.
         on_step: Told of each step.
         is_repeat_checked: Whether an earlier commit of the same identity is looked for.
+        is_doubtful: Whether a snapshot with this commit's files may be in the table: an earlier commit
+            of theirs was never settled, or an attempt of this one.
         revision: What the newest attempt's snapshot said, None before the first.
         attempts: Made so far.
         wait_ms: Spent between attempts so far.
@@ -70,6 +76,7 @@ class CommitRun:
     new_uuid: Callable[[], str]
     on_step: OnStep
     is_repeat_checked: bool
+    is_doubtful: bool = False
     revision: Revision | None = field(default=None, init=False)
     attempts: int = field(default=0, init=False)
     wait_ms: float = field(default=0.0, init=False)
@@ -80,6 +87,8 @@ class CommitRun:
 
     def run(self) -> CommitResult:
         """Attempt until the commit is in the table or cannot be.
+
+        Errors say in `committed_nothing` whether that is certain.
 
         Raises:
             CommitConflict: The table has moved so that the commit does not fit, or the race was
@@ -102,13 +111,16 @@ class CommitRun:
                 self.wait_ms += self.wait(self.attempts)
         except CommitUnknown:
             raise
-        except (LakeError, OSError) as error:
-            # Nothing that these files belong to is published: lost, taken back, or never tried.
+        except LakeError as error:
             self._clean()
-            if isinstance(error, OSError):
-                message = f"storage failed before the commit was published: {error}"
-                raise StorageUnavailable(message) from error
+            error.committed_nothing = not self.is_doubtful
             raise
+        except OSError as error:
+            self._clean()
+            message = f"storage failed before the commit was published: {error}"
+            unavailable = StorageUnavailable(message)
+            unavailable.committed_nothing = not self.is_doubtful
+            raise unavailable from error
 
     def _attempt(self) -> CommitResult | None:
         """Return the result, None to plan again."""
@@ -126,6 +138,8 @@ class CommitRun:
     def _attempt_on(self, state: TableState) -> CommitResult | None:
         repeated = self._find_repeated(state)
         if repeated is not None:
+            # An earlier call has committed this, maybe these very files.
+            self.is_doubtful = True
             self._clean()
             return self._result(repeated, Outcome.REPLAYED)
         time_ms = next_time_ms(state.latest, self.clock.now_ms())
@@ -166,8 +180,10 @@ class CommitRun:
         self, snapshot: Snapshot, previous: Snapshot | None, lists: SnapshotFiles
     ) -> CommitResult | None:
         """Publish and act on what became of it."""
+        was_doubtful, self.is_doubtful = self.is_doubtful, True
         published = self.publisher.publish(snapshot, previous=previous)
         if published is Published.LOST:
+            self.is_doubtful = was_doubtful
             return None
         if published is Published.YES or self._left_a_trace(snapshot):
             self.publisher.write_hints(snapshot)
@@ -176,11 +192,14 @@ class CommitRun:
         if published is Published.IN_DOUBT:
             # Its manifests stay behind: were the snapshot part of the chain after all, without
             # files of its own to tell by, its successor might name what we had merged.
-            self.publisher.take_back(snapshot)
+            is_taken_back = self.publisher.take_back(snapshot)
             self._files = self.new_files()
-            return None
-        # Gone without a trace in the files. A stream's next attempt reads its offsets, and an
-        # empty commit may be made twice; files that may have been replaced since may not.
+            if is_taken_back:
+                self.is_doubtful = was_doubtful
+                return None
+        # Gone without a trace in the files: it may have been part of the chain and have expired. A
+        # stream's next attempt reads its offsets, and an empty commit may be made twice; files that
+        # may have been replaced since may not.
         if isinstance(self.intent, PlainCommit) and not self.intent.changes.is_empty:
             message = (
                 f"snapshot {snapshot.id} of `{self.intent.user}` was not acknowledged, has expired "
@@ -248,4 +267,5 @@ class CommitRun:
             wait_ms=round(self.wait_ms),
             outcome=outcome,
             time_ms=0 if snapshot is None else snapshot.time_millis,
+            are_files_unused=outcome is Outcome.REPLAYED and not self.is_doubtful,
         )

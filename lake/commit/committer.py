@@ -17,7 +17,7 @@ from lake.commit.steps import OnStep, ignore_step
 from lake.commit.stream_authority import find_authority
 from lake.commit.stream_position import StreamBatch, StreamPosition
 from lake.commit.table_state import TableReader
-from lake.errors import CommitUnknown, InvalidRequest, names_table
+from lake.errors import InvalidRequest, names_table
 from lake.files.clock import Clock, SystemClock
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
@@ -122,7 +122,7 @@ class TableCommitter:
 
         Repeating a call with the same user, identifier and kind changes nothing; the number of a
         batch (`BATCH_COMMIT_IDENTIFIER`, with a fresh random user) counts as repeated only after
-        this committer raised `CommitUnknown` for that user.
+        this committer left it open whether one of that user was made.
 
         Args:
             messages: From the writers; their files are durable.
@@ -162,11 +162,7 @@ class TableCommitter:
             return CommitResult(snapshot_id=0, attempts=0, wait_ms=0, outcome=Outcome.EMPTY)
         is_numbered = commit_identifier != BATCH_COMMIT_IDENTIFIER
         is_repeat_checked = is_numbered or commit_user in self._unknown_users
-        try:
-            return self._run(intent, is_repeat_checked=is_repeat_checked).run()
-        except CommitUnknown:
-            self._unknown_users.add(commit_user)
-            raise
+        return self._run(intent, is_repeat_checked=is_repeat_checked)
 
     @names_table
     def commit_stream_batch(
@@ -188,7 +184,7 @@ class TableCommitter:
 
         Returns:
             Outcome `COMMITTED`, or `REPLAYED` when the table's offsets are at or past the batch's
-            end; the files of a replay are of no use.
+            end; the result says whether the files of a replay can be deleted.
 
         Raises:
             StreamFenced: The stream was claimed anew; stop.
@@ -202,7 +198,7 @@ class TableCommitter:
             changes=changes_of(messages, CommitKind.APPEND),
             max_sequence_number=-1 if max_sequence_number is None else max_sequence_number,
         )
-        return self._run(intent).run()
+        return self._run(intent)
 
     @names_table
     def claim_stream(
@@ -245,7 +241,7 @@ class TableCommitter:
             fallback=fallback,
             is_new_assumed=is_new_assumed,
         )
-        run = self._run(intent)
+        run = self._new_run(intent)
         run.run()
         assert run.revision is not None, "a claim is never a replay"
         return run.revision.streams.positions[stream]
@@ -267,7 +263,7 @@ class TableCommitter:
             CommitConflict, CommitUnknown, StorageUnavailable: Fence again.
         """
         intent = StreamFence(user=commit_user, known_epochs=dict(known_epochs or {}))
-        return self._run(intent).run()
+        return self._new_run(intent).run()
 
     @names_table
     def stream_positions(self) -> dict[str, StreamPosition]:
@@ -292,7 +288,17 @@ class TableCommitter:
         """
         return self._reader.max_sequence_number(self._reader.latest_snapshot())
 
-    def _run(self, intent: Intent, *, is_repeat_checked: bool = False) -> CommitRun:
+    def _run(self, intent: Intent, *, is_repeat_checked: bool = False) -> CommitResult:
+        """Commit files, and remember whose may be in the table without our knowing."""
+        run = self._new_run(intent, is_repeat_checked=is_repeat_checked)
+        try:
+            return run.run()
+        except BaseException:
+            if run.is_doubtful:
+                self._unknown_users.add(intent.user)
+            raise
+
+    def _new_run(self, intent: Intent, *, is_repeat_checked: bool = False) -> CommitRun:
         return CommitRun(
             intent=intent,
             reader=self._reader,
@@ -313,6 +319,7 @@ class TableCommitter:
             new_uuid=self._new_uuid,
             on_step=self._on_step,
             is_repeat_checked=is_repeat_checked,
+            is_doubtful=intent.user in self._unknown_users,
         )
 
     def _wait(self, attempt: int) -> float:

@@ -106,16 +106,20 @@ class SnapshotPublisher:
             self._pause(attempt)
         raise _unknown(snapshot, "its creation was never answered")
 
-    def take_back(self, snapshot: Snapshot) -> None:
-        """Delete a snapshot that lies in a hole, unless it is gone already.
+    def take_back(self, snapshot: Snapshot) -> bool:
+        """Delete a snapshot that is no part of the chain; return whether it was there.
+
+        One that has gone by itself may have been part of the chain and have expired.
 
         Raises:
             CommitUnknown: It could not be deleted.
         """
         with announced(self._on_step, "take-back-snapshot"):
-            if self._certainly(snapshot, lambda: self._is_ours(snapshot)):
-                path = self._paths.snapshot(snapshot.id)
-                self._certainly(snapshot, lambda: self._file_io.delete(path))
+            if not self._certainly(snapshot, lambda: self._is_ours(snapshot)):
+                return False
+            path = self._paths.snapshot(snapshot.id)
+            self._certainly(snapshot, lambda: self._file_io.delete(path))
+            return True
 
     def write_hints(self, snapshot: Snapshot) -> None:
         """Point `LATEST` at a published snapshot; failure means nothing.

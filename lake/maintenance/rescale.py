@@ -98,10 +98,8 @@ class TableRescale:
         self._result = RescaleResult(buckets=self.buckets, snapshot_id=0, schema_id=self.routing.id)
         try:
             self._run()
-        except CommitUnknown:
-            # Some of the files may be live.
-            raise
         except BaseException:
+            # Those of a commit stay, unless it is certain that it came to nothing.
             self._delete(path for path in self.writer.written if path not in self._kept)
             raise
         return self._result
@@ -250,10 +248,9 @@ class TableRescale:
                 kind=CommitKind.OVERWRITE,
                 allow_empty=True,
             )
-        except CommitUnknown:
-            raise
-        except LakeError:
-            self._kept -= paths
+        except LakeError as error:
+            if error.committed_nothing:
+                self._kept -= paths
             raise
         files = [file for unit in done for part in unit.files.values() for file in part]
         self._done.clear()

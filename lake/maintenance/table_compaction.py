@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lake.commit.committer import TableCommitter
-from lake.errors import CommitConflict, CommitUnknown, CorruptData, LakeError
+from lake.errors import CommitConflict, CorruptData, LakeError
 from lake.files.file_io import FileIO
 from lake.files.unused_files import delete_unused
 from lake.format.index_manifest import IndexManifestEntry
@@ -212,14 +212,14 @@ class TableCompaction:
                     commit_user=self.commit_user,
                     kind=CommitKind.COMPACT,
                 )
-            except CommitUnknown:
-                raise
-            except CommitConflict:
+            except LakeError as error:
+                if not error.committed_nothing:
+                    raise
+                if not isinstance(error, CommitConflict):
+                    for compacted in left:
+                        self._delete_written(compacted.work)
+                    raise
                 left = self._drop_lost(left, dropped)
-            except LakeError:
-                for compacted in left:
-                    self._delete_written(compacted.work)
-                raise
             else:
                 return _result(committed.snapshot_id, left, dropped)
         return CompactionResult(dropped=tuple(dropped))

@@ -7,7 +7,8 @@ from typing import Final
 import pyarrow as pa
 
 from lake.commit.commit_result import CommitResult
-from lake.errors import CommitConflict, InvalidRequest, LakeError, StorageUnavailable
+from lake.commit.discard import commit_or_discard
+from lake.errors import CommitConflict, InvalidRequest, LakeError
 from lake.format.commit_message import CommitMessage
 from lake.write.table_writer import TableWriter, WriteResult
 
@@ -65,9 +66,6 @@ class BatchWrite:
         except BaseException:
             writer.abort()
             raise
-        try:
-            return self.commit(result)
-        except (CommitConflict, InvalidRequest, StorageUnavailable):
-            # Nothing was committed.
-            self.delete(result.messages)
-            raise
+        return commit_or_discard(
+            lambda: self.commit(result), discard=lambda: self.delete(result.messages)
+        )

@@ -129,8 +129,10 @@ class Table(ReadableTable):
     def delete_uncommitted(self, messages: Iterable[CommitMessage]) -> None:
         """Delete the new files of messages that will never be committed.
 
-        For batches that turned out to be replays or fenced, and for conflicts; never after
-        `CommitUnknown`. What cannot be deleted is left to `clean_orphans`.
+        For what was never handed to a committer, and after a commit that says that nothing was
+        committed: an error with `committed_nothing`, or a replay with `are_files_unused`. After
+        anything else the files may be live: `commit_or_discard` tells them apart. What cannot be
+        deleted is left to `clean_orphans`.
 
         Args:
             messages: From writers of this table, none of them in any snapshot.

@@ -5,7 +5,7 @@
 2. Executors write level-0 files and send dead letters (`WriteTask`).
 3. The account is checked against the budget, and the topic is still the one that was claimed.
 4. The commit publishes files, offsets and account in one snapshot, or finds that it is a replay
-   after all. Files that no snapshot will name are deleted.
+   after all. Files are deleted where it is certain that no snapshot names them, or ever will.
 5. Where records have what the table has no place for, and the stream lets its table evolve, the table
    is changed first (`FieldEvolution`), and the batch is parsed and written again.
 6. Where the schema has changed, or the table is rescaled, nothing is committed: the batch is parsed
@@ -34,7 +34,6 @@ from lake import (
     CommitConflict,
     CommitMessage,
     CommitResult,
-    CommitUnknown,
     Decision,
     LakeError,
     LimitExceeded,
@@ -42,6 +41,7 @@ from lake import (
     StreamBatch,
     StreamPosition,
     Table,
+    commit_or_discard,
     decide,
     parse_messages,
 )
@@ -320,23 +320,20 @@ class BatchSink:
 
     def _commit(self, batch: StreamBatch, report: TaskReport) -> CommitResult:
         messages = _messages(report)
-        is_referenced = False
         try:
             self._check_budget(report)
             check_topic(self._claimed, self._topics.require(self._plan.spec.topic))
-            result = self._committer.commit_stream_batch(
+        except LakeError:
+            self._table.delete_uncommitted(messages)
+            raise
+        return commit_or_discard(
+            lambda: self._committer.commit_stream_batch(
                 messages,
                 replace(batch, account=report.account),
                 max_sequence_number=report.max_sequence_number,
-            )
-            is_referenced = result.outcome is not Outcome.REPLAYED
-        except CommitUnknown:
-            is_referenced = True
-            raise
-        finally:
-            if not is_referenced:
-                self._table.delete_uncommitted(messages)
-        return result
+            ),
+            discard=lambda: self._table.delete_uncommitted(messages),
+        )
 
     def _check_budget(self, report: TaskReport) -> None:
         refused = report.account.dead_lettered
