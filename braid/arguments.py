@@ -8,6 +8,8 @@ from typing import Final, NoReturn
 
 import typer
 
+from formats.clusters_file import load_clusters
+from formats.kafka_clusters import KafkaClusters, are_servers
 from lake import (
     InvalidRequest,
     LakeError,
@@ -18,7 +20,6 @@ from lake import (
     path_for,
 )
 from registry.names import is_identifier, is_runner_name
-from registry.stream_rules import are_servers
 
 EXIT_USAGE: Final = 2
 EXIT_TRY_AGAIN: Final = 75  # EX_TEMPFAIL
@@ -71,13 +72,20 @@ def make_warehouse(path: str) -> None:
     typer.echo(f"created the warehouse {path}, which was not there", err=True)
 
 
-def check_runner(*, name: str, kafka: str | None, streams: Sequence[str], memory: str) -> None:
+def known_clusters(path: Path | None, *, kafka: str | None = None) -> KafkaClusters:
+    """Return the Kafka clusters of a file and of `--kafka`; end the process when they are none."""
+    if kafka is not None and not are_servers(kafka):
+        refuse("--kafka", kafka, "expected host:port[,host:port]")
+    with one_line_errors():
+        clusters = KafkaClusters() if path is None else load_clusters(path)
+        return clusters if kafka is None else clusters.with_default(kafka)
+
+
+def check_runner(*, name: str, streams: Sequence[str], memory: str) -> None:
     """End the process with one line when a runner cannot be started so."""
     if not is_runner_name(name):
         expected = "expected letters, digits, `-`, `_` and `.`, not `.` first"
         refuse("--name", name, expected)
-    if kafka is not None and not are_servers(kafka):
-        refuse("--kafka", kafka, "expected host:port[,host:port]")
     for stream in streams:
         table, slash, rest = stream.partition("/")
         if not is_identifier(table) or (

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from braid.options import Warehouse
+from braid.options import Clusters, Warehouse
 from braid.table_cli import app as table_app
 
 app = typer.Typer(
@@ -47,17 +47,19 @@ def service(
     warehouse: Warehouse,
     host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="0: any free port.")] = 8080,
+    clusters: Clusters = None,
 ) -> None:
     """Serve registration, lifecycle, status and wide rows over HTTP."""
     # Here, not above: a runner needs none of it.
-    from braid.arguments import make_warehouse, one_line_errors, warehouse_path
+    from braid.arguments import known_clusters, make_warehouse, one_line_errors, warehouse_path
     from service.server import serve
     from service.settings import ServiceSettings
 
     warehouse = warehouse_path(warehouse)
+    known = known_clusters(clusters)
     make_warehouse(warehouse)
     with one_line_errors():
-        serve(ServiceSettings(warehouse=warehouse, host=host, port=port))
+        serve(ServiceSettings(warehouse=warehouse, host=host, port=port, clusters=known))
 
 
 @app.command()
@@ -67,8 +69,9 @@ def runner(
     name: Annotated[str, typer.Option(help="Unique among the warehouse's runners.")],
     kafka: Annotated[
         str | None,
-        typer.Option(help="host:port,… for streams that name no cluster.", metavar="SERVERS"),
+        typer.Option(help="host:port,… of the cluster `default`.", metavar="SERVERS"),
     ] = None,
+    clusters: Clusters = None,
     stream: Annotated[
         list[str] | None,
         typer.Option(help="Host only this: db.table or db.table/stream. May be repeated."),
@@ -82,10 +85,11 @@ def runner(
 ) -> None:
     """Keep streaming queries running as the registry wants them."""
     # Before Spark is loaded, which takes seconds.
-    from braid.arguments import check_runner, one_line_errors, warehouse_path
+    from braid.arguments import check_runner, known_clusters, one_line_errors, warehouse_path
 
     warehouse = warehouse_path(warehouse)
-    check_runner(name=name, kafka=kafka, streams=stream or (), memory=memory)
+    known = known_clusters(clusters, kafka=kafka)
+    check_runner(name=name, streams=stream or (), memory=memory)
 
     # Here, not above: the service must start without Spark.
     from pipelines.runner import main as run
@@ -94,7 +98,7 @@ def runner(
     settings = RunnerSettings(
         warehouse=warehouse,
         name=name,
-        kafka=kafka,
+        clusters=known,
         streams=tuple(stream or ()),
         cores=cores,
         memory=memory,

@@ -1,5 +1,6 @@
 """Options that several commands take."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,5 +11,13 @@ Warehouse = Annotated[
         "--warehouse",
         help="Folder or address (s3://…) of the tables and the registry.",
         metavar="PATH",
+    ),
+]
+Clusters = Annotated[
+    Path | None,
+    typer.Option(
+        "--clusters",
+        help="TOML file that names the Kafka clusters which streams may read from.",
+        metavar="FILE",
     ),
 ]

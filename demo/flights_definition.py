@@ -9,6 +9,7 @@ from demo.flights_data import DATA_SET_SCHEMA, PRIMARY_KEY, STREAMS, FlightStrea
 DATABASE = "demo"
 TABLE = "flights"
 BUCKETS = 4
+CLUSTER = "demo"  # as the file of clusters calls the broker
 TYPE_TEXTS: dict[pa.DataType, str] = {
     pa.int32(): "INT",
     pa.string(): "STRING",
@@ -39,13 +40,12 @@ def table_request() -> dict[str, Any]:
 
 
 def stream_request(
-    stream: FlightStream, *, bootstrap_servers: str, trigger_ms: int, max_records_per_batch: int
+    stream: FlightStream, *, trigger_ms: int, max_records_per_batch: int
 ) -> dict[str, Any]:
     """Return the body of `PUT /v1/tables/demo/flights/streams/<name>`.
 
     Args:
         stream: Which of the three.
-        bootstrap_servers: Of the Kafka cluster that holds the topic.
         trigger_ms: Time between the starts of two micro-batches.
         max_records_per_batch: The bound of one micro-batch.
     """
@@ -55,7 +55,7 @@ def stream_request(
         "format": "json",
         "columns": [{"column": name} for name in columns],
         "sequence_group": stream.name,
-        "kafka": {"bootstrap_servers": bootstrap_servers},
+        "kafka": {"cluster": CLUSTER},
         "trigger_ms": trigger_ms,
         "max_records_per_batch": max_records_per_batch,
     }

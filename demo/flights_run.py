@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from demo.broker import KafkaBroker
 from demo.flights_data import DATA_SET_SCHEMA, STREAMS, FlightStream
-from demo.flights_definition import DATABASE, TABLE, stream_request, table_request
+from demo.flights_definition import CLUSTER, DATABASE, TABLE, stream_request, table_request
 from demo.ports import free_port
 from demo.processes import ChildProcess, ProcessFailed, Supervisor
 from demo.s3_server import S3Server
@@ -65,6 +65,7 @@ class FlightsRun:
         self.max_records_per_batch = max_records_per_batch
         self.supervisor = Supervisor(work_dir / "logs")
         self.broker = KafkaBroker(work_dir / "kafka")
+        self.clusters = work_dir / "clusters.toml"
         self.api = f"http://127.0.0.1:{free_port()}"
         self.http = httpx.Client(base_url=self.api, timeout=REQUEST_TIMEOUT_S)
         self._watched: list[ChildProcess] = []
@@ -87,15 +88,19 @@ class FlightsRun:
         self.broker.close()
 
     def start_broker(self) -> None:
-        """Start Kafka and create the three topics."""
+        """Start Kafka, create the three topics, and write the file that names the cluster."""
         self.broker.start()
         self.broker.create_topics({stream.topic: PARTITIONS for stream in STREAMS})
+        self.clusters.write_text(
+            f'[clusters.{CLUSTER}]\nbootstrap_servers = "{self.broker.bootstrap_servers}"\n'
+        )
 
     def start_service(self) -> None:
         """Start the control plane and wait until it says that it is ready."""
         service = self.supervisor.start_module(
             "service", "braid", "service",
             "--warehouse", self.warehouse, "--port", self.api.rpartition(":")[2],
+            "--clusters", str(self.clusters),
             environment=self.environment,
         )  # fmt: skip
         service.wait_ready(self._is_service_ready, timeout_s=READY_TIMEOUT_S)
@@ -108,7 +113,6 @@ class FlightsRun:
         for stream in STREAMS:
             request = stream_request(
                 stream,
-                bootstrap_servers=self.broker.bootstrap_servers,
                 trigger_ms=self.trigger_ms,
                 max_records_per_batch=self.max_records_per_batch,
             )
@@ -125,7 +129,7 @@ class FlightsRun:
         only = [f"--stream={DATABASE}.{TABLE}/{stream.name}" for stream in streams]
         runner = self.supervisor.start_module(
             name, "braid", "runner", "--warehouse", self.warehouse,
-            "--kafka", self.broker.bootstrap_servers, "--name", name, *only,
+            "--clusters", str(self.clusters), "--name", name, *only,
             environment=self.environment,
         )  # fmt: skip
         self._watched.append(runner)

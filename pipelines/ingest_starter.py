@@ -1,10 +1,11 @@
 """From a stream's entry in the registry to a running ingest query."""
 
-from lake import BatchAccount, Catalog, FileIO, InvalidRequest, Problem, StreamPosition
+from formats.kafka_clusters import KafkaClusters
+from lake import BatchAccount, Catalog, FileIO, StreamPosition
 from pipelines.ingest import Ingest, IngestContext
-from pipelines.kafka_cluster import KafkaCluster, resolve_secrets
 from pipelines.plan_source import is_followed
 from pipelines.registered_plans import RegisteredPlans
+from pipelines.stream_cluster import cluster_of
 from pipelines.stream_evolver import RegisteredEvolver
 from pipelines.stream_plan import plan_stream
 from registry.documents import RegistryStore
@@ -24,7 +25,7 @@ class IngestStarter:
         warehouse: str,
         file_io: FileIO,
         progress: ProgressStore,
-        kafka: str | None,
+        clusters: KafkaClusters,
     ) -> None:
         """Make a starter.
 
@@ -34,13 +35,13 @@ class IngestStarter:
             file_io: The warehouse's storage.
             progress: What runners have reported: the last resort for a table that lost its
                 streams' positions.
-            kafka: `host:port[,host:port]` for streams that name no cluster.
+            clusters: What streams may read from.
         """
         self._context = context
         self._warehouse = warehouse
         self._file_io = file_io
         self._progress = progress
-        self._kafka = kafka
+        self._clusters = clusters
 
     def start(self, document: TableDocument, entry: StreamEntry) -> Ingest:
         """Claim the stream and return its running query.
@@ -68,7 +69,7 @@ class IngestStarter:
             self._context,
             plan=plan,
             table=state.table,
-            cluster=self._cluster(entry.spec),
+            cluster=cluster_of(entry.spec, self._clusters),
             fallback=self._fallback(document.identifier, entry.spec),
             plans=RegisteredPlans(registry=registry, catalog=catalog),
             evolver=RegisteredEvolver(registrar=Registrar(registry, catalog, self._context.clock)),
@@ -79,20 +80,6 @@ class IngestStarter:
             ingest.stop()
             raise
         return ingest
-
-    def _cluster(self, stream: StreamSpec) -> KafkaCluster:
-        servers = stream.kafka.bootstrap_servers or self._kafka
-        if servers is None:
-            problem = Problem(
-                field="kafka.bootstrap_servers",
-                value=None,
-                message="neither the stream nor the runner names a Kafka cluster",
-                hint="declare it for the stream, or start the runner with one",
-            )
-            message = f"stream {stream.name} has no Kafka cluster"
-            raise InvalidRequest(message, problems=[problem])
-        options = resolve_secrets(stream.kafka.options)
-        return KafkaCluster(bootstrap_servers=servers, options=options)
 
     def _fallback(self, table: str, stream: StreamSpec) -> StreamPosition | None:
         key = stream_key(table, stream.name)

@@ -4,16 +4,11 @@ Declarations use the names of Kafka's own (Java) clients. Spark takes them as th
 kafka-python the ones about transport and authentication are translated, others do not concern it.
 """
 
-import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from lake import InvalidRequest, Problem
-
-_REFERENCE = re.compile(r"\$\{(env|file):([^}]+)\}")
 _JAAS_VALUE = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _TRANSLATED = {
     "security.protocol": "security_protocol",
@@ -57,32 +52,3 @@ class KafkaCluster:
             found["sasl_plain_username"] = jaas["username"]
             found["sasl_plain_password"] = jaas.get("password", "")
         return found
-
-
-def resolve_secrets(
-    options: Mapping[str, str],
-    *,
-    environment: Mapping[str, str] = os.environ,
-    read_file: Callable[[str], str] = lambda path: Path(path).read_text(encoding="utf-8"),
-) -> dict[str, str]:
-    """Return options with `${env:NAME}` and `${file:/path}` replaced by what they name.
-
-    Raises:
-        InvalidRequest: A reference names nothing; the message has its name, never a value.
-    """
-
-    def replace(match: re.Match[str]) -> str:
-        kind, name = match.groups()
-        try:
-            return environment[name] if kind == "env" else read_file(name).strip()
-        except (KeyError, OSError) as error:
-            problem = Problem(
-                field="kafka.options",
-                value=match.group(),
-                message=f"the {'variable' if kind == 'env' else 'file'} is not there",
-                hint="set it for the runner's process",
-            )
-            text = "a secret that the stream refers to cannot be read"
-            raise InvalidRequest(text, problems=[problem]) from error
-
-    return {name: _REFERENCE.sub(replace, value) for name, value in options.items()}

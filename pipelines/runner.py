@@ -287,7 +287,7 @@ def main(settings: RunnerSettings) -> int:
                 warehouse=settings.warehouse,
                 file_io=file_io,
                 progress=ProgressStore(file_io, settings.warehouse),
-                kafka=settings.kafka,
+                clusters=settings.clusters,
             )
             _LOG.info("runner ready name=%s warehouse=%s", settings.name, settings.warehouse)
             runner = Runner(settings, starter=starter, file_io=file_io, clock=clock)

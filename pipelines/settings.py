@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from formats.kafka_clusters import KafkaClusters
+
 LEASE_TTL_MS = 15_000
 PROGRESS_MS = 2_000
 REGISTRY_POLL_MS = 500
@@ -64,7 +66,7 @@ class RunnerSettings:
 
     Attributes:
         warehouse: Where tables and the registry are.
-        kafka: `host:port[,host:port]` for streams that name no cluster of their own.
+        clusters: The Kafka clusters that its streams may read from.
         name: The runner's name, unique among the runners of the warehouse.
         streams: Which streams it may host, as `database.table/stream` or `database.table`;
             empty: any.
@@ -84,7 +86,7 @@ class RunnerSettings:
 
     warehouse: str
     name: str
-    kafka: str | None = None
+    clusters: KafkaClusters = field(default_factory=KafkaClusters)
     streams: tuple[str, ...] = ()
     cores: int = 2
     memory: str = "1g"

@@ -11,6 +11,7 @@ a document that promises a table which is not there.
 
 from dataclasses import dataclass
 
+from formats.kafka_clusters import KafkaClusters
 from lake import Catalog, Clock, Table, TableNotFound
 from registry.document_writer import (
     ATTEMPTS,
@@ -26,6 +27,7 @@ from registry.errors import (
     StreamNotStopped,
 )
 from registry.findings import found_at
+from registry.kafka_rules import check_kafka
 from registry.redeclaration import declared_differences, with_row_rules
 from registry.revision import NO_PRECONDITION, Precondition, revision_of
 from registry.stream_entries import Verb, entry_after, entry_of, with_entry
@@ -63,10 +65,26 @@ class Registered:
 class Registrar(TableAlterer):
     """Reads and changes what is registered in one warehouse."""
 
-    def __init__(self, store: RegistryStore, catalog: Catalog, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: RegistryStore,
+        catalog: Catalog,
+        clock: Clock,
+        *,
+        clusters: KafkaClusters | None = None,
+    ) -> None:
+        """Make a registrar.
+
+        Args:
+            store: The documents.
+            catalog: The tables.
+            clock: The time.
+            clusters: What streams may name; None: nothing but the runners' cluster `default`.
+        """
         super().__init__(DocumentWriter(store, catalog), catalog)
         self._store = store
         self._clock = clock
+        self._clusters = clusters or KafkaClusters()
 
     def document(self, identifier: str) -> TableDocument:
         """Return the newest document of a table.
@@ -265,6 +283,9 @@ class Registrar(TableAlterer):
         problems = _check_given_name(name, definition)
         streams = {other: entry.spec for other, entry in document.streams.items()}
         spec = complete_stream(document.table, definition, name=name, known=streams.get(name))
+        # What is stored is not asked again when its table changes: the operators' file may have
+        # changed since, and it is the runner that keeps to it then.
+        problems += check_kafka(spec, self._clusters)
         problems += check_stream(document.table, streams, spec)
         if problems:
             message = f"the stream {name} cannot be registered on {document.identifier}"

@@ -19,7 +19,6 @@ Two streams may read one topic: each keeps its own position and account, and the
 columns.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 
 from lake import DataType, parse_type
@@ -42,26 +41,10 @@ from schemas import (
     Unordered,
 )
 
-# Spark's source sets these itself and refuses a stream that does.
-_SOURCE_OPTIONS = (
-    "auto.offset.reset",
-    "bootstrap.servers",
-    "enable.auto.commit",
-    "group.id",
-    "interceptor.classes",
-    "isolation.level",
-    "key.deserializer",
-    "value.deserializer",
-)
 _WHOLE_ROWS = {
     MergeEngine.DEDUPLICATE: "rows replace each other whole",
     MergeEngine.FIRST_ROW: "which row is the first would depend on which job commits first",
 }
-_SECRET_OPTION = re.compile(r"password|secret|jaas|token|keystore\.key|\.key$", re.IGNORECASE)
-_ANY_REFERENCE = re.compile(r"\$\{[^}]*\}?")
-_SERVER = re.compile(r"([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.%]+\]):([0-9]{1,5})")
-_PORT_MAX = 65_535
-_REFERENCE = re.compile(r"\$\{(env:[A-Za-z_][A-Za-z0-9_]*|file:/[^}]+)\}")
 
 
 def check_stream(
@@ -78,7 +61,6 @@ def check_stream(
     others = {name: spec for name, spec in streams.items() if name != stream.name}
     return [
         *_check_names(others, stream),
-        *_check_kafka(stream),
         *_check_mapping(table, stream),
         *_check_key(table, stream),
         *_check_ownership(table, others, stream),
@@ -122,68 +104,6 @@ def _check_names(others: Mapping[str, StreamSpec], stream: StreamSpec) -> Iterat
                 message=f"this is the dead-letter topic of the stream `{name}`",
                 hint="read the topic that the records come from",
             )
-
-
-def _check_kafka(stream: StreamSpec) -> Iterator[FieldProblem]:
-    yield from _check_servers(stream)
-    for key, value in stream.kafka.options.items():
-        place = ("kafka", "options", key)
-        if not key.strip():
-            message = "an option has a name"
-            yield found_at(*place, value=key, message=message, hint="name it, or leave it out")
-            continue
-        for found in _ANY_REFERENCE.findall(value):
-            if not _REFERENCE.fullmatch(found) and not _SECRET_OPTION.search(key):
-                yield found_at(
-                    *place,
-                    value=found,
-                    message="no such reference",
-                    hint="write `${env:NAME}` or `${file:/path}`",
-                )
-        if key.startswith("kafka."):
-            hint = f"write `{key.removeprefix('kafka.')}`"
-            yield found_at(
-                *place, value=key, message="options have Kafka's own names, no prefix", hint=hint
-            )
-        elif key in _SOURCE_OPTIONS:
-            hint = (
-                "use the field `kafka.bootstrap_servers`"
-                if key == "bootstrap.servers"
-                else "leave it out"
-            )
-            yield found_at(
-                *place, value=key, message="the ingest job sets this option itself", hint=hint
-            )
-        elif _SECRET_OPTION.search(key) and not _REFERENCE.fullmatch(value):
-            # The value is not repeated: it may be the secret.
-            yield found_at(
-                *place,
-                value=key,
-                message="a secret is given by reference",
-                hint="write `${env:NAME}` or `${file:/path}`; the runner looks it up",
-            )
-
-
-def _check_servers(stream: StreamSpec) -> Iterator[FieldProblem]:
-    servers = stream.kafka.bootstrap_servers
-    if servers is not None and not are_servers(servers):
-        yield found_at(
-            "kafka",
-            "bootstrap_servers",
-            value=servers,
-            message=f"expected `host:port`, joined by `,`, no blanks, ports from 1 to {_PORT_MAX}",
-            hint="for example `kafka-1:9092,kafka-2:9092`",
-        )
-
-
-def are_servers(text: str) -> bool:
-    """Return whether a text is `host:port[,host:port]`.
-
-    >>> [are_servers(text) for text in ("a:1,b:2", "[::1]:9092", "a", ":1", "a:0", "a:1, b:1")]
-    [True, True, False, False, False, False]
-    """
-    found = [_SERVER.fullmatch(server) for server in text.split(",")]
-    return all(match and 0 < int(match.group(2)) <= _PORT_MAX for match in found)
 
 
 def _check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:

@@ -58,14 +58,16 @@ class StreamColumn(Contract):
 
 
 class KafkaSpec(Contract):
-    """How the topic's cluster is reached.
+    """Where the topic is.
 
     Attributes:
-        bootstrap_servers: `host:port[,host:port]`; None: the cluster that the runner is given.
-        options: Client options by Kafka's own names. A secret is never written here: its value
-            is a reference, `${env:NAME}` or `${file:/path}`, that the runner resolves.
+        cluster: The name of a cluster in the operators' file; None: their cluster `default`.
+        bootstrap_servers: `host:port[,host:port]` instead of a name; only where the operators'
+            file allows addresses.
+        options: Consumer options that the operators leave to streams, by Kafka's own names.
     """
 
+    cluster: str | None = Field(default=None, min_length=1, examples=["shop"])
     bootstrap_servers: str | None = Field(default=None, min_length=1)
     options: Mapping[str, str] = Field(default_factory=dict)
 
@@ -87,7 +89,7 @@ class StreamDefinition(Contract):
         columns_max: With `evolve`: the stream never gets more columns than that; what would need
             one more is a dead letter.
         max_message_bytes: Longer values are dead letters.
-        kafka: How the cluster is reached.
+        kafka: On which cluster the topic is.
         trigger_ms: The wanted time between the starts of two micro-batches.
         max_records_per_batch: The bound of one micro-batch.
     """

@@ -61,7 +61,7 @@ def create_app(
         clock=clock,
         tables=OpenTables(catalog),
         registry=store,
-        registrar=Registrar(store, catalog, clock),
+        registrar=Registrar(store, catalog, clock, clusters=settings.clusters),
         progress=ProgressStore(file_io, warehouse),
         # One thread: files are made ready one after the other, and the rest of the machine serves.
         rows=RowFinder(RowWarmer(ThreadPoolExecutor(1, thread_name_prefix="rows").submit)),

@@ -1,6 +1,8 @@
 """What a service process is started with."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from formats.kafka_clusters import KafkaClusters
 
 RUNNER_TIMEOUT_MS = 30_000  # a runner writes its progress every 2 seconds
 
@@ -14,9 +16,11 @@ class ServiceSettings:
         host: The address to listen at.
         port: The port; 0: any free one.
         runner_timeout_ms: A runner that has said nothing for so long counts as gone.
+        clusters: The Kafka clusters that streams may name.
     """
 
     warehouse: str
     host: str = "127.0.0.1"
     port: int = 8080
     runner_timeout_ms: int = RUNNER_TIMEOUT_MS
+    clusters: KafkaClusters = field(default_factory=KafkaClusters)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from formats.kafka_clusters import KafkaClusters
 from lake import Catalog, SystemClock
 from pipelines.ingest import IngestContext
 from pipelines.ingest_starter import IngestStarter
@@ -129,7 +130,7 @@ def running_runner(bed: IngestBed) -> Iterator[None]:
     settings = RunnerSettings(
         warehouse=bed.warehouse,
         name="inside",
-        kafka=bed.broker.bootstrap_servers,
+        clusters=KafkaClusters().with_default(bed.broker.bootstrap_servers),
         poll_ms=50,
         progress_ms=100,
     )
@@ -141,7 +142,7 @@ def running_runner(bed: IngestBed) -> Iterator[None]:
         warehouse=bed.warehouse,
         file_io=table.file_io,
         progress=ProgressStore(table.file_io, bed.warehouse),
-        kafka=settings.kafka,
+        clusters=settings.clusters,
     )
     runner = Runner(settings, starter=starter, file_io=table.file_io, clock=clock)
     stop = threading.Event()

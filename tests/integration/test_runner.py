@@ -27,11 +27,12 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 PROGRAM = """\
 import sys
+from formats.kafka_clusters import KafkaClusters
 from pipelines.runner import main
 from pipelines.settings import RunnerSettings
 warehouse, name, kafka = sys.argv[1:]
 sys.exit(main(RunnerSettings(
-    warehouse=warehouse, name=name, kafka=kafka, memory="512m",
+    warehouse=warehouse, name=name, clusters=KafkaClusters().with_default(kafka), memory="512m",
     lease_ttl_ms=3_000, poll_ms=200, progress_ms=400, maintains=False,
 )))
 """

@@ -25,6 +25,8 @@ RUNNER = ["runner", "--warehouse", "/w"]
         (["runner", "--name", "r", "--warehouse", "hdfs://host/w"], "hdfs"),
         (["service", "--warehouse", "s3://key:secret@bucket/w"], "the name of a bucket"),
         (["service", "--warehouse", ""], "--warehouse"),
+        (["service", "--warehouse", "/w", "--clusters", "/not/there.toml"], "/not/there.toml"),
+        ([*RUNNER, "--name", "r", "--clusters", "/not/there.toml"], "/not/there.toml"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -1,9 +1,6 @@
 """One declaration of a cluster, in the words of both clients, with secrets only where used."""
 
-import pytest
-
-from lake import InvalidRequest
-from pipelines.kafka_cluster import KafkaCluster, resolve_secrets
+from pipelines.kafka_cluster import KafkaCluster
 
 SASL = {
     "security.protocol": "SASL_SSL",
@@ -39,21 +36,3 @@ def test_kafka_python_gets_transport_and_login_translated() -> None:
 
 def test_secrets_are_not_shown() -> None:
     assert "s3cret" not in repr(KafkaCluster(bootstrap_servers="a:1", options=SASL))
-
-
-def test_references_are_replaced_by_what_they_name() -> None:
-    resolved = resolve_secrets(
-        {"a": "user=${env:NAME};", "b": "${file:/run/secret}", "c": "$plain"},
-        environment={"NAME": "me"},
-        read_file={"/run/secret": "s3cret\n"}.__getitem__,
-    )
-
-    assert resolved == {"a": "user=me;", "b": "s3cret", "c": "$plain"}
-
-
-@pytest.mark.parametrize("reference", ["${env:NOT_SET}", "${file:/not/there}"])
-def test_a_reference_to_nothing_is_named(reference: str) -> None:
-    with pytest.raises(InvalidRequest, match="cannot be read") as caught:
-        resolve_secrets({"a": reference}, environment={})
-
-    assert caught.value.problems[0].value == reference

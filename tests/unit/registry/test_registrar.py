@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from formats.kafka_clusters import KafkaClusters
 from lake import (
     Catalog,
     ManualClock,
@@ -23,8 +24,9 @@ from registry.errors import (
 from registry.registrar import Registrar
 from registry.revision import Precondition, revision_of
 from registry.stream_entries import Verb
+from registry.table_changes import plan_changes
 from registry.table_definition import define_table
-from schemas import DesiredState, TableDocument
+from schemas import DesiredState, SchemaChanges, StreamDefinition, TableDocument
 from tests.unit.registry.shop import definition, orders
 
 ORDERS = "shop.orders"
@@ -350,3 +352,22 @@ def test_a_change_on_another_ground_than_was_seen_is_refused(with_orders: Regist
         with_orders.put_stream(ORDERS, "sales", definition(trigger_ms=200), precondition=seen)
     with pytest.raises(PreconditionFailed):
         with_orders.put_table("shop", "orders", orders(), precondition=Precondition(exists=False))
+
+
+def test_a_stream_that_names_an_address_is_refused_and_one_that_is_stored_is_altered(
+    store: RacingStore, catalog: Catalog, clock: ManualClock, with_orders: Registrar
+) -> None:
+    lab = KafkaClusters(addresses=("lab:9092",))
+    definition = StreamDefinition.model_validate(
+        {"topic": "sales", "kafka": {"bootstrap_servers": "lab:9092"}}
+    )
+
+    with pytest.raises(DefinitionRefused, match=r"kafka\.bootstrap_servers"):
+        with_orders.put_stream(ORDERS, "sales", definition)
+    Registrar(store, catalog, clock, clusters=lab).put_stream(ORDERS, "sales", definition)
+    rename = SchemaChanges.model_validate(
+        {"changes": [{"change": "rename_column", "column": "total", "to": "sum"}]}
+    )
+    with_orders.alter(ORDERS, plan_changes(rename.changes))
+
+    assert with_orders.entry(ORDERS, "sales").spec.kafka.bootstrap_servers == "lab:9092"

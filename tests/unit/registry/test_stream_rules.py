@@ -57,35 +57,6 @@ def test_a_stream_is_not_compared_with_what_it_replaces() -> None:
     [
         pytest.param(
             "sales",
-            {"kafka": {"options": {" ": "x"}}},
-            [("/kafka/options/ ", " ")],
-            id="option-without-a-name",
-        ),
-        pytest.param(
-            "sales",
-            {"kafka": {"options": {"client.id": "a-${vault:x}"}}},
-            [("/kafka/options/client.id", "${vault:x}")],
-            id="unknown-reference",
-        ),
-        *(
-            pytest.param(
-                "sales",
-                {"kafka": {"bootstrap_servers": servers}},
-                [("/kafka/bootstrap_servers", servers)],
-                id=f"servers-{servers}",
-            )
-            for servers in (
-                "kafka",
-                ":9092",
-                "kafka:",
-                "kafka:0",
-                "kafka:65536",
-                "a:1, b:2",
-                "a:1,",
-            )
-        ),
-        pytest.param(
-            "sales",
             {"columns": mapped(*SALES, "discount")},
             [("/columns/5/column", "discount")],
             id="unknown-column",
@@ -184,18 +155,6 @@ def test_a_stream_is_not_compared_with_what_it_replaces() -> None:
             [("/columns/4/path", "total")],
             id="path-of-two-types",
         ),
-        pytest.param(
-            "sales",
-            {"kafka": {"options": {"sasl.jaas.config": "user and password"}}},
-            [("/kafka/options/sasl.jaas.config", "sasl.jaas.config")],
-            id="secret-in-the-open",
-        ),
-        pytest.param(
-            "sales",
-            {"kafka": {"options": {"group.id": "mine", "kafka.acks": "1"}}},
-            [("/kafka/options/group.id", "group.id"), ("/kafka/options/kafka.acks", "kafka.acks")],
-            id="options-of-the-source",
-        ),
     ],
 )
 def test_what_could_harm_or_cannot_be_is_refused_at_its_place(
@@ -232,14 +191,6 @@ def test_the_name_of_a_stream_differs_from_others_in_more_than_case() -> None:
     )
 
     assert places([problem]) == [("/name", "SALES")]
-
-
-def test_a_secret_by_reference_is_fine_and_one_in_the_open_is_not_repeated() -> None:
-    given = {"kafka": {"options": {"ssl.key.password": "${env:KEY_PASSWORD}"}}}
-    leaked = {"kafka": {"options": {"ssl.key.password": "hunter2"}}}
-
-    assert problems_of("sales", given) == []
-    assert "hunter2" not in str(problems_of("sales", leaked))
 
 
 def test_nobody_reads_the_dead_letters_of_another_stream() -> None:

@@ -1,0 +1,1 @@
+"""Messages and where they come from. Knows neither Spark nor HTTP."""

@@ -1,0 +1,190 @@
+"""The file in which operators name Kafka clusters: TOML, read once when a process starts.
+
+```toml
+[clusters.shop]
+bootstrap_servers = "kafka-1:9092,kafka-2:9092"
+read = ["shop.*"]
+write = ["shop.*.dead-letters"]
+
+[clusters.shop.options]
+"security.protocol" = "SASL_SSL"
+"sasl.mechanism" = "PLAIN"
+"sasl.jaas.config" = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="braid" password="${file:/run/secrets/kafka}";'
+```
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from formats.kafka_clusters import (
+    ANY,
+    DEAD_LETTERS,
+    KafkaClusters,
+    NamedCluster,
+    are_servers,
+)
+from formats.secret_references import unusable_references
+from formats.stream_options import STREAM_OPTIONS
+from lake import InvalidRequest, Problem
+
+SIZE_MAX: Final = 1 << 20
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
+_FIELDS: Final = ("bootstrap_servers", "options", "read", "stream_options", "write")
+_TOP_FIELDS: Final = ("addresses", "clusters")
+# The source of the ingest job sets these itself and refuses a stream whose cluster does.
+_SOURCE_OPTIONS: Final = (
+    "auto.offset.reset",
+    "bootstrap.servers",
+    "enable.auto.commit",
+    "group.id",
+    "interceptor.classes",
+    "isolation.level",
+    "key.deserializer",
+    "value.deserializer",
+)
+
+
+def load_clusters(path: Path) -> KafkaClusters:
+    """Return the clusters of a file.
+
+    Raises:
+        InvalidRequest: The file cannot be read, is no TOML, or names what no cluster can be;
+            `problems` has every place.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(SIZE_MAX + 1)
+    except OSError as error:
+        message = f"{path}: the file of Kafka clusters cannot be read: {error.strerror}"
+        raise InvalidRequest(message) from error
+    if len(data) > SIZE_MAX:
+        message = f"{path}: a file of Kafka clusters has at most {SIZE_MAX} bytes"
+        raise InvalidRequest(message)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        message = f"{path}: the file of Kafka clusters is not UTF-8"
+        raise InvalidRequest(message) from error
+    return parse_clusters(text, source=str(path))
+
+
+def parse_clusters(text: str, *, source: str) -> KafkaClusters:
+    """Return the clusters of a file's text.
+
+    Args:
+        text: TOML.
+        source: What messages call it.
+
+    Raises:
+        InvalidRequest: As `load_clusters`.
+    """
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        message = f"{source}: {error}"
+        raise InvalidRequest(message) from error
+    problems = list(_problems(found))
+    if problems:
+        message = f"{source} does not name Kafka clusters as it should"
+        raise InvalidRequest(message, problems=problems)
+    return KafkaClusters(
+        by_name={name: _cluster(name, entry) for name, entry in found.get("clusters", {}).items()},
+        addresses=tuple(found.get("addresses", ())),
+    )
+
+
+def _cluster(name: str, entry: Mapping[str, Any]) -> NamedCluster:
+    return NamedCluster(
+        name=name,
+        bootstrap_servers=entry["bootstrap_servers"],
+        options=dict(entry.get("options", {})),
+        read=tuple(entry.get("read", ANY)),
+        write=tuple(entry.get("write", DEAD_LETTERS)),
+        stream_options=tuple(entry.get("stream_options", STREAM_OPTIONS)),
+    )
+
+
+def _problems(found: Mapping[str, Any]) -> Iterator[Problem]:
+    yield from _unknown_fields(found, _TOP_FIELDS, "")
+    yield from _check_texts(found, "addresses", "")
+    clusters = found.get("clusters", {})
+    if not isinstance(clusters, dict):
+        yield _expected("clusters", clusters, "tables `[clusters.<name>]`")
+        return
+    for name, entry in clusters.items():
+        place = f"clusters.{name}"
+        if not _NAME.fullmatch(name):
+            expected = "letters, digits, `-` and `_`, at most 80 characters"
+            yield _expected(place, name, expected)
+        elif not isinstance(entry, dict):
+            yield _expected(place, entry, f"a table `[{place}]`")
+        else:
+            yield from _check_cluster(entry, f"{place}.")
+
+
+def _check_cluster(entry: Mapping[str, Any], prefix: str) -> Iterator[Problem]:
+    yield from _unknown_fields(entry, _FIELDS, prefix)
+    servers = entry.get("bootstrap_servers")
+    if not isinstance(servers, str) or not are_servers(servers):
+        yield _expected(f"{prefix}bootstrap_servers", servers, "`host:port[,host:port]`, no blanks")
+    for field in ("read", "write", "stream_options"):
+        yield from _check_texts(entry, field, prefix)
+    names = entry.get("stream_options", ())
+    for name in names if isinstance(names, list) else ():
+        if isinstance(name, str) and name not in STREAM_OPTIONS:
+            expected = f"one of {', '.join(STREAM_OPTIONS)}"
+            yield _expected(f"{prefix}stream_options", name, expected)
+    options = entry.get("options", {})
+    if not isinstance(options, dict):
+        yield _expected(f"{prefix}options", options, "a table of names and texts")
+        return
+    for name, value in options.items():
+        yield from _check_option(f"{prefix}options.{name}", name, value)
+
+
+def _check_option(place: str, name: str, value: object) -> Iterator[Problem]:
+    if not isinstance(value, str):
+        yield _expected(place, type(value).__name__, "a text, in quotes")
+        return
+    for reference in unusable_references(value):
+        yield _expected(place, reference, "`${env:NAME}` or `${file:/path}`")
+    if name.startswith("kafka."):
+        hint = f"Kafka's own name, `{name.removeprefix('kafka.')}`"
+        yield _expected(place, name, hint)
+    elif name in _SOURCE_OPTIONS:
+        yield Problem(
+            field=place,
+            value=name,
+            message="the ingest job sets this option itself",
+            hint="use the field `bootstrap_servers`"
+            if name == "bootstrap.servers"
+            else "leave it out",
+        )
+
+
+def _unknown_fields(
+    entry: Mapping[str, Any], known: tuple[str, ...], prefix: str
+) -> Iterator[Problem]:
+    for name in entry:
+        if name not in known:
+            yield Problem(
+                field=f"{prefix}{name}",
+                value=None,
+                message="unknown field",
+                hint=f"known fields: {', '.join(known)}",
+            )
+
+
+def _check_texts(entry: Mapping[str, Any], field: str, prefix: str) -> Iterator[Problem]:
+    texts = entry.get(field, [])
+    if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
+        yield _expected(f"{prefix}{field}", texts, 'a list of texts, such as ["shop.*"]')
+
+
+def _expected(field: str, value: object, expected: str) -> Problem:
+    found = None if value is None else str(value)
+    return Problem(field=field, value=found, message=f"expected {expected}", hint="mend the file")

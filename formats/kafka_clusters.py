@@ -1,0 +1,111 @@
+"""The Kafka clusters that operators have named, and what streams may do there.
+
+A stream names a cluster; its address, its login and the topics that may be read and written stand
+in a file that services and runners are started with (`clusters_file`). So nobody who may register
+a stream decides where a runner connects to, or what it tells about itself there.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Final
+
+from formats.stream_options import STREAM_OPTIONS
+from lake import InvalidRequest
+
+DEFAULT_CLUSTER: Final = "default"
+ANY: Final = ("*",)
+DEAD_LETTERS: Final = ("*.dead-letters",)
+
+_SERVER = re.compile(r"([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.%]+\]):([0-9]{1,5})")
+_PORT_MAX = 65_535
+_INTERNAL = "__"  # topics of Kafka itself: offsets and transactions of everybody
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedCluster:
+    """A Kafka cluster as an operator declares it.
+
+    Attributes:
+        name: What streams call it.
+        bootstrap_servers: `host:port[,host:port]`.
+        options: Client options by Kafka's own names; secrets are references, not yet resolved.
+        read: Patterns of topics that streams may read (`*`, `?`, `[a-z]`).
+        write: Patterns of topics that dead letters may go to.
+        stream_options: Names of the options that a stream may set itself.
+    """
+
+    name: str
+    bootstrap_servers: str
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    read: tuple[str, ...] = ANY
+    write: tuple[str, ...] = DEAD_LETTERS
+    stream_options: tuple[str, ...] = tuple(STREAM_OPTIONS)
+
+    def may_read(self, topic: str) -> bool:
+        """Return whether a stream may read a topic."""
+        return _is_allowed(topic, self.read)
+
+    def may_write(self, topic: str) -> bool:
+        """Return whether a stream's dead letters may go to a topic."""
+        return _is_allowed(topic, self.write)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaClusters:
+    """All clusters that a process knows.
+
+    Attributes:
+        by_name: The clusters.
+        addresses: Patterns of `host:port` that a stream may name instead of a cluster; such a
+            stream gets no login.
+    """
+
+    by_name: Mapping[str, NamedCluster] = field(default_factory=dict)
+    addresses: tuple[str, ...] = ()
+
+    def at(self, bootstrap_servers: str) -> NamedCluster | None:
+        """Return the cluster of these servers, in whatever order, or None."""
+        wanted = frozenset(bootstrap_servers.split(","))
+        for cluster in self.by_name.values():
+            if frozenset(cluster.bootstrap_servers.split(",")) == wanted:
+                return cluster
+        return None
+
+    def allows_address(self, bootstrap_servers: str) -> bool:
+        """Return whether a stream may name these servers itself."""
+        return all(
+            any(fnmatchcase(server, pattern) for pattern in self.addresses)
+            for server in bootstrap_servers.split(",")
+        )
+
+    def with_default(self, bootstrap_servers: str) -> "KafkaClusters":
+        """Return these clusters and one more for streams that name none, of which all is allowed.
+
+        Raises:
+            InvalidRequest: A cluster `default` is among these already.
+        """
+        if DEFAULT_CLUSTER in self.by_name:
+            message = f"the file of clusters has a cluster `{DEFAULT_CLUSTER}` already"
+            raise InvalidRequest(message)
+        cluster = NamedCluster(
+            name=DEFAULT_CLUSTER, bootstrap_servers=bootstrap_servers, read=ANY, write=ANY
+        )
+        return replace(self, by_name={**self.by_name, DEFAULT_CLUSTER: cluster})
+
+
+def are_servers(text: str) -> bool:
+    """Return whether a text is `host:port[,host:port]`.
+
+    >>> [are_servers(text) for text in ("a:1,b:2", "[::1]:9092", "a", ":1", "a:0", "a:1, b:1")]
+    [True, True, False, False, False, False]
+    """
+    found = [_SERVER.fullmatch(server) for server in text.split(",")]
+    return all(match and 0 < int(match.group(2)) <= _PORT_MAX for match in found)
+
+
+def _is_allowed(topic: str, patterns: tuple[str, ...]) -> bool:
+    if topic.startswith(_INTERNAL):
+        patterns = tuple(pattern for pattern in patterns if pattern.startswith(_INTERNAL))
+    return any(fnmatchcase(topic, pattern) for pattern in patterns)

@@ -1,0 +1,61 @@
+"""References to secrets, `${env:NAME}` and `${file:/path}`, and what they stand for.
+
+They are written in the operators' own files alone. Nothing that arrives over HTTP is given to this
+module: whoever could name a file here could read it.
+"""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from lake import InvalidRequest, Problem
+
+_REFERENCE = re.compile(r"\$\{(env|file):([^}]+)\}")
+_ANY_REFERENCE = re.compile(r"\$\{[^}]*\}?")
+_USABLE_REFERENCE = re.compile(r"\$\{(env:[A-Za-z_][A-Za-z0-9_]*|file:/[^}]+)\}")
+
+
+def unusable_references(text: str) -> list[str]:
+    """Return the references in a text that name neither a variable nor an absolute path.
+
+    >>> unusable_references("user=${env:USER} key=${file:key} ${vault:x} $plain")
+    ['${file:key}', '${vault:x}']
+    """
+    return [
+        found for found in _ANY_REFERENCE.findall(text) if not _USABLE_REFERENCE.fullmatch(found)
+    ]
+
+
+def resolve_secrets(
+    options: Mapping[str, str],
+    *,
+    environment: Mapping[str, str] = os.environ,
+    read_file: Callable[[str], str] = lambda path: Path(path).read_text(encoding="utf-8"),
+) -> dict[str, str]:
+    """Return options with `${env:NAME}` and `${file:/path}` replaced by what they name.
+
+    Args:
+        options: Values by name, as an operator has written them.
+        environment: Variables by name.
+        read_file: From an absolute path to the file's text.
+
+    Raises:
+        InvalidRequest: A reference names nothing; the message has its name, never a value.
+    """
+
+    def found(match: re.Match[str]) -> str:
+        kind, name = match.groups()
+        try:
+            return environment[name] if kind == "env" else read_file(name).strip()
+        except (KeyError, OSError, UnicodeDecodeError) as error:
+            problem = Problem(
+                field="options",
+                value=match.group(),
+                message=f"the {'variable' if kind == 'env' else 'file'} cannot be read",
+                hint="set it for the process that reads Kafka",
+            )
+            text = "a secret of the Kafka cluster cannot be read"
+            raise InvalidRequest(text, problems=[problem]) from error
+
+    return {name: _REFERENCE.sub(found, value) for name, value in options.items()}

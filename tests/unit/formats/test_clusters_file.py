@@ -1,0 +1,120 @@
+"""The operators' file: what it says, and every place where it does not say it well."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from formats.clusters_file import SIZE_MAX, load_clusters, parse_clusters
+from lake import InvalidRequest
+from tests.support.doc_examples import ROOT
+
+GUIDE = ROOT / "docs" / "guides" / "kafka-clusters.md"
+
+
+def problems_of(text: str) -> list[tuple[str, str | None]]:
+    with pytest.raises(InvalidRequest) as caught:
+        parse_clusters(text, source="clusters.toml")
+    return [(problem.field, problem.value) for problem in caught.value.problems]
+
+
+def test_a_cluster_says_where_it_is_and_what_streams_may_do_there() -> None:
+    clusters = parse_clusters(
+        """
+        addresses = ["*.lab:9092"]
+        [clusters.shop]
+        bootstrap_servers = "a:1,b:2"
+        read = ["shop.*"]
+        write = ["shop.*.dead"]
+        stream_options = ["max.poll.records"]
+        [clusters.shop.options]
+        "sasl.jaas.config" = 'user="${env:USER}";'
+        """,
+        source="clusters.toml",
+    )
+
+    shop = clusters.by_name["shop"]
+    assert (shop.bootstrap_servers, shop.stream_options) == ("a:1,b:2", ("max.poll.records",))
+    assert (shop.may_read("shop.orders"), shop.may_read("bank.orders")) == (True, False)
+    assert (shop.may_write("shop.orders.dead"), shop.may_write("shop.orders")) == (True, False)
+    # Not resolved: services read the file as well, and need no secret.
+    assert shop.options["sasl.jaas.config"] == 'user="${env:USER}";'
+    assert "USER" not in repr(clusters)
+    assert clusters.allows_address("x.lab:9092")
+
+
+def test_dead_letters_go_to_topics_of_that_name_unless_told() -> None:
+    clusters = parse_clusters('[clusters.a]\nbootstrap_servers = "a:1"', source="x")
+    cluster = clusters.by_name["a"]
+
+    assert cluster.may_write("orders.dead-letters")
+    assert not cluster.may_write("orders")
+    assert cluster.may_read("orders")
+    assert not cluster.may_read("__consumer_offsets")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('[clusters.a]\nbootstrap_servers = "a"', [("clusters.a.bootstrap_servers", "a")]),
+        ("[clusters.a]", [("clusters.a.bootstrap_servers", None)]),
+        ("clusters = 7", [("clusters", "7")]),
+        ("[cluster.a]", [("cluster", None)]),
+        ("addresses = [7]", [("addresses", "[7]")]),
+        ('clusters = {"a b" = 7}', [("clusters.a b", "a b")]),
+        ("clusters = {a = 7}", [("clusters.a", "7")]),
+    ],
+)
+def test_what_names_no_cluster_is_told_with_its_place(
+    text: str, expected: list[tuple[str, str | None]]
+) -> None:
+    assert problems_of(text) == expected
+
+
+def test_every_place_in_a_cluster_is_told_at_once_and_no_secret_with_it() -> None:
+    found = problems_of(
+        """
+        [clusters.a]
+        bootstrap_servers = "a:1"
+        reed = ["*"]
+        write = "x"
+        stream_options = ["ssl.engine.factory.class"]
+        [clusters.a.options]
+        "kafka.client.id" = "x"
+        "group.id" = "x"
+        "fetch.min.bytes" = 7
+        "ssl.key.password" = "hunter2 ${vault:x}"
+        """
+    )
+
+    assert found == [
+        ("clusters.a.reed", None),
+        ("clusters.a.write", "x"),
+        ("clusters.a.stream_options", "ssl.engine.factory.class"),
+        ("clusters.a.options.kafka.client.id", "kafka.client.id"),
+        ("clusters.a.options.group.id", "group.id"),
+        ("clusters.a.options.fetch.min.bytes", "int"),
+        ("clusters.a.options.ssl.key.password", "${vault:x}"),
+    ]
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    broken, large = tmp_path / "broken.toml", tmp_path / "large.toml"
+    broken.write_bytes(b"\xff")
+    large.write_bytes(b"#" * (SIZE_MAX + 1))
+
+    for path, reason in (
+        (tmp_path / "none.toml", "No such file"),
+        (broken, "not UTF-8"),
+        (large, "at most"),
+    ):
+        with pytest.raises(InvalidRequest, match=f"{path.name}.*{reason}"):
+            load_clusters(path)
+    with pytest.raises(InvalidRequest, match=r"x: .*line 1, column 1"):
+        parse_clusters("=", source="x")
+
+
+def test_the_files_of_the_guide_can_be_read() -> None:
+    texts = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+
+    assert [list(parse_clusters(text, source="guide").by_name) for text in texts] == [["shop"]]
