@@ -43,6 +43,9 @@ def list_consumers(warehouse: str, identifier: str) -> int:
         LakeError: As `Table.consumers` does.
     """
     for file in Catalog(warehouse).table(identifier).consumers():
+        if file.consumer is None:
+            typer.echo(f"{file.id}\tunreadable\twritten {_time(file.modified_ms)}\t{file.error}")
+            continue
         deadline_ms, holder = file.consumer.deadline_ms, file.consumer.holder
         modified = f"written {_time(file.modified_ms)}"
         kind = modified if deadline_ms is None else f"leased until {_time(deadline_ms)}"

@@ -83,7 +83,7 @@ class IngestStarter:
 
     def _fallback(self, table: str, stream: StreamSpec) -> StreamPosition | None:
         key = stream_key(table, stream.name)
-        report = newest_report(self._progress.read_all(), key)
+        report = newest_report(self._progress.read_all().runners, key)
         if report is None or report.progress.epoch is None:
             return None
         seen = report.progress

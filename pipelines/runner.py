@@ -14,7 +14,7 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -73,6 +73,7 @@ class Runner:
         self._owner = f"{settings.name}-{uuid4().hex[:12]}"
         self._started_ms = clock.now_ms()
         self._hosted: dict[str, _HostedStream] = {}
+        self._unreadable: dict[str, str] = {}
         self._maintenance: HostedTables | None = None
         if settings.maintains:
             self._maintenance = HostedTables(
@@ -104,21 +105,34 @@ class Runner:
 
     def _follow_registry(self) -> None:
         try:
-            documents = self._registry.tables()
+            tables = self._registry.tables()
         except (LakeError, OSError) as error:
             # What is running keeps running: the registry says nothing new for now.
             _LOG.warning("registry cannot be read error=%s", error)
             return
+        self._warn_of_unreadable(tables.unreadable)
         wanted = {
             stream_key(document.identifier, name): Wanted(document=document, entry=entry)
-            for document in documents
+            for document in tables.documents
             for name, entry in document.streams.items()
             if self._settings.hosts(document.identifier, name)
         }
         for key in wanted.keys() - self._hosted.keys():
             self._hosted[key] = self._host(wanted[key])
         for key, hosted in self._hosted.items():
-            hosted.want(wanted.get(key))
+            # What runs of a table whose document cannot be read keeps running.
+            if hosted.supervisor.table not in tables.unreadable:
+                hosted.want(wanted.get(key))
+
+    def _warn_of_unreadable(self, unreadable: Mapping[str, LakeError]) -> None:
+        """Say once of each table that its document cannot be read, and again when it changes."""
+        told = {identifier: str(error) for identifier, error in unreadable.items()}
+        for identifier, error in told.items():
+            if self._unreadable.get(identifier) != error:
+                _LOG.warning(
+                    "registry document cannot be read table=%s error=%s", identifier, error
+                )
+        self._unreadable = told
 
     def _host(self, wanted: Wanted) -> "_HostedStream":
         key = stream_key(wanted.document.identifier, wanted.entry.spec.name)
@@ -145,7 +159,7 @@ class Runner:
     def _warn_of_namesake(self) -> None:
         """Say so when a living runner may have our name: the two would overwrite their reports."""
         try:
-            runners = self._progress.read_all()
+            runners = self._progress.read_all().runners
         except (LakeError, OSError) as error:
             _LOG.warning("progress cannot be read error=%s", error)
             return
@@ -165,7 +179,7 @@ class Runner:
 
     def _reported_dead_letters(self, key: str) -> dict[str, int]:
         try:
-            return reported_counts(self._progress.read_all(), key)
+            return reported_counts(self._progress.read_all().runners, key)
         except (LakeError, OSError) as error:
             _LOG.warning("dead letters by reason start anew stream=%s error=%s", key, error)
             return {}

@@ -4,12 +4,14 @@ Each version says which write has made it: who is told that a version exists fin
 was their own request, repeated by the store, or somebody else who wrote the very same.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from uuid import uuid4
 
 import orjson
 from pydantic import ValidationError
 
-from lake import Catalog, Clock, CorruptData, FileIO, TableNotFound, TableSchema
+from lake import Catalog, Clock, CorruptData, FileIO, LakeError, TableNotFound, TableSchema
 from registry import paths
 from registry.errors import RegistryConflict
 from registry.pending_schemas import effective_document
@@ -18,7 +20,20 @@ from schemas import TableDocument
 
 _WRITE_ID = "write_id"
 
-__all__ = ["RegistryStore", "Versioned"]
+__all__ = ["RegisteredTables", "RegistryStore", "Versioned"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredTables:
+    """What is declared of all tables.
+
+    Attributes:
+        documents: Those that can be read, by identifier.
+        unreadable: Why the others cannot, by `database.table`.
+    """
+
+    documents: tuple[TableDocument, ...]
+    unreadable: Mapping[str, LakeError]
 
 
 class RegistryStore:
@@ -34,10 +49,25 @@ class RegistryStore:
         entries = self._file_io.list(paths.tables_directory(self._warehouse))
         return sorted(entry.name for entry in entries if entry.is_directory)
 
-    def tables(self) -> list[TableDocument]:
-        """Return every table's newest document, by identifier. One list and read per table."""
-        documents = (self.table(identifier) for identifier in self.identifiers())
-        return [versioned.value for versioned in documents if versioned is not None]
+    def tables(self) -> RegisteredTables:
+        """Return every table's newest document. One list and read per table.
+
+        Raises:
+            StorageUnavailable: Storage does not answer, which says nothing about any table.
+        """
+        documents: list[TableDocument] = []
+        unreadable: dict[str, LakeError] = {}
+        for identifier in self.identifiers():
+            try:
+                versioned = self.table(identifier)
+            except LakeError as error:
+                if error.retryable:
+                    raise
+                unreadable[identifier] = error
+                continue
+            if versioned is not None:
+                documents.append(versioned.value)
+        return RegisteredTables(documents=tuple(documents), unreadable=unreadable)
 
     def table(self, identifier: str) -> Versioned[TableDocument] | None:
         """Return what is declared of a table, and the version that says so; None: nothing.

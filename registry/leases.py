@@ -4,12 +4,14 @@ A lease keeps two runners from doing the same work. It is not what makes the dat
 may differ and processes may sleep, and then the epoch in the table fences the slower one.
 
 Each grant, renewal and release is a new version, created exclusively: of two runners that see
-an expired lease, one gets the next version.
+an expired lease, one gets the next version. One that cannot be read is nobody's that is known, and
+may be somebody's: it is taken for live until `UNREADABLE_MS` after it was written, and then for gone.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from lake import Clock, FileIO
 from registry import paths
@@ -18,6 +20,11 @@ from schemas import Contract
 
 MAINTENANCE = "+maintenance"  # no stream can be called so: who compacts the table holds it
 KEPT_LEASE_MS = 60_000  # renewals are many; no reader of a lease is slower than this
+UNREADABLE_MS: Final = 60_000
+"""So long after it was written an unreadable lease counts as one that somebody holds: four times what
+runners ask for unless they are told otherwise. Should one ask for more, the epoch fences the slower."""
+
+_UNKNOWN_OWNER: Final = "unknown: the lease cannot be read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +132,14 @@ class LeaseStore:
         newest = self._file(table, stream).latest()
         if newest is None:
             return None
-        record = _LeaseRecord.model_validate_json(newest.value)
+        try:
+            record = _LeaseRecord.model_validate_json(newest.value)
+        except ValidationError:
+            record = _LeaseRecord(
+                owner=_UNKNOWN_OWNER,
+                ttl_ms=UNREADABLE_MS,
+                expires_ms=newest.modified_ms + UNREADABLE_MS,
+            )
         return Versioned(version=newest.version, value=record)
 
     def _write(self, table: str, stream: str, version: int, record: _LeaseRecord) -> bool:

@@ -1,6 +1,7 @@
 """Where the registry keeps its documents: every name on storage is built here."""
 
 DIRECTORY = "_braid"  # no database is called so: those end with `.db`
+RUNNER_SUFFIX = ".json"
 
 
 def tables_directory(warehouse: str) -> str:
@@ -20,7 +21,7 @@ def runners_directory(warehouse: str) -> str:
 
 def runner_file(warehouse: str, runner: str) -> str:
     """Return the progress document of one runner."""
-    return f"{runners_directory(warehouse)}/{runner}.json"
+    return f"{runners_directory(warehouse)}/{runner}{RUNNER_SUFFIX}"
 
 
 def lease_directory(warehouse: str, identifier: str, stream: str) -> str:

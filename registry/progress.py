@@ -1,14 +1,17 @@
 """What runners report: one document per runner, overwritten every few seconds.
 
 Not versioned, because nothing is decided on it: what a stream has done is in the table. A reader
-takes a document that has not been written for a while for the word of a runner that is gone.
+takes a document that has not been written for a while for the word of a runner that is gone. One that
+cannot be read says nothing, and takes nothing from what other runners say; its runner mends it with
+its next word.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from lake import CorruptData, FileIO
+from lake import FileIO
 from registry import paths
 from schemas import RunnerProgress, StreamProgress, StreamState
 
@@ -16,6 +19,7 @@ __all__ = [
     "ProgressStore",
     "Report",
     "RunnerProgress",
+    "RunnerReports",
     "StreamProgress",
     "current_report",
     "newest_report",
@@ -38,6 +42,19 @@ class Report:
     progress: StreamProgress
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerReports:
+    """What all runners say.
+
+    Attributes:
+        runners: The documents that can be read, by the runner's name.
+        unreadable: Names of the runners whose documents cannot, in alphabetical order.
+    """
+
+    runners: tuple[RunnerProgress, ...]
+    unreadable: tuple[str, ...] = ()
+
+
 class ProgressStore:
     """Reads and writes the progress documents of a warehouse."""
 
@@ -50,27 +67,23 @@ class ProgressStore:
         path = paths.runner_file(self._warehouse, progress.runner)
         self._file_io.overwrite(path, progress.model_dump_json().encode())
 
-    def read_all(self) -> list[RunnerProgress]:
-        """Return the document of every runner that ever ran, by name.
-
-        Raises:
-            CorruptData: A document cannot be read; the message names it.
-        """
-        found = []
+    def read_all(self) -> RunnerReports:
+        """Return what every runner says that ever ran. One list and a read of each."""
+        found, unreadable = [], []
         for status in self._file_io.list(paths.runners_directory(self._warehouse)):
-            if not status.path.endswith(".json"):
+            if status.is_directory or not status.name.endswith(paths.RUNNER_SUFFIX):
                 continue  # a file that is being written beside its place
             try:
-                found.append(RunnerProgress.model_validate_json(self._read(status.path)))
-            except ValidationError as error:
-                message = f"progress document {status.path}: {error}"
-                raise CorruptData(message) from error
+                data = self._file_io.read_bytes(status.path)
+                found.append(RunnerProgress.model_validate_json(data))
+            except ValidationError:
+                unreadable.append(status.name.removesuffix(paths.RUNNER_SUFFIX))
             except FileNotFoundError:
                 continue
-        return sorted(found, key=lambda progress: progress.runner)
-
-    def _read(self, path: str) -> bytes:
-        return self._file_io.read_bytes(path)
+        return RunnerReports(
+            runners=tuple(sorted(found, key=lambda progress: progress.runner)),
+            unreadable=tuple(sorted(unreadable)),
+        )
 
 
 def stream_key(identifier: str, stream: str) -> str:
@@ -78,7 +91,7 @@ def stream_key(identifier: str, stream: str) -> str:
     return f"{identifier}/{stream}"
 
 
-def newest_report(runners: list[RunnerProgress], key: str) -> Report | None:
+def newest_report(runners: Iterable[RunnerProgress], key: str) -> Report | None:
     """Return the report that knows most of what a stream has committed, or None.
 
     After a stream moved, two runners' documents name it: the higher epoch is the later owner,
@@ -89,7 +102,7 @@ def newest_report(runners: list[RunnerProgress], key: str) -> Report | None:
 
 
 def current_report(
-    runners: list[RunnerProgress], key: str, *, alive_since_ms: int
+    runners: Iterable[RunnerProgress], key: str, *, alive_since_ms: int
 ) -> Report | None:
     """Return the report that says what a stream is doing now, or None.
 
@@ -115,7 +128,7 @@ def current_report(
     return max(_reports(runners, key), key=rank, default=None)
 
 
-def _reports(runners: list[RunnerProgress], key: str) -> list[Report]:
+def _reports(runners: Iterable[RunnerProgress], key: str) -> list[Report]:
     return [
         Report(runner=runner.runner, updated_ms=runner.updated_ms, progress=runner.streams[key])
         for runner in runners

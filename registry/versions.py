@@ -13,7 +13,7 @@
    been used and deleted; it looks again afterwards and takes its file back (`create`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Generic, TypeVar
 
@@ -34,10 +34,12 @@ class Versioned(Generic[ValueT]):
     Attributes:
         version: From 1, without holes at the newest end.
         value: What it held.
+        modified_ms: When it was written, milliseconds since the epoch by storage's clock.
     """
 
     version: int
     value: ValueT
+    modified_ms: int = field(default=0, compare=False)
 
 
 class VersionedFile:
@@ -69,7 +71,7 @@ class VersionedFile:
                 data = self._file_io.read_bytes(self._path(newest))
             except FileNotFoundError:  # cleaned between list and read: there is a newer one
                 continue
-            return Versioned(version=newest, value=data)
+            return Versioned(version=newest, value=data, modified_ms=versions[newest])
         raise FileNotFoundError(self._directory)
 
     def create(self, version: int, data: bytes) -> bool:

@@ -58,6 +58,7 @@ class StreamStatus(Contract):
         followed_version: The version that it writes by, as its runner last said.
         followed_schema_id: The table's schema that it writes by, likewise.
         followed_since: Since when it writes by both, ISO 8601, UTC.
+        unreadable_reports: Runners whose reports cannot be read; one may be the stream's.
     """
 
     database: str
@@ -81,6 +82,7 @@ class StreamStatus(Contract):
     followed_version: int | None = None
     followed_schema_id: int | None = None
     followed_since: str | None = None
+    unreadable_reports: tuple[str, ...] = ()
 
 
 class TableUpkeepView(TableProgress):
@@ -107,6 +109,7 @@ class MaintenanceStatus(Contract):
         compaction_trigger: As many runs make a compaction due (`num-sorted-run.compaction-trigger`).
         stop_trigger: More slow down the streams that write there (`num-sorted-run.stop-trigger`).
         upkeep: What living runners that look after the table say, one at most times.
+        unreadable_reports: Runners whose reports cannot be read; one may look after the table.
     """
 
     database: str
@@ -117,3 +120,4 @@ class MaintenanceStatus(Contract):
     compaction_trigger: int
     stop_trigger: int
     upkeep: tuple[TableUpkeepView, ...] = ()
+    unreadable_reports: tuple[str, ...] = ()

@@ -159,17 +159,20 @@ class ConsumerView(Contract):
 
     Attributes:
         id: Unique in the table.
-        next_snapshot_id: The first that is needed.
+        next_snapshot_id: The first that is needed; None when the consumer cannot be read.
         written_at: When it was last set, ISO 8601, UTC, by storage's clock.
         leased_until: Of a lease, ISO 8601, UTC; None for a consumer, which stays.
         holder: Who took the lease, for people.
+        error: Why the consumer cannot be read; it keeps all snapshots until a day after it was
+            written, and then none.
     """
 
     id: str
-    next_snapshot_id: int
+    next_snapshot_id: int | None
     written_at: str
     leased_until: str | None
     holder: str | None
+    error: str | None = None
 
 
 class ConsumerList(Contract):

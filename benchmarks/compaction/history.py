@@ -5,9 +5,7 @@ commits. A clock of its own lets ten seconds go by between two commits, so that 
 snapshots are kept by default is one of 360 commits.
 """
 
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -17,6 +15,7 @@ import pyarrow as pa
 from benchmarks.bulk_rows import GROUPED_COLUMNS, GROUPED_OPTIONS, grouped_rows
 from lake import Catalog, Table
 from lake.files.clock import ManualClock
+from lake.files.disk import SystemDisk
 from lake.files.local import LocalFileIO
 from lake.maintenance.compaction_picks import CompactionMemory
 
@@ -44,29 +43,14 @@ class Past:
     is_maintained: bool
 
 
-class UnsyncedFileIO(LocalFileIO):
+class UnsyncedDisk(SystemDisk):
     """Files of this machine that a power cut may lose; for one process that writes."""
 
-    @contextmanager
-    def open_output(self, path: str) -> Iterator[pa.NativeFile]:
-        """Open a new file."""
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        with pa.OSFile(path, "wb") as sink:
-            yield sink
+    def sync(self, descriptor: int) -> None:
+        """Do nothing."""
 
-    def write_new(self, path: str, data: bytes) -> None:
-        """Write a new file."""
-        assert self.create_exclusive(path, data)
-
-    def create_exclusive(self, path: str, data: bytes) -> bool:
-        """Create a file unless it exists."""
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with Path(path).open("xb") as file:
-                file.write(data)
-        except FileExistsError:
-            return False
-        return True
+    def sync_directory(self, path: str) -> None:
+        """Do nothing."""
 
 
 class Caretaker:
@@ -109,7 +93,7 @@ def write_pasts(folder: Path, pasts: list[Past]) -> dict[str, Path]:
 
 def _write_past(folder: Path, past: Past) -> str:
     clock = ManualClock()
-    catalog = Catalog(str(folder), file_io=UnsyncedFileIO(), clock=clock)
+    catalog = Catalog(str(folder), file_io=LocalFileIO(UnsyncedDisk()), clock=clock)
     name = past.name.replace(",", "").replace(" ", "_")
     table = catalog.create_table(
         f"pasts.{name}", columns=GROUPED_COLUMNS, primary_key=["k"], options=_OPTIONS

@@ -119,6 +119,9 @@ class SnapshotPublisher:
                 return False
             path = self._paths.snapshot(snapshot.id)
             self._certainly(snapshot, lambda: self._file_io.delete(path))
+            # After a power failure it would be somebody's newest snapshot again.
+            directory = self._paths.snapshot_dir
+            self._certainly(snapshot, lambda: self._file_io.sync_directory(directory))
             return True
 
     def write_hints(self, snapshot: Snapshot) -> None:

@@ -3,8 +3,11 @@
 Paths are absolute strings with `/` between their parts: `/data/warehouse/…` on a disk,
 `s3://bucket/warehouse/…` on an object store. Directories appear when a file is written into them. Two kinds of file exist. *Immutable* files are written once under a name nobody else
 uses (`write_new`, `open_output`) or under a name that everybody wants and one gets
-(`create_exclusive`). *Replaceable* files (`overwrite`) are hints and progress documents, whose loss
-or age must never matter.
+(`create_exclusive`). *Replaceable* files (`overwrite`) are hints, leases and progress documents:
+whoever reads one copes with an old one, and with one that another engine left empty or torn.
+
+What is written is durable on return. What is deleted may come back after a power failure, one file
+and not the next, unless `sync_directory` was called.
 
 Errors, for every method: `FileNotFoundError` where it says so, `StorageUnavailable` for everything
 else that storage refuses; after the latter a write may or may not have happened.
@@ -110,7 +113,10 @@ class FileIO(Protocol):
         ...
 
     def overwrite(self, path: str, data: bytes) -> None:
-        """Replace a file atomically; for hints and progress documents only."""
+        """Replace a file atomically, durable on return.
+
+        For what one owner writes again and again: hints, leases, progress documents.
+        """
         ...
 
     def list(self, path: str) -> list[FileStatus]:
@@ -139,6 +145,14 @@ class FileIO(Protocol):
 
     def delete_tree(self, path: str) -> None:
         """Delete a directory and all that is in it; nothing happens when it is absent."""
+        ...
+
+    def sync_directory(self, path: str) -> None:
+        """Make durable that files of a directory were deleted; nothing happens when it is absent.
+
+        Called where something depends on it: before what a deleted file named is deleted, and
+        before somebody is told that it is gone.
+        """
         ...
 
     def probe_exclusive_create(self, directory: str) -> None:

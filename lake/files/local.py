@@ -3,20 +3,22 @@
 Exclusive creation is `link(2)`: a temporary file is written and synced, then linked to its name,
 which fails when the name exists, between processes and over NFSv3 and later. Renaming is never
 used for it, because rename replaces.
+
+A power failure takes what was not synced, so every file is synced before its name is given, the
+directory before anybody is told that the file is there, and each new directory in its parent.
 """
 
 import contextlib
 import errno
-import os
-import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import PurePosixPath
 
 import pyarrow as pa
 
 from lake.errors import InvalidRequest, StorageUnavailable
+from lake.files.disk import Disk, DiskEntry, SystemDisk
 from lake.files.exclusive_probe import probe_exclusive_create
 from lake.files.file_io import FileStatus
 
@@ -29,136 +31,179 @@ class LocalFileIO:
 
     reads_at_once = 1
 
+    def __init__(self, disk: Disk | None = None) -> None:
+        """Make storage.
+
+        Args:
+            disk: Makes the system calls; None: those of this machine.
+        """
+        self._disk = disk or SystemDisk()
+
     def read_bytes(self, path: str) -> bytes:
         """Return the whole content of a file (see `FileIO`)."""
         with _storage_errors(path):
-            return Path(path).read_bytes()
+            return self._disk.read(path)
 
     def read_range(self, path: str, offset: int, length: int) -> bytes:
         """Return a part of a file (see `FileIO`)."""
-        with _storage_errors(path), Path(path).open("rb") as file:
-            file.seek(offset)
-            return file.read(length)
+        with _storage_errors(path):
+            return self._disk.read(path, offset, length)
 
     def open_input(self, path: str) -> pa.NativeFile:
         """Return a seekable reader of a file (see `FileIO`)."""
         with _storage_errors(path):
-            return pa.OSFile(path, "rb")
+            return self._disk.open_input(path)
 
     @contextmanager
     def open_output(self, path: str) -> Iterator[pa.NativeFile]:
         """Open a new file; durable at the end of the context, removed after an error."""
         with _storage_errors(path):
-            _ensure_directory(Path(path).parent)
-            descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+            self._ensure_directory(_parent(path))
+            descriptor = self._disk.create(path)
         try:
-            with contextlib.closing(pa.OSFile(path, "wb")) as sink:
+            with contextlib.closing(self._disk.open_output(path)) as sink:
                 yield sink
             with _storage_errors(path):
-                os.fsync(descriptor)
-                _sync_directory(Path(path).parent)
+                self._disk.sync(descriptor)
+                self._disk.sync_directory(_parent(path))
         except BaseException:
             # Whatever went wrong, half a file must not stay; the first error is the one to report.
             with contextlib.suppress(OSError):
-                Path(path).unlink()
+                self._disk.unlink(path)
             raise
         finally:
-            os.close(descriptor)
+            self._disk.close(descriptor)
 
     def write_new(self, path: str, data: bytes) -> None:
         """Write a new file, durable on return (see `FileIO`)."""
         with _storage_errors(path):
-            _ensure_directory(Path(path).parent)
-            _write_synced(Path(path), data)
-            _sync_directory(Path(path).parent)
+            self._ensure_directory(_parent(path))
+            self._write_synced(path, data)
+            self._disk.sync_directory(_parent(path))
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
         """Create a file unless it exists (see `FileIO`)."""
-        temporary = _temporary_name(path)
+        temporary = _temporary_path(path)
         with _storage_errors(path):
-            _ensure_directory(Path(path).parent)
+            self._ensure_directory(_parent(path))
             try:
-                _write_synced(temporary, data)
+                self._write_synced(temporary, data)
                 try:
-                    os.link(temporary, path)
+                    self._disk.link(temporary, path)
                 except FileExistsError:
+                    # Whoever goes on from what is there must not lose it, even if the one who
+                    # created it died before the directory was synced.
+                    self._disk.sync_directory(_parent(path))
                     return False
             finally:
-                temporary.unlink(missing_ok=True)
-            _sync_directory(Path(path).parent)
+                self._unlink_if_there(temporary)
+            self._disk.sync_directory(_parent(path))
             return True
 
     def overwrite(self, path: str, data: bytes) -> None:
-        """Replace a file atomically (see `FileIO`).
-
-        Not synced: these files are hints and progress, and whoever reads one after a crash of the
-        machine copes with an old or empty one.
-        """
-        temporary = _temporary_name(path)
+        """Replace a file atomically (see `FileIO`)."""
+        temporary = _temporary_path(path)
         with _storage_errors(path):
-            _ensure_directory(Path(path).parent)
+            self._ensure_directory(_parent(path))
             try:
-                temporary.write_bytes(data)
-                temporary.replace(path)
+                self._write_synced(temporary, data)
+                self._disk.replace(temporary, path)
             except BaseException:
                 with contextlib.suppress(OSError):
-                    temporary.unlink()
+                    self._disk.unlink(temporary)
                 raise
+            self._disk.sync_directory(_parent(path))
 
     def list(self, path: str) -> list[FileStatus]:
         """Return the direct children of a directory (see `FileIO`)."""
-        found = []
-        with _storage_errors(path), contextlib.suppress(FileNotFoundError), os.scandir(path) as it:
-            for entry in it:
-                # A file may vanish between the listing and the look at it: then it is not there.
-                with contextlib.suppress(FileNotFoundError):
-                    status = entry.stat()
-                    found.append(
-                        FileStatus(
-                            path=f"{path.rstrip('/')}/{entry.name}",
-                            size=0 if entry.is_dir() else status.st_size,
-                            modified_ms=status.st_mtime_ns // 1_000_000,
-                            is_directory=entry.is_dir(),
-                        )
-                    )
-        return sorted(found, key=lambda status: status.path)
+        found: list[DiskEntry] = []
+        with _storage_errors(path), contextlib.suppress(FileNotFoundError):
+            found = self._disk.entries(path)
+        return [
+            FileStatus(
+                path=f"{path.rstrip('/')}/{entry.name}",
+                size=entry.size,
+                modified_ms=entry.modified_ms,
+                is_directory=entry.is_directory,
+            )
+            for entry in sorted(found, key=lambda entry: entry.name)
+        ]
 
     def exists(self, path: str) -> bool:
         """Return whether a file or a directory is there (see `FileIO`)."""
         with _storage_errors(path):
-            try:
-                Path(path).stat()
-            except (FileNotFoundError, NotADirectoryError):
-                return False
-            return True
+            return self._entry(path) is not None
 
     def has_directory(self, path: str) -> bool:
         """Return whether there is a directory (see `FileIO`)."""
         with _storage_errors(path):
-            return Path(path).is_dir()
+            return self._is_directory(path)
 
     def size(self, path: str) -> int:
         """Return the bytes of a file (see `FileIO`)."""
         with _storage_errors(path):
-            return Path(path).stat().st_size
+            return self._disk.entry(path).size
 
     def delete(self, path: str) -> bool:
         """Delete one file; return whether it was there."""
         with _storage_errors(path):
-            try:
-                Path(path).unlink()
-            except FileNotFoundError:
-                return False
-            return True
+            return self._unlink_if_there(path)
 
     def delete_tree(self, path: str) -> None:
         """Delete a directory and all that is in it."""
         with _storage_errors(path), contextlib.suppress(FileNotFoundError):
-            shutil.rmtree(path)
+            self._disk.remove_tree(path)
+
+    def sync_directory(self, path: str) -> None:
+        """Make removals from a directory durable (see `FileIO`)."""
+        with _storage_errors(path), contextlib.suppress(FileNotFoundError):
+            self._disk.sync_directory(path)
 
     def probe_exclusive_create(self, directory: str) -> None:
         """Try on the spot whether a second creation is refused (see `FileIO`)."""
         probe_exclusive_create(self, directory)
+
+    def _write_synced(self, path: str, data: bytes) -> None:
+        descriptor = self._disk.create(path)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[self._disk.write(descriptor, view) :]
+            self._disk.sync(descriptor)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                self._disk.unlink(path)
+            raise
+        finally:
+            self._disk.close(descriptor)
+
+    def _ensure_directory(self, path: str) -> None:
+        """Create a directory and its parents, and make their names durable."""
+        if self._is_directory(path):
+            return
+        parent = _parent(path)
+        if parent != path:
+            self._ensure_directory(parent)
+        with contextlib.suppress(FileExistsError):
+            self._disk.make_directory(path)
+        self._disk.sync_directory(parent)
+
+    def _unlink_if_there(self, path: str) -> bool:
+        try:
+            self._disk.unlink(path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _is_directory(self, path: str) -> bool:
+        entry = self._entry(path)
+        return entry is not None and entry.is_directory
+
+    def _entry(self, path: str) -> DiskEntry | None:
+        try:
+            return self._disk.entry(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
 
 
 @contextmanager
@@ -180,41 +225,11 @@ def _storage_errors(path: str) -> Iterator[None]:
         raise StorageUnavailable(message) from error
 
 
-def _temporary_name(path: str) -> Path:
-    """Return a name beside `path` that no listing of snapshots or schemas takes for one."""
-    target = Path(path)
-    return target.parent / f".{target.name}.{uuid.uuid4()}.tmp"
+def _parent(path: str) -> str:
+    return str(PurePosixPath(path).parent)
 
 
-def _write_synced(path: Path, data: bytes) -> None:
-    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(descriptor, view) :]
-        os.fsync(descriptor)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            path.unlink()
-        raise
-    finally:
-        os.close(descriptor)
-
-
-def _ensure_directory(path: Path) -> None:
-    """Create a directory and its parents, and make each new name durable."""
-    if path.is_dir():
-        return
-    if path.parent != path:
-        _ensure_directory(path.parent)
-    with contextlib.suppress(FileExistsError):
-        path.mkdir()
-    _sync_directory(path.parent)
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _temporary_path(path: str) -> str:
+    """Return a path beside `path` that no listing of snapshots or schemas takes for one."""
+    name = PurePosixPath(path).name
+    return f"{_parent(path)}/.{name}.{uuid.uuid4()}.tmp"

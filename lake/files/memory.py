@@ -98,6 +98,9 @@ class MemoryFileIO:
             for name in [name for name in self._files if name.startswith(prefix)]:
                 self.delete(name)
 
+    def sync_directory(self, path: str) -> None:
+        """Do nothing: memory survives no power failure."""
+
     def probe_exclusive_create(self, directory: str) -> None:
         """Try on the spot whether a second creation is refused (see `FileIO`)."""
         probe_exclusive_create(self, directory)

@@ -233,6 +233,9 @@ class ObjectStoreFileIO:
 
         self._on(path, delete)
 
+    def sync_directory(self, path: str) -> None:
+        """Do nothing: what a store has answered is durable."""
+
     def probe_exclusive_create(self, directory: str) -> None:
         """Try on the spot whether a second creation is refused, once also at the same moment."""
         probe_exclusive_create(self, directory)

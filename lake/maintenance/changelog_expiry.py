@@ -64,8 +64,8 @@ class ChangelogExpiry:
             The ids of those that this call removed.
 
         Raises:
-            CorruptData: A snapshot, tag, changelog or consumer cannot be read, so that nobody can
-                say what may be deleted; nothing of that step was.
+            CorruptData: A snapshot, tag or changelog cannot be read, so that nobody can say what may
+                be deleted; nothing of that step was.
             StorageUnavailable: Storage failed; this step may have left files that nothing names.
         """
         newest = newest_state(self.store)
@@ -98,6 +98,7 @@ class ChangelogExpiry:
         # Before anything is deleted: what cannot be read now must not be found out afterwards.
         self._protectors.metadata(self._protectors.of_step(changelog_id))
         is_removed = self._changelogs.delete(changelog_id)
+        self.store.file_io.sync_directory(self.store.paths.changelog_dir)
         protectors = self._protectors.of_step(changelog_id)
         buckets = frozenset(entry.bucket for entry in taken_out.values())
         needed = self._protectors.data_files(protectors, buckets)

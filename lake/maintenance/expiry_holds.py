@@ -4,32 +4,24 @@ from lake.commit.stream_position import STREAMS_PROPERTY, positions_of
 from lake.format.snapshot import Snapshot
 from lake.maintenance.expiry_plan import Hold
 from lake.options import TableOptions
-from lake.snapshots.consumer_store import ConsumerFile, ConsumerStore
+from lake.snapshots.consumer_store import UNREADABLE_MS, ConsumerFile, ConsumerStore
 from lake.snapshots.snapshot_store import SnapshotStore
 
 
 def consumer_holds(store: ConsumerStore, options: TableOptions, *, now_ms: int) -> tuple[Hold, ...]:
-    """Return what consumers and leases hold now, of snapshots.
-
-    Raises:
-        CorruptData: A consumer file cannot be read: nobody can say what it needs.
-    """
+    """Return what consumers and leases hold now, of snapshots."""
     return tuple(
         _hold(file)
         for file in _in_force(store, options, now_ms=now_ms)
         # With the option, consumers hold changelogs alone. A lease is for reading data.
-        if file.consumer.deadline_ms is not None or not options.consumer_changelog_only
+        if file.consumer is None or file.is_lease or not options.consumer_changelog_only
     )
 
 
 def changelog_holds(
     store: ConsumerStore, options: TableOptions, *, now_ms: int
 ) -> tuple[Hold, ...]:
-    """Return what consumers and leases hold now, of changelogs.
-
-    Raises:
-        CorruptData: As `consumer_holds`.
-    """
+    """Return what consumers and leases hold now, of changelogs."""
     return tuple(map(_hold, _in_force(store, options, now_ms=now_ms)))
 
 
@@ -67,6 +59,12 @@ def _in_force(store: ConsumerStore, options: TableOptions, *, now_ms: int) -> li
 
 
 def _hold(file: ConsumerFile) -> Hold:
+    if file.consumer is None:
+        reason = (
+            f"consumer {file.id} cannot be read, so nobody knows what it needs; it counts for "
+            f"nothing {UNREADABLE_MS // 3_600_000} hours after it was last written"
+        )
+        return Hold(snapshot_id=0, reason=reason)
     if file.consumer.deadline_ms is None:
         reason = f"consumer {file.id} continues there"
     else:

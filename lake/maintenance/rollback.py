@@ -37,14 +37,14 @@ from lake.commit.stream_authority import StreamAuthority, find_authority
 from lake.errors import CommitConflict, InvalidRequest, Problem, StorageUnavailable
 from lake.format.snapshot import Snapshot, serialize_snapshot
 from lake.format.tag import Tag
-from lake.snapshots.consumer_store import ConsumerFile
+from lake.snapshots.consumer_store import LEASE_MS_MAX, ConsumerFile
 from lake.snapshots.lease import Lease, LeaseLost
 from lake.snapshots.table_store import TableStore
 
 # Each round removes what was committed during the one before; nobody outruns that for long.
 _ROUNDS_MAX = 100
 # Somebody has to see that a rollback broke off, and to give it again.
-_LEASE_MS: Final = 86_400_000
+_LEASE_MS: Final = LEASE_MS_MAX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,8 @@ def plan_rollback(
         snapshot_ids: All that there are.
         tags: All that there are.
         changelog_ids: All that there are.
-        consumers: All that there are. Leases among them are of readers, who are told by themselves.
+        consumers: All that there are. Leases among them are of readers, who are told by themselves;
+            one that cannot be read has lost its place anyway.
     """
     return RollbackPlan(
         target=target,
@@ -114,7 +115,9 @@ def plan_rollback(
         consumers=tuple(
             file.id
             for file in consumers
-            if file.consumer.deadline_ms is None and file.consumer.next_snapshot > target.id + 1
+            if file.consumer is not None
+            and not file.is_lease
+            and file.consumer.next_snapshot > target.id + 1
         ),
         is_restored=target.id not in snapshot_ids,
     )
@@ -138,7 +141,7 @@ class TableRollback:
         """Return what would go now.
 
         Raises:
-            CorruptData: A tag or a consumer cannot be read.
+            CorruptData: A tag cannot be read.
         """
         return plan_rollback(
             target,
@@ -159,7 +162,7 @@ class TableRollback:
             CommitConflict: Somebody goes on committing; stop it and try again.
             CommitUnknown, StorageUnavailable: The table is as before or as at the target; roll back
                 again.
-            CorruptData: The newest snapshot, a tag or a consumer cannot be read.
+            CorruptData: The newest snapshot or a tag cannot be read.
         """
         authority = find_authority(target, self._snapshots)
         newest = self._snapshots.latest()
@@ -242,7 +245,10 @@ class TableRollback:
                 self._file_io.delete(self._paths.snapshot(target.id))
             self._ensure_target(target)
             self._reset_consumers(target)
+            # One between that came back after a power failure would be the newest.
+            self._file_io.sync_directory(self._paths.snapshot_dir)
             self._file_io.delete(self._paths.snapshot(above[-1]))
+            self._file_io.sync_directory(self._paths.snapshot_dir)
             removed.extend(above)
         message = f"somebody goes on committing while the table is taken back to {target.id}"
         raise CommitConflict(message)
@@ -308,7 +314,7 @@ class TableRollback:
         # Those of rollbacks that broke off before, too.
         with suppress(OSError, StorageUnavailable):
             for file in self._consumers.list():
-                if file.consumer.holder == holder and file.consumer.deadline_ms is not None:
+                if file.consumer is not None and file.is_lease and file.consumer.holder == holder:
                     self._consumers.delete(file.id)
 
     def _write_hints(self, target: Snapshot) -> None:

@@ -93,8 +93,8 @@ class SnapshotExpiry:
             The ids of those that this call removed.
 
         Raises:
-            CorruptData: What stays, a tag or a consumer cannot be read, so that nobody can say what
-                may be deleted; nothing of that step was.
+            CorruptData: What stays or a tag cannot be read, so that nobody can say what may be
+                deleted; nothing of that step was.
             StorageUnavailable: Storage failed; the step before is done, this one may have left
                 files that nothing names.
         """
@@ -158,6 +158,8 @@ class SnapshotExpiry:
             self._changelogs.keep(snapshot_id, data)
             self._changelogs.write_latest_hint(snapshot_id)
         is_removed = self.store.file_io.delete(path)
+        # A snapshot that came back after a power failure would be one without its files.
+        self.store.file_io.sync_directory(self.store.paths.snapshot_dir)
         released = self._unprotected(released, self._protectors.of_step(snapshot_id))
         self.removal.remove_data(released.data.values())
         self.removal.remove_data(released.changelog.values())

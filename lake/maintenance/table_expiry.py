@@ -103,7 +103,7 @@ class TableExpiry:
         """Return which snapshots would expire now; None in a table without any.
 
         Raises:
-            CorruptData: A snapshot or consumer cannot be read.
+            CorruptData: A snapshot cannot be read.
         """
         latest = self._snapshots.latest()
         earliest_id = self._snapshots.earliest_id()

@@ -1,20 +1,33 @@
 """The consumers of a table: who still reads, and from which snapshot on.
 
 A file per consumer, overwritten as it goes on. What is read here decides what may be deleted, so a
-file that cannot be understood is an error and never nobody.
+file that cannot be understood (empty or torn after a power failure, or made by somebody else) is not
+nobody: it stands for one who needs every snapshot, until `UNREADABLE_MS` after it was last written. No
+lease lasts longer than that, and who still reads has written the file anew by then. After that it
+counts for nothing, so that it harms nobody but its owner.
 
 Beside them lie the marks of expiries that are under way: the snapshot that each is about to remove.
+Files appear whole, so a mark that cannot be understood is of a run that has died, and marks nothing.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
+from lake.errors import CorruptData, UnsupportedFeature
 from lake.files.file_io import FileIO, FileStatus
 from lake.files.paths import CONSUMER_PREFIX, EXPIRING_PREFIX, TablePaths
 from lake.format.consumer import Consumer, parse_consumer, serialize_consumer
 from lake.format.corruption import corrupt_at
 from lake.format.snapshot import Snapshot, parse_snapshot, serialize_snapshot
 from lake.snapshots.tag_store import checked_name
+
+LEASE_MS_MAX: Final = 86_400_000
+"""The longest that a lease holds without a refresh, milliseconds: a day."""
+
+UNREADABLE_MS: Final = LEASE_MS_MAX
+"""So long after its last write an unreadable consumer counts as somebody who needs everything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,24 +36,35 @@ class ConsumerFile:
 
     Attributes:
         id: Unique within the table.
-        consumer: What the file says.
+        consumer: What the file says; None when it cannot be read.
         modified_ms: When it was last written, milliseconds since 1970 UTC by storage's clock.
+        error: Why it cannot be read; None when it can.
     """
 
     id: str
-    consumer: Consumer
+    consumer: Consumer | None
     modified_ms: int
+    error: str | None = None
+
+    @property
+    def is_lease(self) -> bool:
+        """Whether it ends by itself; False for one that cannot be read."""
+        return self.consumer is not None and self.consumer.deadline_ms is not None
 
     def is_expired(self, *, now_ms: int, expiration_ms: int | None) -> bool:
         """Return whether the consumer counts for nothing any more.
 
         A lease says so itself; any other consumer is forgotten when it has not been written for
-        `consumer.expiration-time`, as other engines do it.
+        `consumer.expiration-time`, as other engines do it, and one that cannot be read when it has
+        not been written for as long as a lease can last.
 
         Args:
             now_ms: Milliseconds since 1970 UTC.
             expiration_ms: The option, None when consumers never expire.
         """
+        if self.consumer is None:
+            limits_ms = (UNREADABLE_MS, expiration_ms or UNREADABLE_MS)
+            return now_ms - self.modified_ms > min(limits_ms)
         if self.consumer.deadline_ms is not None and now_ms > self.consumer.deadline_ms:
             return True
         return expiration_ms is not None and now_ms - self.modified_ms > expiration_ms
@@ -54,21 +78,15 @@ class ConsumerStore:
         self._paths = paths
 
     def list(self) -> list[ConsumerFile]:
-        """Return all consumers in the order of their ids; one listing and a read of each.
-
-        Raises:
-            CorruptData: A file cannot be read.
-        """
+        """Return all consumers in the order of their ids; one listing and a read of each."""
         found = []
         for status in self._file_io.list(self._paths.consumer_dir):
             consumer_id = status.name.removeprefix(CONSUMER_PREFIX)
             if consumer_id == status.name or status.is_directory:
                 continue
-            consumer = self.find(consumer_id)
-            if consumer is not None:
-                found.append(
-                    ConsumerFile(id=consumer_id, consumer=consumer, modified_ms=status.modified_ms)
-                )
+            file = self._file(consumer_id, status)
+            if file is not None:
+                found.append(file)
         return found
 
     def find(self, consumer_id: str) -> Consumer | None:
@@ -95,12 +113,16 @@ class ConsumerStore:
         self._file_io.overwrite(self._path(consumer_id), serialize_consumer(consumer))
 
     def delete(self, consumer_id: str) -> bool:
-        """Delete a consumer; return whether it was there.
+        """Delete a consumer, durably; return whether it was there.
 
         Raises:
             InvalidRequest: As `find`.
         """
-        return self._file_io.delete(self._path(consumer_id))
+        is_deleted = self._file_io.delete(self._path(consumer_id))
+        if is_deleted:
+            # One that came back would keep snapshots for ever, and nobody would take it away again.
+            self._file_io.sync_directory(self._paths.consumer_dir)
+        return is_deleted
 
     def mark(self, expiry: str, snapshot: Snapshot) -> None:
         """Say that an expiry is about to remove a snapshot, in the place of what it said before.
@@ -112,33 +134,39 @@ class ConsumerStore:
         self._file_io.overwrite(self._paths.expiring(expiry), serialize_snapshot(snapshot))
 
     def unmark(self, expiry: str) -> None:
-        """Take back what an expiry said."""
-        self._file_io.delete(self._paths.expiring(expiry))
+        """Take back what an expiry said, durably: nobody can lease what is marked."""
+        if self._file_io.delete(self._paths.expiring(expiry)):
+            self._file_io.sync_directory(self._paths.consumer_dir)
 
     def is_marked(self, snapshot: Snapshot) -> bool:
         """Return whether an expiry is about to remove a snapshot.
 
         What a run that died has left names one snapshot that it would have removed, and no other.
-
-        Raises:
-            CorruptData: A mark cannot be read.
         """
-        return any(snapshot.is_same(marked) for _, marked in self._marks())
+        return any(snapshot.is_same(marked) for _, marked in self._marks() if marked is not None)
 
     def forget_marks(self, *, before_ms: int) -> None:
-        """Delete the marks of runs that have died, as their age tells.
+        """Delete the marks of runs that have died, as their age tells or that they say nothing.
 
         Args:
             before_ms: Milliseconds since 1970 UTC; older ones go.
-
-        Raises:
-            CorruptData: A mark cannot be read.
         """
-        for status, _ in self._marks():
-            if status.modified_ms < before_ms:
+        for status, marked in self._marks():
+            if marked is None or status.modified_ms < before_ms:
                 self._file_io.delete(status.path)
 
-    def _marks(self) -> Iterator[tuple[FileStatus, Snapshot]]:
+    def _file(self, consumer_id: str, status: FileStatus) -> ConsumerFile | None:
+        try:
+            consumer = self.find(consumer_id)
+        except CorruptData as error:
+            return ConsumerFile(
+                id=consumer_id, consumer=None, modified_ms=status.modified_ms, error=str(error)
+            )
+        if consumer is None:
+            return None
+        return ConsumerFile(id=consumer_id, consumer=consumer, modified_ms=status.modified_ms)
+
+    def _marks(self) -> Iterator[tuple[FileStatus, Snapshot | None]]:
         for status in self._file_io.list(self._paths.consumer_dir):
             if not status.name.startswith(EXPIRING_PREFIX):
                 continue
@@ -146,7 +174,8 @@ class ConsumerStore:
                 data = self._file_io.read_bytes(status.path)
             except FileNotFoundError:
                 continue  # that run is over
-            with corrupt_at(status.path):
+            marked = None
+            with suppress(CorruptData, UnsupportedFeature):
                 marked = parse_snapshot(data)
             yield status, marked
 

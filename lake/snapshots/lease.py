@@ -16,11 +16,11 @@ from types import TracebackType
 from typing import Final, Protocol, Self
 from uuid import UUID
 
-from lake.errors import InvalidRequest, LakeError, StorageUnavailable
+from lake.errors import CorruptData, InvalidRequest, LakeError, StorageUnavailable
 from lake.files.clock import Clock
 from lake.format.consumer import Consumer
 from lake.format.snapshot import Snapshot
-from lake.snapshots.consumer_store import ConsumerStore
+from lake.snapshots.consumer_store import LEASE_MS_MAX, ConsumerStore
 
 LEASE_MS: Final = 600_000
 LEASE_PREFIX: Final = "braid-lease-"
@@ -68,7 +68,8 @@ class Lease:
             clock: Says when the lease ends.
             new_uuid: Makes names.
             holder: Who takes it, for people.
-            lease_ms: How long it holds without a refresh, in milliseconds.
+            lease_ms: How long it holds without a refresh, in milliseconds; at most
+                `LEASE_MS_MAX`.
             lease_id: Of a lease to go on with, of this or an older snapshot; when it is gone or has
                 run out a new one is taken.
 
@@ -81,10 +82,10 @@ class Lease:
         self._clock = clock
         self._new_uuid = new_uuid
         self._holder = holder
-        self._lease_ms = lease_ms
+        self._lease_ms = min(lease_ms, LEASE_MS_MAX)
         self._id = ""
         self._deadline_ms = 0
-        found = None if lease_id is None else consumers.find(lease_id)
+        found = None if lease_id is None else _found(consumers, lease_id)
         # A consumer without a deadline is somebody's progress and none of ours.
         if lease_id is not None and found is not None and found.deadline_ms is not None:
             self._id, self._deadline_ms = lease_id, found.deadline_ms
@@ -228,3 +229,11 @@ class Lease:
         if self._id:
             with suppress(OSError, StorageUnavailable):
                 self._consumers.delete(self._id)
+
+
+def _found(consumers: ConsumerStore, lease_id: str) -> Consumer | None:
+    """Return a lease to go on with; None when it is gone, or says nothing any more."""
+    try:
+        return consumers.find(lease_id)
+    except CorruptData:
+        return None

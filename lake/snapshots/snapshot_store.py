@@ -17,6 +17,7 @@ from lake.format.snapshot import Snapshot, parse_snapshot
 
 # Above this a listing is cheaper than looking for one file after the other.
 _PROBES_MAX = 16
+_ID_DIGITS_MAX = 19
 
 
 class SnapshotStore:
@@ -141,4 +142,5 @@ class SnapshotStore:
             text = self._file_io.read_bytes(path)
         except FileNotFoundError:
             return None
-        return int(text) if text.isdigit() else None
+        # More digits than that are no id, and too many are no number to Python.
+        return int(text) if text.isdigit() and len(text) <= _ID_DIGITS_MAX else None

@@ -77,8 +77,11 @@ class TagStore:
             return False
 
     def delete(self, name: str) -> bool:
-        """Delete a tag file, and nothing that it keeps; return whether it was there."""
-        return self._file_io.delete(self._paths.tag(checked_name(name, field="tag")))
+        """Delete a tag file, durably, and nothing that it keeps; return whether it was there."""
+        is_deleted = self._file_io.delete(self._paths.tag(checked_name(name, field="tag")))
+        # What only the tag has kept is deleted next.
+        self._file_io.sync_directory(self._paths.tag_dir)
+        return is_deleted
 
 
 def list_branches(file_io: FileIO, paths: TablePaths) -> list[str]:

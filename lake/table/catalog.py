@@ -120,6 +120,12 @@ class Catalog:
             check_writable(schema)
         store = SchemaStore(self._file_io, TablePaths(path))
         if store.latest_id() is None:
+            if self._has_remains(TablePaths(path)):
+                message = (
+                    f"table {identifier} cannot be created: at {path} lie snapshots of a table "
+                    "that was not dropped to its end\nhint: drop the table again, then create it"
+                )
+                raise TableExists(message)
             self._file_io.probe_exclusive_create(self._warehouse)
             if store.create(schema):
                 return self.table(identifier)
@@ -163,14 +169,22 @@ class Catalog:
     def drop_table(self, identifier: str) -> None:
         """Delete a table and all its files.
 
+        Its schemas go first, and with them the table. Where that is broken off, the remains are no
+        table, no table of the name can be created beside them, and dropping it again removes them.
+
         Raises:
             TableNotFound: There is none of that name.
         """
         path = self._table_path(identifier)
-        if not self._is_table(path):
+        paths = TablePaths(path)
+        if not self._is_table(path) and not self._has_remains(paths):
             message = f"no table {identifier} at {path}"
             raise TableNotFound(message)
+        for status in reversed(self._file_io.list(paths.schema_dir)):
+            self._file_io.delete(status.path)
+        self._file_io.sync_directory(paths.schema_dir)
         self._file_io.delete_tree(path)
+        self._file_io.sync_directory(path.rpartition("/")[0])
 
     def _database_dir(self, database: str) -> str:
         return f"{self._warehouse}/{database}{_DATABASE_SUFFIX}"
@@ -185,6 +199,10 @@ class Catalog:
     def _is_table(self, path: str) -> bool:
         listed = self._file_io.list(TablePaths(path).schema_dir)
         return any(numbered(status.name, SCHEMA_PREFIX) is not None for status in listed)
+
+    def _has_remains(self, paths: TablePaths) -> bool:
+        """Return whether snapshots are there, which the next table of the name would take over."""
+        return bool(self._file_io.list(paths.snapshot_dir))
 
     def _table_path(self, identifier: str) -> str:
         parts = _identifier_parts(identifier)

@@ -422,8 +422,7 @@ class ReadableTable:
     def consumers(self) -> list[ConsumerFile]:
         """Return who still needs snapshots: consumers of any engine, and leases, by id.
 
-        Raises:
-            CorruptData: A consumer's file cannot be read.
+        One whose file cannot be read is among them, with the reason as its `error`.
         """
         return self._opened.store.consumers.list()
 

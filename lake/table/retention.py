@@ -92,7 +92,7 @@ class TableRetention:
                     clock=self.store.clock,
                     new_uuid=self.store.new_uuid,
                     holder=holder,
-                    lease_ms=min(lease_ms, lease_ms if expiration_ms is None else expiration_ms),
+                    lease_ms=lease_ms if expiration_ms is None else min(lease_ms, expiration_ms),
                 )
             except LeaseLost:
                 # The newest snapshot was followed by another one and has expired, in one moment.

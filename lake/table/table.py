@@ -416,8 +416,8 @@ class Table(ReadableTable):
         Args:
             snapshot_id: None for the newest now.
             holder: Who takes it, for people.
-            lease_ms: How long it holds without a refresh, milliseconds; at most
-                `consumer.expiration-time`, after which other engines forget it.
+            lease_ms: How long it holds without a refresh, milliseconds; at most a day,
+                and at most `consumer.expiration-time`, after which other engines forget it.
 
         Raises:
             InvalidRequest: There is no such snapshot.

@@ -194,5 +194,5 @@ def _end_lease(table: Table, lease_id: str) -> None:
     with suppress(LakeError):
         for file in table.consumers():
             # A token can be made up: the progress of a consumer is not its business.
-            if file.id == lease_id and file.consumer.deadline_ms is not None:
+            if file.id == lease_id and file.is_lease:
                 table.delete_consumer(lease_id)

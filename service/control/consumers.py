@@ -6,11 +6,7 @@ from service.views import ConsumerList, ConsumerView
 
 
 def list_consumers(table: Table) -> ConsumerList:
-    """Return consumers and leases, by id.
-
-    Raises:
-        CorruptData: A consumer's file cannot be read.
-    """
+    """Return consumers and leases, by id."""
     return ConsumerList(consumers=tuple(map(_view, table.consumers())))
 
 
@@ -19,7 +15,6 @@ def set_consumer(table: Table, consumer: str, next_snapshot_id: int) -> Consumer
 
     Raises:
         InvalidRequest: No consumer can have the id.
-        CorruptData: A consumer's file cannot be read.
     """
     table.reset_consumer(consumer, next_snapshot_id)
     return next(_view(file) for file in table.consumers() if file.id == consumer)
@@ -34,25 +29,27 @@ def last_known_snapshot(table: Table, consumer: str, *, hint: str) -> int:
         hint: How to make it, for whoever names one that is not there.
 
     Raises:
-        InvalidRequest: There is no such consumer.
-        CorruptData: A consumer's file cannot be read.
+        InvalidRequest: There is no such consumer, or it cannot be read.
     """
+    found = "the table has no such consumer"
     for file in table.consumers():
-        if file.id == consumer:
+        if file.id == consumer and file.consumer is not None:
             return file.consumer.next_snapshot - 1
-    problem = Problem(
-        field="consumer", value=consumer, message="the table has no such consumer", hint=hint
-    )
+        if file.id == consumer:
+            found = f"what the consumer has written cannot be read: {file.error}"
+    problem = Problem(field="consumer", value=consumer, message=found, hint=hint)
     message = f"where the changes of {table.identifier} begin is not known"
     raise InvalidRequest(message, problems=[problem])
 
 
 def _view(file: ConsumerFile) -> ConsumerView:
-    deadline_ms = file.consumer.deadline_ms
+    consumer = file.consumer
+    deadline_ms = None if consumer is None else consumer.deadline_ms
     return ConsumerView(
         id=file.id,
-        next_snapshot_id=file.consumer.next_snapshot,
+        next_snapshot_id=None if consumer is None else consumer.next_snapshot,
         written_at=iso_utc(file.modified_ms),
         leased_until=None if deadline_ms is None else iso_utc(deadline_ms),
-        holder=file.consumer.holder,
+        holder=None if consumer is None else consumer.holder,
+        error=file.error,
     )

@@ -1,21 +1,19 @@
 """How far compaction is with a table: what its newest snapshot shows and its runners say."""
 
-from collections.abc import Iterable
-
 from lake import Table
-from registry.progress import RunnerProgress
+from registry.progress import RunnerReports
 from schemas import MaintenanceStatus, TableUpkeepView
 from service.times import iso_utc
 
 
 def maintenance_status(
-    table: Table, runners: Iterable[RunnerProgress], *, alive_since_ms: int
+    table: Table, reports: RunnerReports, *, alive_since_ms: int
 ) -> MaintenanceStatus:
     """Return the status of a table's maintenance.
 
     Args:
         table: The table.
-        runners: All that is reported.
+        reports: All that is reported.
         alive_since_ms: Reports from before are of runners that are gone.
     """
     database, name = table.identifier.split(".")
@@ -28,7 +26,7 @@ def maintenance_status(
             reported_at=iso_utc(runner.updated_ms),
             **runner.tables[table.identifier].model_dump(),
         )
-        for runner in runners
+        for runner in reports.runners
         if table.identifier in runner.tables and runner.updated_ms >= alive_since_ms
     ]
     return MaintenanceStatus(
@@ -40,4 +38,5 @@ def maintenance_status(
         compaction_trigger=options.num_sorted_run_compaction_trigger,
         stop_trigger=options.num_sorted_run_stop_trigger,
         upkeep=tuple(upkeep),
+        unreadable_reports=reports.unreadable,
     )

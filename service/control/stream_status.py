@@ -28,6 +28,7 @@ def stream_status(
     position: StreamPosition | None,
     alive_since_ms: int,
     snapshot_id: int | None = None,
+    unreadable_reports: tuple[str, ...] = (),
 ) -> StreamStatus:
     """Return the status of a stream.
 
@@ -42,6 +43,7 @@ def stream_status(
         alive_since_ms: A report from before is of a runner that is gone.
         snapshot_id: The snapshot of the stream's newest commit, found in the table; None: not
             found there.
+        unreadable_reports: Runners that say something which cannot be read.
     """
     is_fresh = report is not None and report.updated_ms >= alive_since_ms
     said = None if report is None else report.progress
@@ -74,6 +76,7 @@ def stream_status(
         followed_since=None
         if said is None or said.followed_ms is None
         else iso_utc(said.followed_ms),
+        unreadable_reports=unreadable_reports,
     )
 
 

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Response
 
-from registry.progress import Report, current_report, stream_key
+from registry.progress import Report, RunnerReports, current_report, stream_key
 from registry.revision import revision_of
 from registry.stream_entries import Verb, entry_of
 from schemas import StreamDefinition, StreamStatus, TableDocument
@@ -98,7 +98,7 @@ def stop_stream(components: ComponentsOf, database: str, table: str, stream: str
 
 
 def _ask(components: Components, identifier: str, stream: str, verb: Verb) -> StreamStatus:
-    report = _report(components, identifier, stream)
+    report = _report(components, components.progress.read_all(), identifier, stream)
     runs = is_running(report, alive_since_ms=_alive_since_ms(components))
     document = components.registrar.ask(identifier, stream, verb, is_running=runs)
     return _status(components, document, stream)
@@ -108,19 +108,23 @@ def _status(components: Components, document: TableDocument, stream: str) -> Str
     entry = entry_of(document, stream)
     table = components.tables.get(document.identifier)
     position = table.committer().stream_positions().get(stream)
+    reports = components.progress.read_all()
     return stream_status(
         document,
         entry,
-        report=_report(components, document.identifier, stream),
+        report=_report(components, reports, document.identifier, stream),
         position=position,
         alive_since_ms=_alive_since_ms(components),
         snapshot_id=None if position is None else newest_commit_of(table, position),
+        unreadable_reports=reports.unreadable,
     )
 
 
-def _report(components: Components, identifier: str, stream: str) -> Report | None:
+def _report(
+    components: Components, reports: RunnerReports, identifier: str, stream: str
+) -> Report | None:
     return current_report(
-        components.progress.read_all(),
+        reports.runners,
         stream_key(identifier, stream),
         alive_since_ms=_alive_since_ms(components),
     )

@@ -81,7 +81,7 @@ class Registry:
 
     def runners(self) -> list[RunnerProgress]:
         """Read what runners report."""
-        return self._progress.read_all()
+        return list(self._progress.read_all().runners)
 
     def wait_for(
         self, name: str, condition: Callable[[StreamProgress], bool], *, runner: str | None = None
@@ -90,8 +90,7 @@ class Registry:
         deadline = time.monotonic() + WAIT_SECONDS
         progress = None
         while time.monotonic() < deadline:
-            reports = self._progress.read_all()
-            reports = [report for report in reports if runner in (None, report.runner)]
+            reports = [report for report in self.runners() if runner in (None, report.runner)]
             found = newest_report(reports, stream_key(IDENTIFIER, name))
             progress = None if found is None else found.progress
             if progress is not None and condition(progress):

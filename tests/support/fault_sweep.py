@@ -22,7 +22,10 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 HINTS = ("/LATEST", "/EARLIEST")
 """Ends of the paths of files that are replaced."""
 _HALVED = frozenset({"write_new", "create_exclusive", "overwrite", "write"})
-_LOOKS = frozenset({"read", "read_bytes", "read_range", "open_input", "list", "exists", "size"})
+_LOOKS = frozenset(
+    {"read", "read_bytes", "read_range", "open_input", "list", "exists", "size", "sync_directory"}
+)
+"""Calls that change nothing here; what syncing is for is swept by `power_sweep`."""
 
 
 Outcome: TypeAlias = tuple[object, ...]

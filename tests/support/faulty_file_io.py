@@ -150,6 +150,9 @@ class FaultyFileIO:
     def delete_tree(self, path: str) -> None:
         self._call("delete_tree", path, lambda: self._inner.delete_tree(path))
 
+    def sync_directory(self, path: str) -> None:
+        self._call("sync_directory", path, lambda: self._inner.sync_directory(path))
+
     def probe_exclusive_create(self, directory: str) -> None:
         self._inner.probe_exclusive_create(directory)
 

@@ -29,14 +29,15 @@ TAGS: Final = pa.schema(
 CONSUMERS: Final = pa.schema(
     [
         pa.field("consumer", pa.string(), nullable=False),
-        pa.field("next_snapshot_id", pa.int64(), nullable=False),
+        pa.field("next_snapshot_id", pa.int64()),
         pa.field("modified_at", _UTC_MS, nullable=False),
         pa.field("is_lease", pa.bool_(), nullable=False),
         pa.field("lease_ends_at", _UTC_MS),
         pa.field("holder", pa.string()),
+        pa.field("error", pa.string()),
     ]
 )
-"""`consumers`: by id; leases are those with a deadline."""
+"""`consumers`: by id; leases are those with a deadline, and those with an error cannot be read."""
 
 SCHEMAS: Final = pa.schema(
     [
@@ -73,11 +74,12 @@ def consumer_rows(consumers: Iterable[ConsumerFile]) -> pa.Table:
     rows = [
         {
             "consumer": found.id,
-            "next_snapshot_id": found.consumer.next_snapshot,
+            "next_snapshot_id": found.consumer and found.consumer.next_snapshot,
             "modified_at": found.modified_ms,
-            "is_lease": found.consumer.deadline_ms is not None,
-            "lease_ends_at": found.consumer.deadline_ms,
-            "holder": found.consumer.holder,
+            "is_lease": found.is_lease,
+            "lease_ends_at": found.consumer and found.consumer.deadline_ms,
+            "holder": found.consumer and found.consumer.holder,
+            "error": found.error,
         }
         for found in consumers
     ]

@@ -8,12 +8,12 @@ from benchmarks.compaction import report
 from benchmarks.compaction.aims import Aim, mark, summary
 from benchmarks.compaction.amplification import Written
 from benchmarks.compaction.full import FullLine
-from benchmarks.compaction.history import Caretaker, Past, UnsyncedFileIO, now_after, rows_of
+from benchmarks.compaction.history import Caretaker, Past, UnsyncedDisk, now_after, rows_of
 from benchmarks.compaction.latency import CommitLatency
 from benchmarks.merging.cases import CASES
 from benchmarks.merging.measure import Speed
 from benchmarks.merging.memory import Peak
-from lake import Catalog
+from lake import Catalog, LocalFileIO
 from lake.files.clock import ManualClock
 
 CASE = CASES[0]
@@ -98,7 +98,7 @@ def test_memory_is_to_be_within_the_budget_and_flat() -> None:
 def test_a_past_with_upkeep_stays_small(tmp_path: Path) -> None:
     past = Past(name="t", commits=0, is_maintained=True)
     clock = ManualClock(start_ms=now_after(past).now_ms())
-    catalog = Catalog(str(tmp_path), file_io=UnsyncedFileIO(), clock=clock)
+    catalog = Catalog(str(tmp_path), file_io=LocalFileIO(UnsyncedDisk()), clock=clock)
     table = catalog.create_table(
         "b.t",
         columns=[("k", "BIGINT"), ("d", "BIGINT")],

@@ -1,15 +1,20 @@
 """A runner that starts says whether its name may be taken."""
 
 import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from lake import ManualClock, MemoryFileIO
 from pipelines.runner import Runner
 from pipelines.settings import RunnerSettings
+from registry.documents import RegistryStore
 from registry.progress import ProgressStore
-from schemas import RunnerProgress
-from tests.unit.pipelines.test_stream_supervisor import StubStarter
+from schemas import RunnerProgress, StreamState
+from tests.unit.pipelines.test_stream_supervisor import DOCUMENT, StubStarter
 
 SETTINGS = RunnerSettings(warehouse="/w", name="r")
 
@@ -43,3 +48,38 @@ def test_no_other_runner_is_warned_of(
     _start_beside(name, silent_ms=silent_ms)
 
     assert not caplog.messages
+
+
+def test_an_unreadable_document_stops_no_stream_of_its_table_or_another() -> None:
+    clock, file_io = ManualClock(), MemoryFileIO()
+    registry, progress = RegistryStore(file_io, "/w", clock), ProgressStore(file_io, "/w")
+    registry.put_table(DOCUMENT, expected_version=None)
+    settings = replace(SETTINGS, poll_ms=1, progress_ms=0, maintains=False)
+    runner = Runner(settings, starter=StubStarter(), file_io=file_io, clock=clock)
+    stop = threading.Event()
+
+    def states() -> dict[str, StreamState]:
+        runners = progress.read_all().runners
+        return {key: said.state for one in runners for key, said in one.streams.items()}
+
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(runner.run, stop)
+        try:
+            _wait_for(lambda: states() == {"db.t/s": StreamState.RUNNING})
+            file_io.write_new("/w/_braid/tables/db.t/00000000000000000002.json", b"")
+            later = DOCUMENT.model_copy(update={"name": "u"})
+            registry.put_table(later, expected_version=None)
+            _wait_for(lambda: "db.u/s" in states())
+            found = states()["db.t/s"]
+        finally:
+            stop.set()
+        running.result()
+
+    assert found is StreamState.RUNNING
+
+
+def _wait_for(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)

@@ -22,7 +22,7 @@ def document(name: str = "orders", *, comment: str | None = None) -> TableDocume
 
 def test_a_table_without_a_document_is_none(store: RegistryStore) -> None:
     assert store.table("shop.orders") is None
-    assert store.tables() == []
+    assert store.tables().documents == ()
 
 
 def test_the_newest_document_is_read_with_its_version(store: RegistryStore) -> None:
@@ -52,7 +52,7 @@ def test_tables_come_in_alphabetical_order(store: RegistryStore) -> None:
         store.put_table(document(name), expected_version=None)
 
     assert store.identifiers() == ["shop.items", "shop.orders", "shop.returns"]
-    assert [found.name for found in store.tables()] == ["items", "orders", "returns"]
+    assert [found.name for found in store.tables().documents] == ["items", "orders", "returns"]
 
 
 def test_an_unreadable_document_is_named(store: RegistryStore, file_io: MemoryFileIO) -> None:
@@ -60,3 +60,16 @@ def test_an_unreadable_document_is_named(store: RegistryStore, file_io: MemoryFi
 
     with pytest.raises(CorruptData, match=r"shop\.orders, version 1"):
         store.table("shop.orders")
+
+
+def test_an_unreadable_document_harms_only_its_own_table(
+    store: RegistryStore, file_io: MemoryFileIO
+) -> None:
+    store.put_table(document(), expected_version=None)
+    file_io.write_new("/w/_braid/tables/shop.items/00000000000000000001.json", b"")
+
+    found = store.tables()
+
+    assert found.documents == (document(),)
+    assert [*found.unreadable] == ["shop.items"]
+    assert isinstance(found.unreadable["shop.items"], CorruptData)

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from lake import ManualClock, MemoryFileIO
-from registry.leases import Lease, LeaseStore
+from registry.leases import UNREADABLE_MS, Lease, LeaseStore
 
 TTL_MS = 10_000
 
@@ -115,3 +115,33 @@ def test_of_many_that_see_an_expired_lease_one_gets_it(
     assert len([lease for lease in granted if lease is not None]) == 1
     holder = leases.holder("shop.orders", "pay")
     assert holder in granted
+
+
+@pytest.mark.parametrize("data", [b"", b'{"owner": "r1"', b"\0\0"])
+def test_an_unreadable_lease_is_held_by_nobody_known_until_it_is_old(
+    leases: LeaseStore, file_io: MemoryFileIO, clock: ManualClock, data: bytes
+) -> None:
+    path = "/w/_braid/leases/shop.orders.pay/00000000000000000001.json"
+    file_io.write_new(path, data)
+    (written,) = file_io.list("/w/_braid/leases/shop.orders.pay")
+
+    clock.advance(ms=written.modified_ms + UNREADABLE_MS - 1 - clock.now_ms())
+    assert acquire(leases, "r2") is None
+    clock.advance(ms=1)
+    lease = acquire(leases, "r2")
+
+    assert lease is not None
+    assert leases.holder("shop.orders", "pay") == lease
+
+
+def test_the_owner_of_a_lease_that_became_unreadable_mends_it(
+    leases: LeaseStore, file_io: MemoryFileIO
+) -> None:
+    lease = acquire(leases, "r1")
+    assert lease is not None
+    file_io.overwrite("/w/_braid/leases/shop.orders.pay/00000000000000000001.json", b"")
+
+    renewed = leases.renew(lease)
+
+    assert renewed is not None
+    assert leases.holder("shop.orders", "pay") == renewed

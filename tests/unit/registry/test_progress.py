@@ -2,8 +2,14 @@
 
 import pytest
 
-from lake import CorruptData, MemoryFileIO
-from registry.progress import ProgressStore, current_report, newest_report, stream_key
+from lake import MemoryFileIO
+from registry.progress import (
+    ProgressStore,
+    RunnerReports,
+    current_report,
+    newest_report,
+    stream_key,
+)
 from schemas import RunnerProgress, StreamProgress, StreamState
 
 KEY = stream_key("shop.orders", "pay")
@@ -26,7 +32,7 @@ def store(file_io: MemoryFileIO) -> ProgressStore:
 
 
 def test_a_warehouse_without_runners_has_no_progress(store: ProgressStore) -> None:
-    assert store.read_all() == []
+    assert store.read_all().runners == ()
 
 
 def test_the_last_word_of_each_runner_is_read(store: ProgressStore) -> None:
@@ -34,14 +40,22 @@ def test_the_last_word_of_each_runner_is_read(store: ProgressStore) -> None:
     store.write(progress("r1", updated_ms=1))
     store.write(progress("r1", updated_ms=5))
 
-    assert store.read_all() == [progress("r1", updated_ms=5), progress("r2", updated_ms=1)]
+    expected = (progress("r1", updated_ms=5), progress("r2", updated_ms=1))
+    assert store.read_all() == RunnerReports(runners=expected)
 
 
-def test_an_unreadable_document_is_named(store: ProgressStore, file_io: MemoryFileIO) -> None:
-    file_io.overwrite("/w/_braid/runners/r1.json", b"{")
+@pytest.mark.parametrize("data", [b"", b'{"runner": "r1"', b"\0\0", b"[]"])
+def test_an_unreadable_document_hides_no_other_and_is_mended_by_the_next_word(
+    store: ProgressStore, file_io: MemoryFileIO, data: bytes
+) -> None:
+    store.write(progress("r2", updated_ms=1))
+    file_io.overwrite("/w/_braid/runners/r1.json", data)
 
-    with pytest.raises(CorruptData, match=r"runners/r1\.json"):
-        store.read_all()
+    found = store.read_all()
+    store.write(progress("r1", updated_ms=5))
+
+    assert found == RunnerReports(runners=(progress("r2", updated_ms=1),), unreadable=("r1",))
+    assert store.read_all().unreadable == ()
 
 
 @pytest.mark.parametrize(

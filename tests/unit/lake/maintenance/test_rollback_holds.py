@@ -17,7 +17,11 @@ DAY_MS = 86_400_000
 
 
 def positions(table: Table) -> dict[str, int]:
-    return {file.id: file.consumer.next_snapshot for file in table.consumers()}
+    return {
+        file.id: file.consumer.next_snapshot
+        for file in table.consumers()
+        if file.consumer is not None
+    }
 
 
 def broken_off(file_io: MemoryFileIO, *, to: int) -> None:
@@ -122,7 +126,7 @@ def test_a_rollback_that_broke_off_is_forgotten_after_a_day() -> None:
     assert (
         held.held_by == "it is leased to a rollback to snapshot 2, which is under way or broke off"
     )
-    assert lease.consumer.deadline_ms is not None
+    assert lease.is_lease
     assert ids(file_io, table) == [6]
 
 
@@ -137,3 +141,15 @@ def test_a_consumer_of_a_rollback_that_broke_off_is_told() -> None:
     assert start == 3
     with pytest.raises(ChangesExpired, match="snapshot 3 are not kept"):
         table.changes(start - 1)
+
+
+def test_an_unreadable_consumer_does_not_stop_a_rollback() -> None:
+    file_io = MemoryFileIO()
+    table = given_history(file_io)
+    file_io.overwrite(table.paths.consumer("torn"), b"")
+    table.reset_consumer("whole", 6)
+
+    table.rollback(snapshot_id=2)
+
+    assert ids(file_io, table) == [1, 2]
+    assert positions(table) == {"whole": 3}

@@ -8,6 +8,7 @@ from lake import ExpiryResult, InvalidRequest, MemoryFileIO, Table, UnsupportedF
 from lake.commit.stream_position import StreamPosition, position_properties
 from lake.errors import CorruptData
 from lake.format.snapshot import serialize_snapshot
+from lake.snapshots.consumer_store import LEASE_MS_MAX
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.unit.lake.maintenance.given_compactions import read, rows, stored_data_files, write
 from tests.unit.lake.maintenance.given_expiries import (
@@ -219,16 +220,6 @@ def test_consumers_of_changelogs_hold_no_snapshots_but_leases_do() -> None:
     assert expire_all(table).earliest == 8
 
 
-def test_a_consumer_file_that_cannot_be_read_stops_everything() -> None:
-    table, _ = given_history()
-    table.file_io.overwrite(table.paths.consumer("torn"), b'{"nextSnap')
-
-    with pytest.raises(CorruptData, match="consumer-torn"):
-        expire_all(table)
-
-    assert kept_ids(table) == list(range(1, 9))
-
-
 def test_tags_keep_their_files() -> None:
     for tagged in range(1, 9):
         for other in (None, 3, 6):
@@ -376,3 +367,44 @@ def test_damage_in_what_stays_stops_it_before_anything_is_deleted() -> None:
         expire_all(fresh)
 
     assert kept_ids(table) == list(range(2, 9))
+
+
+@pytest.mark.parametrize("data", [b"", b'{"nextSna', b"\0\0"])
+@pytest.mark.parametrize("name", ["braid-lease-x", "flink-job"])
+def test_an_unreadable_consumer_keeps_everything_for_a_day_and_then_nothing(
+    name: str, data: bytes
+) -> None:
+    table, clock = given_history()
+    table.file_io.overwrite(table.paths.consumer(name), data)
+    (file,) = table.consumers()
+    clock.advance(ms=file.modified_ms + LEASE_MS_MAX - clock.now_ms())
+
+    held = expire_all(table)
+    clock.advance(ms=1)
+    done = expire_all(table)
+
+    assert (held.snapshots, held.consumers) == ((), ())
+    assert str(held.held_by).startswith(f"consumer {name} cannot be read")
+    assert (done.snapshots, done.consumers) == ((1, 2, 3, 4, 5, 6, 7), (name,))
+    assert table.consumers() == []
+
+
+def test_an_unreadable_mark_stops_neither_leases_nor_expiry() -> None:
+    table, _ = given_history()
+    table.file_io.overwrite(table.paths.expiring("dead"), b"")
+
+    table.lease().release()
+    done = expire_all(table)
+
+    assert done.snapshots == (1, 2, 3, 4, 5, 6, 7)
+    assert not table.file_io.exists(table.paths.expiring("dead"))
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\0", b"9" * 5_000, "٣".encode(), b"-1"])
+def test_an_unreadable_hint_is_no_hint(data: bytes) -> None:
+    table, _ = given_history()
+    for path in (table.paths.latest_hint, table.paths.earliest_hint):
+        table.file_io.overwrite(path, data)
+
+    assert SnapshotStore(table.file_io, table.paths).latest_id() == 8
+    assert expire_all(table).earliest == 8

@@ -6,7 +6,8 @@ from lake import InvalidRequest, MemoryFileIO
 from lake.errors import CorruptData
 from lake.files.paths import TablePaths
 from lake.format.consumer import Consumer
-from lake.snapshots.consumer_store import ConsumerStore
+from lake.snapshots.consumer_store import LEASE_MS_MAX, ConsumerFile, ConsumerStore
+from tests.support.snapshots import given_snapshot
 
 PATHS = TablePaths("/wh/db.db/t")
 
@@ -21,7 +22,10 @@ def test_consumers_are_listed_by_id() -> None:
     store.put("a", Consumer(next_snapshot=3))
     file_io.overwrite(f"{PATHS.consumer_dir}/.consumer-c.tmp", b"rubbish")
 
-    assert [(file.id, file.consumer.next_snapshot) for file in store.list()] == [("a", 3), ("b", 2)]
+    assert [(file.id, file.consumer) for file in store.list()] == [
+        ("a", Consumer(next_snapshot=3)),
+        ("b", Consumer(next_snapshot=2)),
+    ]
     assert store.delete("a")
     assert not store.delete("a")
     assert store.find("a") is None
@@ -44,12 +48,53 @@ def test_an_id_is_a_plain_name(name: str) -> None:
         store.delete(name)
 
 
-def test_a_torn_file_is_damage_and_never_nobody() -> None:
-    file_io = MemoryFileIO()
-    file_io.overwrite(PATHS.consumer("a"), b'{"nextSna')
+UNREADABLE = pytest.mark.parametrize(
+    "data", [b"", b'{"nextSna', b"\0\0\0", b"[]", b'{"nextSnapshot": "3"}']
+)
 
+
+@UNREADABLE
+def test_an_unreadable_consumer_is_listed_with_the_reason_and_hides_no_other(data: bytes) -> None:
+    file_io = MemoryFileIO()
+    store = ConsumerStore(file_io, PATHS)
+    store.put("b", Consumer(next_snapshot=2))
+    file_io.overwrite(PATHS.consumer("a"), data)
+
+    torn, whole = store.list()
+
+    assert (torn.id, torn.consumer, torn.is_lease) == ("a", None, False)
+    assert PATHS.consumer("a") in str(torn.error)
+    assert (whole.consumer, whole.error) == (Consumer(next_snapshot=2), None)
     with pytest.raises(CorruptData, match="consumer-a"):
-        ConsumerStore(file_io, PATHS).list()
+        store.find("a")
+    store.put("a", Consumer(next_snapshot=3))
+    assert store.list()[0].consumer == Consumer(next_snapshot=3)
+
+
+@pytest.mark.parametrize(
+    ("expiration_ms", "lasts_ms"),
+    [(None, LEASE_MS_MAX), (2 * LEASE_MS_MAX, LEASE_MS_MAX), (100, 100)],
+)
+def test_an_unreadable_consumer_counts_for_as_long_as_a_lease_can_last(
+    expiration_ms: int | None, lasts_ms: int
+) -> None:
+    file = ConsumerFile(id="a", consumer=None, modified_ms=1_000, error="torn")
+
+    assert not file.is_expired(now_ms=1_000 + lasts_ms, expiration_ms=expiration_ms)
+    assert file.is_expired(now_ms=1_001 + lasts_ms, expiration_ms=expiration_ms)
+
+
+@UNREADABLE
+def test_an_unreadable_mark_marks_nothing_and_goes(data: bytes) -> None:
+    file_io = MemoryFileIO()
+    store = ConsumerStore(file_io, PATHS)
+    file_io.overwrite(PATHS.expiring("dead"), data)
+    store.mark("alive", given_snapshot(1))
+
+    assert store.is_marked(given_snapshot(1))
+    store.forget_marks(before_ms=0)
+
+    assert [status.path for status in file_io.list(PATHS.consumer_dir)] == [PATHS.expiring("alive")]
 
 
 @pytest.mark.parametrize(

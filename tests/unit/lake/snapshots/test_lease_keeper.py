@@ -12,7 +12,7 @@ import pytest
 
 from lake import LeaseLost, ManualClock, MemoryFileIO, Scan, Table
 from lake.format.consumer import Consumer
-from lake.snapshots.consumer_store import ConsumerStore
+from lake.snapshots.consumer_store import ConsumerFile, ConsumerStore
 from lake.snapshots.lease_keeper import LeaseKeeper
 from lake.table.compacting import TableCompacting
 from lake.table.opened_table import OpenedTable
@@ -40,6 +40,17 @@ def keeper_of(
 
 def long_scan(table: Table, keeper: LeaseKeeper, *, snapshot_id: int) -> Scan:
     return replace(table.scan(snapshot_id=snapshot_id), keeper=keeper)
+
+
+def deadline_ms(file: ConsumerFile) -> int:
+    assert file.consumer is not None
+    assert file.consumer.deadline_ms is not None
+    return file.consumer.deadline_ms
+
+
+def next_snapshot(file: ConsumerFile) -> int:
+    assert file.consumer is not None
+    return file.consumer.next_snapshot
 
 
 def wait_for(is_so: Callable[[], object]) -> None:
@@ -83,9 +94,8 @@ def test_a_lease_is_refreshed_while_it_is_needed() -> None:
         wait_for(lambda: table.consumers()[0].consumer != first.consumer)
         (second,) = table.consumers()
 
-    assert first.consumer.deadline_ms is not None
     assert second.id == first.id
-    assert second.consumer.deadline_ms == first.consumer.deadline_ms + 20
+    assert deadline_ms(second) == deadline_ms(first) + 20
 
 
 def test_each_of_many_holds_its_own() -> None:
@@ -96,7 +106,7 @@ def test_each_of_many_holds_its_own() -> None:
         for number in (2, 4, 4):
             held.enter_context(keeper.hold(table.snapshot(number), what="a report"))
         wait_for(lambda: len(table.consumers()) == 3)
-        needed = sorted(file.consumer.next_snapshot for file in table.consumers())
+        needed = sorted(map(next_snapshot, table.consumers()))
 
     assert needed == [2, 4, 4]
     assert table.consumers() == []
@@ -165,7 +175,19 @@ def test_a_lease_goes_on_in_another_process() -> None:
 
     (file,) = table.consumers()
     assert (second.id, file.id) == (first.id, first.id)
-    assert file.consumer.next_snapshot == 5
+    assert next_snapshot(file) == 5
+
+
+def test_a_lease_that_became_unreadable_is_taken_anew() -> None:
+    table, clock = given_history()
+    keeper = keeper_of(table, clock)
+    first = keeper.lease(table.snapshot(3), what="a page")
+    table.file_io.overwrite(table.paths.consumer(first.id), b"")
+
+    second = keeper.lease(table.snapshot(5), what="a page", lease_id=first.id)
+
+    assert second.id != first.id
+    assert [next_snapshot(file) for file in table.consumers() if file.consumer] == [5]
 
 
 def test_a_lease_that_is_gone_is_taken_anew() -> None:
@@ -231,6 +253,7 @@ def test_a_compaction_that_takes_long_is_leased() -> None:
 
     (holder,) = holders
     assert done.snapshot_id == 7
-    assert holder.consumer.next_snapshot == 6
+    assert next_snapshot(holder) == 6
+    assert holder.consumer is not None
     assert str(holder.consumer.holder).startswith("a compaction, process ")
     assert table.consumers() == []

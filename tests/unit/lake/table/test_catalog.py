@@ -2,6 +2,7 @@
 
 import random
 
+import pyarrow as pa
 import pytest
 
 from lake import (
@@ -18,6 +19,7 @@ from lake import (
 from lake.files.paths import TablePaths
 from lake.format.schema import serialize_schema
 from tests.given_tables import given_schema
+from tests.support.faulty_file_io import Died, FaultyFileIO
 
 
 @pytest.fixture
@@ -141,6 +143,34 @@ def test_a_dropped_table_is_gone(catalog: Catalog, file_io: MemoryFileIO) -> Non
 
     assert catalog.list_tables() == []
     assert file_io.list(TablePaths("/wh/db.db/t").schema_dir) == []
+
+
+def test_a_drop_that_broke_off_leaves_no_table_and_nothing_to_take_over(
+    file_io: MemoryFileIO,
+) -> None:
+    storage = FaultyFileIO(file_io)
+    catalog = Catalog("/wh", file_io=storage)
+    given(catalog)
+    table = catalog.table("db.t")
+    table.write_and_commit(
+        pa.table({"k": pa.array([1], pa.int32()), "v": pa.array([1], pa.int32())})
+    )
+
+    def fail(_number: int, method: str, _path: str) -> None:
+        if method == "delete_tree":
+            raise Died
+
+    storage.before = fail
+    with pytest.raises(Died):
+        catalog.drop_table("db.t")
+    later = Catalog("/wh", file_io=file_io)
+
+    assert later.list_tables() == []
+    with pytest.raises(TableExists, match="drop the table again"):
+        given(later)
+    later.drop_table("db.t")
+    given(later)
+    assert later.table("db.t").latest_snapshot() is None
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,7 @@ def test_a_consumer_keeps_what_it_has_not_seen(client: HttpClient, table: Table)
         "written_at": "",
         "leased_until": None,
         "holder": None,
+        "error": None,
     }
     assert shown(page) == ALL[3:]
     assert rest["changes"] == []
@@ -243,3 +244,19 @@ def test_a_token_is_of_one_table(client: HttpClient, table: Table, catalog: Cata
     answer = client.get(f"/v1/tables/db/u/changes?page_token={page['next_page_token']}")
 
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "page_token")
+
+
+def test_an_unreadable_consumer_is_listed_and_asked_to_be_set_again(
+    client: HttpClient, table: Table
+) -> None:
+    table.file_io.overwrite(table.paths.consumer("torn"), b"")
+
+    (listed,) = client.get(CONSUMERS).json()["consumers"]
+    asked = client.get(f"{CHANGES}?consumer=torn")
+    mended = client.put(f"{CONSUMERS}/torn", json={"next_snapshot_id": 2})
+
+    assert (listed["id"], listed["next_snapshot_id"]) == ("torn", None)
+    assert "no JSON" in listed["error"]
+    assert asked.status_code == 422
+    assert "cannot be read" in asked.json()["errors"][0]["message"]
+    assert (mended.status_code, mended.json()["error"]) == (200, None)

@@ -195,3 +195,19 @@ def test_a_stopped_stream_can_be_deleted(sales: HttpClient) -> None:
     sales.post(f"{SALES}/stop")
     assert sales.request("DELETE", SALES).status_code == 204
     assert sales.get(SALES).status_code == 404
+
+
+def test_the_unreadable_report_of_another_runner_is_named_and_stops_nothing(
+    sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    report(file_io, clock, StreamProgress(state=StreamState.RUNNING))
+    file_io.overwrite("/w/_braid/runners/runner-2.json", b"")
+
+    status = sales.get(f"{SALES}/status")
+    verbs = [sales.post(f"{SALES}/{verb}").status_code for verb in ("pause", "stop", "start")]
+    maintenance = sales.get("/v1/tables/shop/orders/maintenance")
+
+    assert (status.status_code, verbs, maintenance.status_code) == (200, [202, 202, 202], 200)
+    assert status.json()["state"] == "RUNNING"
+    assert status.json()["unreadable_reports"] == ["runner-2"]
+    assert maintenance.json()["unreadable_reports"] == ["runner-2"]
