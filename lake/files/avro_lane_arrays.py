@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from lake.format.avro_lanes import Kind, LaneValues, PlainColumn
+from lake.format.avro_resolution import not_null
 
 UNIT_OF: Final[Mapping[str, str]] = {
     "timestamp-millis": "ms",
@@ -36,8 +37,7 @@ def lane_array(
         pyarrow.ArrowInvalid: A value does not fit.
         ValueError: A decimal that no Arrow decimal holds.
     """
-    if isinstance(declared, list):
-        (declared,) = (part for part in declared if part != "null")
+    declared = not_null(declared)
     logical = declared.get("logicalType") if isinstance(declared, dict) else None
     if column.kind is Kind.VARINT:
         return _whole_numbers(values, logical, target)

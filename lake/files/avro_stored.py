@@ -20,6 +20,7 @@ from lake.files.positioned_input import InputFile
 from lake.files.stored_file import UnsplitFile
 from lake.format.avro_container import AvroBlock, decode_block, parsed_schema, read_blocks
 from lake.format.avro_lanes import PlainColumn, decode_lanes, plain_columns
+from lake.format.avro_resolution import not_null
 
 _ReadValue: TypeAlias = Callable[[Any], Any] | None
 """From what fastavro gives to what Arrow takes; None when they are one."""
@@ -49,12 +50,12 @@ class AvroStored(UnsplitFile):
             CorruptData: It is no whole Avro file.
         """
         self._what = f"data file {path}"
-        declared, self._blocks = read_blocks(source.read(), what=self._what)
-        fields: Any = declared["fields"]
+        written, self._blocks = read_blocks(source.read(), what=self._what)
+        fields: Any = written.record["fields"]
         self._types = {field["name"]: field["type"] for field in fields}
-        plain = _plain(declared)
-        self._schema = parsed_schema(plain, what=self._what)
-        self._plain_columns = plain_columns(plain)
+        self._schema = parsed_schema(written, what=self._what)
+        self._record_null = written.null
+        self._plain_columns = plain_columns(written.record)
 
     @property
     def is_columnar(self) -> bool:
@@ -99,7 +100,7 @@ class AvroStored(UnsplitFile):
         data = [(block.count, block.data(what=self._what)) for block in blocks]
         names = [column.name for column in columns]
         try:
-            found = decode_lanes(data, plain, names)
+            found = decode_lanes(data, plain, names, record_null=self._record_null)
         except IndexError as error:
             text = f"{self._what} holds records that its schema does not fit: {error}"
             raise CorruptData(text) from error
@@ -148,19 +149,9 @@ def _column(records: Sequence[Mapping[str, Any]], name: str, read: _ReadValue) -
     return [None if value is None else read(value) for value in values]
 
 
-def _plain(schema: Any) -> Any:
-    """Return the schema without logical types, so that numbers come as numbers."""
-    if isinstance(schema, list):
-        return [_plain(part) for part in schema]
-    if isinstance(schema, dict):
-        return {key: _plain(part) for key, part in schema.items() if key != "logicalType"}
-    return schema
-
-
 def _reader(schema: Any, target: pa.DataType) -> _ReadValue:
     """Return what reads values of an Avro type as those of an Arrow type."""
-    if isinstance(schema, list):
-        (schema,) = (part for part in schema if part != "null")
+    schema = not_null(schema)
     if not isinstance(schema, dict):
         return None
     logical, kind = schema.get("logicalType"), schema["type"]
@@ -179,6 +170,7 @@ def _reader(schema: Any, target: pa.DataType) -> _ReadValue:
             parts = {
                 field["name"]: _reader(field["type"], target.field(field["name"]).type)
                 for field in schema["fields"]
+                if target.get_field_index(field["name"]) >= 0
             }
             return partial(_row, parts=parts)
         case str() | int() | None:
@@ -207,12 +199,11 @@ def _map_reader(read: _ReadValue) -> _ReadValue:
 
 def _entries_reader(entry: Any, target: pa.MapType) -> _ReadValue:
     """Return what reads a map whose keys are no texts: an array of records of key and value."""
-    if isinstance(entry, list):
-        (entry,) = (part for part in entry if part != "null")
-    (key, key_type), (value, value_type) = ((f["name"], f["type"]) for f in entry["fields"])
-    read_key, read_value = _reader(key_type, target.key_type), _reader(value_type, target.item_type)
+    types = {field["name"]: field["type"] for field in not_null(entry)["fields"]}
+    read_key = _reader(types["key"], target.key_type)
+    read_value = _reader(types["value"], target.item_type)
     return lambda entries: [
-        (_read(each[key], read_key), _read(each[value], read_value)) for each in entries
+        (_read(each["key"], read_key), _read(each["value"], read_value)) for each in entries
     ]
 
 

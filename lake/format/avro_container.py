@@ -6,7 +6,8 @@ block    record count, byte count, the records compressed, the sync marker     (
 ```
 
 The header holds the very schema text that Java writes. Records come and go as bytes, for codecs
-of our own, or as dictionaries through fastavro, which knows every schema.
+of our own, or as dictionaries through fastavro, which knows every schema. Other writers put the
+records into a union with null; none of them may be null.
 
 Source: table-format 5; Apache Avro 1.11 specification, "Object Container Files".
 """
@@ -17,13 +18,14 @@ import json
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import fastavro
 
-from lake.errors import CorruptData, InvalidRequest
+from lake.errors import CorruptData, InvalidRequest, UnsupportedFeature
 from lake.format.avro_binary import AvroDecoder, encode_bytes, encode_long
 from lake.format.avro_codecs import DECOMPRESSION_ERRORS, compress, decompress
+from lake.format.avro_resolution import WrittenSchema, resolver, written_schema
 from lake.format.avro_schemas import AvroSchema
 
 EntryT = TypeVar("EntryT")
@@ -131,38 +133,70 @@ def encode_records(schema: AvroSchema, records: Iterable[Mapping[str, object]]) 
 def read_records(data: bytes, *, what: str) -> list[dict[str, Any]]:
     """Return the records of a container of any schema, in file order.
 
+    Dates, times and decimals are the numbers or bytes that they are stored as.
+
     Raises:
         CorruptData: The bytes are no container, or end early; `what` names the kind of file.
         UnsupportedFeature: A codec that this version does not have.
     """
     schema, blocks = read_blocks(data, what=what)
+    return _decode_blocks(schema, blocks, what=what)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryKind(Generic[EntryT]):
+    """A kind of file whose records are entries.
+
+    Attributes:
+        what: Its name, for messages.
+        version: That the field `_VERSION` of every record has.
+        schema: Of the records that `entry_of` takes; a file may have another
+            (`lake.format.avro_resolution`).
+        entry_of: Makes an entry of a record.
+    """
+
+    what: str
+    version: int
+    schema: AvroSchema
+    entry_of: Callable[[Mapping[str, Any]], EntryT]
+
+    def read(self, data: bytes) -> list[EntryT]:
+        """Return the entries of a container, in file order.
+
+        Raises:
+            CorruptData: As in `read_records`, or records of our schema cannot be made of its own.
+            UnsupportedFeature: As in `read_records`, or an entry of another version.
+        """
+        written, blocks = read_blocks(data, what=self.what)
+        return self.decode(written, blocks)
+
+    def decode(self, written: WrittenSchema, blocks: Iterable[AvroBlock]) -> list[EntryT]:
+        """Return the entries of blocks, in their order; errors are those of `read`."""
+        records: Iterable[dict[str, Any]] = _decode_blocks(written, blocks, what=self.what)
+        for record in records:  # another version may have other fields, so this comes first
+            self.check_version(record.get("_VERSION", self.version))
+        try:
+            resolve = resolver(written.record, self.schema)
+            return [self.entry_of(r) for r in (map(resolve, records) if resolve else records)]
+        except ValueError as error:
+            text = f"{self.what} cannot be read: {error}"
+            raise CorruptData(text) from error
+
+    def check_version(self, version: int) -> None:
+        """Raise `UnsupportedFeature` for the version of an entry that is not of this kind."""
+        if version != self.version:
+            text = f"{self.what} entry has version {version}, expected {self.version}"
+            raise UnsupportedFeature(text)
+
+
+def _decode_blocks(
+    schema: WrittenSchema, blocks: Iterable[AvroBlock], *, what: str
+) -> list[dict[str, Any]]:
     parsed = parsed_schema(schema, what=what)
     return [record for block in blocks for record in decode_block(block, parsed, what=what)]
 
 
-def read_entries(
-    data: bytes, entry_of: Callable[[Mapping[str, Any]], EntryT], *, what: str
-) -> list[EntryT]:
-    """Return what the records of a container say, in file order.
-
-    Args:
-        data: The container.
-        entry_of: Makes an entry of a record; `KeyError` when the record lacks a field.
-        what: Names the kind of file, for messages.
-
-    Raises:
-        CorruptData: As in `read_records`, or a field is missing.
-        UnsupportedFeature: As in `read_records`.
-    """
-    records = read_records(data, what=what)
-    try:
-        return [entry_of(record) for record in records]
-    except KeyError as error:
-        text = f"{what} of {len(data)} bytes lacks the field {error}"
-        raise CorruptData(text) from error
-
-
-def read_blocks(data: bytes, *, what: str) -> tuple[AvroSchema, list[AvroBlock]]:
+def read_blocks(data: bytes, *, what: str) -> tuple[WrittenSchema, list[AvroBlock]]:
     """Return the writer's schema and the blocks of a container, in file order.
 
     Raises:
@@ -188,14 +222,14 @@ _DECODING_ERRORS: Final = (
 )  # fmt: skip
 
 
-def parsed_schema(schema: AvroSchema, *, what: str) -> Any:
+def parsed_schema(schema: WrittenSchema, *, what: str) -> Any:
     """Return a schema as `decode_block` takes it.
 
     Raises:
         CorruptData: It is none; `what` names the kind of file.
     """
     try:
-        return fastavro.parse_schema(dict(schema))
+        return fastavro.parse_schema(schema.declared)
     except _DECODING_ERRORS as error:
         text = f"{what} has a schema that cannot be read: {error!r}"
         raise CorruptData(text) from error
@@ -206,7 +240,7 @@ def decode_block(block: AvroBlock, schema: Any, *, what: str) -> list[dict[str, 
 
     Args:
         block: From `read_blocks`.
-        schema: From `parsed_schema`; it may leave logical types out.
+        schema: From `parsed_schema`.
         what: Names the kind of file, for messages.
 
     Raises:
@@ -216,13 +250,17 @@ def decode_block(block: AvroBlock, schema: Any, *, what: str) -> list[dict[str, 
     stream = io.BytesIO(block.data(what=what))
     read: Any = fastavro.schemaless_reader  # its stub asks for more than it needs
     try:
-        return [read(stream, schema) for _ in range(block.count)]
+        records = [read(stream, schema) for _ in range(block.count)]
     except _DECODING_ERRORS as error:
         text = f"{what} holds records that its schema does not fit: {error!r}"
         raise CorruptData(text) from error
+    if None in records:
+        text = f"{what} holds a record that is null"
+        raise CorruptData(text)
+    return records
 
 
-def _read_header(decoder: AvroDecoder) -> tuple[AvroSchema, str]:
+def _read_header(decoder: AvroDecoder) -> tuple[WrittenSchema, str]:
     if decoder.fixed(len(_MAGIC)) != _MAGIC:
         text = "it does not begin as one"
         raise ValueError(text)
@@ -231,10 +269,12 @@ def _read_header(decoder: AvroDecoder) -> tuple[AvroSchema, str]:
         for _ in range(count):
             key = decoder.string()
             metadata[key] = decoder.byte_string()
-    schema = json.loads(metadata.get("avro.schema", b""))
-    if not isinstance(schema, dict) or schema.get("type") != "record":
-        text = "its records are none"
-        raise ValueError(text)
+    declared = json.loads(metadata.get("avro.schema", b""))
+    try:
+        schema = written_schema(declared)
+    except (KeyError, TypeError, AttributeError) as error:
+        text = f"its schema cannot be read: {error!r}"
+        raise ValueError(text) from error
     return schema, metadata.get("avro.codec", b"null").decode()
 
 

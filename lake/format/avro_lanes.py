@@ -18,6 +18,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lake.format.avro_resolution import not_null, null_branch
+
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
@@ -150,17 +152,15 @@ def plain_columns(schema: Mapping[str, Any]) -> list[PlainColumn] | None:
     """Return the columns of a file, None when not all are plain.
 
     Args:
-        schema: Of the file, without logical types.
+        schema: Of the records of the file (`WrittenSchema.record`).
     """
     found = []
     for declared in schema["fields"]:
-        kind, null = declared["type"], None
-        if isinstance(kind, list):
-            if len(kind) != 2 or "null" not in kind:
-                return None
-            null = kind.index("null")
-            kind = kind[1 - null]
-        if isinstance(kind, dict):
+        try:
+            null, kind = null_branch(declared["type"]), not_null(declared["type"])
+        except ValueError:
+            return None
+        while isinstance(kind, dict):
             kind = kind["type"]
         if not isinstance(kind, str) or kind not in _KINDS:
             return None
@@ -169,7 +169,11 @@ def plain_columns(schema: Mapping[str, Any]) -> list[PlainColumn] | None:
 
 
 def decode_lanes(
-    blocks: Sequence[tuple[int, bytes]], columns: Sequence[PlainColumn], wanted: Sequence[str]
+    blocks: Sequence[tuple[int, bytes]],
+    columns: Sequence[PlainColumn],
+    wanted: Sequence[str],
+    *,
+    record_null: int | None = None,
 ) -> dict[str, LaneValues]:
     """Return the values of some columns.
 
@@ -177,9 +181,10 @@ def decode_lanes(
         blocks: How many records each has, at least 1, and its bytes.
         columns: All columns of the records, in order.
         wanted: Names of those to return.
+        record_null: Number of null, 0 or 1, where records are in a union; None where not.
 
     Raises:
-        ValueError, IndexError: The bytes are no records of these columns.
+        ValueError, IndexError: The bytes are no records of these columns, or one is null.
     """
     for count, block in blocks:
         if count * len(columns) > len(block):  # a value has a byte at least
@@ -191,7 +196,7 @@ def decode_lanes(
     # Lanes that end early are the last ones.
     order = np.argsort(-counts, kind="stable")
     lanes = _Lanes(data, (ends - [len(block) for _, block in blocks])[order], counts[order])
-    noted = lanes.pass_over(columns, frozenset(wanted))
+    noted = lanes.pass_over(columns, frozenset(wanted), record_null)
     if not np.array_equal(lanes.places, ends[order]):
         text = "blocks do not end where their records do"
         raise ValueError(text)
@@ -213,7 +218,7 @@ class _Lanes:
         self.places = places
 
     def pass_over(
-        self, columns: Sequence[PlainColumn], wanted: frozenset[str]
+        self, columns: Sequence[PlainColumn], wanted: frozenset[str], record_null: int | None
     ) -> dict[str, Places]:
         """Go to the end of all rows; return the places of wanted values on the way."""
         shape = (int(self._counts[0]), len(self._counts))
@@ -221,9 +226,18 @@ class _Lanes:
         for row in range(shape[0]):
             active = int(np.searchsorted(-self._counts, -row, side="left"))
             places = self.places[:active]
+            if record_null is not None:
+                self._pass_branch(places, 1 - record_null)
             for column in columns:
                 self._pass_value(column, places, noted.get(column.name), row)
         return noted
+
+    def _pass_branch(self, places: Ints, branch: int) -> None:
+        """Move places behind the branch of a union that can only be this one."""
+        if (self._data[places] != 2 * branch).any():
+            text = "a record is null"
+            raise ValueError(text)
+        places += 1
 
     def _pass_value(
         self, column: PlainColumn, places: Ints, noted: Places | None, row: int

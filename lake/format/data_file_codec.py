@@ -7,7 +7,6 @@ Source: table-format 5.2 and 21.
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from lake.errors import CorruptData
@@ -29,7 +28,6 @@ from lake.format.statistics import SimpleStats
 
 # Every release writes at least these fields.
 FIELD_COUNT_MIN: Final = 16
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SOURCES: Final = {source.value: source for source in FileSource}
 
 
@@ -114,11 +112,7 @@ def _decode_stats(decoder: AvroDecoder) -> SimpleStats:
 
 
 def data_file_of(record: Mapping[str, Any]) -> DataFileMeta:
-    """Return the file of a record whose fields have another order or other neighbours.
-
-    Raises:
-        KeyError: A field that every release writes is missing.
-    """
+    """Return the file of a record of the schema that we write."""
     return DataFileMeta(
         file_name=record["_FILE_NAME"],
         file_size=record["_FILE_SIZE"],
@@ -132,15 +126,15 @@ def data_file_of(record: Mapping[str, Any]) -> DataFileMeta:
         schema_id=record["_SCHEMA_ID"],
         level=record["_LEVEL"],
         extra_files=tuple(record["_EXTRA_FILES"]),
-        creation_time_ms=_millis_of(record["_CREATION_TIME"]),
+        creation_time_ms=record["_CREATION_TIME"],
         delete_row_count=record["_DELETE_ROW_COUNT"],
         embedded_file_index=record["_EMBEDDED_FILE_INDEX"],
         file_source=parse_source(record["_FILE_SOURCE"]),
-        value_stats_cols=_tuple_of(record.get("_VALUE_STATS_COLS")),
-        external_path=record.get("_EXTERNAL_PATH"),
-        first_row_id=record.get("_FIRST_ROW_ID"),
-        write_cols=_tuple_of(record.get("_WRITE_COLS")),
-        write_cols_sequences=_tuple_of(record.get("_WRITE_COLS_SEQUENCES")),
+        value_stats_cols=_tuple_of(record["_VALUE_STATS_COLS"]),
+        external_path=record["_EXTERNAL_PATH"],
+        first_row_id=record["_FIRST_ROW_ID"],
+        write_cols=_tuple_of(record["_WRITE_COLS"]),
+        write_cols_sequences=_tuple_of(record["_WRITE_COLS_SEQUENCES"]),
     )
 
 
@@ -179,9 +173,3 @@ def parse_source(number: int | None) -> FileSource | None:
 
 def _tuple_of(values: Any) -> Any:
     return None if values is None else tuple(values)
-
-
-def _millis_of(moment: datetime | int | None) -> int | None:
-    if isinstance(moment, datetime):
-        return (moment - _EPOCH) // timedelta(milliseconds=1)
-    return moment

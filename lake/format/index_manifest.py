@@ -11,13 +11,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from lake.errors import UnsupportedFeature
-from lake.format.avro_container import encode_records, read_entries, write_container
+from lake.format.avro_container import EntryKind, encode_records, write_container
 from lake.format.avro_schemas import INDEX_MANIFEST
 
 DELETION_VECTORS_INDEX: Final = "DELETION_VECTORS"
 HASH_INDEX: Final = "HASH"
-_WHAT: Final = "index manifest"
 _VERSION: Final = 1
 
 
@@ -131,7 +129,7 @@ def decode_index_manifest(data: bytes) -> list[IndexManifestEntry]:
         CorruptData: No Avro file, or one without the fields of an index manifest.
         UnsupportedFeature: An entry of another version.
     """
-    return read_entries(data, _entry_of, what=_WHAT)
+    return _ENTRIES.read(data)
 
 
 def _record_of(entry: IndexManifestEntry) -> dict[str, object]:
@@ -175,11 +173,8 @@ def _global_index_record(index: GlobalIndexMeta) -> dict[str, object]:
 
 
 def _entry_of(record: Mapping[str, Any]) -> IndexManifestEntry:
-    if record["_VERSION"] != _VERSION:
-        text = f"{_WHAT} entry has version {record['_VERSION']}, expected {_VERSION}"
-        raise UnsupportedFeature(text)
     ranges = record["_DELETIONS_VECTORS_RANGES"]
-    index = record.get("_GLOBAL_INDEX")
+    index = record["_GLOBAL_INDEX"]
     return IndexManifestEntry(
         kind=record["_KIND"],
         partition=record["_PARTITION"],
@@ -189,7 +184,7 @@ def _entry_of(record: Mapping[str, Any]) -> IndexManifestEntry:
         file_size=record["_FILE_SIZE"],
         row_count=record["_ROW_COUNT"],
         deletion_vector_ranges=None if ranges is None else tuple(map(_range_of, ranges)),
-        external_path=record.get("_EXTERNAL_PATH"),
+        external_path=record["_EXTERNAL_PATH"],
         global_index=index and _global_index_of(index),
     )
 
@@ -199,17 +194,22 @@ def _range_of(record: Mapping[str, Any]) -> DeletionVectorRange:
         data_file_name=record["f0"],
         offset=record["f1"],
         length=record["f2"],
-        cardinality=record.get("_CARDINALITY"),
+        cardinality=record["_CARDINALITY"],
     )
 
 
 def _global_index_of(record: Mapping[str, Any]) -> GlobalIndexMeta:
-    extra = record.get("_EXTRA_FIELD_IDS")
+    extra = record["_EXTRA_FIELD_IDS"]
     return GlobalIndexMeta(
         row_range_start=record["_ROW_RANGE_START"],
         row_range_end=record["_ROW_RANGE_END"],
         index_field_id=record["_INDEX_FIELD_ID"],
         extra_field_ids=None if extra is None else tuple(extra),
-        index_meta=record.get("_INDEX_META"),
-        source_meta=record.get("_SOURCE_META"),
+        index_meta=record["_INDEX_META"],
+        source_meta=record["_SOURCE_META"],
     )
+
+
+_ENTRIES: Final = EntryKind(
+    what="index manifest", version=_VERSION, schema=INDEX_MANIFEST, entry_of=_entry_of
+)

@@ -13,8 +13,14 @@ from typing import Any, Final
 
 from lake.errors import CorruptData, UnsupportedFeature
 from lake.format.avro_binary import AvroDecoder, encode_bytes, encode_long
-from lake.format.avro_container import AvroBlock, read_blocks, read_records, write_container
-from lake.format.avro_schemas import MANIFEST, AvroSchema, layout
+from lake.format.avro_container import (
+    AvroBlock,
+    EntryKind,
+    read_blocks,
+    write_container,
+)
+from lake.format.avro_resolution import WrittenSchema
+from lake.format.avro_schemas import MANIFEST, layout
 from lake.format.data_file import DataFileMeta
 from lake.format.data_file_codec import (
     FIELD_COUNT_MIN,
@@ -96,14 +102,14 @@ def decode_manifest(data: bytes) -> list[ManifestEntry]:
     """
     schema, blocks = read_blocks(data, what=_WHAT)
     field_count = _data_file_field_count(schema)
-    try:
-        if field_count is None:
-            entries = [_entry_of(record) for record in read_records(data, what=_WHAT)]
-        else:
+    if field_count is None:
+        entries = _ENTRIES.decode(schema, blocks)
+    else:
+        try:
             entries = [entry for block in blocks for entry in _decode_block(block, field_count)]
-    except (KeyError, IndexError, UnicodeDecodeError) as error:
-        text = f"{_WHAT} of {len(data)} bytes cannot be read: {error}"
-        raise CorruptData(text) from error
+        except (IndexError, UnicodeDecodeError) as error:
+            text = f"{_WHAT} of {len(data)} bytes cannot be read: {error}"
+            raise CorruptData(text) from error
     for entry in entries:
         _check_supported(entry.file)
     return entries
@@ -118,14 +124,16 @@ def _encode_entry(entry: ManifestEntry) -> bytes:
     return b"".join(out)
 
 
-def _data_file_field_count(schema: AvroSchema) -> int | None:
+def _data_file_field_count(schema: WrittenSchema) -> int | None:
     """Return how many of our `_FILE` fields the file has, None when its layout is another."""
-    *top, (name, file) = layout(schema)[1:]
-    *our_top, (our_name, our_file) = layout(MANIFEST)[1:]
-    if (top, name) != (our_top, our_name) or file != our_file[: len(file)]:
+    top, last = layout(schema.record)[1:-1], layout(schema.record)[-1]
+    (_, *our_top, (our_name, our_file)) = layout(MANIFEST)
+    if schema.null is not None or top != tuple(our_top) or last[0] != our_name:
         return None
-    field_count = len(file) - 1
-    return field_count if field_count >= FIELD_COUNT_MIN else None
+    field_count = len(last[1]) - 1
+    if field_count < FIELD_COUNT_MIN or last[1] != our_file[: len(last[1])]:
+        return None
+    return field_count
 
 
 def _decode_block(block: AvroBlock, field_count: int) -> list[ManifestEntry]:
@@ -138,7 +146,7 @@ def _decode_block(block: AvroBlock, field_count: int) -> list[ManifestEntry]:
 
 
 def _decode_entry(decoder: AvroDecoder, field_count: int) -> ManifestEntry:
-    _check_version(decoder.long())
+    _ENTRIES.check_version(decoder.long())
     return ManifestEntry(
         kind=_parse_kind(decoder.long()),
         partition=decoder.byte_string(),
@@ -149,7 +157,6 @@ def _decode_entry(decoder: AvroDecoder, field_count: int) -> ManifestEntry:
 
 
 def _entry_of(record: Mapping[str, Any]) -> ManifestEntry:
-    _check_version(record["_VERSION"])
     return ManifestEntry(
         kind=_parse_kind(record["_KIND"]),
         partition=record["_PARTITION"],
@@ -159,10 +166,7 @@ def _entry_of(record: Mapping[str, Any]) -> ManifestEntry:
     )
 
 
-def _check_version(version: int) -> None:
-    if version != _VERSION:
-        text = f"{_WHAT} entry has version {version}, expected {_VERSION}"
-        raise UnsupportedFeature(text)
+_ENTRIES: Final = EntryKind(what=_WHAT, version=_VERSION, schema=MANIFEST, entry_of=_entry_of)
 
 
 def _parse_kind(number: int) -> FileKind:

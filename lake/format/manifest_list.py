@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from lake.errors import UnsupportedFeature
-from lake.format.avro_container import encode_records, read_entries, write_container
+from lake.format.avro_container import EntryKind, encode_records, write_container
 from lake.format.avro_schemas import MANIFEST_LIST
 from lake.format.binary_row import decode_row, decode_rows
 from lake.format.data_file_codec import stats_of, stats_record
@@ -17,7 +16,6 @@ from lake.format.data_types import DataField
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.statistics import SimpleStats, collect_statistics
 
-_WHAT: Final = "manifest list"
 _VERSION: Final = 2
 
 
@@ -98,7 +96,7 @@ def decode_manifest_list(data: bytes) -> list[ManifestFileMeta]:
         CorruptData: No Avro file, or one without the fields of a manifest list.
         UnsupportedFeature: An entry of another version.
     """
-    return read_entries(data, _manifest_of, what=_WHAT)
+    return _ENTRIES.read(data)
 
 
 def _partition_stats(entries: Sequence[ManifestEntry], fields: Sequence[DataField]) -> SimpleStats:
@@ -136,9 +134,6 @@ def _record_of(manifest: ManifestFileMeta) -> dict[str, object]:
 
 
 def _manifest_of(record: Mapping[str, Any]) -> ManifestFileMeta:
-    if record["_VERSION"] != _VERSION:
-        text = f"{_WHAT} entry has version {record['_VERSION']}, expected {_VERSION}"
-        raise UnsupportedFeature(text)
     return ManifestFileMeta(
         file_name=record["_FILE_NAME"],
         file_size=record["_FILE_SIZE"],
@@ -146,8 +141,13 @@ def _manifest_of(record: Mapping[str, Any]) -> ManifestFileMeta:
         num_deleted_files=record["_NUM_DELETED_FILES"],
         partition_stats=stats_of(record["_PARTITION_STATS"]),
         schema_id=record["_SCHEMA_ID"],
-        min_bucket=record.get("_MIN_BUCKET"),
-        max_bucket=record.get("_MAX_BUCKET"),
-        min_level=record.get("_MIN_LEVEL"),
-        max_level=record.get("_MAX_LEVEL"),
+        min_bucket=record["_MIN_BUCKET"],
+        max_bucket=record["_MAX_BUCKET"],
+        min_level=record["_MIN_LEVEL"],
+        max_level=record["_MAX_LEVEL"],
     )
+
+
+_ENTRIES: Final = EntryKind(
+    what="manifest list", version=_VERSION, schema=MANIFEST_LIST, entry_of=_manifest_of
+)

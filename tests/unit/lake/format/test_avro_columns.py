@@ -129,6 +129,6 @@ def test_javas_files_of_every_type_are_made_again_byte_by_byte() -> None:
             [found.column(c.name.removeprefix("_KEY_")).combine_chunks() for c in columns], columns
         )
 
-        assert avro_schema(columns) == schema
+        assert avro_schema(columns) == schema.record
         assert rows.data.tobytes() == b"".join(block.data(what="test") for block in blocks)
     assert files

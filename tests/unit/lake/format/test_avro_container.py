@@ -36,7 +36,7 @@ def test_many_records_come_in_several_blocks() -> None:
 
     assert len(blocks) > 1
     assert sum(block.count for block in blocks) == len(RECORDS)
-    assert schema["name"] == "r"
+    assert schema.record == SCHEMA
 
 
 def test_no_records_are_a_file_of_a_header() -> None:
