@@ -19,6 +19,9 @@ DYNAMIC_BUCKET: Final = -1
 POSTPONE_BUCKET: Final = -2
 DELETE_RETENTION: Final = "braid.delete-retention"
 DELETE_TIME_FIELDS: Final = "braid.delete-retention.time-fields"
+NULL_DELETES: Final = "braid.null-deletes"
+NULL_DELETES_KEPT: Final = "braid.null-deletes.kept-fields"
+NULL_DELETES_MARKS: Final = "braid.null-deletes.mark-fields"
 _INT_MAX: Final = 2_147_483_647
 BUCKETS_MAX: Final = _INT_MAX
 """Buckets are numbered by an int32."""
@@ -186,6 +189,11 @@ class TableOptions:
     # Ours: how long retracts stay on the highest level, and the columns that say when they came.
     delete_retention_ms: int | None = None  # braid.delete-retention
     delete_time_fields: tuple[str, ...] = ()  # braid.delete-retention.time-fields
+    # Ours: ordering columns of the groups whose retracts are written without values, the columns
+    # that keep theirs, and those that say that a group was cleared.
+    null_deletes: tuple[str, ...] = ()  # braid.null-deletes
+    null_deletes_kept_fields: tuple[str, ...] = ()  # braid.null-deletes.kept-fields
+    null_deletes_mark_fields: tuple[str, ...] = ()  # braid.null-deletes.mark-fields
     deletion_vectors_enabled: bool = False
     deletion_vectors_merge_on_read: bool = False
     deletion_vectors_bitmap64: bool = False
@@ -364,6 +372,9 @@ class TableOptions:
             changelog_file_compression=reader.optional_name("changelog-file.compression"),
             delete_retention_ms=reader.optional_duration(DELETE_RETENTION),
             delete_time_fields=reader.names(DELETE_TIME_FIELDS),
+            null_deletes=reader.names(NULL_DELETES, strip=False),
+            null_deletes_kept_fields=reader.names(NULL_DELETES_KEPT, strip=False),
+            null_deletes_mark_fields=reader.names(NULL_DELETES_MARKS, strip=False),
             deletion_vectors_enabled=reader.flag("deletion-vectors.enabled"),
             deletion_vectors_merge_on_read=reader.flag("deletion-vectors.merge-on-read"),
             deletion_vectors_bitmap64=reader.flag("deletion-vectors.bitmap64"),

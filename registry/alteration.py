@@ -60,6 +60,8 @@ _DROP_HINT: Final = (
     "it was"
 )
 
+_OWN_OPTION: Final = "braid."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alteration:
@@ -119,7 +121,7 @@ def check_alteration(
     """
     old, origin = table.schema, alteration.origin
     wanted = alteration.document
-    options = _option_changes(before.table, wanted.table, alteration.changes)
+    options = _option_changes(before.table, wanted.table, old, alteration.changes)
     try:
         new = table.plan_alter(*alteration.changes, *options)
     except TableNotFound:
@@ -152,16 +154,20 @@ def check_alteration(
 
 
 def _option_changes(
-    before: TableSpec, after: TableSpec, changes: Sequence[SchemaChange]
+    before: TableSpec, after: TableSpec, schema: TableSchema, changes: Sequence[SchemaChange]
 ) -> tuple[SchemaChange, ...]:
     """Return the changes of options that follow from another declaration.
 
     Args:
         before: As declared now.
         after: As it is to be.
+        schema: As it is. A table from before this version lacks options of ours that its
+            declaration stands for by now; it gets them.
         changes: Those before, of which the engine carries renames into options by itself.
     """
-    old, new = define_table(before).options, define_table(after).options
+    old, new = dict(define_table(before).options), define_table(after).options
+    for key in [key for key in old if _OWN_OPTION in key and key not in schema.options]:
+        del old[key]
     for change in changes:
         if isinstance(change, RenameColumn) and len(change.path) == 1:
             old = rename_in_options(old, change.path[0], change.name)

@@ -86,11 +86,3 @@ def order_hint(name: str) -> str:
     """Return how to mend a column whose function depends on order."""
     instead = "use an integer or, for sums, DECIMAL" if name in _ARITHMETIC else ""
     return f"{instead or 'choose an order-free function'}, or {_RISK}"
-
-
-def why_not_taken_back(function: AggregateSpec) -> str | None:
-    """Return why a delete cannot be taken by the column; None when it can, or leaves it alone."""
-    declaration = declared_function(function.function)
-    if declaration is None or function.ignore_retract or declaration.retract_rule is not None:
-        return None
-    return f"`{function.function}` cannot take a value back"

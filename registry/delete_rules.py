@@ -6,41 +6,70 @@ column of `rowkind.field`, or from another engine's writer.
 | engine | ignore | clear_columns | remove_row |
 |---|---|---|---|
 | deduplicate | yes | no: rows are replaced whole | yes; also when not declared |
-| partial-update | yes | with sequence groups | yes, see 3 |
-| aggregation | yes | each column takes its value back | yes |
+| partial-update | yes | groups without aggregates | yes, see 3 |
+| aggregation | yes | no: nobody knows what a value was made of | yes, see 3 |
 | first-row | yes | no | no: the first row stays |
 
 1. Deletes are ignored by a whole table or not at all.
-2. `clear_columns` needs functions that can take a value back, or columns with `ignore_retract`.
-   Under partial-update the delete that comes first gives the row its own values, so such functions
-   depend on order.
-3. `remove_row` under partial-update is safe while nothing can arrive late and nobody else writes:
-   one sequence group, ordered by Kafka's offsets. A late record would bring the row back, and of
-   two groups the other would outlive the delete or not, as it happens.
+2. `clear_columns` is an upsert of nulls under the record's order, which any order of arrival leaves
+   at the same row (`lake.write.null_deletes`). Columns with an aggregate function take it for nothing,
+   so their groups cannot be cleared.
+3. `remove_row` without `unordered: allowed` is for tables in which nothing arrives late and nobody
+   else writes: deduplicate ones without `sequence.field`, and partial-update ones of one sequence
+   group in the order of arrival, without aggregates. A late record would bring the row back, of two
+   groups the other would outlive the delete or not, as it happens, and a function goes on from what
+   the row held if a commit folds the delete into what follows.
 4. A table whose rows say their kind declares what deletes do, unless it is deduplicate.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from registry.aggregate_rules import place_of_function
-from registry.column_functions import column_functions, why_not_taken_back
+from registry.column_functions import column_functions, sequence_fields
 from registry.findings import Place, found_at, listed
 from schemas import Deletes, FieldProblem, MergeEngine, TableSpec, Unordered
 
 ROW_KIND_FIELD = "rowkind.field"
+REMOVE_ON_GROUP: Final = "partial-update.remove-record-on-sequence-group"
+NULL_DELETES: Final = "braid.null-deletes"
+NULL_DELETES_KEPT: Final = "braid.null-deletes.kept-fields"
+NULL_DELETES_MARKS: Final = "braid.null-deletes.mark-fields"
+_REMOVE = Deletes.REMOVE_ROW
 _ALLOWED = "accept the risk for the table with `unordered: allowed`"
 _REFUSED = {
     (MergeEngine.DEDUPLICATE, Deletes.CLEAR_COLUMNS): "rows replace each other whole",
+    (MergeEngine.AGGREGATION, Deletes.CLEAR_COLUMNS): (
+        "a column that combines values does not know which of them a delete takes back"
+    ),
     (MergeEngine.FIRST_ROW, Deletes.CLEAR_COLUMNS): "the first row stays as it is",
     (MergeEngine.FIRST_ROW, Deletes.REMOVE_ROW): "the first row stays as it is",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedColumns:
+    """What deletes have to do with the columns of a sequence group.
+
+    Attributes:
+        name: Of the group.
+        ordering: Its ordering columns; they keep the values of a record that deletes.
+        kept: Protected columns that do, too, such as the time of the record.
+        marks: Protected columns that say that the group was cleared.
+    """
+
+    name: str
+    ordering: tuple[str, ...]
+    kept: tuple[str, ...]
+    marks: tuple[str, ...]
 
 
 def check_deletes(spec: TableSpec) -> Iterator[FieldProblem]:
     """Yield what is wrong with the declared deletes."""
     yield from _check_engine(spec)
     yield from _check_mixture(spec)
-    yield from _check_taking_back(spec)
+    yield from _check_clearing(spec)
     yield from _check_removal(spec)
     yield from _check_row_kinds(spec)
 
@@ -51,29 +80,43 @@ def deletes_of(spec: TableSpec, group: str | None) -> Deletes | None:
     return spec.deletes if declared is None or declared.deletes is None else declared.deletes
 
 
-def delete_options(spec: TableSpec, ordering: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+def delete_options(spec: TableSpec, groups: Sequence[DeletedColumns]) -> dict[str, str]:
     """Return the options of the table format that make the declaration true.
 
     Args:
         spec: The table; `check_deletes` finds nothing.
-        ordering: The ordering columns of each sequence group, in the table's order.
+        groups: What deletes have to do with the columns of each sequence group.
     """
-    declared = {deletes_of(spec, group) for group in ordering or (None,)}
-    if Deletes.IGNORE in declared:
+    names = [group.name for group in groups]
+    if Deletes.IGNORE in {deletes_of(spec, group) for group in names or (None,)}:
         return {"ignore-delete": "true"}
-    if ordering:
-        removing = [
-            column
-            for group, columns in ordering.items()
-            if deletes_of(spec, group) is Deletes.REMOVE_ROW
-            for column in columns
-        ]
-        key = "partial-update.remove-record-on-sequence-group"
-        return {key: ",".join(removing)} if removing else {}
+    if groups:
+        removing = [group for group in groups if deletes_of(spec, group.name) is Deletes.REMOVE_ROW]
+        options = {REMOVE_ON_GROUP: _columns(group.ordering for group in removing)}
+        bare = [group for group in groups if _carries_nulls(spec, group.name)]
+        options[NULL_DELETES] = _columns(group.ordering for group in bare)
+        options[NULL_DELETES_KEPT] = _columns(group.kept for group in bare)
+        options[NULL_DELETES_MARKS] = _columns(group.marks for group in bare)
+        return {key: value for key, value in options.items() if value}
     engine = spec.merge_engine
     if spec.deletes is not Deletes.REMOVE_ROW or engine is MergeEngine.DEDUPLICATE:
         return {}
     return {f"{engine.value}.remove-record-on-delete": "true"}
+
+
+def _carries_nulls(spec: TableSpec, group: str) -> bool:
+    """Return whether the group's deletes are written without values.
+
+    Functions that take values back need them. New tables with `clear_columns` have none.
+    """
+    is_declared = deletes_of(spec, group) in (Deletes.CLEAR_COLUMNS, Deletes.REMOVE_ROW)
+    declared = spec.sequence_group(group)
+    assert declared is not None, group
+    return is_declared and not column_functions(spec).keys() & set(declared.columns)
+
+
+def _columns(lists: Iterable[Iterable[str]]) -> str:
+    return ",".join(name for names in lists for name in names)
 
 
 def _places(spec: TableSpec) -> Iterator[tuple[Place, str | None, Deletes]]:
@@ -92,7 +135,7 @@ def _check_engine(spec: TableSpec) -> Iterator[FieldProblem]:
             yield found_at(
                 *place,
                 value=deletes.value,
-                message=f"not in a {spec.merge_engine.value} table: {reason}",
+                message=f"not in {spec.merge_engine.value} tables: {reason}",
                 hint="use `remove_row` or `ignore`"
                 if spec.merge_engine is MergeEngine.DEDUPLICATE
                 else "use `ignore`",
@@ -132,56 +175,56 @@ def _check_mixture(spec: TableSpec) -> Iterator[FieldProblem]:
             )
 
 
-def _check_taking_back(spec: TableSpec) -> Iterator[FieldProblem]:
+def _check_clearing(spec: TableSpec) -> Iterator[FieldProblem]:
     group_of = {name: group.name for group in spec.sequence_groups for name in group.columns}
-    is_partial = spec.merge_engine is MergeEngine.PARTIAL_UPDATE
     for column, function in column_functions(spec).items():
         group = group_of.get(column)
-        if deletes_of(spec, group) is not Deletes.CLEAR_COLUMNS or (is_partial and group is None):
-            continue
-        reason = why_not_taken_back(function)
-        hint = "declare the column's `aggregate` with `ignore_retract: true`"
-        if reason is not None:
+        if group is not None and deletes_of(spec, group) is Deletes.CLEAR_COLUMNS:
             yield found_at(
                 *place_of_function(spec, column),
                 value=function.function,
-                message=f"deletes clear columns, and {reason}",
-                hint=f"{hint}, or use `deletes: ignore`",
-            )
-        elif is_partial and not function.ignore_retract and spec.unordered is not Unordered.ALLOWED:
-            yield found_at(
-                *place_of_function(spec, column),
-                value=function.function,
-                message=f"a delete that arrives before what it takes back from `{column}` gives "
-                "the row its own value, so the value depends on the order of arrival",
-                hint=f"{hint}, or {_ALLOWED}",
+                message=f"deletes clear the columns of the group `{group}`, and a column that "
+                "combines values does not know which of them a delete takes back",
+                hint="leave the `aggregate` out, or use `deletes: ignore`",
             )
 
 
 def _check_removal(spec: TableSpec) -> Iterator[FieldProblem]:
+    if spec.unordered is Unordered.ALLOWED:
+        return
+    message = _why_removal_harms(spec)
+    if message is None:
+        return
+    clears = spec.merge_engine is MergeEngine.PARTIAL_UPDATE and not column_functions(spec)
+    instead = "use `clear_columns`, which is safe in any order, or " if clears else ""
+    places = [(place, deletes.value) for place, _, deletes in _places(spec) if deletes is _REMOVE]
+    if spec.merge_engine is MergeEngine.DEDUPLICATE and spec.deletes is None:
+        # Its deletes remove rows by themselves.
+        name = spec.options.get(ROW_KIND_FIELD)
+        places = [] if name is None else [(("options", ROW_KIND_FIELD), name)]
+    for place, value in places:
+        yield found_at(*place, value=value, message=message, hint=f"{instead}{_ALLOWED}")
+
+
+def _why_removal_harms(spec: TableSpec) -> str | None:
+    """Return whom a removed row can wrong: a late record or another stream; None: nobody."""
     groups = spec.sequence_groups
-    if spec.unordered is Unordered.ALLOWED or not groups:
-        return
-    removing = [g for g in groups if deletes_of(spec, g.name) is Deletes.REMOVE_ROW]
+    late = "a record that is older than the delete and arrives after it brings the row back"
+    if spec.merge_engine is MergeEngine.DEDUPLICATE:
+        return late if sequence_fields(spec) else None
     if len(groups) > 1:
-        message = (
-            "whether the columns of the other groups outlive the delete depends on which "
-            "record arrives first"
+        return (
+            "whether the columns of the other groups outlive the delete depends on which record "
+            "arrives first"
         )
-    elif groups[0].ordering is not None:
-        message = "a record that is older than the delete and arrives after it brings the row back"
-    else:
-        return
-    if not removing:
-        return
-    for place, _, deletes in _places(spec):
-        if deletes is Deletes.REMOVE_ROW:
-            yield found_at(
-                *place,
-                value=deletes.value,
-                message=message,
-                hint=f"use `clear_columns`, which is safe in any order, or {_ALLOWED}",
-            )
+    if groups and groups[0].ordering is not None:
+        return late
+    if column_functions(spec):
+        return (
+            "a delete and a later record that one commit brings are one record, which adds to what "
+            "the row held before the delete"
+        )
+    return None
 
 
 def _check_row_kinds(spec: TableSpec) -> Iterator[FieldProblem]:

@@ -19,6 +19,7 @@ from lake import (
     validate_schema,
 )
 from registry.delete_retention import DELETE_RETENTION, DELETE_TIME_FIELDS
+from registry.delete_rules import NULL_DELETES, NULL_DELETES_KEPT, NULL_DELETES_MARKS
 from registry.findings import Place, found_at
 from registry.table_definition import define_groups, define_table
 from schemas import OPTION_OF_FIELD, FieldProblem, TableSpec
@@ -35,6 +36,9 @@ FIELD_OF_OPTION: Final[Mapping[str, str]] = {
     "partial-update.remove-record-on-delete": "deletes",
     "partial-update.remove-record-on-sequence-group": "deletes",
     "aggregation.remove-record-on-delete": "deletes",
+    NULL_DELETES: "deletes",
+    NULL_DELETES_KEPT: "deletes",
+    NULL_DELETES_MARKS: "deletes",
     DELETE_RETENTION: "delete_retention",
     DELETE_TIME_FIELDS: "delete_retention",
     "fields.default-aggregate-function": "default_aggregate",

@@ -35,6 +35,7 @@ from registry.stream_rules import check_stream
 from registry.table_alterer import TableAlterer
 from registry.table_definition import TableDefinition, complete_stream, define_table
 from registry.table_rules import check_table
+from registry.versions import Versioned
 from schemas import (
     DesiredState,
     FieldProblem,
@@ -105,11 +106,11 @@ class Registrar(TableAlterer):
 
     def check_table(self, database: str, name: str, spec: TableSpec) -> list[FieldProblem]:
         """Return why `put_table` would refuse; empty when it would not. Changes nothing."""
-        problems = check_table(database, name, spec)
-        if problems:
-            return problems
         identifier = f"{database}.{name}"
         found = self._store.table(identifier)
+        problems = _new_problems(database, name, spec, found)
+        if problems:
+            return problems
         if found is not None:
             return declared_differences(found.value.table, spec)
         try:
@@ -137,7 +138,7 @@ class Registrar(TableAlterer):
             PreconditionFailed: What the caller has seen is not what is there.
         """
         identifier = f"{database}.{name}"
-        problems = check_table(database, name, spec)
+        problems = _new_problems(database, name, spec, self._store.table(identifier))
         if problems:
             message = f"the table {identifier} cannot be created"
             raise DefinitionRefused(message, problems=problems)
@@ -332,6 +333,17 @@ class Registrar(TableAlterer):
         if not _fits(table, definition):
             problem = _unregistered_other(identifier)
             raise DefinitionDiffers(problem.message, kind="table", problems=[problem])
+
+
+def _new_problems(
+    database: str, name: str, spec: TableSpec, registered: Versioned[TableDocument] | None
+) -> list[FieldProblem]:
+    """Return what is wrong with a declaration, unless a registered table has been so all along."""
+    problems = check_table(database, name, spec)
+    if problems and registered is not None:
+        known = set(check_table(database, name, registered.value.table))
+        return [problem for problem in problems if problem not in known]
+    return problems
 
 
 def _check_given_name(name: str, definition: StreamDefinition) -> list[FieldProblem]:

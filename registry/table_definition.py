@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from lake import DataField, DataType, assign_field_ids, parse_type
 from registry.column_functions import column_functions, sequence_fields
 from registry.delete_retention import retention_options
-from registry.delete_rules import delete_options
+from registry.delete_rules import DeletedColumns, delete_options
 from registry.names import TOPIC_LENGTH_MAX
 from schemas import (
     MergeEngine,
@@ -82,6 +82,18 @@ class GroupDefinition:
         if self.at_column is not None and self.op_column is not None:
             generated |= {self.at_column: AT_TYPE, self.op_column: OP_TYPE}
         return generated
+
+    def deleted_columns(self, spec: TableSpec) -> DeletedColumns:
+        """Return what deletes have to do with the columns, in a table declared like that."""
+        retention = spec.delete_retention
+        named = () if retention is None else retention.columns or ()
+        kept = (self.at_column, *(name for name in self.columns if name in named))
+        return DeletedColumns(
+            name=self.name,
+            ordering=self.ordering,
+            kept=tuple(name for name in kept if name is not None),
+            marks=() if self.op_column is None else (self.op_column,),
+        )
 
     @property
     def option(self) -> tuple[str, str]:
@@ -286,7 +298,7 @@ def _options(spec: TableSpec, groups: tuple[GroupDefinition, ...]) -> dict[str, 
         "write.sequence-number-init-mode": "snapshot",
     }
     options.update(group.option for group in groups)
-    options |= delete_options(spec, {group.name: group.ordering for group in groups})
+    options |= delete_options(spec, [group.deleted_columns(spec) for group in groups])
     options |= retention_options(spec, {group.name: group.at_column for group in groups})
     return options | _function_options(spec) | dict(spec.options)
 

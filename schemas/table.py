@@ -33,8 +33,8 @@ class Deletes(StrEnum):
     """What a record that deletes, or takes an earlier one back, does to a row.
 
     `ignore` drops it. `clear_columns` empties what its stream owns: the columns of its sequence
-    group become null, columns with an aggregate function take the value back. `remove_row`
-    removes the row whole, what other streams wrote included.
+    group become null, as an upsert of nulls would make them. `remove_row` removes the row whole,
+    what other streams wrote included.
     """
 
     IGNORE = "ignore"

@@ -2,13 +2,15 @@
 
 The reference follows only some of them. With the others a rename leaves an option that names a column
 which is no more, and the rules for tables refuse the result; except `row-deduplicate-ignore-fields`,
-which would silently stop to match: that one follows, too.
+which would silently stop to match: that one follows, too, and so do options of our own.
 
 Source: merge-semantics 8.3.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Final
+
+from lake.options import DELETE_TIME_FIELDS, NULL_DELETES, NULL_DELETES_KEPT, NULL_DELETES_MARKS
 
 _COLUMN_OPTIONS: Final = (
     "aggregate-function",
@@ -20,7 +22,15 @@ _COLUMN_OPTIONS: Final = (
 _GROUP: Final = "sequence-group"
 _NESTED_KEY: Final = "nested-key"
 _LISTS: Final = frozenset(
-    {"bucket-key", "sequence.field", "changelog-producer.row-deduplicate-ignore-fields"}
+    {
+        "bucket-key",
+        "sequence.field",
+        "changelog-producer.row-deduplicate-ignore-fields",
+        DELETE_TIME_FIELDS,
+        NULL_DELETES,
+        NULL_DELETES_KEPT,
+        NULL_DELETES_MARKS,
+    }
 )
 _FIELDS: Final = "fields."
 

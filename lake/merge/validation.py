@@ -15,6 +15,7 @@ reference; `dormant_options` tells of those.
 | a declaration repeated as options, sizes | `option_rules` |
 | options that exclude an engine or each other | `engine_rules` |
 | how long retracts of deleted rows are kept | `tombstone_rules` |
+| deletes without values | `null_delete_rules` |
 | how many snapshots and changelogs stay | `retention_rules` |
 | values about upkeep that mean nothing | `upkeep_rules` |
 | columns of file indexes | `file_index_rules` |
@@ -32,6 +33,7 @@ from lake.merge.engine_rules import engine_problems
 from lake.merge.file_index_rules import file_index_problems
 from lake.merge.function_rules import function_problems
 from lake.merge.key_rules import column_problems, key_problems
+from lake.merge.null_delete_rules import null_delete_problems
 from lake.merge.option_rules import option_problems
 from lake.merge.partial_update_rules import partial_update_problems
 from lake.merge.retention_rules import retention_problems
@@ -81,6 +83,7 @@ def _merging_problems(schema: TableSchema, options: TableOptions) -> Iterator[Pr
     yield from fields_option_problems(schema)
     yield from engine_problems(schema, options)
     yield from tombstone_problems(schema, options)
+    yield from null_delete_problems(schema, options)
     yield from retention_problems(schema.options, options)
     yield from upkeep_problems(schema, options)
     yield from file_index_problems(schema)

@@ -36,6 +36,7 @@ from lake.write.changelog_files import changelog_files, input_changelog
 from lake.write.dynamic_buckets import DynamicBuckets, RoutingIndex
 from lake.write.flush_merge import merge_flushes
 from lake.write.level_file import DataFileSink, null_columns_of, write_level_files
+from lake.write.null_deletes import without_deleted_values
 from lake.write.routing import RoutedRows, route
 from lake.write.row_check import conform
 from lake.write.row_kinds import row_kinds
@@ -155,6 +156,7 @@ class TableWriter:
         rows = conform(batch, self._schema)
         kind_column = row_kinds(rows, kinds, self._schema)
         rows, kind_column = self._drop_ignored(rows, kind_column)
+        rows, kind_column = without_deleted_values(rows, kind_column, self._schema)
         per_slice = self._rows_per_slice(rows)
         for start in range(0, rows.num_rows, per_slice):
             part = rows.slice(start, per_slice)

@@ -4,8 +4,12 @@
 |---------|---------------------------------------------------------------------------------|
 | absent  | all ordering columns of the group are null, and so is `<group>__at`             |
 | deleted | else, and `<group>__op` is `clear`: the stream's newest touch emptied the group |
+| deleted | else, and a retract left nothing of a group that deletes clear (see below)      |
 | stale   | else, and `<group>__at` is older than the table's staleness for the group       |
 | present | else                                                                            |
+
+Tables from before deletes were written as upserts of nulls hold retracts: these took `<group>__at` and
+`<group>__op` along with the group's columns and left its order.
 
 A table that declines tracking knows absent and present only. A row is complete when every group
 of the completeness rule is present or stale.
@@ -15,8 +19,9 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from lake import TableSchema
+from registry.delete_rules import deletes_of
 from registry.table_definition import OP_CLEAR, GroupDefinition, define_groups
-from schemas import GroupState, GroupStatus, RowStatus, SnapshotInfo, TableDocument
+from schemas import Deletes, GroupState, GroupStatus, RowStatus, SnapshotInfo, TableDocument
 from service.control.json_values import json_row, json_value
 
 _DELIVERED = (GroupState.PRESENT, GroupState.STALE)
@@ -47,6 +52,7 @@ def row_status(
             group,
             schema,
             row=row or {},
+            is_cleared=_is_cleared(document, group),
             owner=owners.get(group.name),
             stale_after_seconds=_stale_after_seconds(document, group.name),
             now_ms=now_ms,
@@ -71,8 +77,18 @@ def status_columns(document: TableDocument) -> list[str]:
     return [
         name
         for group in define_groups(document.table)
-        for name in (*group.ordering, *group.tracking_columns)
+        for name in (
+            *group.ordering,
+            *group.tracking_columns,
+            *(group.columns if _is_cleared(document, group) else ()),
+        )
     ]
+
+
+def _is_cleared(document: TableDocument, group: GroupDefinition) -> bool:
+    """Return whether deletes clear the group, in a table that knows when it was touched."""
+    deletes = deletes_of(document.table, group.name)
+    return group.op_column is not None and deletes is Deletes.CLEAR_COLUMNS
 
 
 def _group_status(
@@ -80,6 +96,7 @@ def _group_status(
     schema: TableSchema,
     *,
     row: Mapping[str, object],
+    is_cleared: bool,
     owner: str | None,
     stale_after_seconds: int | None,
     now_ms: int,
@@ -91,7 +108,9 @@ def _group_status(
         age_seconds = max(0.0, now_ms / 1000 - touched.timestamp())
     if touched is None and all(row.get(name) is None for name in group.ordering):
         state = GroupState.ABSENT
-    elif group.op_column is not None and row.get(group.op_column) == OP_CLEAR:
+    elif (group.op_column is not None and row.get(group.op_column) == OP_CLEAR) or (
+        is_cleared and all(row.get(name) is None for name in group.protected)
+    ):
         state = GroupState.DELETED
     elif (
         age_seconds is not None

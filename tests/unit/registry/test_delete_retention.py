@@ -49,7 +49,12 @@ def options(table: TableSpec) -> tuple[str | None, str | None]:
         ),
         (rows(delete_retention=WEEK | {"columns": ["at"]}, options=VERSIONED), ("604800 s", "at")),
         (
-            rows("aggregation", deletes="remove_row", delete_retention=WEEK | {"columns": ["at"]}),
+            rows(
+                "aggregation",
+                deletes="remove_row",
+                delete_retention=WEEK | {"columns": ["at"]},
+                unordered="allowed",
+            ),
             ("604800 s", "at"),
         ),
         (

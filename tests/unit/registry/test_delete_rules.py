@@ -30,6 +30,15 @@ def delete_options(table: TableSpec) -> dict[str, str]:
     return {key: v for key, v in options.items() if "delete" in key or "remove-record" in key}
 
 
+def null_deletes(*groups: str, ordering: str) -> dict[str, str]:
+    """The options of groups whose deletes are written without values."""
+    return {
+        "braid.null-deletes": ordering,
+        "braid.null-deletes.kept-fields": ",".join(f"{group}__at" for group in groups),
+        "braid.null-deletes.mark-fields": ",".join(f"{group}__op" for group in groups),
+    }
+
+
 def whole_rows(engine: str, **changes: Any) -> TableSpec:
     """A table of the engine without functions and groups."""
     return totals(column("v", "INT"), merge_engine=engine, **changes)
@@ -45,10 +54,9 @@ OFFSETS = [{"name": "sales", "columns": ["v"]}]
         (whole_rows("deduplicate", deletes="remove_row"), {}),
         (whole_rows("deduplicate", deletes="ignore"), {"ignore-delete": "true"}),
         (whole_rows("aggregation"), {}),
-        (whole_rows("aggregation", deletes="clear_columns"), {}),
         (whole_rows("aggregation", deletes="ignore"), {"ignore-delete": "true"}),
         (
-            whole_rows("aggregation", deletes="remove_row"),
+            whole_rows("aggregation", deletes="remove_row", unordered="allowed"),
             {"aggregation.remove-record-on-delete": "true"},
         ),
         (
@@ -60,7 +68,23 @@ OFFSETS = [{"name": "sales", "columns": ["v"]}]
             {"ignore-delete": "true"},
         ),
         (orders(), {}),
-        (orders(deletes="clear_columns"), {}),
+        (
+            orders(deletes="clear_columns"),
+            null_deletes(
+                "sales",
+                "payments",
+                "shipping",
+                ordering="order_version,payments__partition,payments__offset,"
+                "shipping__partition,shipping__offset",
+            ),
+        ),
+        (
+            orders(deletes="clear_columns", tracking=False),
+            {
+                "braid.null-deletes": "order_version,payments__partition,payments__offset,"
+                "shipping__partition,shipping__offset"
+            },
+        ),
         (orders(deletes="ignore"), {"ignore-delete": "true"}),
         (
             orders(sequence_groups=groups_with("ignore", "ignore", "ignore")),
@@ -73,14 +97,20 @@ OFFSETS = [{"name": "sales", "columns": ["v"]}]
                 deletes="remove_row",
                 unordered="allowed",
             ),
-            {REMOVE_ON_GROUP: "sales__partition,sales__offset"},
+            {REMOVE_ON_GROUP: "sales__partition,sales__offset"}
+            | null_deletes("sales", ordering="sales__partition,sales__offset"),
         ),
         (
             orders(
                 sequence_groups=groups_with("remove_row", None, "clear_columns"),
                 unordered="allowed",
             ),
-            {REMOVE_ON_GROUP: "order_version"},
+            {REMOVE_ON_GROUP: "order_version"}
+            | null_deletes(
+                "sales",
+                "shipping",
+                ordering="order_version,shipping__partition,shipping__offset",
+            ),
         ),
         (
             orders(
@@ -88,7 +118,14 @@ OFFSETS = [{"name": "sales", "columns": ["v"]}]
                 sequence_groups=groups_with(None, None, "clear_columns"),
                 unordered="allowed",
             ),
-            {REMOVE_ON_GROUP: "order_version,payments__partition,payments__offset"},
+            {REMOVE_ON_GROUP: "order_version,payments__partition,payments__offset"}
+            | null_deletes(
+                "sales",
+                "payments",
+                "shipping",
+                ordering="order_version,payments__partition,payments__offset,"
+                "shipping__partition,shipping__offset",
+            ),
         ),
     ],
     ids=lambda value: str(value)[-60:],
@@ -148,31 +185,51 @@ def test_one_group_ordered_by_offsets_removes_rows_safely() -> None:
             "arrives after it brings the row back",
         ),
         (
-            grouped(column("v", "INT", "max"), deletes="clear_columns"),
+            grouped(column("v", "INT", "max", ignore_retract=True), deletes="clear_columns"),
             "/columns/2/aggregate/function",
             "max",
-            "`max` cannot take a value back",
+            "does not know which of them a delete takes back",
         ),
         (
-            grouped(column("v", "INT", "sum"), deletes="clear_columns"),
+            grouped(column("v", "INT", "sum"), deletes="clear_columns", unordered="allowed"),
             "/columns/2/aggregate/function",
             "sum",
-            "gives the row its own value",
+            "leave the `aggregate` out",
         ),
         (
             totals(column("v", "STRING", "listagg"), deletes="clear_columns"),
-            "/columns/1/aggregate/function",
-            "listagg",
-            "`ignore_retract: true`",
+            "/deletes",
+            "clear_columns",
+            "not in aggregation tables",
         ),
         (
-            totals(column("v", "INT"), deletes="clear_columns", default_aggregate="max"),
-            "/default_aggregate",
-            "max",
-            "`max` cannot take a value back",
+            totals(column("v", "INT", "sum"), deletes="remove_row"),
+            "/deletes",
+            "remove_row",
+            "adds to what the row held before the delete",
         ),
         (
-            totals(column("v", "INT", "sum", ignore_retract=True), deletes="remove_row"),
+            grouped(
+                columns=[column("id", "BIGINT"), column("v", "INT", "sum")],
+                sequence_groups=OFFSETS,
+                deletes="remove_row",
+            ),
+            "/deletes",
+            "remove_row",
+            "adds to what the row held before the delete",
+        ),
+        (
+            whole_rows("deduplicate", deletes="remove_row", options={"sequence.field": "v"}),
+            "/deletes",
+            "remove_row",
+            "brings the row back",
+        ),
+        (
+            totals(
+                column("v", "INT", "sum", ignore_retract=True),
+                deletes="remove_row",
+                unordered="allowed",
+            ),
             "/columns/1/aggregate/ignore_retract",
             "true",
             "aggregation.remove-record-on-delete",
@@ -204,10 +261,15 @@ def test_deletes_that_cannot_be_kept_are_told_with_their_place(
 @pytest.mark.parametrize(
     "table",
     [
-        grouped(column("v", "INT", "max", ignore_retract=True), deletes="clear_columns"),
-        grouped(column("v", "INT", "sum"), deletes="clear_columns", unordered="allowed"),
-        totals(column("v", "STRING", "listagg", ignore_retract=True), deletes="clear_columns"),
+        grouped(column("v", "INT", "sum"), deletes="ignore"),
         totals(column("v", "INT", "max"), deletes="ignore"),
+        totals(column("v", "INT", "sum"), deletes="remove_row", unordered="allowed"),
+        whole_rows(
+            "deduplicate",
+            deletes="remove_row",
+            options={"sequence.field": "v"},
+            unordered="allowed",
+        ),
     ],
     ids=lambda value: str(value)[-60:],
 )
@@ -219,7 +281,7 @@ def test_the_hints_lead_to_a_table(table: TableSpec) -> None:
     ("engine", "deletes", "expected"),
     [
         ("deduplicate", None, []),
-        ("aggregation", "clear_columns", []),
+        ("aggregation", "ignore", []),
         ("first-row", "ignore", []),
         ("aggregation", None, [("/options/rowkind.field", "kind")]),
         ("first-row", None, [("/options/rowkind.field", "kind")]),

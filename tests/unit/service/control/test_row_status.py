@@ -41,6 +41,7 @@ def status_of(row: dict[str, Any] | None, **changes: Any) -> RowStatus:
     )
 
 
+CLEARED = {"deletes": "clear_columns"}
 STALE = {"staleness": {"default_seconds": 60}}
 
 
@@ -58,6 +59,9 @@ STALE = {"staleness": {"default_seconds": 60}}
         pytest.param(
             {"order_version": 2} | touched(99, "clear"), STALE, "deleted", id="cleared-old"
         ),
+        pytest.param({"order_version": 2}, CLEARED, "deleted", id="cleared-by-a-retract"),
+        pytest.param({"order_version": 2, "total": 1}, CLEARED, "present", id="not-by-a-retract"),
+        pytest.param({"order_version": 2} | touched(5), CLEARED, "present", id="touched-and-empty"),
         pytest.param({"order_version": 1}, {"tracking": False}, "present", id="no-tracking"),
         pytest.param({}, {"tracking": False}, "absent", id="no-tracking-nothing"),
     ],
@@ -116,3 +120,5 @@ def test_status_reads_ordering_and_tracking_and_nothing_else() -> None:
 
     assert status_columns(document)[:3] == ["order_version", "sales__at", "sales__op"]
     assert "total" not in status_columns(document)
+    cleared = TableDocument(database="shop", name="orders", table=orders(deletes="clear_columns"))
+    assert "total" in status_columns(cleared)  # tells whether a retract emptied the group

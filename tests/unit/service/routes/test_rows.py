@@ -192,7 +192,7 @@ def test_records_that_cannot_be_merged_are_told_with_table_key_and_column(
         ],
         "primary_key": ["k"],
         "merge_engine": "aggregation",
-        "deletes": "clear_columns",
+        "deletes": "ignore",
     }
     client.put("/v1/tables/shop/sums", json=spec).raise_for_status()
     for value in (2**31 - 1, 1):

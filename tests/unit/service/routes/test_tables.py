@@ -95,7 +95,7 @@ TOTALS: dict[str, Any] = {
     "columns": [{"name": "id", "type": "BIGINT"}, CLICKS],
     "primary_key": ["id"],
     "merge_engine": "aggregation",
-    "deletes": "clear_columns",
+    "deletes": "ignore",
 }
 
 
@@ -103,7 +103,7 @@ def test_an_aggregation_table_is_created_as_it_was_declared(client: HttpClient) 
     assert client.put(TABLE, json=TOTALS).status_code == 201
     spec = client.get(TABLE).json()["spec"]
 
-    assert (spec["merge_engine"], spec["deletes"]) == ("aggregation", "clear_columns")
+    assert (spec["merge_engine"], spec["deletes"]) == ("aggregation", "ignore")
     assert spec["columns"][1]["aggregate"]["function"] == "sum"
     assert client.put(TABLE, json=spec).status_code == 200
 
