@@ -185,16 +185,19 @@ class CommitRun:
         if published is Published.LOST:
             self.is_doubtful = was_doubtful
             return None
-        if published is Published.YES or self._left_a_trace(snapshot):
+        is_in_chain = published is Published.YES
+        if published in (Published.IN_DOUBT, Published.GONE):
+            is_in_chain = self._left_a_trace(snapshot)
+        if is_in_chain:
             self.publisher.write_hints(snapshot)
             self._clean(lists)
             return self._result(snapshot, Outcome.COMMITTED)
-        if published is Published.IN_DOUBT:
+        if published is not Published.GONE:
             # Its manifests stay behind: were the snapshot part of the chain after all, without
             # files of its own to tell by, its successor might name what we had merged.
             is_taken_back = self.publisher.take_back(snapshot)
             self._files = self.new_files()
-            if is_taken_back:
+            if is_taken_back or published is Published.DETACHED:
                 self.is_doubtful = was_doubtful
                 return None
         # Gone without a trace in the files: it may have been part of the chain and have expired. A

@@ -11,6 +11,7 @@ from lake.commit.changes import CommitChanges
 from lake.commit.intent import Intent, Revision
 from lake.format.schema import TableSchema
 from lake.format.snapshot import MAX_SEQUENCE_NUMBER_PROPERTY, Snapshot
+from lake.snapshots.lineage import lineage_properties
 
 WRITER_VERSION = "braid"
 
@@ -77,7 +78,11 @@ def next_snapshot(
     # The numbers that the writers gave out count even where the entries have others (those of a
     # table ordered by snapshot): they are in the files, and older engines order by them.
     highest = max(max_sequence_number, intent.max_sequence_number, changes.max_sequence_number)
-    properties = {**revision.properties, **revision.streams.properties()}
+    properties = {
+        **revision.properties,
+        **revision.streams.properties(),
+        **lineage_properties(previous),
+    }
     if highest >= 0:
         properties[MAX_SEQUENCE_NUMBER_PROPERTY] = str(highest)
     is_same_schema = previous is not None and previous.schema_id == schema.id

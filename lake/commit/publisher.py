@@ -1,7 +1,7 @@
 """Making a snapshot the newest one, and knowing for certain whether that happened.
 
 Publishing is one exclusive creation of `snapshot-N`, where N follows the snapshot that was planned
-on. Three things can come between:
+on. Four things can come between:
 
 1. *Somebody else was faster*: N exists with another `uuid`. Lost.
 2. *Storage gave no clear answer* (an error, or a refusal after a repeated request): whoever reads
@@ -11,15 +11,22 @@ on. Three things can come between:
 3. *We slept*: others published N and more, and expired N, so that we created N anew in a hole. Such
    a snapshot is no part of the chain, even where it happens to lie right below the oldest one.
 4. *The table was rolled back*: what we planned on is gone or another one, while older snapshots are
-   there. N is built on what was taken away, and is no part of the chain either.
+   there, or it is the target, and newer ones above a gap are there still. N is built on what was taken
+   away, or lies behind what is the newest, and is no part of the chain either.
 
-While the snapshot that was planned on is still there, unchanged, N cannot be in a hole, because
-expiry removes from the low end: one look in the usual case. When it is gone and the chain goes past
-N, it was expired either just now or before we came; what the successors hold tells: in doubt. A
-rollback is told from an expiry by what is left below N: expiry leaves nothing below what it took.
+While the snapshot that was planned on is still there, unchanged, N cannot be in a hole of expiry,
+which removes from the low end, and not in the gap of a rollback, unless the table bears its mark: two
+looks in the usual case. Otherwise the chain above N tells: each snapshot says what it was built on
+(`lake.snapshots.lineage`), up to the newest. Where all do, N is part of the chain; where one names
+another than the one below it, or is not there, N is detached from it. Another engine's does not say;
+then what its successors hold tells: in doubt.
+
+With nothing above N, a rollback is told from an expiry by what is left below: expiry leaves nothing
+below what it took.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from typing import TypeVar
 
@@ -34,6 +41,8 @@ from lake.errors import (
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
 from lake.format.snapshot import Snapshot, serialize_snapshot
+from lake.snapshots.lineage import follows
+from lake.snapshots.rollback_mark import RollbackMark
 from lake.snapshots.snapshot_store import SnapshotStore
 
 T = TypeVar("T")
@@ -46,6 +55,7 @@ class Published(StrEnum):
     YES = "yes"
     LOST = "lost"  # another snapshot has the id
     IN_DOUBT = "in doubt"  # created, in the chain or in a hole; may still be there
+    DETACHED = "detached"  # created, and the newest snapshot is not built on it
     GONE = "gone"  # created or not, the chain has gone past it and the file is not there
 
 
@@ -73,6 +83,7 @@ class SnapshotPublisher:
         self._file_io = file_io
         self._paths = paths
         self._snapshots = SnapshotStore(file_io, paths)
+        self._rollback = RollbackMark(file_io, paths)
         self._on_step = on_step
         self._pause = pause
         self._lookups_max = lookups_max
@@ -122,26 +133,36 @@ class SnapshotPublisher:
             # After a power failure it would be somebody's newest snapshot again.
             directory = self._paths.snapshot_dir
             self._certainly(snapshot, lambda: self._file_io.sync_directory(directory))
-            return True
+        # Planned on what the hint named, it would come to lie in the same place again.
+        with suppress(OSError, StorageUnavailable):
+            self._mend_latest_hint()
+        return True
 
     def write_hints(self, snapshot: Snapshot) -> None:
         """Point `LATEST` at a published snapshot; failure means nothing.
 
         A hint below one that is there is not written. Should the snapshot expire meanwhile, the
-        hint is mended, because readers of other engines believe a hint without a successor.
+        hint is mended, because readers of other engines believe a hint without a successor. So it is
+        where a rollback is under way, which does without hints: behind its gap one names a snapshot
+        that is not the newest.
         """
         try:
             with announced(self._on_step, "write-hint"):
                 hint = self._snapshots.read_hint(self._paths.latest_hint)
                 if hint is None or hint < snapshot.id or not self._snapshots.exists(hint):
                     self._snapshots.write_latest_hint(snapshot.id)
-                    if not self._snapshots.exists(snapshot.id):
-                        ids = self._snapshots.list_ids()
-                        self._snapshots.write_latest_hint(max(ids, default=snapshot.id))
+                    # In this order: a rollback puts its mark before it deletes the hint.
+                    if not self._snapshots.exists(snapshot.id) or self._rollback.is_there():
+                        self._mend_latest_hint()
                 if snapshot.id == 1:
                     self._snapshots.write_earliest_hint(1)
         except (OSError, StorageUnavailable):
             return
+
+    def _mend_latest_hint(self) -> None:
+        newest = max(self._snapshots.list_ids(), default=None)
+        if newest is not None and self._snapshots.read_hint(self._paths.latest_hint) != newest:
+            self._snapshots.write_latest_hint(newest)
 
     def _create(self, snapshot: Snapshot, data: bytes) -> bool | None:
         """Return what exclusive creation said, None when it gave no clear answer."""
@@ -162,24 +183,58 @@ class SnapshotPublisher:
     def _verify(self, snapshot: Snapshot, previous: Snapshot | None) -> Published:
         """Return whether a snapshot that we created is part of the chain."""
         with announced(self._on_step, "verify-snapshot"):
-            is_certain = self._certainly(snapshot, lambda: self._follows(snapshot, previous))
-        return Published.YES if is_certain else Published.IN_DOUBT
+            return self._certainly(snapshot, lambda: self._look_around(snapshot, previous))
 
-    def _follows(self, snapshot: Snapshot, previous: Snapshot | None) -> bool:
+    def _look_around(self, snapshot: Snapshot, previous: Snapshot | None) -> Published:
         damage: LakeError | None = None
+        is_marked = self._rollback.is_there()
+        is_on_previous = False
         try:
-            if previous is not None and self._snapshots.find(previous.id) == previous:
-                return True
+            is_on_previous = previous is not None and self._snapshots.find(previous.id) == previous
         except (CorruptData, UnsupportedFeature) as error:
             damage = error
+        if is_on_previous and not is_marked:
+            return Published.YES
         ids = self._snapshots.list_ids()
-        is_rolled_back = damage is None and any(number < snapshot.id for number in ids)
-        if max(ids, default=0) <= snapshot.id and not is_rolled_back:
-            return True
+        if max(ids, default=0) <= snapshot.id:
+            is_gone = damage is None and not is_on_previous
+            is_rolled_back = is_gone and any(number < snapshot.id for number in ids)
+            if not is_rolled_back:
+                return Published.YES
+        else:
+            is_link = self._is_built_on(snapshot, above=[n for n in ids if n > snapshot.id])
+            if is_link is not None:
+                return Published.YES if is_link else Published.DETACHED
+            # One without rows of its own leaves no trace in another engine's snapshots above it.
+            is_empty_first = previous is None and not snapshot.total_record_count
+            is_untraceable = is_on_previous and not snapshot.delta_record_count
+            if (is_empty_first or is_untraceable) and snapshot.id + 1 in ids:
+                return Published.YES
         if damage is not None:
             # Neither a link of the chain nor a hole can be told from a file that says nothing.
             raise _unknown(snapshot, "the one before it cannot be read") from damage
-        return False
+        return Published.IN_DOUBT
+
+    def _is_built_on(self, snapshot: Snapshot, *, above: Sequence[int]) -> bool | None:
+        """Return whether the newest snapshot was built on one; None where that is not told.
+
+        Args:
+            snapshot: That we created.
+            above: Ids of the snapshots above it, ascending, at least one.
+        """
+        if len(above) != above[-1] - snapshot.id:
+            # Either it lies behind a gap, or it was part of the chain and has expired.
+            return False if self._is_ours(snapshot) else None
+        below = snapshot
+        for number in above:
+            found = self._snapshots.find(number)
+            if found is None:
+                return None  # it has gone in this moment
+            is_link = follows(found, below)
+            if not is_link:
+                return is_link
+            below = found
+        return True
 
     def _certainly(self, snapshot: Snapshot, look: Callable[[], T]) -> T:
         """Repeat a look until storage answers.

@@ -174,6 +174,11 @@ class TablePaths:
         """Return the path of the mark of an expiry that is under way, beside the consumers."""
         return f"{self.branch_root}/consumer/{EXPIRING_PREFIX}{name}"
 
+    @property
+    def rollback_mark(self) -> str:
+        """Return the path of the mark of a rollback, beside the consumers."""
+        return f"{self.branch_root}/consumer/rolling-back"
+
     def bucket_dir(self, partition_dir: str, bucket: int) -> str:
         """Return the directory of one bucket.
 

@@ -6,7 +6,8 @@ a tag kept them. The steps, each of which leaves a table that is whole:
 1. all streams are fenced by an empty commit, so that whoever still runs commits nothing any more; to
    a target above the newest, of a history that was removed and that a tag still has, empty commits
    lead up first;
-2. `LATEST` is deleted: without a hint the newest snapshot is the one of the highest id;
+2. the table is marked, so that whoever publishes looks at the whole chain from now on, and `LATEST`
+   is deleted: without a hint the newest snapshot is the one of the highest id;
 3. the snapshots between target and newest go, *oldest first*, so that the newest stays what it was;
 4. a target that has expired and is kept by a tag gets its snapshot file back, in the place of another
    snapshot that got its id since;
@@ -15,7 +16,8 @@ a tag kept them. The steps, each of which leaves a table that is whole:
 7. `LATEST` is written, and tags and kept changelogs above the target go;
 8. the streams are fenced again, above every epoch that was in use, at the target's offsets.
 
-Broken off before 6 the table is as before, afterwards as at the target; rolling back again goes on
+Broken off before 6 the table is as before and goes on from its newest snapshot, afterwards it is as at
+the target: the mark stays, and nobody's commit gets into the gap. Rolling back again goes on
 where it stopped. For that the target is leased for a day, which is released at the end: an expiry would
 take what lies below the gap of removed snapshots for long gone. Commits that come meanwhile on top of what is removed are removed with it; one
 that was planned on it takes itself back (see `lake.commit.publisher`).
@@ -39,6 +41,7 @@ from lake.format.snapshot import Snapshot, serialize_snapshot
 from lake.format.tag import Tag
 from lake.snapshots.consumer_store import LEASE_MS_MAX, ConsumerFile
 from lake.snapshots.lease import Lease, LeaseLost
+from lake.snapshots.rollback_mark import RollbackMark
 from lake.snapshots.table_store import TableStore
 
 # Each round removes what was committed during the one before; nobody outruns that for long.
@@ -135,6 +138,7 @@ class TableRollback:
         self._tags = store.tags
         self._changelogs = store.changelogs
         self._consumers = store.consumers
+        self._mark = RollbackMark(store.file_io, store.paths)
         self._store = store
 
     def plan(self, target: Snapshot) -> RollbackPlan:
@@ -238,6 +242,7 @@ class TableRollback:
             if not above:
                 self._ensure_target(target)
                 return removed
+            self._mark.put()
             self._file_io.delete(self._paths.latest_hint)
             for number in above[:-1]:
                 self._file_io.delete(self._paths.snapshot(number))

@@ -20,6 +20,7 @@ from lake.maintenance.file_removal import FileRemoval
 from lake.maintenance.snapshot_expiry import SnapshotExpiry
 from lake.merge.retention_rules import snapshot_retention_problems
 from lake.options import TableOptions
+from lake.snapshots.rollback_mark import RollbackMark
 from lake.snapshots.table_store import TableStore
 
 # A run that is older has died.
@@ -169,12 +170,18 @@ class TableExpiry:
         now_ms = self.store.clock.now_ms()
         expiration_ms = self._options.consumer_expiration_time_ms
         self._consumers.forget_marks(before_ms=now_ms - _LONGEST_RUN_MS)
+        self._forget_rollbacks(now_ms)
         expired = [
             file.id
             for file in self._consumers.list()
             if file.is_expired(now_ms=now_ms, expiration_ms=expiration_ms)
         ]
         return tuple(name for name in expired if self._consumers.delete(name))
+
+    def _forget_rollbacks(self, now_ms: int) -> None:
+        mark = RollbackMark(self.store.file_io, self.store.paths)
+        if mark.is_there():
+            mark.forget(self._snapshots.list_ids(), now_ms=now_ms)
 
     def _expire_changelogs(self, removal: FileRemoval) -> tuple[int, ...]:
         kept = self._changelogs.list_ids()

@@ -22,8 +22,11 @@ from lake.errors import (
 from lake.files.clock import ManualClock
 from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
+from lake.format.binary_row import EMPTY_ROW
+from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.snapshot import CommitKind
 from lake.snapshots.manifest_store import ManifestStore
+from lake.snapshots.rollback_mark import RollbackMark
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import (
@@ -187,6 +190,87 @@ def test_the_first_snapshot_can_lie_in_a_hole_too() -> None:
 
     assert result.snapshot_id == 4
     bed.assert_every_commit_is_there_once()
+
+
+def claim_by(committer: TableCommitter, stream: str) -> StreamPosition:
+    return committer.claim_stream(stream, topic=TOPIC, initial_offsets={0: 0})
+
+
+@pytest.mark.parametrize("is_foreign", [False, True])
+def test_the_first_snapshot_stays_where_the_second_was_built_on_it(is_foreign: bool) -> None:
+    """An empty one leaves no trace in the files of those above it."""
+    file_io = MemoryFileIO()
+    paths = given_table(file_io)
+    file = data_file("theirs")
+    entry = ManifestEntry(
+        kind=FileKind.ADD, partition=EMPTY_ROW, bucket=0, total_buckets=2, file=file
+    )
+
+    def on_step(name: str) -> None:
+        if name != "after create-snapshot" or SnapshotStore(file_io, paths).exists(2):
+            return
+        if is_foreign:
+            commit_foreign(file_io, paths, [entry])
+        else:
+            claim_by(new_committer(file_io, paths), "second")
+
+    position = claim_by(new_committer(file_io, paths, on_step=on_step), "first")
+
+    assert position.epoch == 1
+    assert SnapshotStore(file_io, paths).list_ids() == [1, 2]
+    assert "first" in new_committer(file_io, paths).stream_positions()
+
+
+def test_a_claim_stays_where_all_below_it_expired_and_others_were_built_on_it(bed: Bed) -> None:
+    def commit_and_expire() -> None:
+        bed.commit_others(2)
+        for number in (1, 2, 3):
+            bed.file_io.delete(bed.paths.snapshot(number))
+
+    committer = bed.pausing_at("after create-snapshot", commit_and_expire)
+
+    assert claim_by(committer, "s").epoch == 1
+    assert bed.snapshots.list_ids() == [4, 5, 6]
+    bed.assert_every_commit_is_there_once()
+
+
+def broken_off_rollback(bed: Bed, *, removed: list[int]) -> None:
+    """Leave what a rollback to snapshot 3 leaves that dies before it removes the newest one."""
+    RollbackMark(bed.file_io, bed.paths).put()
+    bed.file_io.delete(bed.paths.latest_hint)
+    for number in removed:
+        bed.file_io.delete(bed.paths.snapshot(number))
+
+
+@pytest.mark.parametrize("count", [2, 5], ids=["gap of one", "gap of four"])
+def test_no_commit_stays_in_the_gap_of_a_rollback_that_broke_off(bed: Bed, count: int) -> None:
+    """Planned on its target, which is still there, it would lie behind what is the newest."""
+
+    def commit_and_break_off() -> None:
+        bed.commit_others(count)
+        broken_off_rollback(bed, removed=list(range(4, 3 + count)))
+
+    result = bed.commit(bed.pausing_at("before create-snapshot", commit_and_break_off))
+
+    assert result.snapshot_id == 4 + count
+    assert bed.snapshots.list_ids() == [1, 2, 3, 3 + count, 4 + count]
+    bed.commit_others(1)
+    assert live_names(bed.file_io, bed.paths) == sorted(bed.expected)
+    assert bed.snapshots.read_hint(bed.paths.latest_hint) == max(bed.snapshots.list_ids())
+
+
+def test_a_hint_that_was_written_late_leads_no_commit_into_the_gap_of_a_rollback(bed: Bed) -> None:
+    def commit_and_break_off() -> None:
+        bed.commit_others(5)
+        broken_off_rollback(bed, removed=[5, 6, 7, 8])
+
+    # Snapshot 4 is the target's, whose writer slept until its hint was to be written.
+    bed.commit(bed.pausing_at("before write-hint", commit_and_break_off))
+
+    bed.commit_others(1)
+    assert bed.snapshots.list_ids() == [1, 2, 3, 4, 9, 10]
+    assert bed.snapshots.latest_id() == 10
+    assert live_names(bed.file_io, bed.paths) == sorted(bed.expected)
 
 
 def test_sleeping_again_and_again_only_costs_attempts(bed: Bed) -> None:
@@ -391,9 +475,22 @@ def test_a_snapshot_above_a_damaged_one_keeps_its_manifests(bed: Bed) -> None:
     bed.assert_every_commit_is_there_once()
 
 
-def test_a_snapshot_between_a_damaged_one_and_newer_ones_is_unknown(bed: Bed) -> None:
+def test_a_snapshot_that_a_newer_one_was_built_on_is_published_above_a_damaged_one(
+    bed: Bed,
+) -> None:
     def damage_below_others() -> None:
-        bed.commit_others(1)
+        bed.commit_others(2)
+        damage(bed, 3)
+
+    committer = bed.pausing_at("before verify-snapshot", damage_below_others)
+
+    assert bed.commit(committer).snapshot_id == 4
+    bed.assert_every_commit_is_there_once()
+
+
+def test_a_snapshot_between_a_damaged_one_and_another_engines_is_unknown(bed: Bed) -> None:
+    def damage_below_others() -> None:
+        commit_foreign(bed.file_io, bed.paths)
         damage(bed, 3)
 
     committer = bed.pausing_at("before verify-snapshot", damage_below_others)

@@ -9,6 +9,7 @@ from lake.commit.steps import ignore_step
 from lake.errors import CommitUnknown, StorageUnavailable
 from lake.files.memory import MemoryFileIO
 from lake.format.snapshot import Snapshot, serialize_snapshot
+from lake.snapshots.lineage import lineage_properties
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import given_table
 from tests.support.faulty_file_io import FaultyFileIO
@@ -75,7 +76,8 @@ def test_a_free_id_is_taken(bed: Bed) -> None:
 def test_the_usual_case_lists_nothing(bed: Bed) -> None:
     bed.publish()
 
-    assert [method for method, _ in bed.file_io.calls] == ["create_exclusive", "read_bytes"]
+    methods = [method for method, _ in bed.file_io.calls]
+    assert methods == ["create_exclusive", "exists", "read_bytes"]
 
 
 def test_a_taken_id_is_lost(bed: Bed) -> None:
@@ -135,13 +137,50 @@ def test_the_newest_snapshot_is_in_the_chain_whatever_expired_below(bed: Bed) ->
     assert bed.publish() is Published.YES
 
 
-@pytest.mark.parametrize("above", [4, 9])
-def test_below_others_and_without_what_it_followed_is_doubtful(bed: Bed, above: int) -> None:
-    bed.put(replace(bed.previous, id=above))
+def without_what_it_followed(bed: Bed, *above: Snapshot) -> Published:
+    for snapshot in above:
+        bed.put(snapshot)
     for number in (1, 2):
         bed.inner.delete(bed.paths.snapshot(number))
+    return bed.publish()
 
-    assert bed.publish() is Published.IN_DOUBT
+
+def test_below_one_that_does_not_say_what_it_followed_is_doubtful(bed: Bed) -> None:
+    above = replace(bed.previous, id=4)
+
+    assert without_what_it_followed(bed, above) is Published.IN_DOUBT
+
+
+def test_below_a_gap_is_no_part_of_the_chain(bed: Bed) -> None:
+    above = replace(bed.previous, id=9)
+
+    assert without_what_it_followed(bed, above) is Published.DETACHED
+
+
+def test_below_one_that_followed_another_is_no_part_of_the_chain(bed: Bed) -> None:
+    another = replace(bed.mine, delta_manifest_list="another")
+    above = replace(bed.previous, id=4, properties=lineage_properties(another))
+
+    assert without_what_it_followed(bed, above) is Published.DETACHED
+
+
+def test_below_those_that_were_built_on_it_is_part_of_the_chain(bed: Bed) -> None:
+    first = replace(
+        bed.mine, id=4, delta_manifest_list="4", properties=lineage_properties(bed.mine)
+    )
+    second = replace(bed.mine, id=5, properties=lineage_properties(first))
+
+    assert without_what_it_followed(bed, first, second) is Published.YES
+
+
+def test_all_above_have_to_be_built_on_it(bed: Bed) -> None:
+    """The hole ends where the next snapshot was built on another one."""
+    first = replace(
+        bed.mine, id=4, delta_manifest_list="4", properties=lineage_properties(bed.mine)
+    )
+    second = replace(bed.mine, id=5, properties=lineage_properties(bed.mine))
+
+    assert without_what_it_followed(bed, first, second) is Published.DETACHED
 
 
 def test_another_snapshot_in_place_of_what_it_followed_is_no_proof(bed: Bed) -> None:
@@ -149,7 +188,7 @@ def test_another_snapshot_in_place_of_what_it_followed_is_no_proof(bed: Bed) -> 
     bed.put(replace(bed.previous, uuid="another sleeper's"))
     bed.put(replace(bed.previous, id=9))
 
-    assert bed.publish() is Published.IN_DOUBT
+    assert bed.publish() is Published.DETACHED
 
 
 def test_gone_is_what_was_never_answered_and_is_not_there_below_the_newest(bed: Bed) -> None:
