@@ -64,6 +64,7 @@ from lake.files.file_io import FileIO, FileStatus
 from lake.files.local import LocalFileIO
 from lake.files.memory import MemoryFileIO
 from lake.files.open import file_io_for, path_for
+from lake.files.scratch import ScratchDirectory
 from lake.format.arrow_types import arrow_schema, from_arrow_type, to_arrow_type
 from lake.format.bucket import assign_buckets
 from lake.format.commit_message import CommitMessage, parse_messages, serialize_messages
@@ -199,6 +200,7 @@ __all__ = [
     "ScanPlan",
     "SchemaChange",
     "SchemaMismatch",
+    "ScratchDirectory",
     "Segments",
     "SetOption",
     "Snapshot",

@@ -12,7 +12,6 @@ import logging
 import shutil
 import signal
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,12 +25,22 @@ from uuid import uuid4
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from lake import Catalog, Clock, FileIO, LakeError, SystemClock, file_io_for, path_for
+from lake import (
+    Catalog,
+    Clock,
+    FileIO,
+    LakeError,
+    ScratchDirectory,
+    SystemClock,
+    file_io_for,
+    path_for,
+)
 from pipelines.dead_letter_counts import reported_counts
 from pipelines.hosted_tables import HostedTables
 from pipelines.ingest import SESSION_CONF, IngestContext
 from pipelines.ingest_starter import IngestStarter
-from pipelines.session import build_session
+from pipelines.outage import Outage
+from pipelines.session import QUERY_LOGGERS, build_session
 from pipelines.settings import RunnerSettings
 from pipelines.stream_supervisor import QueryStarter, StreamSupervisor, Wanted
 from registry.documents import RegistryStore
@@ -42,6 +51,7 @@ from schemas import RunnerProgress, StreamState
 _LOG = logging.getLogger(__name__)
 _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 _STOP_SECONDS_MAX = 60
+EXIT_TRY_AGAIN = 75  # EX_TEMPFAIL
 
 
 class Runner:
@@ -72,6 +82,8 @@ class Runner:
         self._progress = ProgressStore(file_io, warehouse)
         self._owner = f"{settings.name}-{uuid4().hex[:12]}"
         self._started_ms = clock.now_ms()
+        self._reading = Outage(_LOG, "registry cannot be read")
+        self._writing = Outage(_LOG, "progress cannot be written")
         self._hosted: dict[str, _HostedStream] = {}
         self._unreadable: dict[str, str] = {}
         self._maintenance: HostedTables | None = None
@@ -108,9 +120,10 @@ class Runner:
             tables = self._registry.tables()
         except (LakeError, OSError) as error:
             # What is running keeps running: the registry says nothing new for now.
-            _LOG.warning("registry cannot be read error=%s", error)
+            self._reading.failed(error)
             return
         self._warn_of_unreadable(tables.unreadable)
+        self._reading.over()
         wanted = {
             stream_key(document.identifier, name): Wanted(document=document, entry=entry)
             for document in tables.documents
@@ -195,7 +208,9 @@ class Runner:
         try:
             self._progress.write(progress)
         except (LakeError, OSError) as error:
-            _LOG.warning("progress cannot be written error=%s", error)
+            self._writing.failed(error)
+        else:
+            self._writing.over()
 
     def _close(self) -> None:
         for hosted in self._hosted.values():
@@ -245,14 +260,14 @@ class _HostedStream:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
+        trouble = Outage(_LOG, f"step failed stream={self._thread.name}")
         while not self._stop.is_set():
             try:
                 self.supervisor.step()
             except Exception as error:  # noqa: BLE001 - one stream's trouble stays its own
-                # A signal to the whole process group takes Spark away under a step.
-                trace = None if self._stop.is_set() else error
-                name = self._thread.name
-                _LOG.error("step failed stream=%s error=%s", name, error, exc_info=trace)
+                trouble.failed(error)
+            else:
+                trouble.over()
             self._stop.wait(self._poll_ms / 1_000)
         try:
             self.supervisor.close()
@@ -261,7 +276,7 @@ class _HostedStream:
 
 
 def main(settings: RunnerSettings) -> int:
-    """Run until SIGTERM or SIGINT and return the exit status.
+    """Run until SIGTERM or SIGINT and return the exit status: 75 when Spark ended by itself.
 
     Logs to standard error. Leaves no process and no scratch file behind.
 
@@ -272,7 +287,8 @@ def main(settings: RunnerSettings) -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG_FORMAT)
     # Clients of Kafka log every reconnect; what matters reaches a stream's trace.
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
-    logging.getLogger("py4j").setLevel(logging.WARNING)
+    # What a query's Python raises is logged by its stream, once.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     settings = replace(settings, warehouse=path_for(settings.warehouse))
     stop = threading.Event()
     _stop_on_signals(stop)
@@ -282,6 +298,7 @@ def main(settings: RunnerSettings) -> int:
             work_dir=work_dir,
             cores=settings.cores,
             memory=settings.memory,
+            silent=QUERY_LOGGERS,
             conf=SESSION_CONF,
         )
         # Spark has put its own handler for SIGINT in place.
@@ -305,12 +322,35 @@ def main(settings: RunnerSettings) -> int:
             )
             _LOG.info("runner ready name=%s warehouse=%s", settings.name, settings.warehouse)
             runner = Runner(settings, starter=starter, file_io=file_io, clock=clock)
+            lost = _stop_without_spark(session, stop)
             if not stop.is_set():
                 runner.run(stop)
         finally:
             _end_spark(session)
     _LOG.info("runner ended name=%s", settings.name)
-    return 0
+    return EXIT_TRY_AGAIN if lost.is_set() else 0
+
+
+def _stop_without_spark(session: SparkSession, stop: threading.Event) -> threading.Event:
+    """Set `stop` when Spark's JVM ends by itself: without it no stream of this process ever runs.
+
+    Returns:
+        Set when that has happened.
+    """
+    lost = threading.Event()
+    gateway = session.sparkContext._gateway
+
+    def watch() -> None:
+        assert gateway is not None
+        status = gateway.proc.wait()
+        if not stop.is_set():
+            _LOG.error("spark has ended status=%s: the runner ends too, start it again", status)
+            lost.set()
+            stop.set()
+
+    if gateway is not None:
+        threading.Thread(target=watch, name="spark-watch", daemon=True).start()
+    return lost
 
 
 def _stop_on_signals(stop: threading.Event) -> None:
@@ -325,18 +365,21 @@ def _stop_on_signals(stop: threading.Event) -> None:
 @contextmanager
 def _work_dir(given: Path | None) -> Iterator[Path]:
     if given is None:
-        with tempfile.TemporaryDirectory(prefix="braid-runner-") as made:
-            yield Path(made)
+        # Also removes what runners have left that were killed.
+        scratch = ScratchDirectory(name="braid-runner")
+        try:
+            yield Path(scratch.path)
+        finally:
+            scratch.close()
         return
     # Checkpoints of a process that was killed mean nothing: the table is the checkpoint.
-    shutil.rmtree(given / "checkpoints", ignore_errors=True)
+    for name in ("checkpoints", "scratch", "jvm"):
+        shutil.rmtree(given / name, ignore_errors=True)
     yield given
 
 
 def _end_spark(session: SparkSession) -> None:
     """Stop Spark and wait for its JVM, so that nothing outlives the runner."""
-    # Whatever a gateway that goes down says now, it says about itself.
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     gateway = session.sparkContext._gateway
     try:
         session.stop()

@@ -10,7 +10,7 @@ writing in that second: whoever restarts a job on the same checkpoint waits for 
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -30,12 +30,23 @@ appender.console.type=Console
 appender.console.name=console
 appender.console.target=SYSTEM_ERR
 appender.console.layout.type=PatternLayout
-appender.console.layout.pattern=%d{{HH:mm:ss.SSS}} %p %c{{1}}: %m%n%ex
+appender.console.layout.pattern=%d{{HH:mm:ss.SSS}} %p %c{{1}}: %replace{{%m}}{{(?s)\\R.*}}{{}}%n%ex{{{trace_lines}}}
 rootLogger.level={level}
 rootLogger.appenderRef.console.ref=console
 logger.gateway.name=org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level={level}
 """
+# Where Spark tells of a query that ends, and of the task that ended it, several times over and with
+# all traces. Whoever runs the query is told as well.
+QUERY_LOGGERS = (
+    "org.apache.spark.sql.execution.streaming",
+    "org.apache.spark.executor",
+    "org.apache.spark.scheduler",
+    "org.apache.spark.storage",
+    "org.apache.spark.util.Utils",
+    "org.apache.spark.sql.execution.datasources",
+)
+_TRACE_LINES_MAX = 20
 
 # Spark puts pyspark.zip first on its workers' path. Modules in an archive have no cached byte
 # code, so each worker compiles pyspark anew: 0.6 s of CPU, five workers a query. Without the
@@ -54,6 +65,7 @@ def build_session(
     cores: int = 2,
     memory: str = "1g",
     log_level: str = "error",
+    silent: Sequence[str] = (),
     conf: Mapping[str, str] = MappingProxyType({}),
 ) -> SparkSession:
     """Return a session whose JVM runs in this process's charge.
@@ -66,6 +78,7 @@ def build_session(
         cores: Tasks that run at once, and partitions of a shuffle.
         memory: Heap of the JVM, as Spark writes it: `1g`, `768m`.
         log_level: Of the JVM's log on standard error.
+        silent: Loggers of the JVM that say nothing, those below them included.
         conf: More Spark settings; they win over the ones made here, except
             `spark.driver.extraClassPath` and `spark.driver.extraJavaOptions`, which are added to.
 
@@ -93,9 +106,13 @@ def build_session(
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_BATCH_ROWS),
         **conf,
     }
+    scratch = work_dir / "jvm"
+    scratch.mkdir(exist_ok=True)
     class_path = [str(jar) for jar in resolve(["spark"])["spark"]]
     class_path += filter(None, [conf.get("spark.driver.extraClassPath")])
-    java_options = [f"-Dlog4j2.configurationFile={_write_log4j(work_dir, log_level)}"]
+    java_options = [f"-Dlog4j2.configurationFile={_write_log4j(work_dir, log_level, silent)}"]
+    # Libraries unpack native code there, and a JVM that is killed leaves it.
+    java_options += [f"-Djava.io.tmpdir={scratch}", "-XX:-UsePerfData"]
     java_options += ["-XX:+UseSerialGC", conf.get("spark.driver.extraJavaOptions", "")]
     settings["spark.driver.extraClassPath"] = os.pathsep.join(class_path)
     settings["spark.driver.extraJavaOptions"] = " ".join(java_options).strip()
@@ -113,9 +130,12 @@ def jvm_process_id(session: SparkSession) -> int:
     return int(jvm.java.lang.ProcessHandle.current().pid())
 
 
-def _write_log4j(work_dir: Path, level: str) -> Path:
+def _write_log4j(work_dir: Path, level: str, silent: Sequence[str]) -> Path:
     path = work_dir / "log4j2.properties"
-    path.write_text(_LOG4J.format(level=level), encoding="utf-8")
+    text = _LOG4J.format(level=level, trace_lines=_TRACE_LINES_MAX)
+    for number, name in enumerate(silent):
+        text += f"logger.silent{number}.name={name}\nlogger.silent{number}.level=off\n"
+    path.write_text(text, encoding="utf-8")
     return path
 
 

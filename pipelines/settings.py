@@ -38,16 +38,13 @@ class DeadLetterBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestartPolicy:
-    """When a query that failed is started again.
+    """When a query that failed of something that passes is started again: without end.
 
     Attributes:
-        attempts: Starts in a row without a commit in between; then the stream stays FAILED
-            until its owner restarts it.
-        wait_ms_min: Before the first of them; doubled each time.
+        wait_ms_min: Before the first start; doubled each time.
         wait_ms_max: Bound of the wait.
     """
 
-    attempts: int = 8
     wait_ms_min: int = 1_000
     wait_ms_max: int = 60_000
 

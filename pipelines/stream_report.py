@@ -11,7 +11,7 @@ from pipelines.back_pressure import Pace
 from pipelines.dead_letter_counts import counts_before
 from pipelines.lag import LagMeter
 from pipelines.sink.batch_sink import SinkProgress
-from schemas import Account, BackPressure, StreamProgress, StreamState
+from schemas import Account, BackPressure, StreamFailure, StreamProgress, StreamState
 
 
 class StreamReport:
@@ -62,40 +62,66 @@ class StreamReport:
         news = 0 if done is None else sum(dict(done.dead_letters).values())
         self._counted = Counter(counts_before(known, dead_lettered=total - news))
 
-    def measure(self, done: SinkProgress | None, end: Callable[[], Mapping[int, int]]) -> None:
+    def reached(self, *, storage_ms: int | None = None, broker_ms: int | None = None) -> None:
+        """Tell when storage or Kafka has answered; milliseconds since the epoch, None: not asked."""
+        if storage_ms is not None:
+            self._update(storage_reached_ms=storage_ms)
+        if broker_ms is not None:
+            self._update(broker_reached_ms=broker_ms)
+
+    def measure(self, done: SinkProgress | None, end: Callable[[], Mapping[int, int]]) -> bool:
         """Measure how far the stream is behind its topic, if it is time to.
 
         Args:
             done: What the query has committed.
-            end: Returns the topic's end by partition; what it raises is raised.
+            end: Returns the topic's end by partition; what it raises is raised, and then the lag is
+                not known.
+
+        Returns:
+            Whether the topic's end was asked for and told.
         """
+        if self._clock.now_ms() - self._measured_ms < self._measure_ms:
+            return False
+        try:
+            if done is None:
+                return False
+            offsets = end()
+        except Exception:
+            self._forget_lag()
+            raise
+        finally:
+            # Some answers take long: the next question counts from here.
+            self._measured_ms = self._clock.now_ms()
         now_ms = self._clock.now_ms()
-        if now_ms - self._measured_ms < self._measure_ms:
-            return
-        self._measured_ms = now_ms
-        if done is None:
-            return
-        offsets = end()
+        self.reached(broker_ms=now_ms)
         lag = self._meter.measure(
             offsets=done.position.offsets, end=offsets, newest_ms=done.newest_ms, now_ms=now_ms
         )
         self._update(end_offsets=dict(offsets), lag_records=lag.records, lag_seconds=lag.seconds)
+        return True
 
-    def tell(self, state: StreamState, *, generation: int, trace: str | None) -> None:
+    def tell(
+        self,
+        state: StreamState,
+        *,
+        generation: int,
+        trace: str | None,
+        failure: StreamFailure | None = None,
+    ) -> None:
         """Tell of another state.
 
         Args:
             state: The state.
             generation: Of the restarts, that which was started last.
             trace: Why it has failed; of a stream that starts again the last one stays.
+            failure: The same in parts.
         """
         if state is StreamState.STARTING:
             # While an attempt takes its time, people want to know why there is another.
-            trace = self._progress.trace
+            trace, failure = self._progress.trace, self._progress.failure
         if state is not StreamState.RUNNING:
-            # Nobody asks the topic any more: an old answer would look like a new one.
-            self._update(lag_records=None, lag_seconds=None)
-        self._update(state=state, trace=trace, restart_generation=generation)
+            self._forget_lag()
+        self._update(state=state, trace=trace, failure=failure, restart_generation=generation)
 
     def note(self, done: SinkProgress | None) -> None:
         """Tell of what a query has committed."""
@@ -126,6 +152,10 @@ class StreamReport:
             batch_ms=done.batch_ms,
             back_pressure=None if pace is None else _back_pressure(pace),
         )
+
+    def _forget_lag(self) -> None:
+        """Nobody asks the topic, or nobody answers: an old answer would look like a new one."""
+        self._update(end_offsets={}, lag_records=None, lag_seconds=None)
 
     def _update(self, **values: object) -> None:
         self._progress = self._progress.model_copy(update=values)

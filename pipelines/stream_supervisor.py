@@ -1,54 +1,48 @@
 """Keeps one stream's query equal to what is wanted of it.
 
-    UNASSIGNED ── lease ──► STARTING ── claimed ──► RUNNING
-        ▲                      ▲                       │
-        │ lease lost           │ after a wait          │ the query ends
-        └───────── any ────────┴─────── FAILED ◄───────┘
+    UNASSIGNED ── lease ──► STARTING ── claimed ──► RUNNING ── a person has to mend it ──► FAILED
+        ▲                      ▲                       │                                     │
+        │ lease lost           │ after a wait          │ all else              asked for, or │
+        └──────── any ─────────┴────── RETRYING ◄──────┘              declared otherwise:    │
+                               ▲                                             STARTING ◄──────┘
+                               └─ Kafka does not answer; the query goes on by itself ─► RUNNING
     PAUSED keeps the lease without a query; STOPPED gives it back.
 
 A changed declaration is taken up by the running query between two micro-batches; what a query is
 fixed to (`plan_source.FOLLOWED` has the rest) takes a new one.
 
-A failure is final when only a person can mend it (a wrong declaration, too many dead letters, a
-topic made again), or after several starts in a row without a commit; then a restart, or another
-declaration, starts anew. Every other failure waits and starts again, from the table's offsets; for
-a topic that is not there yet it waits without end.
+What a person has to mend (`pipelines.failure` has the list) makes a stream FAILED until somebody asks
+for another start or declares it otherwise. Every other failure is tried again without end, at most a
+minute apart, from the table's offsets.
 
 One thread calls `step`; `progress` may be read from any.
 """
 
 import logging
 import threading
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from lake import (
-    Clock,
-    CorruptData,
-    InvalidRequest,
-    LakeError,
-    LimitExceeded,
-    OffsetMismatch,
-    StreamFenced,
-)
+from lake import Clock, InvalidRequest, LakeError, OffsetMismatch, StorageUnavailable, StreamFenced
+from pipelines.failure import Failure, failure_of
+from pipelines.outage import Outage
 from pipelines.plan_source import is_followed
 from pipelines.settings import RestartPolicy
 from pipelines.sink.batch_sink import SinkProgress
 from pipelines.stream_report import StreamReport
-from pipelines.topic import TopicMissing
 from registry.leases import Lease, LeaseStore
 from schemas import (
     DesiredState,
+    FieldProblem,
     StreamEntry,
+    StreamFailure,
     StreamProgress,
     StreamState,
     TableDocument,
 )
 
 _LOG = logging.getLogger(__name__)
-_PERMANENT = (InvalidRequest, LimitExceeded, CorruptData)
 
 
 class StreamQuery(Protocol):
@@ -150,8 +144,13 @@ class StreamSupervisor:
         self._running: Wanted | None = None
         self._attempts = 0
         self._commits_seen = 0
+        self._started_ms = 0
+        self._measure_ms = measure_ms
         self._retry_ms: int | None = None
         self._failed: Wanted | None = None
+        self._failing_since_ms: int | None = None
+        self._unanswered = 0
+        self._storage = Outage(_LOG, f"the warehouse does not answer stream={table}/{stream}")
         self._report = StreamReport(measure_ms=measure_ms, clock=clock, dead_letters=dead_letters)
 
     @property
@@ -184,9 +183,10 @@ class StreamSupervisor:
                 self._tell(StreamState.PAUSED)
             else:
                 self._keep_running(wanted)
-        except LakeError as error:
+        except (LakeError, OSError) as error:
             # Storage did not answer about the lease: keep what we have, ask again.
-            _LOG.warning("step failed stream=%s error=%s", self._key, error)
+            self._storage.failed(error)
+            self._tell_unanswered(failure_of(error))
 
     def close(self) -> None:
         """Stop the query and give the lease back."""
@@ -214,6 +214,8 @@ class StreamSupervisor:
             ttl_ms = self._lease_ttl_ms
             self._lease = self._leases.acquire(self.table, self.stream, self._owner, ttl_ms)
         self._renewed_ms = now_ms
+        self._storage.over()
+        self._report.reached(storage_ms=now_ms)
         return self._lease is not None
 
     def _release(self) -> None:
@@ -268,13 +270,15 @@ class StreamSupervisor:
         try:
             query = self._starter.start(wanted.document, wanted.entry)
         except Exception as error:  # noqa: BLE001 - whatever it is, it ends this stream's start only
-            # The claim itself found that the table and the topic do not fit: no retry mends that.
-            self._fail(error, wanted, is_permanent=isinstance(error, OffsetMismatch))
+            self._fail(error, wanted, of_the_topic=True)
             return
         self._report.count_before(query.progress)
         self._query = query
+        self._started_ms = self._clock.now_ms()
+        # To claim the stream both were asked.
+        self._report.reached(storage_ms=self._started_ms, broker_ms=self._started_ms)
         _LOG.info("started stream=%s generation=%d", self._key, wanted.entry.restart_generation)
-        self._tell(StreamState.RUNNING)
+        self._run_on()
 
     def _watch(self, query: StreamQuery, wanted: Wanted) -> None:
         progress = query.progress
@@ -287,42 +291,113 @@ class StreamSupervisor:
             self._fail(error, wanted)
             return
         self._failed = None
-        self._tell(StreamState.RUNNING)
+        if not self._unanswered:
+            self._run_on()
         try:
             query.keep_pace()
-            self._report.measure(query.progress, query.end_offsets)
+            is_answered = self._report.measure(query.progress, query.end_offsets)
+        except StorageUnavailable as error:
+            # Spark asks again by itself, and ends the query when it has asked in vain for long.
+            self._wait_for_kafka(failure_of(error))
         except (OffsetMismatch, InvalidRequest) as error:
             self._stop_query()
-            self._fail(error, wanted, is_permanent=isinstance(error, OffsetMismatch))
-
-    def _fail(self, error: BaseException, wanted: Wanted, *, is_permanent: bool = False) -> None:
-        self._failed = wanted
-        is_missing = isinstance(error, TopicMissing)
-        if not is_missing and self._attempts > self._restarts.attempts:
-            self._attempts = 0  # so many only a missing topic had, and there it is
-        self._attempts += 1
-        is_final = not is_missing and (
-            is_permanent
-            or isinstance(error, _PERMANENT)
-            or self._attempts > self._restarts.attempts
-        )
-        trace = "".join(traceback.format_exception_only(error)).strip()
-        if is_final:
-            self._retry_ms = None
-            trace += f"\nwhen this is mended: POST .../streams/{self.stream}/start"
+            self._fail(error, wanted, of_the_topic=True)
         else:
-            wait_ms = self._restarts.wait_ms(self._attempts)
-            self._retry_ms = self._clock.now_ms() + wait_ms
-            of = "" if is_missing else f" of {self._restarts.attempts}"
-            trace += f"\nattempt {self._attempts}{of} in {wait_ms} ms"
+            if is_answered:
+                self._answered()
+
+    def _run_on(self) -> None:
+        self._unanswered = 0
+        self._failing_since_ms = None
+        self._tell(StreamState.RUNNING)
+
+    def _answered(self) -> None:
+        if self._unanswered:
+            _LOG.info("kafka answers again stream=%s", self._key)
+        if self._clock.now_ms() - self._started_ms >= self._restarts.wait_ms_max:
+            # A topic may be silent: so long without a failure is as good as a commit.
+            self._attempts = 0
+        self._run_on()
+
+    def _wait_for_kafka(self, failure: Failure) -> None:
+        if not self._unanswered:
+            _LOG.warning("kafka does not answer stream=%s error=%s", self._key, failure.cause)
+        self._unanswered += 1
+        self._tell_unanswered(failure)
+
+    def _tell_unanswered(self, failure: Failure) -> None:
+        """Tell that a query, if there is one, goes on in vain until something answers again."""
+        attempts = max(1, self._unanswered)
+        at_ms = self._clock.now_ms() + self._measure_ms
+        trace = f"{failure.text}\ntried again without end"
+        self._tell_failure(
+            StreamState.RETRYING, failure, attempts=attempts, at_ms=at_ms, trace=trace
+        )
+
+    def _fail(self, error: BaseException, wanted: Wanted, *, of_the_topic: bool = False) -> None:
+        failure = failure_of(error, of_the_topic=of_the_topic)
+        self._failed = wanted
+        self._unanswered = 0
+        self._attempts += 1
         if isinstance(error, StreamFenced):
             # Whoever fenced us is the owner now; if that is a mistake, the lease expires.
             self._renewed_ms = 0
-        _LOG.error("failed stream=%s final=%s", self._key, is_final, exc_info=error)
-        self._tell(StreamState.FAILED, trace=trace)
+        if failure.is_permanent:
+            self._retry_ms = None
+            state = StreamState.FAILED
+            trace = f"{failure.text}\nwhen this is mended: POST .../streams/{self.stream}/start"
+            _LOG.error("failed stream=%s error=%s", self._key, failure.cause)
+        else:
+            wait_ms = self._restarts.wait_ms(self._attempts)
+            self._retry_ms = self._clock.now_ms() + wait_ms
+            state = StreamState.RETRYING
+            trace = f"{failure.text}\nattempt {self._attempts} in {wait_ms} ms"
+            # Where nobody expected it, the first trace says where it comes from.
+            is_new = not failure.is_expected and self._attempts == 1
+            _LOG.warning(
+                "retrying stream=%s attempt=%d in_ms=%d error=%s",
+                self._key,
+                self._attempts,
+                wait_ms,
+                failure.cause,
+                exc_info=error if is_new else None,
+            )
+        self._tell_failure(
+            state, failure, attempts=self._attempts, at_ms=self._retry_ms, trace=trace
+        )
+
+    def _tell_failure(
+        self,
+        state: StreamState,
+        failure: Failure,
+        *,
+        attempts: int,
+        at_ms: int | None,
+        trace: str,
+    ) -> None:
+        if self._failing_since_ms is None:
+            self._failing_since_ms = self._clock.now_ms()
+        told = StreamFailure(
+            cause=failure.cause,
+            errors=tuple(
+                FieldProblem(
+                    pointer=None,
+                    field=problem.field,
+                    value=problem.value,
+                    message=problem.message,
+                    hint=problem.hint,
+                )
+                for problem in failure.problems
+            ),
+            since_ms=self._failing_since_ms,
+            attempts=attempts,
+            next_attempt_ms=at_ms,
+        )
+        self._tell(state, trace=trace, failure=told)
 
     def _forget_failure(self) -> None:
         self._failed = None
+        self._failing_since_ms = None
         self._retry_ms = None
         self._attempts = 0
 
@@ -330,14 +405,21 @@ class StreamSupervisor:
         if self._query is None:
             return
         query, self._query = self._query, None
+        self._unanswered = 0
         query.stop()
         _LOG.info("stopped stream=%s", self._key)
         self._report.note(query.progress)
 
-    def _tell(self, state: StreamState, *, trace: str | None = None) -> None:
+    def _tell(
+        self,
+        state: StreamState,
+        *,
+        trace: str | None = None,
+        failure: StreamFailure | None = None,
+    ) -> None:
         running = self._running
         generation = 0 if running is None else running.entry.restart_generation
-        self._report.tell(state, generation=generation, trace=trace)
+        self._report.tell(state, generation=generation, trace=trace, failure=failure)
         if self._query is not None:
             self._report.note(self._query.progress)
 

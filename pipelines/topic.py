@@ -15,11 +15,14 @@ from kafka.errors import KafkaError, TopicAlreadyExistsError
 
 from lake import InvalidRequest, Problem, StorageUnavailable
 from pipelines.kafka_cluster import KafkaCluster
+from pipelines.reachability import check_reachable
 
 _EARLIEST = -2
 _LATEST = -1
 _READ_COMMITTED = 1
 _REQUEST_MS = 15_000
+# Less than a third of a runner's lease: who waits for a cluster that is away still renews it.
+_CONNECT_MS = 4_000
 _MAX_MESSAGE_BYTES = "max.message.bytes"
 
 
@@ -141,9 +144,10 @@ class TopicReader:
     def _ask(self, question: str, *args: Any, **named: Any) -> Any:
         try:
             if self._admin is None:
+                check_reachable(self._cluster)
                 self._admin = KafkaAdminClient(
                     request_timeout_ms=_REQUEST_MS,
-                    bootstrap_timeout_ms=_REQUEST_MS,
+                    bootstrap_timeout_ms=_CONNECT_MS,
                     **self._cluster.client_options,
                 )
             return getattr(self._admin, question)(*args, **named)

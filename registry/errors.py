@@ -6,6 +6,7 @@ RegistryError
   DefinitionDiffers    the name is taken by another definition; `.problems` names what differs
   StreamNotFound       fix the name
   StreamNotStopped     stop it first
+  StreamNotRunning     start or resume it
   PreconditionFailed   read again, then decide again
   RegistryConflict     others changed the document at the same time; the same call again
 ```
@@ -48,6 +49,10 @@ class StreamNotFound(RegistryError):
 
 class StreamNotStopped(RegistryError):
     """The stream may still write; what was asked for needs it stopped."""
+
+
+class StreamNotRunning(RegistryError):
+    """The stream is not wanted to run, which what was asked for needs."""
 
 
 class PreconditionFailed(RegistryError):

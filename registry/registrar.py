@@ -30,7 +30,7 @@ from registry.findings import found_at
 from registry.kafka_rules import check_kafka
 from registry.redeclaration import declared_differences, with_row_rules
 from registry.revision import NO_PRECONDITION, Precondition, revision_of
-from registry.stream_entries import Verb, entry_after, entry_of, with_entry
+from registry.stream_entries import Asked, Verb, entry_after, entry_of, with_entry
 from registry.stream_rules import check_stream
 from registry.table_alterer import TableAlterer
 from registry.table_definition import TableDefinition, complete_stream, define_table
@@ -42,6 +42,7 @@ from schemas import (
     StreamDefinition,
     StreamEntry,
     StreamSpec,
+    StreamState,
     TableDocument,
     TableSpec,
 )
@@ -61,6 +62,19 @@ class Registered:
 
     document: TableDocument
     is_new: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What has come of a verb.
+
+    Attributes:
+        document: The newest document.
+        message: What was done, or why there was nothing to do.
+    """
+
+    document: TableDocument
+    message: str
 
 
 class Registrar(TableAlterer):
@@ -254,29 +268,32 @@ class Registrar(TableAlterer):
         self._writer.change(identifier, change)
 
     def ask(
-        self, identifier: str, stream: str, verb: Verb, *, is_running: bool = False
-    ) -> TableDocument:
-        """Write down what is wanted of a stream; its runner follows.
-
-        `start` gives the stream a new generation, so that a failed query is started again,
-        unless it runs as wanted already. The others change the wanted state alone.
+        self, identifier: str, stream: str, verb: Verb, *, seen: StreamState | None = None
+    ) -> Answered:
+        """Write down what is wanted of a stream; its runner follows. `entry_after` has the rules.
 
         Args:
             identifier: `<database>.<table>`.
             stream: The stream's name.
             verb: What is asked.
-            is_running: Whether a runner reports the stream as starting or running.
+            seen: What a living runner reports of it; None: no runner has it.
 
         Raises:
             TableNotFound: No table of that name is registered.
             StreamNotFound: The table has no such stream.
+            StreamNotRunning: As `entry_after`.
         """
+        asked: Asked | None = None
 
         def change(document: TableDocument) -> TableDocument:
+            nonlocal asked
             entry = entry_of(document, stream)
-            return with_entry(document, entry_after(entry, verb, is_running=is_running))
+            asked = entry_after(entry, verb, seen=seen)
+            return document if asked.entry == entry else with_entry(document, asked.entry)
 
-        return self._writer.change(identifier, change)
+        document = self._writer.change(identifier, change)
+        assert asked is not None, "a change is worked out before it is written"
+        return Answered(document=document, message=asked.message)
 
     def _admit(
         self, document: TableDocument, name: str, definition: StreamDefinition

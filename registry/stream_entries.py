@@ -3,12 +3,12 @@
 Pure.
 """
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from registry.errors import StreamNotFound
-from schemas import DesiredState, StreamEntry, TableDocument
+from registry.errors import StreamNotFound, StreamNotRunning
+from schemas import DesiredState, StreamEntry, StreamState, TableDocument
 
 
 class Verb(StrEnum):
@@ -17,7 +17,21 @@ class Verb(StrEnum):
     START = "start"
     PAUSE = "pause"
     RESUME = "resume"
+    RESTART = "restart"
     STOP = "stop"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What has come of a verb.
+
+    Attributes:
+        entry: The stream and what is wanted of it from now on.
+        message: What was done, or why there was nothing to do.
+    """
+
+    entry: StreamEntry
+    message: str
 
 
 def entry_of(document: TableDocument, stream: str) -> StreamEntry:
@@ -34,31 +48,69 @@ def entry_of(document: TableDocument, stream: str) -> StreamEntry:
     return entry
 
 
-def entry_after(entry: StreamEntry, verb: Verb, *, is_running: bool) -> StreamEntry:
+def entry_after(entry: StreamEntry, verb: Verb, *, seen: StreamState | None) -> Asked:
     """Return a stream after something was asked of it.
+
+    `start` and `resume` are the same but for their words: a stream that is not wanted to run is
+    wanted to from now on, and one that failed or waits tries again at once.
 
     Args:
         entry: The stream and what is wanted of it so far.
         verb: What is asked.
-        is_running: Whether a runner reports the stream as starting or running.
+        seen: What a living runner reports of it; None: no runner has it.
+
+    Raises:
+        StreamNotRunning: A stream that is not wanted to run was to be restarted.
     """
     match verb:
-        case Verb.START:
-            is_fine = is_running and entry.desired_state is DesiredState.RUNNING
-            generation = entry.restart_generation + (0 if is_fine else 1)
-            update: Mapping[str, object] = {
-                "desired_state": DesiredState.RUNNING,
-                "restart_generation": generation,
-            }
-        case Verb.RESUME:
-            update = {"desired_state": DesiredState.RUNNING}
+        case Verb.START | Verb.RESUME:
+            return _run(entry, seen)
+        case Verb.RESTART:
+            if entry.desired_state is not DesiredState.RUNNING:
+                state = entry.desired_state.value
+                hint = "`resume`" if entry.desired_state is DesiredState.PAUSED else "`start`"
+                message = f"the stream {entry.spec.name} is {state}: {hint} makes it run"
+                raise StreamNotRunning(message)
+            return _again(entry, f"its query is replaced by a new one{_when(seen)}")
         case Verb.PAUSE:
-            update = {"desired_state": DesiredState.PAUSED}
+            return _hold(
+                entry, DesiredState.PAUSED, "its runner reads nothing more until `resume`", seen
+            )
         case Verb.STOP:
-            update = {"desired_state": DesiredState.STOPPED}
+            done = "its runner lets it go; its position stays in the table"
+            return _hold(entry, DesiredState.STOPPED, done, seen)
         case _:
             assert_never(verb)
-    return entry.model_copy(update=dict(update))
+
+
+def _run(entry: StreamEntry, seen: StreamState | None) -> Asked:
+    if entry.desired_state is not DesiredState.RUNNING:
+        before = entry.desired_state.value
+        return _again(entry, f"was {before}, goes on where it ended{_when(seen)}")
+    if seen in (StreamState.FAILED, StreamState.RETRYING):
+        return _again(entry, f"was {seen.value}, tries again at once")
+    if seen is None:
+        # A runner that has it and is only slow to say so is not kept from trying again.
+        return _again(entry, f"is wanted to run already{_when(seen)}")
+    return Asked(entry=entry, message=f"is {seen.value} already: nothing to do")
+
+
+def _hold(entry: StreamEntry, wanted: DesiredState, done: str, seen: StreamState | None) -> Asked:
+    if entry.desired_state is wanted:
+        return Asked(entry=entry, message=f"is to be {wanted.value} already: nothing to do")
+    if seen is None:
+        done = "no runner has it, so nothing has to end"
+    return Asked(entry=entry.model_copy(update={"desired_state": wanted}), message=done)
+
+
+def _again(entry: StreamEntry, message: str) -> Asked:
+    generation = entry.restart_generation + 1
+    update = {"desired_state": DesiredState.RUNNING, "restart_generation": generation}
+    return Asked(entry=entry.model_copy(update=update), message=message)
+
+
+def _when(seen: StreamState | None) -> str:
+    return "" if seen is not None else "; no runner has it: it runs as soon as one takes it up"
 
 
 def with_entry(document: TableDocument, entry: StreamEntry) -> TableDocument:

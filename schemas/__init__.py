@@ -14,6 +14,7 @@ from schemas.progress import (
     Account,
     BackPressure,
     RunnerProgress,
+    StreamFailure,
     StreamProgress,
     StreamState,
     TableProgress,
@@ -40,10 +41,12 @@ from schemas.schema_change import (
 )
 from schemas.status import (
     AccountView,
+    FailureView,
     LastCommit,
     MaintenanceStatus,
     StreamStatus,
     TableUpkeepView,
+    VerbAnswer,
 )
 from schemas.stream import (
     KafkaSpec,
@@ -85,6 +88,7 @@ __all__ = [
     "Deletes",
     "DesiredState",
     "DropColumnChange",
+    "FailureView",
     "FieldProblem",
     "GroupState",
     "GroupStatus",
@@ -110,6 +114,7 @@ __all__ = [
     "StreamColumn",
     "StreamDefinition",
     "StreamEntry",
+    "StreamFailure",
     "StreamFormat",
     "StreamProgress",
     "StreamSpec",
@@ -128,5 +133,6 @@ __all__ = [
     "UpdateColumnPositionChange",
     "UpdateColumnTypeChange",
     "UpdateCommentChange",
+    "VerbAnswer",
     "WideRow",
 ]

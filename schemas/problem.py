@@ -20,6 +20,7 @@ class ProblemCode(StrEnum):
     TABLE_EXISTS = "table_exists"
     STREAM_EXISTS = "stream_exists"
     STREAM_NOT_STOPPED = "stream_not_stopped"
+    STREAM_NOT_RUNNING = "stream_not_running"
     SCHEMA_MISMATCH = "schema_mismatch"
     CONFLICT = "conflict"
     EXPIRED = "expired"

@@ -6,17 +6,41 @@ from enum import StrEnum
 from pydantic import Field
 
 from schemas.contract import Contract
+from schemas.problem import FieldProblem
 
 
 class StreamState(StrEnum):
-    """What a stream is doing, in Kafka Connect's words."""
+    """What a stream is doing, in Kafka Connect's words, and one of ours.
+
+    RETRYING: something that passes by itself keeps the stream from reading, and is tried again
+    without end. FAILED: a person has to mend something.
+    """
 
     UNASSIGNED = "UNASSIGNED"
     STARTING = "STARTING"
     RUNNING = "RUNNING"
+    RETRYING = "RETRYING"
     PAUSED = "PAUSED"
     STOPPED = "STOPPED"
     FAILED = "FAILED"
+
+
+class StreamFailure(Contract):
+    """What keeps a stream from running.
+
+    Attributes:
+        cause: One line.
+        errors: What a person has to mend, field by field; empty where it passes by itself.
+        since_ms: When the first of the failures in a row was, milliseconds since the epoch, UTC.
+        attempts: Failures in a row, without a commit in between.
+        next_attempt_ms: When it is tried again; None: not before somebody asks for it.
+    """
+
+    cause: str
+    errors: tuple[FieldProblem, ...] = ()
+    since_ms: int
+    attempts: int = Field(ge=1)
+    next_attempt_ms: int | None = None
 
 
 class Account(Contract):
@@ -61,15 +85,18 @@ class StreamProgress(Contract):
 
     Attributes:
         state: What the query is doing.
-        trace: Why it failed, as text, until a query runs; None unless FAILED or STARTING.
+        trace: Why it failed, as text, until a query runs; None unless RETRYING, FAILED or STARTING.
+        failure: The same in parts.
         restart_generation: The generation of the registry that this query was started for.
         epoch: The claim on the stream under which it commits.
         topic_id: Kafka's id of the topic.
         offsets: Next offset to read, by Kafka partition.
         end_offsets: The topic's end offset, by Kafka partition.
-        lag_records: Sum of end minus next offsets; None unless RUNNING.
+        lag_records: Sum of end minus next offsets; None unless RUNNING and measured.
         lag_seconds: Age of the oldest record that is not committed, at `updated_ms`; None unless
-            RUNNING.
+            RUNNING and measured.
+        broker_reached_ms: When Kafka answered last, milliseconds since the epoch, UTC.
+        storage_reached_ms: When the warehouse answered last.
         last_commit_snapshot: Snapshot id of the stream's newest commit.
         last_commit_ms: When that was, milliseconds since the epoch, UTC.
         account: Sums since the stream's first record, as the table holds them.
@@ -86,6 +113,7 @@ class StreamProgress(Contract):
 
     state: StreamState
     trace: str | None = None
+    failure: StreamFailure | None = None
     restart_generation: int = 0
     epoch: int | None = None
     topic_id: str | None = None
@@ -93,6 +121,8 @@ class StreamProgress(Contract):
     end_offsets: Mapping[int, int] = Field(default_factory=dict)
     lag_records: int | None = None
     lag_seconds: float | None = None
+    broker_reached_ms: int | None = None
+    storage_reached_ms: int | None = None
     last_commit_snapshot: int | None = None
     last_commit_ms: int | None = None
     account: Account = Field(default_factory=Account)

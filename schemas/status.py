@@ -6,6 +6,7 @@ from pydantic import Field
 
 from schemas.contract import Contract
 from schemas.document import DesiredState
+from schemas.problem import FieldProblem
 from schemas.progress import BackPressure, StreamState, TableProgress
 
 
@@ -31,6 +32,24 @@ class AccountView(Contract):
     dead_lettered: int = 0
 
 
+class FailureView(Contract):
+    """What keeps a stream from running.
+
+    Attributes:
+        cause: One line.
+        errors: What has to be mended, field by field; empty where it passes by itself.
+        since: When the first of the failures in a row was, ISO 8601, UTC.
+        attempts: Failures in a row.
+        next_attempt_at: ISO 8601, UTC; None: not before `start` or another declaration.
+    """
+
+    cause: str
+    errors: tuple[FieldProblem, ...] = ()
+    since: str
+    attempts: int
+    next_attempt_at: str | None
+
+
 class StreamStatus(Contract):
     """What is wanted of a stream and what is seen of it; None: not known.
 
@@ -38,17 +57,21 @@ class StreamStatus(Contract):
         database: Of the table.
         table: The table's name.
         stream: The stream's name.
-        state: What it is doing. UNASSIGNED: no runner reports it.
+        state: What it is doing. UNASSIGNED: no living runner reports it. RETRYING: something that
+            passes by itself is tried again without end. FAILED: a person has to mend something.
         desired_state: What its owner wants.
-        trace: Why it failed; None unless FAILED.
+        trace: Why it failed or has no runner any more, as text; None while all is well.
+        failure: The same in parts; None unless RETRYING, FAILED, or STARTING again.
         worker_id: The runner that hosts it.
         reported_at: When the runner said so, ISO 8601, UTC.
         epoch: The claim under which it commits.
         offsets: Next offset to read, by Kafka partition.
         end_offsets: The topic's end, by Kafka partition; like the lag None unless a query is RUNNING,
             for nobody else looks.
-        lag_records: Records not read yet.
-        lag_seconds: Age of the oldest of them.
+        lag_records: Records not read yet; None where Kafka has not answered lately.
+        lag_seconds: Age of the oldest of them, likewise.
+        broker_reached_at: When Kafka last answered the runner, ISO 8601, UTC.
+        storage_reached_at: When the warehouse last answered it.
         last_commit: The newest commit.
         account: Sums since the first record.
         dead_letters: Records by reason, since the query's start.
@@ -67,6 +90,7 @@ class StreamStatus(Contract):
     state: StreamState
     desired_state: DesiredState
     trace: str | None = None
+    failure: FailureView | None = None
     worker_id: str | None = None
     reported_at: str | None = None
     epoch: int | None = None
@@ -74,6 +98,8 @@ class StreamStatus(Contract):
     end_offsets: Mapping[int, int] | None = None
     lag_records: int | None = None
     lag_seconds: float | None = None
+    broker_reached_at: str | None = None
+    storage_reached_at: str | None = None
     last_commit: LastCommit | None = None
     account: AccountView = Field(default_factory=AccountView)
     dead_letters: Mapping[str, int] = Field(default_factory=dict)
@@ -83,6 +109,18 @@ class StreamStatus(Contract):
     followed_schema_id: int | None = None
     followed_since: str | None = None
     unreadable_reports: tuple[str, ...] = ()
+
+
+class VerbAnswer(StreamStatus):
+    """What a verb did, and the stream's status right after it.
+
+    Attributes:
+        verb: What was asked.
+        message: What was done, or why there was nothing to do.
+    """
+
+    verb: str
+    message: str
 
 
 class TableUpkeepView(TableProgress):

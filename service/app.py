@@ -11,6 +11,7 @@ from registry.documents import RegistryStore
 from registry.progress import ProgressStore
 from registry.registrar import Registrar
 from schemas import Problem
+from service.access_log import AccessLog
 from service.components import Components, OpenTables
 from service.control.row_lookup import RowFinder
 from service.control.row_warmer import RowWarmer
@@ -71,6 +72,7 @@ def create_app(
         app.include_router(module.router)
     install_problem_handlers(app)
     app.add_middleware(RequestContext)
+    app.add_middleware(AccessLog)  # the last is the outermost
     return app
 
 

@@ -11,6 +11,7 @@
 | table_exists           | 409    | repeats the declaration as it is, or takes a new name|
 | stream_exists          | 409    | registers another stream                             |
 | stream_not_stopped     | 409    | stops the stream first                               |
+| stream_not_running     | 409    | starts or resumes the stream                         |
 | schema_mismatch        | 409    | mends data or schema                                 |
 | conflict               | 409    | tries again                                          |
 | expired                | 410    | starts anew, from what is newest now                 |
@@ -51,6 +52,7 @@ from registry.errors import (
     PreconditionFailed,
     RegistryConflict,
     StreamNotFound,
+    StreamNotRunning,
     StreamNotStopped,
 )
 from schemas import ProblemCode
@@ -66,6 +68,7 @@ STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.TABLE_EXISTS: (409, "The name belongs to another table"),
     ProblemCode.STREAM_EXISTS: (409, "The name belongs to another stream"),
     ProblemCode.STREAM_NOT_STOPPED: (409, "The stream is not stopped"),
+    ProblemCode.STREAM_NOT_RUNNING: (409, "The stream is not wanted to run"),
     ProblemCode.SCHEMA_MISMATCH: (409, "Data and schema do not fit"),
     ProblemCode.CONFLICT: (409, "Others made changes at the same time"),
     ProblemCode.EXPIRED: (410, "It is not kept any more"),
@@ -86,6 +89,7 @@ _CODES: Final[Mapping[type[Exception], ProblemCode]] = {
     RegistryConflict: ProblemCode.CONFLICT,
     StreamNotFound: ProblemCode.STREAM_NOT_FOUND,
     StreamNotStopped: ProblemCode.STREAM_NOT_STOPPED,
+    StreamNotRunning: ProblemCode.STREAM_NOT_RUNNING,
     RowNotFound: ProblemCode.ROW_NOT_FOUND,
     TableNotFound: ProblemCode.TABLE_NOT_FOUND,
     TableExists: ProblemCode.TABLE_EXISTS,

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 from formats.kafka_clusters import KafkaClusters
 
-RUNNER_TIMEOUT_MS = 30_000  # a runner writes its progress every 2 seconds
+# As long as a runner's lease: from then on another may have its streams.
+RUNNER_TIMEOUT_MS = 15_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from kafka.errors import KafkaError, MessageSizeTooLargeError
 from lake import StorageUnavailable
 from pipelines.dead_letter import CUT_HEADER, DeadLetter
 from pipelines.kafka_cluster import KafkaCluster
+from pipelines.reachability import check_reachable
 
 _PENDING_MAX = 1_000
 _CUT_BYTES = 16 * 1024
@@ -99,6 +100,7 @@ class DeadLetterSender:
         headers = [*letter.all_headers(connector=self._connector), *more]
         try:
             if self._producer is None:
+                check_reachable(self._cluster)
                 self._producer = KafkaProducer(
                     acks="all",
                     # Once a message was too large, an idempotent producer of kafka-python 3.0

@@ -8,8 +8,11 @@ from schemas import (
     Account,
     AccountView,
     DesiredState,
+    FailureView,
     LastCommit,
     StreamEntry,
+    StreamFailure,
+    StreamProgress,
     StreamState,
     StreamStatus,
     TableDocument,
@@ -17,7 +20,15 @@ from schemas import (
 from service.times import iso_utc
 
 # States in which some runner has the stream.
-_HOSTED = (StreamState.STARTING, StreamState.RUNNING, StreamState.PAUSED, StreamState.FAILED)
+_HOSTED = (
+    StreamState.STARTING,
+    StreamState.RUNNING,
+    StreamState.RETRYING,
+    StreamState.PAUSED,
+    StreamState.FAILED,
+)
+# A runner asks Kafka every 2 seconds; an answer that is so much older than its report is no lag.
+_LAG_AGE_MS_MAX = 10_000
 
 
 def stream_status(
@@ -51,21 +62,25 @@ def stream_status(
     offsets = position.offsets if position is not None else (said.offsets if said else {})
     # The end of a topic is known while somebody looks: an old one would pass for no lag.
     watched = said if state is StreamState.RUNNING else None
-    end_offsets = watched.end_offsets if watched else {}
+    measured = watched if report is not None and watched and _is_measured(report) else None
+    end_offsets = measured.end_offsets if measured else {}
     return StreamStatus(
         database=document.database,
         table=document.name,
         stream=entry.spec.name,
         state=state,
         desired_state=entry.desired_state,
-        trace=said.trace if said and is_fresh else None,
+        trace=said.trace if said and is_fresh else _lost(entry, report),
+        failure=_failure(said) if said and is_fresh else None,
         worker_id=report.runner if report is not None and state in _HOSTED else None,
         reported_at=None if report is None else iso_utc(report.updated_ms),
         epoch=position.epoch if position is not None else (said.epoch if said else None),
         offsets=dict(offsets),
-        end_offsets=dict(end_offsets) if watched else None,
+        end_offsets=dict(end_offsets) if end_offsets else None,
         lag_records=_lag_records(offsets, end_offsets),
-        lag_seconds=watched.lag_seconds if watched else None,
+        lag_seconds=measured.lag_seconds if measured else None,
+        broker_reached_at=_moment(said.broker_reached_ms if said else None),
+        storage_reached_at=_moment(said.storage_reached_ms if said else None),
         last_commit=_last_commit(position, report, snapshot_id),
         account=_account(position.account if position else (said.account if said else None)),
         dead_letters=dict(said.dead_letters_by_reason) if said else {},
@@ -73,20 +88,52 @@ def stream_status(
         version=entry.version,
         followed_version=said.stream_version if said else None,
         followed_schema_id=said.schema_id if said else None,
-        followed_since=None
-        if said is None or said.followed_ms is None
-        else iso_utc(said.followed_ms),
+        followed_since=_moment(said.followed_ms if said else None),
         unreadable_reports=unreadable_reports,
     )
 
 
-def is_running(report: Report | None, *, alive_since_ms: int) -> bool:
-    """Return whether a living runner reports the stream as starting or running."""
+def seen_state(report: Report | None, *, alive_since_ms: int) -> StreamState | None:
+    """Return what a living runner that has the stream says it does; None when none has it."""
+    if report is None or report.updated_ms < alive_since_ms:
+        return None
+    state = report.progress.state
+    return None if state is StreamState.UNASSIGNED else state
+
+
+def _is_measured(report: Report) -> bool:
+    reached_ms = report.progress.broker_reached_ms
+    return reached_ms is None or report.updated_ms - reached_ms <= _LAG_AGE_MS_MAX
+
+
+def _lost(entry: StreamEntry, report: Report | None) -> str | None:
+    """Return why a stream that is wanted to do something has no runner."""
+    if entry.desired_state is DesiredState.STOPPED:
+        return None
+    if report is None:
+        return "no runner has taken the stream up yet\nhint: start one: `braid runner`"
     return (
-        report is not None
-        and report.updated_ms >= alive_since_ms
-        and report.progress.state in (StreamState.STARTING, StreamState.RUNNING)
+        f"the runner {report.runner} was last heard of at {iso_utc(report.updated_ms)}: it has "
+        "ended, or does not reach the warehouse\nhint: the stream goes on with the next runner "
+        "that takes it up: `braid runner`"
     )
+
+
+def _failure(said: StreamProgress) -> FailureView | None:
+    failure: StreamFailure | None = said.failure
+    if failure is None:
+        return None
+    return FailureView(
+        cause=failure.cause,
+        errors=failure.errors,
+        since=iso_utc(failure.since_ms),
+        attempts=failure.attempts,
+        next_attempt_at=_moment(failure.next_attempt_ms),
+    )
+
+
+def _moment(at_ms: int | None) -> str | None:
+    return None if at_ms is None else iso_utc(at_ms)
 
 
 def _state(entry: StreamEntry, report: Report | None) -> StreamState:

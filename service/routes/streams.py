@@ -5,10 +5,10 @@ from fastapi import APIRouter, Response
 from registry.progress import Report, RunnerReports, current_report, stream_key
 from registry.revision import revision_of
 from registry.stream_entries import Verb, entry_of
-from schemas import StreamDefinition, StreamStatus, TableDocument
+from schemas import StreamDefinition, StreamStatus, TableDocument, VerbAnswer
 from service.components import Components
 from service.control.newest_commit import newest_commit_of
-from service.control.stream_status import is_running, stream_status
+from service.control.stream_status import seen_state, stream_status
 from service.dependencies import ComponentsOf, PreconditionOf
 from service.views import StreamList, StreamView, Validation
 
@@ -74,34 +74,45 @@ def get_stream_status(
 
 
 @router.post("/{stream}/start", status_code=202)
-def start_stream(components: ComponentsOf, database: str, table: str, stream: str) -> StreamStatus:
-    """Want the stream to run; one that failed is started again. Its runner follows in seconds."""
+def start_stream(components: ComponentsOf, database: str, table: str, stream: str) -> VerbAnswer:
+    """Want the stream to run; one that failed or waits tries again at once. `message` says what came of it."""
     return _ask(components, f"{database}.{table}", stream, Verb.START)
 
 
 @router.post("/{stream}/pause", status_code=202)
-def pause_stream(components: ComponentsOf, database: str, table: str, stream: str) -> StreamStatus:
+def pause_stream(components: ComponentsOf, database: str, table: str, stream: str) -> VerbAnswer:
     """Want the stream to read nothing for a while; its runner keeps it."""
     return _ask(components, f"{database}.{table}", stream, Verb.PAUSE)
 
 
 @router.post("/{stream}/resume", status_code=202)
-def resume_stream(components: ComponentsOf, database: str, table: str, stream: str) -> StreamStatus:
-    """Want the stream to go on where it was paused or stopped."""
+def resume_stream(components: ComponentsOf, database: str, table: str, stream: str) -> VerbAnswer:
+    """Want the stream to go on where it was paused or stopped; one that failed tries again at once."""
     return _ask(components, f"{database}.{table}", stream, Verb.RESUME)
 
 
+@router.post("/{stream}/restart", status_code=202)
+def restart_stream(components: ComponentsOf, database: str, table: str, stream: str) -> VerbAnswer:
+    """Replace the query of a stream that is wanted to run by a new one; 409 when it is not."""
+    return _ask(components, f"{database}.{table}", stream, Verb.RESTART)
+
+
 @router.post("/{stream}/stop", status_code=202)
-def stop_stream(components: ComponentsOf, database: str, table: str, stream: str) -> StreamStatus:
+def stop_stream(components: ComponentsOf, database: str, table: str, stream: str) -> VerbAnswer:
     """Want the stream to end; its runner lets it go. Its position stays in the table."""
     return _ask(components, f"{database}.{table}", stream, Verb.STOP)
 
 
-def _ask(components: Components, identifier: str, stream: str, verb: Verb) -> StreamStatus:
+def _ask(components: Components, identifier: str, stream: str, verb: Verb) -> VerbAnswer:
     report = _report(components, components.progress.read_all(), identifier, stream)
-    runs = is_running(report, alive_since_ms=_alive_since_ms(components))
-    document = components.registrar.ask(identifier, stream, verb, is_running=runs)
-    return _status(components, document, stream)
+    seen = seen_state(report, alive_since_ms=_alive_since_ms(components))
+    answered = components.registrar.ask(identifier, stream, verb, seen=seen)
+    status = _status(components, answered.document, stream)
+    return VerbAnswer(
+        **dict(status),
+        verb=verb.value,
+        message=f"{stream}: {answered.message}",
+    )
 
 
 def _status(components: Components, document: TableDocument, stream: str) -> StreamStatus:

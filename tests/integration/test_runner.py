@@ -1,5 +1,7 @@
 """Runners keep queries equal to the registry, and each other out of the way."""
 
+import gc
+import logging
 import os
 import signal
 import subprocess
@@ -12,6 +14,7 @@ import pytest
 
 from schemas import (
     DesiredState,
+    StreamProgress,
     StreamState,
 )
 from tests.integration.ingest_bed import IDENTIFIER, IngestBed, left
@@ -71,14 +74,14 @@ def test_a_stream_does_what_the_registry_wants(bed: IngestBed) -> None:
     assert [row["a"] for row in bed.rows("a")] == ["y"] * 5
 
 
-def test_a_failed_stream_says_why_and_leaves_others_alone(bed: IngestBed) -> None:
+def test_a_waiting_stream_says_why_and_leaves_others_alone(bed: IngestBed) -> None:
     registry = Registry(bed)
     topic = bed.topic("right")
     registry.register("left", topic="nobody-made-it")
     registry.register("right", topic=topic)
     bed.produce(topic, [{"id": 1, "b": 0.5}])
     with running_runner(bed):
-        failed = registry.wait_for("left", is_state(StreamState.FAILED))
+        failed = registry.wait_for("left", is_state(StreamState.RETRYING))
         registry.wait_for("right", has_read(1))
         bed.broker.create_topics({"nobody-made-it": 1})
         bed.produce("nobody-made-it", [left(1, 1, "x")])
@@ -89,6 +92,50 @@ def test_a_failed_stream_says_why_and_leaves_others_alone(bed: IngestBed) -> Non
     assert "there is no such topic" in failed.trace
     assert (mended.state, mended.trace) == (StreamState.RUNNING, None)
     assert bed.rows("a", "b") == [{"id": 1, "a": "x", "b": 0.5}]
+
+
+@pytest.mark.timeout(300)
+# A client of kafka-python leaves sockets to the garbage collector when a connection is refused.
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+def test_a_stream_outlives_an_outage_of_its_broker(
+    bed: IngestBed, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Away for longer than Spark's query lasts: the stream says so, waits, and loses nothing."""
+    caplog.set_level(logging.CRITICAL, logger="kafka")  # as in a runner; its records hold sockets
+    registry = Registry(bed)
+    topic = bed.topic("left")
+    bed.produce(topic, [left(key, 1, "x") for key in range(10)])
+    # Spark itself would ask for three minutes before it ends a query.
+    impatient = {"default.api.timeout.ms": "5000", "request.timeout.ms": "5000"}
+    registry.register("left", topic=topic, kafka={"options": impatient})
+
+    def has_retried(progress: StreamProgress) -> bool:
+        is_waiting = progress.state is StreamState.RETRYING and progress.failure is not None
+        return is_waiting and "attempt 2" in (progress.trace or "")
+
+    with running_runner(bed):
+        before = registry.wait_for("left", lambda p: has_read(10)(p) and p.lag_records == 0)
+        bed.broker.kill()
+        try:
+            waiting = registry.wait_for("left", has_retried)
+        finally:
+            bed.broker.start()
+        bed.produce(topic, [left(key, 2, "y") for key in range(20)])
+        after = registry.wait_for("left", lambda p: has_read(30)(p) and p.lag_records == 0)
+    gc.collect()
+
+    assert waiting.failure is not None
+    assert waiting.failure.next_attempt_ms is not None
+    assert waiting.lag_records is None
+    assert waiting.broker_reached_ms is not None
+    assert before.broker_reached_ms is not None
+    assert after.broker_reached_ms is not None
+    assert waiting.failure.since_ms > waiting.broker_reached_ms >= before.broker_reached_ms
+    assert after.broker_reached_ms > waiting.failure.since_ms
+    assert (after.state, after.trace, after.failure) == (StreamState.RUNNING, None, None)
+    assert bed.rows("a") == [{"id": key, "a": "y"} for key in range(20)]
+    assert bed.position("left").account.records == 30
+    assert bed.batch_accounts("left") == bed.position("left").account
 
 
 @pytest.mark.slow

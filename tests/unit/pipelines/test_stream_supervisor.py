@@ -12,6 +12,7 @@ from lake import (
     ManualClock,
     MemoryFileIO,
     OffsetMismatch,
+    Problem,
     StorageUnavailable,
     StreamFenced,
     StreamPosition,
@@ -112,7 +113,7 @@ class Bench:
             starter=self.starter,
             leases=self.leases,
             lease_ttl_ms=TTL_MS,
-            restarts=RestartPolicy(attempts=2, wait_ms_min=1_000, wait_ms_max=60_000),
+            restarts=RestartPolicy(wait_ms_min=1_000, wait_ms_max=60_000),
             measure_ms=2_000,
             clock=self.clock,
             dead_letters=lambda: self.reported,
@@ -327,9 +328,9 @@ def test_what_cannot_be_read_now_is_followed_later(bench: Bench) -> None:
     query = bench.starter.started[0]
     query.follow_error = StorageUnavailable("away")
     bench.supervisor.want(wanted_with(version=2))
-    assert bench.step() is StreamState.RUNNING
+    assert bench.step() is StreamState.RETRYING
     query.follow_error = None
-    bench.step()
+    assert bench.step() is StreamState.RUNNING
 
     assert (query.followed, query.is_stopped) == (1, False)
 
@@ -350,22 +351,60 @@ def test_a_failed_query_waits_and_starts_again(bench: Bench) -> None:
     bench.step()
     bench.starter.started[0].fail(OffsetMismatch("a gap", stream="s"))
 
-    assert bench.step() is StreamState.FAILED
-    assert "a gap\nattempt 1 of 2 in 1000 ms" in bench.trace
-    assert bench.step(after_ms=999) is StreamState.FAILED
+    assert bench.step() is StreamState.RETRYING
+    assert "a gap\nattempt 1 in 1000 ms" in bench.trace
+    assert bench.step(after_ms=999) is StreamState.RETRYING
     assert bench.step(after_ms=1) is StreamState.RUNNING
     assert bench.trace == ""
+    assert bench.supervisor.progress.failure is None
 
 
-def test_failures_in_a_row_are_bounded(bench: Bench) -> None:
+def test_what_passes_by_itself_is_waited_for_without_end(bench: Bench) -> None:
+    """An hour without a broker: an attempt a minute, then the stream goes on."""
+    bench.starter.error = StorageUnavailable("kafka is away")
+    since_ms = bench.clock.now_ms()
+    for _ in range(60):
+        assert bench.step(after_ms=60_000) is StreamState.RETRYING
+    failure = bench.supervisor.progress.failure
+    bench.starter.error = None
+
+    assert failure is not None
+    assert (failure.cause, failure.attempts) == ("kafka is away", 60)
+    assert failure.since_ms == since_ms + 60_000
+    assert failure.next_attempt_ms == bench.clock.now_ms() + 60_000
+    assert bench.step(after_ms=60_000) is StreamState.RUNNING
+
+
+def test_each_failure_is_one_line_of_the_log(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.starter.error = StorageUnavailable("kafka\nis away")
+    for _ in range(3):
+        bench.step(after_ms=60_000)
+
+    assert [record.getMessage() for record in caplog.records] == [
+        f"retrying stream=db.t/s attempt={n} in_ms={1_000 << (n - 1)} error=kafka; is away"
+        for n in (1, 2, 3)
+    ]
+    assert not any(record.exc_info for record in caplog.records)
+
+
+def test_only_the_first_of_unexpected_failures_is_logged_with_its_trace(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.starter.error = KeyError("a")
+    for _ in range(3):
+        assert bench.step(after_ms=60_000) is StreamState.RETRYING
+
+    assert [record.exc_info is not None for record in caplog.records] == [True, False, False]
+
+
+def test_a_wait_is_cut_short_when_somebody_asks(bench: Bench) -> None:
     bench.starter.error = StorageUnavailable("kafka is away")
     bench.step()
-    bench.step(after_ms=1_000)
-    bench.step(after_ms=2_000)
-
-    assert bench.trace.endswith("kafka is away\nwhen this is mended: POST .../streams/s/start")
     bench.starter.error = None
-    assert bench.step(after_ms=10**9) is StreamState.FAILED
+
+    assert bench.step() is StreamState.RETRYING
     bench.want(generation=1)
     assert bench.step() is StreamState.RUNNING
 
@@ -380,7 +419,7 @@ def test_a_commit_makes_earlier_failures_forgotten(bench: Bench) -> None:
         query.fail(StorageUnavailable("again"))
         bench.step()
 
-    assert "attempt 1 of 2" in bench.trace
+    assert "attempt 1 in 1000 ms" in bench.trace
 
 
 @pytest.mark.parametrize(
@@ -395,16 +434,23 @@ def test_what_only_a_person_can_mend_is_not_tried_again(bench: Bench, error: Exc
     assert bench.trace.endswith("when this is mended: POST .../streams/s/start")
 
 
+def test_a_failed_stream_says_what_to_mend(bench: Bench) -> None:
+    problem = Problem(field="columns.a", value="a", message="no such column", hint="name another")
+    bench.starter.error = InvalidRequest("the stream does not fit", problems=[problem])
+    bench.step()
+
+    failure = bench.supervisor.progress.failure
+    assert failure is not None
+    assert failure.next_attempt_ms is None
+    (error,) = failure.errors
+    assert (error.field, error.value, error.hint) == ("columns.a", "a", "name another")
+
+
 def test_a_missing_topic_is_waited_for(bench: Bench) -> None:
     bench.starter.error = TopicMissing("no such topic")
     bench.step()
-    for attempt in range(20):
-        assert bench.state is StreamState.FAILED
-        assert f"no such topic\nattempt {attempt + 1} in" in bench.trace
-        bench.step(after_ms=60_000)
-    bench.starter.error = StorageUnavailable("kafka is away")
-    bench.step(after_ms=60_000)
-    assert "attempt 1 of 2" in bench.trace
+    assert bench.state is StreamState.RETRYING
+    assert "no such topic\nattempt 1 in" in bench.trace
     bench.starter.error = None
 
     assert bench.step(after_ms=60_000) is StreamState.RUNNING
@@ -415,7 +461,7 @@ def test_a_topic_deleted_under_a_running_query_is_waited_for(bench: Bench) -> No
     bench.step()
     bench.starter.started[0].end_error = TopicMissing("no such topic")
 
-    assert bench.step(after_ms=2_000) is StreamState.FAILED
+    assert bench.step(after_ms=2_000) is StreamState.RETRYING
     assert bench.starter.started[0].is_stopped
     assert bench.step(after_ms=1_000) is StreamState.RUNNING
 
@@ -449,11 +495,70 @@ def test_a_topic_made_again_under_a_running_query_stops_it(bench: Bench) -> None
     assert bench.starter.started[0].is_stopped
 
 
-def test_a_cluster_that_does_not_answer_leaves_the_query_alone(bench: Bench) -> None:
+def test_a_cluster_that_does_not_answer_leaves_the_query_alone_and_is_told(bench: Bench) -> None:
     bench.step()
-    bench.starter.started[0].end_error = StorageUnavailable("kafka is away")
+    bench.step(after_ms=2_000)
+    reached_ms = bench.clock.now_ms()
+    (query,) = bench.starter.started
+    query.end_error = StorageUnavailable("kafka is away")
+    for _ in range(10):
+        assert bench.step(after_ms=500) is (
+            StreamState.RUNNING
+            if bench.clock.now_ms() < reached_ms + 2_000
+            else StreamState.RETRYING
+        )
 
+    progress = bench.supervisor.progress
+    assert not query.is_stopped
+    assert (progress.lag_records, progress.lag_seconds, progress.end_offsets) == (None, None, {})
+    assert progress.broker_reached_ms == reached_ms
+    assert progress.failure is not None
+    assert (progress.failure.cause, progress.failure.attempts) == ("kafka is away", 2)
+    assert progress.failure.since_ms == reached_ms + 2_000
+    query.end_error = None
     assert bench.step(after_ms=2_000) is StreamState.RUNNING
+    assert bench.trace == ""
+    assert bench.supervisor.progress.lag_records == 3
+    assert bench.supervisor.progress.broker_reached_ms == bench.clock.now_ms()
+
+
+def test_storage_that_does_not_answer_about_the_lease_is_told(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.step()
+    reached_ms = bench.supervisor.progress.storage_reached_ms
+
+    def refuse(lease: object) -> None:
+        message = "the store is away"
+        raise StorageUnavailable(message)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bench.leases, "renew", refuse)
+        for _ in range(5):
+            assert bench.step(after_ms=TTL_MS // 3) is StreamState.RETRYING
+
+    assert not bench.starter.started[0].is_stopped
+    assert bench.supervisor.progress.storage_reached_ms == reached_ms
+    assert (
+        caplog.messages.count(
+            "the warehouse does not answer stream=db.t/s error=StorageUnavailable: the store is away"
+        )
+        == 1
+    )
+    assert bench.step() is StreamState.RUNNING
+
+
+def test_a_long_run_without_records_makes_earlier_failures_forgotten(bench: Bench) -> None:
+    bench.starter.error = StorageUnavailable("away")
+    for _ in range(5):
+        bench.step(after_ms=60_000)
+    bench.starter.error = None
+    bench.step(after_ms=60_000)
+    bench.step(after_ms=60_000)
+    bench.starter.started[0].fail(StorageUnavailable("again"))
+    bench.step()
+
+    assert "attempt 1 in 1000 ms" in bench.trace
 
 
 def test_a_fenced_query_looks_after_its_lease_first(bench: Bench) -> None:

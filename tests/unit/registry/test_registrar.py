@@ -26,7 +26,7 @@ from registry.revision import Precondition, revision_of
 from registry.stream_entries import Verb
 from registry.table_changes import plan_changes
 from registry.table_definition import define_table
-from schemas import DesiredState, SchemaChanges, StreamDefinition, TableDocument
+from schemas import DesiredState, SchemaChanges, StreamDefinition, StreamState, TableDocument
 from tests.unit.registry.shop import definition, orders
 
 ORDERS = "shop.orders"
@@ -315,7 +315,8 @@ def test_a_deleted_streams_name_goes_on_with_its_topic_and_no_other(
     [
         (Verb.START, DesiredState.RUNNING, 1),
         (Verb.PAUSE, DesiredState.PAUSED, 0),
-        (Verb.RESUME, DesiredState.RUNNING, 0),
+        (Verb.RESUME, DesiredState.RUNNING, 1),
+        (Verb.RESTART, DesiredState.RUNNING, 1),
         (Verb.STOP, DesiredState.STOPPED, 0),
     ],
 )
@@ -323,17 +324,20 @@ def test_a_verb_sets_what_is_wanted(
     with_orders: Registrar, verb: Verb, state: DesiredState, generation: int
 ) -> None:
     with_orders.put_stream(ORDERS, "sales", definition())
-    with_orders.ask(ORDERS, "sales", verb)
+    answered = with_orders.ask(ORDERS, "sales", verb)
 
     entry = with_orders.entry(ORDERS, "sales")
     assert (entry.desired_state, entry.restart_generation) == (state, generation)
+    assert answered.document.streams["sales"] == entry
 
 
-def test_starting_what_runs_does_not_restart_it(with_orders: Registrar) -> None:
+def test_a_verb_with_nothing_to_do_writes_nothing(with_orders: Registrar) -> None:
     with_orders.put_stream(ORDERS, "sales", definition())
-    with_orders.ask(ORDERS, "sales", Verb.START, is_running=True)
+    before = with_orders.document(ORDERS)
+    answered = with_orders.ask(ORDERS, "sales", Verb.START, seen=StreamState.RUNNING)
 
-    assert with_orders.entry(ORDERS, "sales").restart_generation == 0
+    assert answered.message == "is RUNNING already: nothing to do"
+    assert with_orders.document(ORDERS) == before
 
 
 def test_what_is_not_registered_is_named(with_orders: Registrar) -> None:

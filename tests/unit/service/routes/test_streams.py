@@ -4,7 +4,7 @@ import pytest
 
 from lake import BatchAccount, Catalog, ManualClock, MemoryFileIO, StreamBatch
 from registry.progress import ProgressStore
-from schemas import RunnerProgress, StreamProgress, StreamState
+from schemas import RunnerProgress, StreamFailure, StreamProgress, StreamState
 from tests.unit.service.http_client import HttpClient
 
 STREAMS = "/v1/tables/shop/orders/streams"
@@ -104,7 +104,13 @@ def test_validation_says_what_put_would_and_registers_nothing(shop: HttpClient) 
 
 @pytest.mark.parametrize(
     ("verb", "wanted"),
-    [("start", "RUNNING"), ("pause", "PAUSED"), ("resume", "RUNNING"), ("stop", "STOPPED")],
+    [
+        ("start", "RUNNING"),
+        ("pause", "PAUSED"),
+        ("resume", "RUNNING"),
+        ("restart", "RUNNING"),
+        ("stop", "STOPPED"),
+    ],
 )
 def test_a_verb_is_accepted_and_written_down(sales: HttpClient, verb: str, wanted: str) -> None:
     answer = sales.post(f"{SALES}/{verb}")
@@ -123,6 +129,90 @@ def test_start_restarts_unless_a_living_runner_runs_it(
     report(file_io, clock, StreamProgress(state=StreamState.FAILED, trace="boom"))
     sales.post(f"{SALES}/start")
     assert sales.get(SALES).json()["restart_generation"] == 1
+
+
+@pytest.mark.parametrize("verb", ["start", "resume", "restart"])
+def test_a_failed_stream_is_really_tried_again(
+    sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock, verb: str
+) -> None:
+    report(file_io, clock, StreamProgress(state=StreamState.FAILED, trace="boom"))
+
+    answer = sales.post(f"{SALES}/{verb}").json()
+
+    assert answer["verb"] == verb
+    assert answer["message"].startswith("sales: ")
+    assert sales.get(SALES).json()["restart_generation"] == 1
+
+
+def test_a_verb_with_nothing_to_do_says_so(
+    sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    report(file_io, clock, StreamProgress(state=StreamState.RUNNING))
+
+    answer = sales.post(f"{SALES}/resume")
+
+    assert answer.status_code == 202
+    assert answer.json()["message"] == "sales: is RUNNING already: nothing to do"
+
+
+def test_a_stopped_stream_is_not_restarted(sales: HttpClient) -> None:
+    sales.post(f"{SALES}/stop")
+
+    answer = sales.post(f"{SALES}/restart")
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "stream_not_running")
+    assert "`start` makes it run" in answer.json()["detail"]
+
+
+def test_status_says_what_a_stream_waits_for_and_when_it_tries_again(
+    sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    now_ms = clock.now_ms()
+    failure = StreamFailure(
+        cause="kafka is away", since_ms=now_ms - 60_000, attempts=7, next_attempt_ms=now_ms + 1_000
+    )
+    progress = StreamProgress(
+        state=StreamState.RETRYING,
+        failure=failure,
+        broker_reached_ms=now_ms - 60_000,
+        storage_reached_ms=now_ms,
+    )
+    report(file_io, clock, progress)
+
+    status = sales.get(f"{SALES}/status").json()
+
+    assert (status["state"], status["lag_records"], status["lag_seconds"]) == (
+        "RETRYING",
+        None,
+        None,
+    )
+    assert status["failure"] == {
+        "cause": "kafka is away",
+        "errors": [],
+        "since": "2023-11-14T22:12:20.000Z",
+        "attempts": 7,
+        "next_attempt_at": "2023-11-14T22:13:21.000Z",
+    }
+    assert status["broker_reached_at"] == "2023-11-14T22:12:20.000Z"
+    assert status["storage_reached_at"] == "2023-11-14T22:13:20.000Z"
+
+
+def test_a_lag_that_kafka_has_not_confirmed_lately_is_not_told(
+    sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    progress = StreamProgress(
+        state=StreamState.RUNNING,
+        offsets={0: 10},
+        end_offsets={0: 10},
+        lag_seconds=0.0,
+        broker_reached_ms=clock.now_ms() - 10_001,
+    )
+    report(file_io, clock, progress)
+
+    status = sales.get(f"{SALES}/status").json()
+
+    assert (status["state"], status["worker_id"]) == ("RUNNING", "runner-1")
+    assert (status["end_offsets"], status["lag_records"], status["lag_seconds"]) == (None,) * 3
 
 
 def test_a_stream_that_no_runner_reports_is_unassigned_or_stopped(sales: HttpClient) -> None:
@@ -170,13 +260,14 @@ def test_a_runner_that_is_silent_for_long_is_gone_and_its_numbers_stay(
     sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock
 ) -> None:
     report(file_io, clock, StreamProgress(state=StreamState.RUNNING, offsets={0: 3}))
-    clock.advance(ms=30_001)
+    clock.advance(ms=15_001)
 
     status = sales.get(f"{SALES}/status").json()
 
     assert (status["state"], status["worker_id"]) == ("UNASSIGNED", None)
     assert status["offsets"] == {"0": 3}
     assert status["reported_at"] == "2023-11-14T22:13:20.000Z"
+    assert "runner-1 was last heard of at 2023-11-14T22:13:20.000Z" in status["trace"]
 
 
 def test_a_failed_stream_says_why(

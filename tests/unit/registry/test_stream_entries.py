@@ -1,0 +1,61 @@
+"""Every verb either changes what is wanted of a stream, or says why it does not."""
+
+import pytest
+
+from registry.errors import StreamNotRunning
+from registry.stream_entries import Verb, entry_after
+from registry.table_definition import complete_stream
+from schemas import DesiredState, StreamDefinition, StreamEntry, StreamState, TableSpec
+
+TABLE = TableSpec.model_validate(
+    {
+        "columns": [{"name": "id", "type": "INT"}, {"name": "a", "type": "INT"}],
+        "primary_key": ["id"],
+        "sequence_groups": [{"name": "s", "columns": ["a"]}],
+    }
+)
+
+
+def given(state: DesiredState) -> StreamEntry:
+    spec = complete_stream(TABLE, StreamDefinition(topic="topic"), name="s")
+    return StreamEntry(spec=spec, desired_state=state)
+
+
+@pytest.mark.parametrize("seen", [*StreamState, None])
+@pytest.mark.parametrize("wanted", list(DesiredState))
+@pytest.mark.parametrize("verb", list(Verb))
+def test_who_asks_is_told_what_happens(
+    verb: Verb, wanted: DesiredState, seen: StreamState | None
+) -> None:
+    """Whatever is asked in whatever state: something changes, or the answer says that nothing does."""
+    entry = given(wanted)
+    if verb is Verb.RESTART and wanted is not DesiredState.RUNNING:
+        with pytest.raises(StreamNotRunning, match="makes it run"):
+            entry_after(entry, verb, seen=seen)
+        return
+
+    asked = entry_after(entry, verb, seen=seen)
+
+    assert (asked.entry == entry) == asked.message.endswith("nothing to do")
+
+
+@pytest.mark.parametrize("seen", [StreamState.FAILED, StreamState.RETRYING])
+@pytest.mark.parametrize("verb", [Verb.START, Verb.RESUME, Verb.RESTART])
+def test_a_stream_that_failed_or_waits_tries_again(verb: Verb, seen: StreamState) -> None:
+    entry = given(DesiredState.RUNNING)
+
+    assert entry_after(entry, verb, seen=seen).entry.restart_generation == 1
+
+
+@pytest.mark.parametrize("verb", [Verb.START, Verb.RESUME])
+def test_a_stream_that_runs_is_left_alone(verb: Verb) -> None:
+    asked = entry_after(given(DesiredState.RUNNING), verb, seen=StreamState.RUNNING)
+
+    assert asked.message == "is RUNNING already: nothing to do"
+
+
+def test_a_stream_without_a_runner_is_told_to_wait_for_one() -> None:
+    asked = entry_after(given(DesiredState.STOPPED), Verb.START, seen=None)
+
+    assert asked.entry.desired_state is DesiredState.RUNNING
+    assert asked.message.endswith("no runner has it: it runs as soon as one takes it up")
