@@ -20,6 +20,15 @@ from lake.commit.commit_result import CommitResult, Outcome
 from lake.commit.committer import TableCommitter
 from lake.commit.discard import commit_or_discard
 from lake.commit.exactly_once import Decision, decide
+from lake.commit.group_order import (
+    OFFSET_MAX,
+    WHOLE_ROWS,
+    GroupClaim,
+    GroupOrder,
+    PartitionGrowth,
+    split_offset,
+    stored_offset,
+)
 from lake.commit.stream_position import BatchAccount, StreamBatch, StreamPosition, positions_of
 from lake.errors import (
     CommitConflict,
@@ -129,6 +138,8 @@ from lake.write.table_writer import TableWriter, WriteResult
 from lake.write.writable import check_writable
 
 __all__ = [
+    "OFFSET_MAX",
+    "WHOLE_ROWS",
     "AddColumn",
     "AggregateFunction",
     "BatchAccount",
@@ -164,6 +175,8 @@ __all__ = [
     "FoldCounters",
     "FunctionDeclaration",
     "FunctionOption",
+    "GroupClaim",
+    "GroupOrder",
     "Inspection",
     "InvalidRequest",
     "LakeError",
@@ -182,6 +195,7 @@ __all__ = [
     "OrphanFile",
     "OrphanReport",
     "Outcome",
+    "PartitionGrowth",
     "Pick",
     "Place",
     "Position",
@@ -265,6 +279,8 @@ __all__ = [
     "serialize_messages",
     "serialize_schema",
     "split_bytes",
+    "split_offset",
+    "stored_offset",
     "to_arrow_type",
     "validate_schema",
 ]

@@ -22,7 +22,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from lake import Clock, StreamPosition, Table
+from lake import Clock, GroupClaim, StreamPosition, Table
 from pipelines.kafka_cluster import KafkaCluster
 from pipelines.plan_source import PlanSource
 from pipelines.settings import DeadLetterBudget
@@ -234,12 +234,20 @@ class Ingest:
     def _claim(self, topic: Topic, initial: dict[int, int]) -> StreamPosition:
         committer = self._table.committer()
         check_topic(committer.stream_positions().get(self._plan.stream), topic)
+        group = self._plan.written.group
         return committer.claim_stream(
             self._plan.stream,
             topic=topic.name,
             topic_id=topic.topic_id,
             initial_offsets=initial,
             fallback=self._fallback,
+            group=None
+            if group is None
+            else GroupClaim(
+                group=group.name,
+                cluster=self._cluster.bootstrap_servers,
+                partitions=len(topic.partitions),
+            ),
         )
 
     def _start_query(self, sink: BatchSink) -> StreamingQuery:

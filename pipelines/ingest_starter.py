@@ -53,6 +53,8 @@ class IngestStarter:
         # Opened anew for each query: a table object caches and is not shared between threads.
         catalog = Catalog(self._warehouse, file_io=self._file_io, clock=self._context.clock)
         registry = RegistryStore(self._file_io, self._warehouse, self._context.clock)
+        registrar = Registrar(registry, catalog, self._context.clock)
+        registrar.complete_order(document.identifier)
         state = read_table_state(registry, catalog, document.identifier)
         # What is wanted may be older than what is declared by now.
         newest = state.document.streams.get(entry.spec.name, entry)
@@ -72,7 +74,7 @@ class IngestStarter:
             cluster=cluster_of(entry.spec, self._clusters),
             fallback=self._fallback(document.identifier, entry.spec),
             plans=RegisteredPlans(registry=registry, catalog=catalog),
-            evolver=RegisteredEvolver(registrar=Registrar(registry, catalog, self._context.clock)),
+            evolver=RegisteredEvolver(registrar=registrar),
         )
         try:
             ingest.start()
@@ -101,4 +103,5 @@ class IngestStarter:
             ),
             batch_id=-1 if seen.batch_id is None else seen.batch_id,
             commit_time_ms=seen.last_commit_ms or 0,
+            generation=seen.generation or 0,
         )

@@ -37,7 +37,7 @@ class StreamPlan:
         spec: The stream as registered.
         columns: Columns out of messages, in the order of the declaration.
         written: All columns that the stream writes, and what fills the generated ones.
-        ordering: Declared ordering columns; empty when the order is generated or there is none.
+        ordering: Declared ordering columns; empty when the order is arrival alone or there is none.
         generation: Grows when the stream's owner asks for a restart.
         partition_keys: The table's partition columns.
         version: Of the stream's entry in the registry.
@@ -117,7 +117,7 @@ def plan_stream(
         spec=stream,
         columns=_typed(schema, mapped, written=written.written, stream=stream.name, table=table),
         written=written,
-        ordering=() if group is None or group.is_generated else group.ordering,
+        ordering=() if group is None else group.declared,
         generation=generation,
         partition_keys=schema.partition_keys,
         version=version,

@@ -137,6 +137,7 @@ class StreamReport:
         self._update(
             epoch=position.epoch,
             topic_id=position.topic_id,
+            generation=position.generation,
             offsets=dict(position.offsets),
             account=Account(
                 accepted=position.account.accepted,

@@ -10,7 +10,8 @@ by the engine, and by these:
    (`type_widening`), and no field inside of it goes or is renamed.
 3. A sequence group is added over columns that are new in the same request, or to a table without
    rows (`added_groups`).
-4. In the end the table has what is declared: every column, with its type, and every option.
+4. A table from before arrival completed every order gets the columns of it (`arrival_columns`).
+5. In the end the table has what is declared: every column, with its type, and every option.
 
 What was wrong before and is not made worse is no reason to refuse.
 """
@@ -32,6 +33,7 @@ from lake import (
     rename_in_options,
 )
 from registry.added_groups import check_added_groups
+from registry.arrival_columns import actual_options, added_columns
 from registry.change_places import (
     Origin,
     column_problem,
@@ -42,7 +44,7 @@ from registry.change_places import (
 )
 from registry.errors import DefinitionRefused
 from registry.stream_rules import check_stream
-from registry.table_definition import define_table, stream_columns
+from registry.table_definition import define_groups, define_table, stream_columns
 from registry.table_rules import check_table
 from registry.type_widening import is_followed
 from schemas import (
@@ -122,8 +124,9 @@ def check_alteration(
     old, origin = table.schema, alteration.origin
     wanted = alteration.document
     options = _option_changes(before.table, wanted.table, old, alteration.changes)
+    arrival = added_columns(before.table, old)
     try:
-        new = table.plan_alter(*alteration.changes, *options)
+        new = table.plan_alter(*alteration.changes, *arrival, *options)
     except TableNotFound:
         raise
     except InvalidRequest as error:
@@ -162,12 +165,15 @@ def _option_changes(
         before: As declared now.
         after: As it is to be.
         schema: As it is. A table from before this version lacks options of ours that its
-            declaration stands for by now; it gets them.
+            declaration stands for by now, and may lack arrival in its groups; it gets both.
         changes: Those before, of which the engine carries renames into options by itself.
     """
     old, new = dict(define_table(before).options), define_table(after).options
     for key in [key for key in old if _OWN_OPTION in key and key not in schema.options]:
         del old[key]
+    for group in define_groups(before):
+        del old[group.option[0]]
+    old |= actual_options(before, schema)
     for change in changes:
         if isinstance(change, RenameColumn) and len(change.path) == 1:
             old = rename_in_options(old, change.path[0], change.name)

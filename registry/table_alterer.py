@@ -7,11 +7,13 @@ from contextlib import suppress
 
 from lake import Catalog, InvalidRequest, LakeError
 from registry.alteration import (
+    Alteration,
     AlterationPlan,
     CheckedAlteration,
     check_alteration,
     with_actual_buckets,
 )
+from registry.arrival_columns import lacks_arrival
 from registry.document_writer import ATTEMPTS, DocumentWriter, check_storable, too_many_conflicts
 from registry.errors import DefinitionRefused
 from registry.named_request import NamedRequest
@@ -69,6 +71,19 @@ class TableAlterer:
             if done is not None:
                 return done
         raise too_many_conflicts(identifier)
+
+    def complete_order(self, identifier: str) -> None:
+        """Give a table what the order of arrival is written to, if it was made without.
+
+        Raises:
+            TableNotFound: No table of that name is registered.
+            DefinitionRefused: A column of the table has the name of one that is needed.
+            RegistryConflict: Others go on changing it; try again.
+            LakeError: The storage does not answer; the same call again.
+        """
+        document = self._writer.newest(identifier).value
+        if lacks_arrival(document.table, self._catalog.table(identifier).schema):
+            self.alter(identifier, lambda newest, _: Alteration(document=newest))
 
     def check_alteration(self, identifier: str, plan: AlterationPlan) -> list[FieldProblem]:
         """Return why `alter` would refuse; empty when it would not. Changes nothing.

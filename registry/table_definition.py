@@ -3,8 +3,10 @@
 Pure. The service creates tables with it and the pipelines write by it, so both agree on the
 columns that nobody declared:
 
-* `<group>__partition` INT and `<group>__offset` BIGINT order a group that names no ordering
-  column: a key keeps its Kafka partition, and offsets of one partition grow.
+* `<group>__offset` BIGINT and `<group>__partition` INT hold the order of arrival, which orders the
+  group behind its declared ordering columns, or alone: two records of one stream never tie. The
+  offset is Kafka's, with the generation of the group's order in its upper bits
+  (`lake.commit.group_order`).
 * `<group>__at` TIMESTAMP(3) WITH LOCAL TIME ZONE and `<group>__op` STRING say when and how the
   group's stream last touched the row, unless the table declines tracking.
 
@@ -48,19 +50,35 @@ class GroupDefinition:
 
     Attributes:
         name: As declared.
-        ordering: The ordering columns, declared or generated, most significant first.
-        is_generated: Whether `ordering` is (partition, offset) of Kafka, filled by the pipeline.
+        declared: The declared ordering columns, most significant first; empty when the group is
+            ordered by arrival alone.
+        offset_column: Generation and Kafka's offset of the newest record.
+        partition_column: Kafka's partition of it.
         columns: The declared protected columns.
         at_column: When the stream last touched the row; None without tracking.
         op_column: How it did: `upsert` or `clear`; None without tracking.
     """
 
     name: str
-    ordering: tuple[str, ...]
-    is_generated: bool
+    declared: tuple[str, ...]
+    offset_column: str
+    partition_column: str
     columns: tuple[str, ...]
     at_column: str | None
     op_column: str | None
+
+    @property
+    def ordering(self) -> tuple[str, ...]:
+        """All ordering columns, most significant first: the declared ones, then arrival."""
+        return (*self.declared, self.offset_column, self.partition_column)
+
+    @property
+    def naming_ordering(self) -> tuple[str, ...]:
+        """The ordering columns that options name which are fixed once a table has data.
+
+        They are those of tables that were made before arrival completed every order.
+        """
+        return self.declared or (self.partition_column, self.offset_column)
 
     @property
     def tracking_columns(self) -> tuple[str, ...]:
@@ -75,10 +93,7 @@ class GroupDefinition:
     @property
     def generated_columns(self) -> Mapping[str, str]:
         """SQL type by name of the columns that no one declared, in the table's order."""
-        generated: dict[str, str] = {}
-        if self.is_generated:
-            types = (PARTITION_TYPE, OFFSET_TYPE)
-            generated.update(zip(self.ordering, types, strict=True))
+        generated = {self.partition_column: PARTITION_TYPE, self.offset_column: OFFSET_TYPE}
         if self.at_column is not None and self.op_column is not None:
             generated |= {self.at_column: AT_TYPE, self.op_column: OP_TYPE}
         return generated
@@ -90,7 +105,7 @@ class GroupDefinition:
         kept = (self.at_column, *(name for name in self.columns if name in named))
         return DeletedColumns(
             name=self.name,
-            ordering=self.ordering,
+            ordering=self.naming_ordering,
             kept=tuple(name for name in kept if name is not None),
             marks=() if self.op_column is None else (self.op_column,),
         )
@@ -98,7 +113,12 @@ class GroupDefinition:
     @property
     def option(self) -> tuple[str, str]:
         """The table format's option, key and value."""
-        return f"fields.{','.join(self.ordering)}.sequence-group", ",".join(self.protected)
+        return _group_key(self.ordering), ",".join(self.protected)
+
+    @property
+    def former_option(self) -> str:
+        """The option's key in tables that were made before arrival completed every order."""
+        return _group_key(self.naming_ordering)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,8 +151,8 @@ class StreamColumns:
         key: The table's primary key; every one of these is in `mapped`.
         mapped: Columns that come out of the message's value, with their paths.
         group: The group that the stream owns; None when it owns none.
-        partition_column: Filled with Kafka's partition; None unless the order is generated.
-        offset_column: Filled with Kafka's offset; None unless the order is generated.
+        partition_column: Filled with Kafka's partition; None without a group.
+        offset_column: Filled with generation and Kafka's offset; None without a group.
         at_column: Filled with Kafka's timestamp; None without tracking.
         op_column: Filled with `upsert` or `clear`; None without tracking.
         written: All of the above in the table's order; every other column stays null.
@@ -150,11 +170,11 @@ class StreamColumns:
 
 def define_group(spec: SequenceGroupSpec, *, tracking: bool) -> GroupDefinition:
     """Return a declared group with the columns that are made for it."""
-    generated = (f"{spec.name}__partition", f"{spec.name}__offset")
     return GroupDefinition(
         name=spec.name,
-        ordering=generated if spec.ordering is None else spec.ordering,
-        is_generated=spec.ordering is None,
+        declared=spec.ordering or (),
+        offset_column=f"{spec.name}__offset",
+        partition_column=f"{spec.name}__partition",
         columns=spec.columns,
         at_column=f"{spec.name}__at" if tracking else None,
         op_column=f"{spec.name}__op" if tracking else None,
@@ -248,13 +268,12 @@ def stream_columns(table: TableSpec, stream: StreamSpec) -> StreamColumns:
     group = None if spec is None else define_group(spec, tracking=table.tracking)
     generated = {} if group is None else group.generated_columns
     mapped = set(stream.column_names)
-    is_generated = group is not None and group.is_generated
     return StreamColumns(
         key=table.primary_key,
         mapped=stream.columns,
         group=group,
-        partition_column=group.ordering[0] if group is not None and is_generated else None,
-        offset_column=group.ordering[1] if group is not None and is_generated else None,
+        partition_column=None if group is None else group.partition_column,
+        offset_column=None if group is None else group.offset_column,
         at_column=None if group is None else group.at_column,
         op_column=None if group is None else group.op_column,
         written=(*(name for name in table.column_names if name in mapped), *generated),
@@ -267,6 +286,10 @@ def ungrouped_columns(table: TableSpec) -> tuple[str, ...]:
     for group in table.sequence_groups:
         taken.update(group.columns, group.ordering or ())
     return tuple(name for name in table.column_names if name not in taken)
+
+
+def _group_key(ordering: tuple[str, ...]) -> str:
+    return f"fields.{','.join(ordering)}.sequence-group"
 
 
 def _default_columns(table: TableSpec, group_name: str | None) -> tuple[str, ...]:

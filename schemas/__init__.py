@@ -19,7 +19,7 @@ from schemas.progress import (
     StreamState,
     TableProgress,
 )
-from schemas.row import GroupState, GroupStatus, RowStatus, SnapshotInfo, WideRow
+from schemas.row import Arrival, GroupState, GroupStatus, RowStatus, SnapshotInfo, WideRow
 from schemas.schema_change import (
     AddColumnChange,
     AddSequenceGroupChange,
@@ -78,6 +78,7 @@ __all__ = [
     "AddSequenceGroupChange",
     "AggregateSpec",
     "AppliedChange",
+    "Arrival",
     "BackPressure",
     "ColumnPlace",
     "ColumnPosition",

@@ -90,6 +90,7 @@ class StreamProgress(Contract):
         restart_generation: The generation of the registry that this query was started for.
         epoch: The claim on the stream under which it commits.
         topic_id: Kafka's id of the topic.
+        generation: Of the order of its group, in which the stream writes.
         offsets: Next offset to read, by Kafka partition.
         end_offsets: The topic's end offset, by Kafka partition.
         lag_records: Sum of end minus next offsets; None unless RUNNING and measured.
@@ -117,6 +118,7 @@ class StreamProgress(Contract):
     restart_generation: int = 0
     epoch: int | None = None
     topic_id: str | None = None
+    generation: int | None = None
     offsets: Mapping[int, int] = Field(default_factory=dict)
     end_offsets: Mapping[int, int] = Field(default_factory=dict)
     lag_records: int | None = None

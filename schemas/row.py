@@ -45,13 +45,30 @@ class GroupState(StrEnum):
     DELETED = "deleted"
 
 
+class Arrival(Contract):
+    """Where a record came from, and its place in the order of arrival.
+
+    Attributes:
+        generation: Of the group's order; it rises when another stream or topic feeds the group, or
+            the topic gets more partitions.
+        partition: Kafka's partition.
+        offset: Kafka's offset in it.
+    """
+
+    generation: int
+    partition: int
+    offset: int
+
+
 class GroupStatus(Contract):
     """A sequence group's part of one row.
 
     Attributes:
         state: `deleted` when the stream's last touch cleared the group.
         stream: The stream that owns the group; None while none is registered.
-        ordering: The ordering columns' values, as in the row.
+        ordering: The declared ordering columns' values, as in the row; those of arrival where none is
+            declared.
+        arrival: The newest record; None when absent, or when an earlier version has written it.
         last_touched: The Kafka time of the newest record in it, ISO 8601; None when absent or
             when the table declines tracking.
         age_seconds: Time since then.
@@ -61,6 +78,7 @@ class GroupStatus(Contract):
     state: GroupState
     stream: str | None
     ordering: Mapping[str, Any]
+    arrival: Arrival | None
     last_touched: str | None
     age_seconds: float | None
     stale_after_seconds: int | None

@@ -68,7 +68,8 @@ class SequenceGroupSpec(Contract):
     Attributes:
         name: Unique in the table; the stream of the same name owns it unless another says so.
         ordering: Columns that order the versions of the group, most significant first, written
-            by the owner; None makes `<name>__partition` and `<name>__offset`, filled from Kafka.
+            by the owner. Behind them, or alone if None, records are ordered as they arrive, by
+            `<name>__offset` and `<name>__partition`, which are filled from Kafka.
         columns: The protected columns: none of them is a key or an ordering column.
         deletes: What a delete by the owner does; None: as the table says.
     """

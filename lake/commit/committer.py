@@ -3,18 +3,19 @@
 import random as random_module
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from lake.commit.attempt_files import AttemptFiles
 from lake.commit.changes import changes_of
 from lake.commit.commit_result import CommitResult, Outcome
 from lake.commit.commit_run import CommitRun
+from lake.commit.group_order import GroupClaim, GroupOrder
 from lake.commit.identity_log import IdentityLog
 from lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit, StreamFence
 from lake.commit.publisher import SnapshotPublisher
 from lake.commit.retry_policy import RetryPolicy
 from lake.commit.steps import OnStep, ignore_step
-from lake.commit.stream_authority import find_authority
+from lake.commit.stream_authority import StreamAuthority, find_authority
 from lake.commit.stream_position import StreamBatch, StreamPosition
 from lake.commit.table_state import TableReader
 from lake.errors import InvalidRequest, names_table
@@ -210,6 +211,8 @@ class TableCommitter:
         initial_offsets: Mapping[int, int],
         fallback: StreamPosition | None = None,
         is_new_assumed: bool = False,
+        group: GroupClaim | None = None,
+        expected_epoch: int | None = None,
     ) -> StreamPosition:
         """Become the owner of a stream: commit an empty snapshot with the next epoch.
 
@@ -224,12 +227,17 @@ class TableCommitter:
                 stream have expired.
             is_new_assumed: Start at `initial_offsets` even if nobody knows whether the stream is
                 new; somebody has to vouch for that.
+            group: The sequence group that the stream writes, and where its records come from; None:
+                arrival orders none of what it writes.
+            expected_epoch: What the caller has seen of the stream, 0 for nothing; None: claim
+                whatever is there.
 
         Returns:
-            Where to start reading, and the epoch to commit under.
+            Where to start reading, the epoch to commit under, and the generation to write in.
 
         Raises:
             OffsetMismatch: The table's offsets are of another topic.
+            StreamFenced: The stream has another epoch than the expected one.
             InvalidRequest: Nobody knows whether the stream is new.
             CommitConflict, CommitUnknown, StorageUnavailable: Claim again.
         """
@@ -240,6 +248,8 @@ class TableCommitter:
             initial_offsets=dict(initial_offsets),
             fallback=fallback,
             is_new_assumed=is_new_assumed,
+            group=group,
+            expected_epoch=expected_epoch,
         )
         run = self._new_run(intent)
         run.run()
@@ -248,9 +258,13 @@ class TableCommitter:
 
     @names_table
     def fence_streams(
-        self, *, commit_user: str, known_epochs: Mapping[str, int] | None = None
+        self,
+        *,
+        commit_user: str,
+        known_epochs: Mapping[str, int] | None = None,
+        only: Iterable[str] | None = None,
     ) -> CommitResult:
-        """Take every stream from its owner: commit an empty snapshot with the next epoch of each.
+        """Take streams from their owners: commit an empty snapshot with the next epoch of each.
 
         Whoever commits for a stream without a new claim is fenced from then on. Offsets stay.
 
@@ -258,11 +272,16 @@ class TableCommitter:
             commit_user: Who does it.
             known_epochs: By stream, epochs that were in use and that the newest snapshot does not
                 know; the new ones are above them.
+            only: The streams that are meant; None: all that the table knows.
 
         Raises:
             CommitConflict, CommitUnknown, StorageUnavailable: Fence again.
         """
-        intent = StreamFence(user=commit_user, known_epochs=dict(known_epochs or {}))
+        intent = StreamFence(
+            user=commit_user,
+            known_epochs=dict(known_epochs or {}),
+            only=None if only is None else frozenset(only),
+        )
         return self._new_run(intent).run()
 
     @names_table
@@ -274,8 +293,18 @@ class TableCommitter:
         Raises:
             CorruptData: A property of ours cannot be read.
         """
-        latest = self._reader.snapshots.latest()
-        return dict(find_authority(latest, self._reader.snapshots).positions)
+        return dict(self._authority().positions)
+
+    @names_table
+    def group_orders(self) -> dict[str, GroupOrder]:
+        """Return where the newest records of each claimed group come from, by group.
+
+        From the newest snapshot that knows of streams, walking back past other engines' ones.
+
+        Raises:
+            CorruptData: A property of ours cannot be read.
+        """
+        return dict(self._authority().orders)
 
     @names_table
     def max_sequence_number(self) -> int:
@@ -287,6 +316,10 @@ class TableCommitter:
             TableNotFound: The table is gone, or another one is in its place.
         """
         return self._reader.max_sequence_number(self._reader.latest_snapshot())
+
+    def _authority(self) -> StreamAuthority:
+        latest = self._reader.snapshots.latest()
+        return find_authority(latest, self._reader.snapshots)
 
     def _run(self, intent: Intent, *, is_repeat_checked: bool = False) -> CommitResult:
         """Commit files, and remember whose may be in the table without our knowing."""

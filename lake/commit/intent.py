@@ -10,9 +10,10 @@ from typing import Protocol
 
 from lake.commit.changes import CommitChanges
 from lake.commit.exactly_once import Decision, check_same_topic, decide
+from lake.commit.group_order import GroupClaim, next_order
 from lake.commit.stream_authority import StreamAuthority
 from lake.commit.stream_position import StreamBatch, StreamPosition, batch_properties
-from lake.errors import InvalidRequest, Problem
+from lake.errors import InvalidRequest, Problem, StreamFenced
 from lake.format.commit_message import CommitMessage
 from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 
@@ -134,7 +135,11 @@ class StreamCommit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamClaim:
-    """The wish to be the one owner of a stream: an empty commit with the next epoch."""
+    """The wish to be the one owner of a stream: an empty commit with the next epoch.
+
+    With a group, the claim also says in which generation the group's records are written from now
+    on, and whoever wrote the group before is fenced.
+    """
 
     stream: str
     topic: str
@@ -142,6 +147,8 @@ class StreamClaim:
     initial_offsets: Mapping[int, int]
     fallback: StreamPosition | None
     is_new_assumed: bool
+    group: GroupClaim | None = None
+    expected_epoch: int | None = None
     kind: CommitKind = CommitKind.APPEND
     messages: Sequence[CommitMessage] = ()
     changes: CommitChanges = field(default_factory=CommitChanges)
@@ -158,19 +165,66 @@ class StreamClaim:
         Raises:
             OffsetMismatch: The table's offsets are of another topic.
             InvalidRequest: Nobody knows whether the stream is new.
+            StreamFenced: The stream was claimed, or ended, since the caller has looked.
         """
+        self._check_expected(streams)
         position = self.next_position(streams, time_ms=time_ms)
         # One below the first batch of the epoch, above all of the epoch before.
         identifier = (position.epoch << _EPOCH_SHIFT) - 1
-        return Revision(identifier=identifier, streams=_with_position(streams, position))
+        after = _with_position(streams, position)
+        if self.group is not None:
+            after = self._with_group(after, self.group, time_ms=time_ms)
+        return Revision(identifier=identifier, streams=after)
+
+    def _check_expected(self, streams: StreamAuthority) -> None:
+        known = streams.positions.get(self.stream)
+        epoch = 0 if known is None else known.epoch
+        if self.expected_epoch is not None and epoch != self.expected_epoch:
+            message = (
+                f"stream `{self.stream}`: the table knows epoch {epoch}, expected "
+                f"{self.expected_epoch}: the stream was claimed or deleted meanwhile"
+            )
+            raise StreamFenced(
+                message, stream=self.stream, epoch=self.expected_epoch, table_epoch=epoch
+            )
+
+    def _with_group(
+        self, streams: StreamAuthority, group: GroupClaim, *, time_ms: int
+    ) -> StreamAuthority:
+        known = streams.orders.get(group.group)
+        order = next_order(
+            known,
+            group,
+            stream=self.stream,
+            topic=self.topic,
+            topic_id=self.topic_id,
+            generation_min=self._first_generation(streams),
+        )
+        position = replace(streams.positions[self.stream], generation=order.generation)
+        positions = {**streams.positions, self.stream: position}
+        former = None if known is None or known.stream == self.stream else known.stream
+        if former is not None and former in positions:
+            positions[former] = _fenced(positions[former], time_ms=time_ms)
+        return replace(streams, positions=positions, orders={**streams.orders, group.group: order})
+
+    def _first_generation(self, streams: StreamAuthority) -> int:
+        """Return the generation of a group that the table does not know.
+
+        It is 0 only where nobody can have written the group before: an earlier version of ours
+        kept no generations, and what it has written counts as generation 0.
+        """
+        if self.fallback is not None and not streams.is_complete:
+            return self.fallback.generation + 1
+        known = {order.stream for order in streams.orders.values()}
+        return 0 if streams.is_complete and streams.positions.keys() <= known | {self.stream} else 1
 
     def next_position(self, streams: StreamAuthority, *, time_ms: int) -> StreamPosition:
         """Return the position that the claim leaves behind (see `revise`)."""
         known = self._known_position(streams)
-        if known is None:
+        if known is None or not known.topic:
             return StreamPosition(
                 stream=self.stream,
-                epoch=1,
+                epoch=1 if known is None else known.epoch + 1,
                 topic=self.topic,
                 topic_id=self.topic_id,
                 offsets=dict(self.initial_offsets),
@@ -212,36 +266,43 @@ class StreamClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamFence:
-    """The wish that no stream has an owner: an empty commit with the next epoch of each.
+    """The wish that streams have no owner: an empty commit with the next epoch of each.
 
-    Offsets and accounts stay as the newest snapshot has them.
+    Offsets and accounts stay as the newest snapshot has them. A stream that is named and was never
+    claimed gets a position without a topic, so that a claim that is under way comes too late.
 
     Attributes:
         user: Who commits.
         known_epochs: Epochs that were in use by stream, as far as known; the new ones are above.
+        only: The streams that are meant; None: all that the table knows.
     """
 
     user: str
     known_epochs: Mapping[str, int] = field(default_factory=dict)
+    only: frozenset[str] | None = None
     kind: CommitKind = CommitKind.APPEND
     messages: Sequence[CommitMessage] = ()
     changes: CommitChanges = field(default_factory=CommitChanges)
     max_sequence_number: int = -1
 
     def revise(self, streams: StreamAuthority, *, time_ms: int) -> Revision:
-        """Return every position under the next epoch (see `Intent`)."""
-        positions = {
-            name: replace(
-                position,
-                epoch=max(position.epoch, self.known_epochs.get(name, 0)) + 1,
-                batch_id=-1,
-                commit_time_ms=time_ms,
+        """Return the positions under the next epoch (see `Intent`)."""
+        positions = dict(streams.positions)
+        for name in positions if self.only is None else self.only:
+            position = positions.get(name) or StreamPosition(
+                stream=name, epoch=0, topic="", topic_id=""
             )
-            for name, position in streams.positions.items()
-        }
+            least = self.known_epochs.get(name, 0)
+            positions[name] = _fenced(position, time_ms=time_ms, epoch_min=least)
         return Revision(
             identifier=BATCH_COMMIT_IDENTIFIER, streams=replace(streams, positions=positions)
         )
+
+
+def _fenced(position: StreamPosition, *, time_ms: int, epoch_min: int = 0) -> StreamPosition:
+    """Return a position that whoever has claimed the stream can commit to no more."""
+    epoch = max(position.epoch, epoch_min) + 1
+    return replace(position, epoch=epoch, batch_id=-1, commit_time_ms=time_ms)
 
 
 def _with_position(streams: StreamAuthority, position: StreamPosition) -> StreamAuthority:

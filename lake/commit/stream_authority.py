@@ -9,6 +9,7 @@ nobody knows if it is not.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from lake.commit.group_order import GroupOrder, order_properties, orders_of
 from lake.commit.stream_position import (
     COMPLETE,
     INCOMPLETE,
@@ -30,15 +31,21 @@ class StreamAuthority:
         positions: By stream.
         is_complete: A stream without a position has never been claimed; when False, its position
             may have expired with the snapshots that carried it.
+        orders: Of the sequence groups that were claimed, by group.
     """
 
     positions: Mapping[str, StreamPosition] = field(default_factory=dict)
     is_complete: bool = True
+    orders: Mapping[str, GroupOrder] = field(default_factory=dict)
 
     def properties(self) -> dict[str, str]:
         """Return the snapshot properties that carry this forward."""
         completeness = COMPLETE if self.is_complete else INCOMPLETE
-        return {STREAMS_PROPERTY: completeness, **position_properties(self.positions)}
+        return {
+            STREAMS_PROPERTY: completeness,
+            **position_properties(self.positions),
+            **order_properties(self.orders),
+        }
 
 
 def find_authority(
@@ -67,7 +74,11 @@ def find_authority(
             return known[1]
         if _speaks(snapshot):
             is_complete = snapshot.properties.get(STREAMS_PROPERTY) != INCOMPLETE
-            return StreamAuthority(positions=positions_of(snapshot), is_complete=is_complete)
+            return StreamAuthority(
+                positions=positions_of(snapshot),
+                is_complete=is_complete,
+                orders=orders_of(snapshot),
+            )
         oldest = snapshot.id
         snapshot = snapshots.find(oldest - 1) if oldest > 1 else None
     return StreamAuthority(is_complete=oldest == 1)

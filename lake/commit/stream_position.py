@@ -4,6 +4,7 @@ Snapshot properties, all JSON:
 
 ```
 braid.stream.<name>   StreamPosition; every snapshot of ours carries all of them forward
+braid.group.<name>    GroupOrder (`lake.commit.group_order`), likewise
 braid.streams         "complete" | "incomplete": whether a stream without a property is a new one
 braid.batch           StreamBatch that made this snapshot; never carried forward
 ```
@@ -77,6 +78,8 @@ class StreamPosition:
         account: Of all records so far.
         batch_id: Of the newest batch; -1 after a claim.
         commit_time_ms: When the newest batch or claim was committed, ms since the epoch.
+        generation: In which the stream's records are written since its newest claim
+            (`lake.commit.group_order`); 0: it was claimed without a group.
     """
 
     stream: str
@@ -87,6 +90,7 @@ class StreamPosition:
     account: BatchAccount = BatchAccount()
     batch_id: int = -1
     commit_time_ms: int = 0
+    generation: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +192,7 @@ def _parse_position(text: str, snapshot: Snapshot) -> StreamPosition:
             account=BatchAccount(**value["account"]),
             batch_id=value["batch_id"],
             commit_time_ms=value["commit_time_ms"],
+            generation=value.get("generation", 0),
         )
     except (ValueError, TypeError, LookupError, AssertionError) as error:
         raise _unreadable(snapshot, STREAM_PREFIX) from error

@@ -305,6 +305,7 @@ class BatchSink:
             sequence_numbers=records_max,
             dead_letters_max=self._budget.limit(records_max),
             news=self._evolution.reader(self._plan, self._table),
+            generation=self._claimed.generation,
         )
         schema = self._table.schema
         buckets = schema.table_options.bucket

@@ -5,7 +5,14 @@ from collections.abc import Callable, Container
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake import DataType, TypeRoot, to_arrow_type
+from lake import (
+    OFFSET_MAX,
+    DataType,
+    LimitExceeded,
+    TypeRoot,
+    stored_offset,
+    to_arrow_type,
+)
 from pipelines.arrow_cast import cut_cast
 from pipelines.parse import OFFSET, PARTITION, TIMESTAMP, value_column
 from pipelines.stream_plan import StreamPlan
@@ -15,18 +22,26 @@ _AT_TYPE = pa.timestamp("ms", tz="UTC")
 
 
 def table_columns(
-    batch: pa.RecordBatch, plan: StreamPlan, *, only: Container[str] | None = None
+    batch: pa.RecordBatch,
+    plan: StreamPlan,
+    *,
+    generation: int = 0,
+    only: Container[str] | None = None,
 ) -> pa.RecordBatch:
     """Return the columns that the stream writes, under the table's names and in its types.
 
     Args:
         batch: Accepted records, as `parse.RecordParser` gives them.
         plan: The stream.
+        generation: Of the order of its group.
         only: Which of the columns out of messages; None: all of them, and the generated ones.
 
     Returns:
         As many rows, in the same order. Where a record has no ordering value and the stream
         clears such records, every column of its group is null.
+
+    Raises:
+        LimitExceeded: An offset is above what the format of the order holds.
     """
     columns = {
         column.name: to_table_array(batch.column(value_column(index)), column.type)
@@ -37,7 +52,7 @@ def table_columns(
         return pa.RecordBatch.from_pydict(columns)
     generated: dict[str | None, Callable[[], pa.Array]] = {
         plan.written.partition_column: lambda: batch.column(PARTITION),
-        plan.written.offset_column: lambda: batch.column(OFFSET),
+        plan.written.offset_column: lambda: _stored_offsets(batch.column(OFFSET), generation),
         plan.written.at_column: lambda: cut_cast(batch.column(TIMESTAMP), _AT_TYPE),
         plan.written.op_column: lambda: pa.repeat(pa.scalar(OP_UPSERT), batch.num_rows),
     }
@@ -57,6 +72,14 @@ def to_table_array(array: pa.Array, data_type: DataType) -> pa.Array:
     if is_timestamp and not pa.types.is_timestamp(array.type):  # nanoseconds, which Spark has not
         return array.cast(pa.int64()).cast(wanted)
     return cut_cast(array, wanted)
+
+
+def _stored_offsets(offsets: pa.Array, generation: int) -> pa.Array:
+    highest = pc.max(offsets).as_py()
+    if highest is not None and highest > OFFSET_MAX:
+        message = f"Kafka's offset {highest} is above {OFFSET_MAX}, and no larger one can be stored"
+        raise LimitExceeded(message)
+    return pc.add(offsets, pa.scalar(stored_offset(generation, 0), pa.int64()))
 
 
 def _clear_unordered(columns: dict[str, pa.Array], plan: StreamPlan) -> None:

@@ -75,6 +75,7 @@ class WriteTask:
         dead_letters_max: Beyond these nothing is sent any more: the driver will refuse the
             micro-batch.
         news: Finds what the stream does not declare; None where it does not let its table evolve.
+        generation: Of the order of the stream's group, since the claim.
     """
 
     plan: StreamPlan
@@ -84,6 +85,7 @@ class WriteTask:
     sequence_numbers: int
     dead_letters_max: int
     news: NewsReader | None = None
+    generation: int = 0
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write the records of a task and yield its report."""
@@ -136,7 +138,8 @@ class _TaskRun:
             batch = batch.filter(reason.is_null())
         # With news the micro-batch is written again: what is written now goes.
         if batch.num_rows and not self._news.news:
-            self._writer.write(table_columns(batch, self._task.plan))
+            rows = table_columns(batch, self._task.plan, generation=self._task.generation)
+            self._writer.write(rows)
 
     def finish(self) -> TaskReport:
         """Finish the files and return the task's report."""

@@ -172,7 +172,7 @@ def find_row_status(
     """Return the status of the row of a key at the newest snapshot, be it there or not."""
     verified_ms = clock.now_ms()
     found = table.lookup_at()
-    columns = list(dict.fromkeys([*key, *status_columns(document)]))
+    columns = list(dict.fromkeys([*key, *status_columns(document, table.schema)]))
     [row] = finder.find(table, found, [key], columns)
     return row_status(
         document,

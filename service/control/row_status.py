@@ -18,10 +18,18 @@ of the completeness rule is present or stale.
 from collections.abc import Mapping
 from datetime import datetime
 
-from lake import TableSchema
+from lake import TableSchema, split_offset
 from registry.delete_rules import deletes_of
 from registry.table_definition import OP_CLEAR, GroupDefinition, define_groups
-from schemas import Deletes, GroupState, GroupStatus, RowStatus, SnapshotInfo, TableDocument
+from schemas import (
+    Arrival,
+    Deletes,
+    GroupState,
+    GroupStatus,
+    RowStatus,
+    SnapshotInfo,
+    TableDocument,
+)
 from service.control.json_values import json_row, json_value
 
 _DELIVERED = (GroupState.PRESENT, GroupState.STALE)
@@ -72,8 +80,14 @@ def row_status(
     )
 
 
-def status_columns(document: TableDocument) -> list[str]:
-    """Return the columns that status rests on: reading a row's status needs no others."""
+def status_columns(document: TableDocument, schema: TableSchema) -> list[str]:
+    """Return the columns that status rests on: reading a row's status needs no others.
+
+    Args:
+        document: The table's rules.
+        schema: The table's columns: one that is from before arrival completed every order lacks
+            those of arrival until a stream is claimed.
+    """
     return [
         name
         for group in define_groups(document.table)
@@ -82,6 +96,7 @@ def status_columns(document: TableDocument) -> list[str]:
             *group.tracking_columns,
             *(group.columns if _is_cleared(document, group) else ()),
         )
+        if name in schema.fields_by_name
     ]
 
 
@@ -124,14 +139,24 @@ def _group_status(
         state=state,
         stream=owner,
         ordering={
-            name: json_value(row.get(name), schema.field(name).type) for name in group.ordering
+            name: json_value(row.get(name), schema.field(name).type)
+            for name in group.declared or group.ordering
         },
+        arrival=_arrival(group, row),
         last_touched=None
         if group.at_column is None
         else json_value(touched, schema.field(group.at_column).type),
         age_seconds=None if age_seconds is None else round(age_seconds, 3),
         stale_after_seconds=stale_after_seconds,
     )
+
+
+def _arrival(group: GroupDefinition, row: Mapping[str, object]) -> Arrival | None:
+    stored, partition = row.get(group.offset_column), row.get(group.partition_column)
+    if not isinstance(stored, int) or not isinstance(partition, int):
+        return None
+    generation, offset = split_offset(stored)
+    return Arrival(generation=generation, partition=partition, offset=offset)
 
 
 def _stale_after_seconds(document: TableDocument, group: str) -> int | None:

@@ -20,7 +20,15 @@ def test_a_plan_says_what_is_read_and_what_is_written() -> None:
     ]
     assert plan.ordering == ("version",)
     assert plan.key == "db.t/s"
-    assert plan.group_columns == ("version", "a", "b", "s__at", "s__op")
+    assert plan.group_columns == (
+        "version",
+        "s__offset",
+        "s__partition",
+        "a",
+        "b",
+        "s__at",
+        "s__op",
+    )
 
 
 def test_a_generated_ordering_is_not_looked_for_in_messages() -> None:

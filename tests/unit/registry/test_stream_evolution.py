@@ -17,6 +17,7 @@ from schemas import StreamColumn, TableDocument
 from tests.unit.registry.shop import definition, orders
 
 ORDERS = "shop.orders"
+SALES_OPTION = "fields.order_version,sales__offset,sales__partition.sequence-group"
 
 
 @pytest.fixture
@@ -74,9 +75,7 @@ def test_new_fields_join_the_streams_own_group(registrar: Registrar, catalog: Ca
     assert entry.version == 2
     assert document.streams["payments"].version == 1
     schema = catalog.table(ORDERS).schema
-    assert schema.options["fields.order_version.sequence-group"] == (
-        "total,currency,tip,note,sales__at,sales__op"
-    )
+    assert schema.options[SALES_OPTION] == ("total,currency,tip,note,sales__at,sales__op")
     wanted = define_table(document.table)
     assert [f.name for f in schema.fields] == [f.name for f in wanted.columns]
     assert schema.id == document.schema_id == 1

@@ -105,7 +105,7 @@ def test_a_new_column_of_a_group_is_read_by_the_owner_of_the_group(
     assert document.schema_id == 1
     assert document == registrar.document(ORDERS)
     assert agrees(document, table)
-    assert names_of(table)[8:11] == ["shipped", "iban", "sales__at"]
+    assert names_of(table)[8:11] == ["shipped", "iban", "sales__partition"]
 
 
 def test_a_column_gets_the_place_that_is_asked_for(registrar: Registrar, table: Table) -> None:

@@ -13,6 +13,8 @@ def test_generated_columns_follow_the_declared_ones_group_by_group() -> None:
     table = define_table(orders())
 
     assert [(field.name, str(field.type)) for field in table.columns[9:]] == [
+        ("sales__partition", "INT"),
+        ("sales__offset", "BIGINT"),
         ("sales__at", "TIMESTAMP(3) WITH LOCAL TIME ZONE"),
         ("sales__op", "STRING"),
         ("payments__partition", "INT"),
@@ -24,7 +26,7 @@ def test_generated_columns_follow_the_declared_ones_group_by_group() -> None:
         ("shipping__at", "TIMESTAMP(3) WITH LOCAL TIME ZONE"),
         ("shipping__op", "STRING"),
     ]
-    assert [field.id for field in table.columns] == list(range(19))
+    assert [field.id for field in table.columns] == list(range(21))
 
 
 def test_key_columns_become_not_null_and_no_others() -> None:
@@ -37,9 +39,12 @@ def test_key_columns_become_not_null_and_no_others() -> None:
 def test_a_group_protects_its_columns_and_its_tracking() -> None:
     options = define_table(orders()).options
 
-    assert options["fields.order_version.sequence-group"] == "total,currency,sales__at,sales__op"
     assert (
-        options["fields.payments__partition,payments__offset.sequence-group"]
+        options["fields.order_version,sales__offset,sales__partition.sequence-group"]
+        == "total,currency,sales__at,sales__op"
+    )
+    assert (
+        options["fields.payments__offset,payments__partition.sequence-group"]
         == "paid,method,payments__at,payments__op"
     )
     assert options["bucket"] == "4"
@@ -51,12 +56,15 @@ def test_a_table_that_declines_tracking_has_no_tracking_columns() -> None:
     table = define_table(orders(tracking=False))
 
     assert [f.name for f in table.columns[9:]] == [
+        "sales__partition",
+        "sales__offset",
         "payments__partition",
         "payments__offset",
         "shipping__partition",
         "shipping__offset",
     ]
-    assert table.options["fields.order_version.sequence-group"] == "total,currency"
+    key = "fields.order_version,sales__offset,sales__partition.sequence-group"
+    assert table.options[key] == "total,currency"
 
 
 def test_declared_options_win_over_those_that_may_be_chosen() -> None:
@@ -93,7 +101,7 @@ def test_completing_twice_changes_nothing() -> None:
     assert complete_stream(table, once, name="payments") == once
 
 
-def test_a_stream_with_generated_order_writes_partition_and_offset() -> None:
+def test_a_stream_without_declared_order_writes_partition_and_offset() -> None:
     table = orders()
     written = stream_columns(table, complete_stream(table, definition(), name="payments"))
 
@@ -114,11 +122,18 @@ def test_a_stream_with_generated_order_writes_partition_and_offset() -> None:
     )
 
 
-def test_a_stream_with_declared_order_reads_it_from_the_message() -> None:
+def test_a_stream_with_declared_order_reads_it_from_the_message_and_writes_arrival_behind_it() -> (
+    None
+):
     table = orders()
     written = stream_columns(table, complete_stream(table, definition(), name="sales"))
 
-    assert (written.partition_column, written.offset_column) == (None, None)
+    assert (written.partition_column, written.offset_column) == (
+        "sales__partition",
+        "sales__offset",
+    )
+    assert written.group is not None
+    assert written.group.ordering == ("order_version", "sales__offset", "sales__partition")
     assert "order_version" in [mapping.column for mapping in written.mapped]
 
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from lake.commit.changes import CommitChanges
+from lake.commit.group_order import GroupClaim, GroupOrder
 from lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit, StreamFence
 from lake.commit.stream_authority import StreamAuthority
 from lake.commit.stream_position import StreamPosition, batch_properties
-from lake.errors import InvalidRequest
+from lake.errors import InvalidRequest, StreamFenced
 from lake.format.snapshot import CommitKind
 from tests.support.committing import TOPIC, TOPIC_ID, stream_batch
 
@@ -139,3 +140,97 @@ def test_a_fence_takes_every_stream_from_its_owner_and_no_offset_from_the_stream
         "s": replace(POSITION, epoch=8, commit_time_ms=5),
         "other": replace(OTHER, epoch=10, commit_time_ms=5),
     }
+
+
+def test_a_fence_of_one_stream_leaves_the_others_alone() -> None:
+    revision = StreamFence(user="u", only=frozenset({"s"})).revise(STREAMS, time_ms=5)
+
+    assert revision.streams.positions == {
+        "s": replace(POSITION, epoch=3, commit_time_ms=5),
+        "other": OTHER,
+    }
+
+
+def test_a_stream_that_was_fenced_before_its_first_claim_starts_as_a_new_one() -> None:
+    fenced = StreamFence(user="u", only=frozenset({"s"})).revise(StreamAuthority(), time_ms=5)
+
+    position = CLAIM.next_position(fenced.streams, time_ms=6)
+
+    assert (position.epoch, position.topic, position.offsets) == (2, TOPIC, {0: 5})
+
+
+def test_a_claim_that_was_begun_before_the_end_of_its_stream_comes_too_late() -> None:
+    late = replace(CLAIM, expected_epoch=0)
+    ended = StreamFence(user="u", only=frozenset({"s"})).revise(StreamAuthority(), time_ms=5)
+
+    assert late.revise(StreamAuthority(), time_ms=6).streams.positions["s"].epoch == 1
+    with pytest.raises(StreamFenced, match="claimed or deleted meanwhile"):
+        late.revise(ended.streams, time_ms=6)
+
+
+ORDER = GroupOrder(
+    group="g",
+    generation=0,
+    stream="s",
+    cluster="c",
+    topic=TOPIC,
+    topic_id=TOPIC_ID,
+    partitions=2,
+)
+GROUP_CLAIM = replace(CLAIM, group=GroupClaim(group="g", cluster="c", partitions=2))
+
+
+def test_a_group_begins_with_generation_0_where_nobody_has_written_it() -> None:
+    revision = GROUP_CLAIM.revise(StreamAuthority(), time_ms=1)
+
+    assert revision.streams.orders == {"g": ORDER}
+    assert revision.streams.positions["s"].generation == 0
+
+
+@pytest.mark.parametrize(
+    ("streams", "claim", "generation"),
+    [
+        pytest.param(STREAMS, GROUP_CLAIM, 1, id="streams-of-an-earlier-version"),
+        pytest.param(
+            StreamAuthority(is_complete=False),
+            replace(GROUP_CLAIM, fallback=replace(POSITION, generation=4)),
+            5,
+            id="from-the-progress-document",
+        ),
+        pytest.param(
+            StreamAuthority(is_complete=False),
+            replace(GROUP_CLAIM, is_new_assumed=True),
+            1,
+            id="vouched-for",
+        ),
+    ],
+)
+def test_a_group_that_may_have_been_written_begins_above_that(
+    streams: StreamAuthority, claim: StreamClaim, generation: int
+) -> None:
+    revision = claim.revise(streams, time_ms=1)
+
+    assert revision.streams.orders["g"].generation == generation
+    assert revision.streams.positions["s"].generation == generation
+
+
+def test_who_takes_a_group_over_goes_on_above_it_and_fences_its_former_owner() -> None:
+    streams = StreamAuthority(
+        positions={"s": POSITION, "other": OTHER}, orders={"g": replace(ORDER, generation=2)}
+    )
+
+    after = replace(GROUP_CLAIM, stream="s2", topic="u").revise(streams, time_ms=9).streams
+
+    assert (after.orders["g"].generation, after.orders["g"].stream) == (3, "s2")
+    assert after.positions["s2"].generation == 3
+    assert after.positions["s"] == replace(POSITION, epoch=3, commit_time_ms=9)
+    assert after.positions["other"] == OTHER
+
+
+def test_a_batch_carries_generations_forward() -> None:
+    streams = replace(STREAMS, orders={"g": ORDER})
+
+    revision = stream_commit(10, 15).revise(streams, time_ms=77)
+
+    assert revision is not None
+    assert revision.streams.orders == {"g": ORDER}

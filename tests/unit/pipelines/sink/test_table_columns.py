@@ -7,7 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import parse_type, to_arrow_type
+from lake import OFFSET_MAX, LimitExceeded, parse_type, stored_offset, to_arrow_type
+from pipelines.parse import OFFSET
 from pipelines.sink.table_columns import table_columns, to_table_array
 from tests.unit.pipelines.given_streams import AT, given_plan, given_records, given_spec
 
@@ -27,6 +28,27 @@ def test_generated_columns_are_filled_from_kafka() -> None:
         {"id": 1, "a": "x", "s__offset": 0, **generated},
         {"id": 2, "a": None, "s__offset": 1, **generated},
     ]
+
+
+def test_arrival_stands_behind_a_declared_order() -> None:
+    plan = given_plan(given_spec({"id": "INT", "a": "STRING", "version": "INT"}))
+    types = [pa.int32(), pa.string(), pa.int32()]
+    records = given_records([(1, "x", 7), (1, "y", 7)], types=types, partition=3)
+
+    rows = table_columns(records, plan, generation=2).to_pylist()
+
+    arrivals = [(row["s__offset"], row["s__partition"]) for row in rows]
+    assert arrivals == [(stored_offset(2, 0), 3), (stored_offset(2, 1), 3)]
+
+
+def test_an_offset_that_cannot_be_stored_is_refused() -> None:
+    plan = given_plan(given_spec({"id": "INT", "a": "STRING"}, ordering=None))
+    records = given_records([(1, "x")], types=[pa.int32(), pa.string()])
+    place = records.schema.get_field_index(OFFSET)
+    beyond = records.set_column(place, OFFSET, pa.array([OFFSET_MAX + 1]))
+
+    with pytest.raises(LimitExceeded, match="281474976710656"):
+        table_columns(beyond, plan)
 
 
 def test_only_some_columns_can_be_asked_for() -> None:

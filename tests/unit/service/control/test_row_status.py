@@ -1,13 +1,14 @@
 """The status of a row from its values and the table's rules."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from lake import TableSchema
+from lake import TableSchema, stored_offset
 from registry.table_definition import define_table
-from schemas import RowStatus, SnapshotInfo, TableDocument, TableSpec
+from schemas import Arrival, RowStatus, SnapshotInfo, TableDocument, TableSpec
 from service.control.row_status import row_status, status_columns
 from tests.unit.registry.shop import orders
 
@@ -20,10 +21,9 @@ def touched(seconds_ago: float, op: str = "upsert", group: str = "sales") -> dic
     return {f"{group}__at": at, f"{group}__op": op}
 
 
-def status_of(row: dict[str, Any] | None, **changes: Any) -> RowStatus:
-    spec: TableSpec = orders(**changes)
+def schema_of(spec: TableSpec) -> TableSchema:
     definition = define_table(spec)
-    schema = TableSchema(
+    return TableSchema(
         id=0,
         fields=definition.columns,
         highest_field_id=len(definition.columns) - 1,
@@ -31,9 +31,13 @@ def status_of(row: dict[str, Any] | None, **changes: Any) -> RowStatus:
         primary_keys=definition.primary_key,
         options=definition.options,
     )
+
+
+def status_of(row: dict[str, Any] | None, **changes: Any) -> RowStatus:
+    spec: TableSpec = orders(**changes)
     return row_status(
         TableDocument(database="shop", name="orders", table=spec),
-        schema,
+        schema_of(spec),
         key={"id": 1, "region": "eu"},
         row=row,
         now_ms=NOW_MS,
@@ -118,7 +122,38 @@ def test_a_table_without_groups_is_complete_when_the_row_is_there() -> None:
 def test_status_reads_ordering_and_tracking_and_nothing_else() -> None:
     document = TableDocument(database="shop", name="orders", table=orders())
 
-    assert status_columns(document)[:3] == ["order_version", "sales__at", "sales__op"]
-    assert "total" not in status_columns(document)
+    columns = status_columns(document, schema_of(document.table))
+    assert columns[:5] == [
+        "order_version",
+        "sales__offset",
+        "sales__partition",
+        "sales__at",
+        "sales__op",
+    ]
+    assert "total" not in columns
     cleared = TableDocument(database="shop", name="orders", table=orders(deletes="clear_columns"))
-    assert "total" in status_columns(cleared)  # tells whether a retract emptied the group
+    # Tells whether a retract emptied the group.
+    assert "total" in status_columns(cleared, schema_of(cleared.table))
+
+
+@pytest.mark.parametrize("group", ["sales", "payments"])
+def test_the_newest_record_of_a_group_is_told_whatever_orders_the_group(group: str) -> None:
+    row = {"order_version": 1, f"{group}__offset": stored_offset(2, 17), f"{group}__partition": 3}
+
+    assert status_of(row).groups[group].arrival == Arrival(generation=2, partition=3, offset=17)
+
+
+def test_a_record_that_an_earlier_version_has_written_has_no_arrival() -> None:
+    sales = status_of({"order_version": 1} | touched(5)).groups["sales"]
+
+    assert (sales.state, sales.arrival) == ("present", None)
+
+
+def test_status_of_a_table_from_before_arrival_reads_what_is_there() -> None:
+    document = TableDocument(database="shop", name="orders", table=orders())
+    schema = schema_of(document.table)
+    fields = tuple(f for f in schema.fields if f.name not in ("sales__offset", "sales__partition"))
+
+    found = status_columns(document, replace(schema, fields=fields))
+
+    assert found[:3] == ["order_version", "sales__at", "sales__op"]

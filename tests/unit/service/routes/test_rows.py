@@ -87,6 +87,7 @@ def test_the_status_of_a_row_says_which_stream_has_delivered(
         "state": "present",
         "stream": "sales",
         "ordering": {"order_version": 1},
+        "arrival": None,
         "last_touched": "2023-11-14T22:13:20.000Z",
         "age_seconds": 2.0,
         "stale_after_seconds": None,

@@ -197,7 +197,7 @@ def test_the_history_tells_what_each_schema_changed(
     assert added["position"] == {"place": "after", "neighbour": "shipped"}
     assert protected == {
         "change": "set_option",
-        "key": "fields.payments__partition,payments__offset.sequence-group",
+        "key": "fields.payments__offset,payments__partition.sequence-group",
         "value": "paid,method,iban,payments__at,payments__op",
     }
     assert newest["changes"][0] == {"change": "rename_column", "column": "iban", "to": "account"}

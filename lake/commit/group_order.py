@@ -1,0 +1,222 @@
+"""The generations of a sequence group's order, as the table itself remembers them, and in a value.
+
+Arrival order is (generation, Kafka offset, partition). Offsets compare only within one topic and
+while keys keep their partitions, so the generation rises when they do not: another stream, cluster,
+topic or topic id feeds the group, or the topic has more partitions. It belongs to the group and
+outlives the group's streams. Generation and offset are stored as one BIGINT, which compares as both.
+
+Snapshot property, JSON, carried forward by every snapshot of ours:
+
+```
+braid.group.<name>    GroupOrder
+```
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import orjson
+
+from lake.errors import CorruptData, LimitExceeded
+from lake.format.snapshot import Snapshot
+
+GROUP_PREFIX = "braid.group."
+OFFSET_BITS = 48
+"""A generation and an offset are stored in one BIGINT, the offset in its lower bits."""
+OFFSET_MAX = (1 << OFFSET_BITS) - 1
+GENERATION_MAX = (1 << 63 - OFFSET_BITS) - 1
+WHOLE_ROWS = ""
+"""The name that stands for the rows of a table without sequence groups."""
+
+
+def stored_offset(generation: int, offset: int) -> int:
+    """Return the BIGINT that stands for an offset of a generation.
+
+    Example:
+        >>> stored_offset(0, 17), stored_offset(1, 17), split_offset(stored_offset(1, 17))
+        (17, 281474976710673, (1, 17))
+    """
+    assert 0 <= generation <= GENERATION_MAX, generation
+    assert 0 <= offset <= OFFSET_MAX, offset
+    return generation << OFFSET_BITS | offset
+
+
+def split_offset(stored: int) -> tuple[int, int]:
+    """Return generation and offset of a stored BIGINT."""
+    return stored >> OFFSET_BITS, stored & OFFSET_MAX
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionGrowth:
+    """Partitions that were added to a topic and are not read yet.
+
+    Attributes:
+        partitions: How many the topic has now.
+        noticed_ms: When that was noticed, ms since the epoch.
+        ends: Up to which offset each known partition is read before the next generation begins;
+            empty until producers have had the time to learn of the new partitions.
+    """
+
+    partitions: int
+    noticed_ms: int
+    ends: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupOrder:
+    """Where the newest records of a group come from.
+
+    Attributes:
+        group: Name of the sequence group, or `WHOLE_ROWS`.
+        generation: From 0; the records of a higher one are newer.
+        stream: The stream that writes in this generation.
+        cluster: Which Kafka cluster, by whatever name it is given.
+        topic: Name of the Kafka topic.
+        topic_id: Kafka's id of the topic, "" when unknown.
+        partitions: How many partitions of the topic are read in this generation.
+        growth: Partitions that wait for the next generation; None: there are none.
+    """
+
+    group: str
+    generation: int
+    stream: str
+    cluster: str
+    topic: str
+    topic_id: str
+    partitions: int
+    growth: PartitionGrowth | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupClaim:
+    """What a stream says of its group when it is claimed.
+
+    Attributes:
+        group: Name of the sequence group, or `WHOLE_ROWS`.
+        cluster: Which Kafka cluster.
+        partitions: How many partitions the topic has.
+        growth: Partitions that are not to be read yet; the generation stays until they are. Must
+            be None when the group comes from elsewhere.
+    """
+
+    group: str
+    cluster: str
+    partitions: int
+    growth: PartitionGrowth | None = None
+
+
+def next_order(
+    known: GroupOrder | None,
+    claim: GroupClaim,
+    *,
+    stream: str,
+    topic: str,
+    topic_id: str,
+    generation_min: int = 0,
+) -> GroupOrder:
+    """Return the order of a group after a claim.
+
+    Args:
+        known: As the newest snapshot has it; None when the group was never claimed.
+        claim: What the claiming stream says.
+        stream: Its name.
+        topic: Its Kafka topic.
+        topic_id: Kafka's id of it.
+        generation_min: The lowest that is above everything that may have been written without
+            the table's knowing; told by `first_generation` where the group was never claimed.
+
+    Example:
+        >>> claim = GroupClaim(group="g", cluster="c", partitions=2)
+        >>> first = next_order(None, claim, stream="s", topic="t", topic_id="i")
+        >>> again = next_order(first, claim, stream="s", topic="t", topic_id="i")
+        >>> other = next_order(first, claim, stream="s2", topic="t", topic_id="i")
+        >>> first.generation, again.generation, other.generation
+        (0, 0, 1)
+
+    Raises:
+        LimitExceeded: The generation is above what is stored.
+    """
+    order = GroupOrder(
+        group=claim.group,
+        generation=generation_min if known is None else known.generation + 1,
+        stream=stream,
+        cluster=claim.cluster,
+        topic=topic,
+        topic_id=topic_id,
+        partitions=claim.partitions,
+    )
+    is_same = known is not None and is_same_source(
+        known, stream=stream, cluster=claim.cluster, topic=topic, topic_id=topic_id
+    )
+    if known is not None and is_same:
+        if claim.growth is not None:
+            return replace(known, growth=claim.growth)
+        if known.partitions == claim.partitions:
+            return replace(known, growth=None)
+    if order.generation > GENERATION_MAX:
+        message = (
+            f"group `{claim.group}` has had {GENERATION_MAX} generations, and no more are stored"
+            "\nhint: make a table of another name"
+        )
+        raise LimitExceeded(message)
+    return order
+
+
+def is_same_source(
+    known: GroupOrder, *, stream: str, cluster: str, topic: str, topic_id: str
+) -> bool:
+    """Return whether a stream goes on with the offsets of the group's generation."""
+    source = (known.stream, known.cluster, known.topic, known.topic_id)
+    return source == (stream, cluster, topic, topic_id)
+
+
+def orders_of(snapshot: Snapshot) -> dict[str, GroupOrder]:
+    """Return the orders that a snapshot carries, by group; empty when it carries none.
+
+    Raises:
+        CorruptData: A property of ours that cannot be read.
+    """
+    return {
+        key.removeprefix(GROUP_PREFIX): _parse_order(key, value, snapshot)
+        for key, value in snapshot.properties.items()
+        if key.startswith(GROUP_PREFIX)
+    }
+
+
+def order_properties(orders: Mapping[str, GroupOrder]) -> dict[str, str]:
+    """Return the snapshot properties that carry the orders."""
+    options = orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS
+    return {
+        GROUP_PREFIX + name: orjson.dumps(order, option=options, default=dict).decode()
+        for name, order in sorted(orders.items())
+    }
+
+
+def _parse_order(key: str, text: str, snapshot: Snapshot) -> GroupOrder:
+    try:
+        value = orjson.loads(text)
+        return GroupOrder(
+            group=value["group"],
+            generation=int(value["generation"]),
+            stream=value["stream"],
+            cluster=value["cluster"],
+            topic=value["topic"],
+            topic_id=value["topic_id"],
+            partitions=int(value["partitions"]),
+            growth=_parse_growth(value["growth"]),
+        )
+    except (ValueError, TypeError, LookupError, AttributeError, AssertionError) as error:
+        message = f"snapshot {snapshot.id} has a property `{key}` that cannot be read"
+        raise CorruptData(message) from error
+
+
+def _parse_growth(value: Mapping[str, object] | None) -> PartitionGrowth | None:
+    if value is None:
+        return None
+    ends = value["ends"]
+    assert isinstance(ends, dict), "an object of offsets"
+    return PartitionGrowth(
+        partitions=int(str(value["partitions"])),
+        noticed_ms=int(str(value["noticed_ms"])),
+        ends={int(partition): int(offset) for partition, offset in ends.items()},
+    )
