@@ -1,0 +1,1 @@
+"""The other implementations of the format in Python, beside ours."""

@@ -1,0 +1,137 @@
+"""Several processes commit to one table at once: what is acknowledged, and what is there after.
+
+Each process commits rows of its own, one a commit, through its engine: ours, paimon-rust, pypaimon,
+and pypaimon over its Rust core. A row whose commit was acknowledged and that no reader finds is lost.
+The exit status is 1 where ours loses one.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.machine import machine
+from benchmarks.peers import racer
+from benchmarks.peers.racer import TABLE
+from lake import Catalog
+
+PEER_PYTHON: Final = Path(__file__).parents[2] / ".venv-pypaimon" / "bin" / "python"
+ENGINES: Final = ("ours", "rust", "pypaimon", "pypaimon with rust")
+PROCESSES: Final = 3
+COMMITS: Final = 40
+ROUNDS: Final = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Race:
+    """One race of one engine.
+
+    Attributes:
+        engine: Whose.
+        acknowledged: Commits that were told to have been made.
+        refused: Commits that were told to have failed.
+        lost: Rows of acknowledged commits that are not in the table.
+        seconds: Of the slowest process.
+    """
+
+    engine: str
+    acknowledged: int
+    refused: int
+    lost: int
+    seconds: float
+
+
+def main() -> int:
+    """Let each engine race, in turn, and print what came out; return the exit status."""
+    arguments = _arguments()
+    print(machine())
+    print(f"{arguments.processes} processes x {arguments.commits} commits of one row\n")
+    print(f"{'engine':20} {'acknowledged':>12} {'refused':>8} {'lost':>6} {'commits/s':>10}")
+    races = []
+    for _ in range(arguments.rounds):
+        for engine in arguments.engines:
+            race = run(engine, processes=arguments.processes, commits=arguments.commits)
+            rate = race.acknowledged / race.seconds
+            print(
+                f"{engine:20} {race.acknowledged:12} {race.refused:8} {race.lost:6} {rate:10.1f}",
+                flush=True,
+            )
+            races.append(race)
+    if arguments.json:
+        text = json.dumps([asdict(race) for race in races], indent=1)
+        arguments.json.write_text(text, encoding="utf-8")
+    return int(any(race.lost for race in races if race.engine == "ours"))
+
+
+def run(engine: str, *, processes: int, commits: int) -> Race:
+    """Let one engine race on a new table of ours."""
+    with tempfile.TemporaryDirectory(prefix="braid-bench-") as folder:
+        table = Catalog(folder).create_table(
+            TABLE,
+            columns=[("id", "BIGINT"), ("number", "BIGINT"), ("text", "STRING")],
+            primary_key=["id"],
+            options={"bucket": "1", "merge-engine": "partial-update"},
+        )
+        answers = _race(engine, folder, processes=processes, commits=commits)
+        there = set(table.scan(columns=["id"]).to_arrow()["id"].to_pylist())
+    acknowledged = {key for answer in answers for key in answer["keys"]}
+    return Race(
+        engine=engine,
+        acknowledged=len(acknowledged),
+        refused=sum(len(answer["refused"]) for answer in answers),
+        lost=len(acknowledged - there),
+        seconds=max(answer["seconds"] for answer in answers),
+    )
+
+
+def _race(engine: str, folder: str, *, processes: int, commits: int) -> list[dict[str, Any]]:
+    python, environment = (sys.executable, dict(os.environ))
+    if engine != "ours":
+        python = str(PEER_PYTHON)
+        # A variable that leads Python to this project's packages would lead it to the wrong pyarrow.
+        environment.pop("PYTHONPATH", None)
+    with ExitStack() as stack:
+        running = []
+        for number in range(processes):
+            command = [python, "-m", racer.__name__, engine, folder, str(number), str(commits)]
+            running.append(
+                stack.enter_context(
+                    subprocess.Popen(
+                        command,
+                        env=environment,
+                        cwd=Path(__file__).parents[2],
+                        stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.DEVNULL,
+                        encoding="utf-8",
+                    )
+                )
+            )
+        for process in running:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n", f"{engine} does not start: make peer"
+        for process in running:
+            assert process.stdin is not None
+            process.stdin.write("\n")
+            process.stdin.flush()
+        return [json.loads(process.communicate()[0]) for process in running]
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make bench-peers", description=__doc__)
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
+    parser.add_argument("--processes", type=int, default=PROCESSES)
+    parser.add_argument("--commits", type=int, default=COMMITS)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--json", type=Path, help="file for all figures")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
