@@ -48,6 +48,14 @@ def service(
     host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="0: any free port.")] = 8080,
     clusters: Clusters = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="Name that clients call it by; `*`: any. May be repeated."),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(help="Site whose pages may change things. May be repeated."),
+    ] = None,
 ) -> None:
     """Serve registration, lifecycle, status and wide rows over HTTP."""
     # Here, not above: a runner needs none of it.
@@ -59,7 +67,16 @@ def service(
     known = known_clusters(clusters)
     make_warehouse(warehouse)
     with one_line_errors():
-        serve(ServiceSettings(warehouse=warehouse, host=host, port=port, clusters=known))
+        serve(
+            ServiceSettings(
+                warehouse=warehouse,
+                host=host,
+                port=port,
+                clusters=known,
+                hosts=tuple(allow_host or ()),
+                origins=tuple(allow_origin or ()),
+            )
+        )
 
 
 @app.command()

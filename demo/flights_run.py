@@ -24,6 +24,7 @@ PARTITIONS = 2
 READY_TIMEOUT_S = 60.0
 REQUEST_TIMEOUT_S = 30.0
 POLL_S = 0.5
+JSON = {"content-type": "application/json"}  # asked for also where there is no body
 
 Statuses = dict[str, Mapping[str, Any]]
 
@@ -249,7 +250,7 @@ class FlightsRun:
     def _send(
         self, method: str, path: str, body: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        return _body(self.http.request(method, path, json=body))
+        return _body(self.http.request(method, path, json=body, headers=JSON))
 
     def _check_streams(self, statuses: Statuses) -> None:
         for name, status in statuses.items():

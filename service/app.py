@@ -15,6 +15,9 @@ from service.access_log import AccessLog
 from service.components import Components, OpenTables
 from service.control.row_lookup import RowFinder
 from service.control.row_warmer import RowWarmer
+from service.guard.admission import Admission
+from service.guard.body_bounds import BodyBounds
+from service.guard.same_site import SameSite
 from service.problems import MEDIA_TYPE, install_problem_handlers
 from service.request_context import RequestContext
 from service.routes import changes, health, inspection, rows, schema_changes, streams, tables
@@ -71,6 +74,15 @@ def create_app(
     for module in (health, tables, schema_changes, streams, rows, changes, inspection):
         app.include_router(module.router)
     install_problem_handlers(app)
+    # Each is put before those above it: a request comes to the last one first.
+    app.add_middleware(Admission, limits=settings.limits)
+    app.add_middleware(BodyBounds, limits=settings.limits)
+    app.add_middleware(
+        SameSite,
+        hosts=settings.hosts,
+        origins=settings.origins,
+        bound_host=settings.host,
+    )
     app.add_middleware(RequestContext)
     app.add_middleware(AccessLog)  # the last is the outermost
     return app

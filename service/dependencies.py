@@ -10,14 +10,15 @@ from service.components import Components
 ANYTHING = "*"
 
 
-def get_components(request: Request) -> Components:
+# Coroutines: plain functions would each be given a thread, and wait for one.
+async def get_components(request: Request) -> Components:
     """Return the app's components."""
     components = request.app.state.components
     assert isinstance(components, Components)
     return components
 
 
-def get_precondition(
+async def get_precondition(
     if_match: Annotated[str | None, Header()] = None,
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Precondition:

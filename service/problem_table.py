@@ -3,11 +3,13 @@
 | code                   | status | the caller                                           |
 |------------------------|--------|------------------------------------------------------|
 | malformed_request      | 400    | sends JSON                                           |
+| origin_refused         | 403    | is no page of another site                           |
 | not_found              | 404    | mends the address                                    |
 | table_not_found        | 404    | mends the name                                       |
 | stream_not_found       | 404    | mends the name                                       |
 | row_not_found          | 404    | knows now that there is no such row                  |
 | method_not_allowed     | 405    | uses a method that the address has                   |
+| request_timeout        | 408    | sends the request in one go                          |
 | table_exists           | 409    | repeats the declaration as it is, or takes a new name|
 | stream_exists          | 409    | registers another stream                             |
 | stream_not_stopped     | 409    | stops the stream first                               |
@@ -18,12 +20,15 @@
 | precondition_failed    | 412    | reads again, decides again                           |
 | limit_exceeded         | 413    | sends less                                           |
 | unsupported_media_type | 415    | says `content-type: application/json`                |
+| host_refused           | 421    | uses a name that the service is known by             |
 | invalid_request        | 422    | mends every field of `errors`                        |
+| headers_too_large      | 431    | sends less                                           |
 | internal_error         | 500    | tells the operators, with the request id             |
 | corrupt_data           | 500    | tells the operators, with the request id             |
 | unsupported_feature    | 501    | does without                                         |
 | storage_unavailable    | 503    | tries again later                                    |
 | not_ready              | 503    | tries again later                                    |
+| overloaded             | 503    | tries again after `retry-after` seconds              |
 """
 
 from collections.abc import Mapping
@@ -60,11 +65,13 @@ from service.control.row_lookup import RowNotFound
 
 STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.MALFORMED_REQUEST: (400, "The request is not readable"),
+    ProblemCode.ORIGIN_REFUSED: (403, "The request comes from another site"),
     ProblemCode.NOT_FOUND: (404, "There is nothing at this address"),
     ProblemCode.TABLE_NOT_FOUND: (404, "There is no such table"),
     ProblemCode.STREAM_NOT_FOUND: (404, "The table has no such stream"),
     ProblemCode.ROW_NOT_FOUND: (404, "The table has no such row"),
     ProblemCode.METHOD_NOT_ALLOWED: (405, "The address does not have this method"),
+    ProblemCode.REQUEST_TIMEOUT: (408, "The request did not come in time"),
     ProblemCode.TABLE_EXISTS: (409, "The name belongs to another table"),
     ProblemCode.STREAM_EXISTS: (409, "The name belongs to another stream"),
     ProblemCode.STREAM_NOT_STOPPED: (409, "The stream is not stopped"),
@@ -74,13 +81,16 @@ STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.EXPIRED: (410, "It is not kept any more"),
     ProblemCode.PRECONDITION_FAILED: (412, "It is not what the request expects"),
     ProblemCode.LIMIT_EXCEEDED: (413, "The request asks for too much"),
-    ProblemCode.UNSUPPORTED_MEDIA_TYPE: (415, "The body is not JSON"),
+    ProblemCode.UNSUPPORTED_MEDIA_TYPE: (415, "The body is not sent as JSON"),
+    ProblemCode.HOST_REFUSED: (421, "The request is for another service"),
     ProblemCode.INVALID_REQUEST: (422, "The request breaks rules"),
+    ProblemCode.HEADERS_TOO_LARGE: (431, "The head of the request is too large"),
     ProblemCode.INTERNAL_ERROR: (500, "The service failed"),
     ProblemCode.CORRUPT_DATA: (500, "Stored data cannot be read"),
     ProblemCode.UNSUPPORTED_FEATURE: (501, "This version does not have it"),
     ProblemCode.STORAGE_UNAVAILABLE: (503, "Storage does not answer"),
     ProblemCode.NOT_READY: (503, "The service cannot work yet"),
+    ProblemCode.OVERLOADED: (503, "The service is busy"),
 }
 
 _CODES: Final[Mapping[type[Exception], ProblemCode]] = {

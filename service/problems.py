@@ -2,22 +2,32 @@
 
 import json
 import logging
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 
 from lake import InvalidRequest, LakeError
-from registry.errors import DefinitionDiffers, DefinitionRefused, RegistryError
+from registry.errors import (
+    DefinitionDiffers,
+    DefinitionRefused,
+    RegistryError,
+    StreamNotStopped,
+)
 from schemas import FieldProblem, Problem, ProblemCode
 from service.control.key_values import KeyRefused
 from service.problem_table import STATUS_AND_TITLE, code_of, code_of_status
 from service.request_problems import field_problems
 
 MEDIA_TYPE = "application/problem+json"
+ERRORS_MAX = 100
+
+_UNTOLD = "the service could not do it; the log says why, under the request id"
 
 logger = logging.getLogger(__name__)
 
@@ -35,20 +45,34 @@ def problem_response(
     errors: Sequence[FieldProblem] = (),
 ) -> Response:
     """Return the answer for a problem."""
+    problem = problem_of(code, detail, instance=instance, request_id=request_id, errors=errors)
+    # Not orjson: a problem may quote text that has no UTF-8, and must be answered all the same.
+    body = json.dumps(problem.model_dump(mode="json")).encode()
+    return Response(body, status_code=problem.status, media_type=MEDIA_TYPE)
+
+
+def problem_of(
+    code: ProblemCode,
+    detail: str,
+    *,
+    instance: str,
+    request_id: str,
+    errors: Sequence[FieldProblem] = (),
+) -> Problem:
+    """Return a problem; of more errors than an answer has, the first, and how many there are."""
     status, title = STATUS_AND_TITLE[code]
-    problem = Problem(
+    if len(errors) > ERRORS_MAX:
+        detail = f"{detail}; the first {ERRORS_MAX} of {len(errors)} are told"
+    return Problem(
         type=f"/problems/{code.value}",
         title=title,
         status=status,
         detail=detail,
         instance=instance,
         code=code,
-        errors=tuple(errors),
+        errors=tuple(errors[:ERRORS_MAX]),
         request_id=request_id,
     )
-    # Not orjson: a problem may quote text that has no UTF-8, and must be answered all the same.
-    body = json.dumps(problem.model_dump(mode="json")).encode()
-    return Response(body, status_code=status, media_type=MEDIA_TYPE)
 
 
 def install_problem_handlers(app: FastAPI) -> None:
@@ -74,13 +98,18 @@ def _answer(
 
 async def _on_own_error(request: Request, error: Exception) -> Response:
     code = code_of(error)
-    if STATUS_AND_TITLE[code][0] >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    status, _ = STATUS_AND_TITLE[code]
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         logger.error("request failed request_id=%s", request.state.request_id, exc_info=error)
-    return _answer(request, code, _detail(error), _errors(error))
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR and code is not ProblemCode.UNSUPPORTED_FEATURE:
+        return _answer(request, code, _UNTOLD)
+    hide = _without_places(request)
+    return _answer(request, code, hide(_detail(error)), _errors(error, hide))
 
 
 async def _on_not_ready(request: Request, error: Exception) -> Response:
-    return _answer(request, ProblemCode.NOT_READY, str(error))
+    logger.error("not ready request_id=%s", request.state.request_id, exc_info=error)
+    return _answer(request, ProblemCode.NOT_READY, _UNTOLD)
 
 
 async def _on_unreadable_request(request: Request, error: Exception) -> Response:
@@ -92,11 +121,10 @@ async def _on_unreadable_request(request: Request, error: Exception) -> Response
     problems = field_problems(found, body=error.body, model=model if is_model else None)
     if any(e["type"] == "json_invalid" for e in found):
         reason = found[0].get("ctx", {}).get("error", "not JSON")
+        cause = error.__cause__ or error.__context__
+        if isinstance(cause, json.JSONDecodeError):
+            reason = f"{reason} at line {cause.lineno}, column {cause.colno}"
         return _answer(request, ProblemCode.MALFORMED_REQUEST, f"the body is not JSON: {reason}")
-    if body_field is not None and isinstance(error.body, bytes | str) and error.body:
-        given = request.headers.get("content-type", "none")
-        detail = f"the body is sent as `{given}`; send `content-type: application/json`"
-        return _answer(request, ProblemCode.UNSUPPORTED_MEDIA_TYPE, detail)
     count = len(problems)
     detail = f"{count} field{'s are' if count != 1 else ' is'} not as declared"
     return _answer(request, ProblemCode.INVALID_REQUEST, detail, problems)
@@ -109,10 +137,31 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
         ProblemCode.NOT_FOUND: f"no resource {request.url.path}; see /v1/openapi.json",
         ProblemCode.METHOD_NOT_ALLOWED: f"{request.method} is not a method of this address",
     }.get(code, str(error.detail))
-    response = _answer(request, code, detail)
+    response = _answer(request, code, detail, _hints(request, error))
     for name, value in (error.headers or {}).items():  # `allow`, which a 405 has to say
         response.headers[name] = value
     return response
+
+
+def _hints(request: Request, error: HTTPException) -> tuple[FieldProblem, ...]:
+    allowed = Headers(error.headers or {}).get("allow")
+    if error.status_code != HTTPStatus.METHOD_NOT_ALLOWED or not allowed:
+        return ()
+    problem = FieldProblem(
+        pointer=None,
+        field="method",
+        value=request.method,
+        message="the address does not have this method",
+        hint=f"use {allowed}",
+    )
+    return (problem,)
+
+
+def _without_places(request: Request) -> Callable[[str], str]:
+    """Return what takes the place of the warehouse out of a text: it is the operators'."""
+    warehouse = re.escape(request.app.state.components.settings.warehouse)
+    place = re.compile(rf"{warehouse}(?![^/\s'\"`:;,])")
+    return lambda text: place.sub("<warehouse>", text)
 
 
 def _detail(error: Exception) -> str:
@@ -121,7 +170,7 @@ def _detail(error: Exception) -> str:
     return str(error)
 
 
-def _errors(error: Exception) -> tuple[FieldProblem, ...]:
+def _errors(error: Exception, hide: Callable[[str], str]) -> tuple[FieldProblem, ...]:
     if isinstance(error, DefinitionRefused | DefinitionDiffers):
         return error.problems
     if isinstance(error, KeyRefused):
@@ -131,10 +180,14 @@ def _errors(error: Exception) -> tuple[FieldProblem, ...]:
             FieldProblem(
                 pointer=None,
                 field=problem.field,
-                value=problem.value,
-                message=problem.message,
-                hint=problem.hint,
+                value=None if problem.value is None else hide(problem.value),
+                message=hide(problem.message),
+                hint=None if problem.hint is None else hide(problem.hint),
             )
             for problem in error.problems
         )
+    if isinstance(error, StreamNotStopped):
+        hint = "POST …/streams/<stream>/stop, and ask again once its status is STOPPED"
+        message = "it may still write"
+        return (FieldProblem(pointer=None, field="stream", message=message, hint=hint),)
     return ()

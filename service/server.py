@@ -2,10 +2,12 @@
 
 import logging
 import sys
+from dataclasses import replace
 
 import uvicorn
 
 from service.app import create_app
+from service.http_protocol import protocol_with
 from service.settings import ServiceSettings
 
 _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
@@ -15,10 +17,14 @@ def serve(settings: ServiceSettings) -> None:
     """Serve until the process is asked to end; logs to standard error, a line per request."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=_LOG_FORMAT)
     logging.getLogger("service").setLevel(logging.INFO)
+    # Whoever can reach an address can give it any name: only those that operators know are served.
+    settings = replace(settings, hosts=settings.hosts or ())
     uvicorn.run(
         create_app(settings),
         host=settings.host,
         port=settings.port,
+        http=protocol_with(settings.limits),
+        h11_max_incomplete_event_size=settings.limits.head_bytes,
         log_level="info",
         access_log=False,  # `service.access_log` has the request's id as well
     )

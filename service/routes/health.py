@@ -10,14 +10,16 @@ from service.dependencies import ComponentsOf
 from service.problems import NotReady
 from service.views import Health, Readiness
 
+_VERSION = version("braid")
+
 router = APIRouter(tags=["health"])
 
 
 @router.get("/health")
-def get_health(components: ComponentsOf) -> Health:
-    """Say that the process answers; touches no storage."""
+async def get_health(components: ComponentsOf) -> Health:
+    """Say that the process answers; touches no storage, and waits for no thread."""
     uptime_ms = components.clock.now_ms() - components.started_ms
-    return Health(version=version("braid"), uptime_seconds=uptime_ms / 1000)
+    return Health(version=_VERSION, uptime_seconds=uptime_ms / 1000)
 
 
 @router.get("/ready")

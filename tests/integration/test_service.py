@@ -55,7 +55,8 @@ def services(supervisor: Supervisor, warehouse: Path) -> Iterator[tuple[httpx.Cl
 
 
 def client(port: int) -> httpx.Client:
-    return httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30)
+    headers = {"content-type": "application/json"}
+    return httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=30)
 
 
 def start_service(supervisor: Supervisor, warehouse: Path, port: int) -> ChildProcess:

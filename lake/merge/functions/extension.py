@@ -4,7 +4,7 @@ The name of a function of one's own has a dot, `<namespace>.<function>`. No func
 one, so every other engine that merges such a table says that it does not know the function, and none
 can take it for one of its own.
 
-Entry points are looked up when a table first needs them; the packages have to be installed wherever
+Entry points are looked up once, when a table first needs them; the packages have to be installed wherever
 the table is merged: writers, readers, compactions.
 """
 
@@ -33,7 +33,6 @@ def is_own_name(name: str) -> bool:
     return "." in name
 
 
-@cache
 def own_function(name: str) -> FunctionDeclaration | None:
     """Return the installed function of that name; None when no package brings it.
 
@@ -41,20 +40,37 @@ def own_function(name: str) -> FunctionDeclaration | None:
         UnsupportedFeature: A package brings it, but it cannot be loaded, is no declaration or is
             named otherwise, or declares what cannot be; or several packages bring it.
     """
-    found = sorted(entry_points(group=GROUP, name=name), key=lambda point: point.value)
-    match found:
-        case []:
-            return None
-        case [point]:
+    # Only what is installed is kept in memory: other names come from requests, and are endless.
+    return _own_function(name) if name in _installed() else None
+
+
+def forget_packages() -> None:
+    """Look at the installed packages anew when a function is next asked for."""
+    _installed.cache_clear()
+    _own_function.cache_clear()
+
+
+@cache
+def _installed() -> Mapping[str, tuple[EntryPoint, ...]]:
+    found: dict[str, tuple[EntryPoint, ...]] = {}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.value):
+        found[point.name] = (*found.get(point.name, ()), point)
+    return found
+
+
+@cache
+def _own_function(name: str) -> FunctionDeclaration:
+    match _installed()[name]:
+        case (point,):
             return _declaration(point)
-        case _:
+        case found:
             places = ", ".join(point.value for point in found)
             raise _refused(name, f"several packages bring it: {places}", "uninstall all but one")
 
 
 def is_misnamed(name: str) -> bool:
     """Return whether a package brings a function whose name lacks the dot, so that it cannot be used."""
-    return not is_own_name(name) and bool(entry_points(group=GROUP, name=name))
+    return not is_own_name(name) and name in _installed()
 
 
 def own_names() -> tuple[str, ...]:
@@ -62,8 +78,7 @@ def own_names() -> tuple[str, ...]:
 
     Without those that no table can name, because they lack the dot.
     """
-    names = {point.name for point in entry_points(group=GROUP)}
-    return tuple(sorted(name for name in names if is_own_name(name)))
+    return tuple(sorted(name for name in _installed() if is_own_name(name)))
 
 
 def _declaration(point: EntryPoint) -> FunctionDeclaration:

@@ -8,7 +8,10 @@ from fastapi import FastAPI
 
 
 class HttpClient:
-    """Sends requests to an app without a socket; errors become answers, as with a server."""
+    """Sends requests to an app without a socket; errors become answers, as with a server.
+
+    What changes something says that it is JSON; a header that is None is left out.
+    """
 
     def __init__(self, app: FastAPI) -> None:
         self._transport = httpx.ASGITransport(app, raise_app_exceptions=False)
@@ -30,4 +33,7 @@ class HttpClient:
 
     async def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
         async with httpx.AsyncClient(transport=self._transport, base_url="http://braid") as client:
+            if method not in ("GET", "HEAD", "OPTIONS"):
+                headers = {"content-type": "application/json", **options.pop("headers", {})}
+                options["headers"] = {k: v for k, v in headers.items() if v is not None}
             return await client.request(method, path, **options)

@@ -49,14 +49,14 @@ def broken_client(error: Exception) -> HttpClient:
             412,
             "precondition_failed",
         ),
-        ("PUT", TABLE, {"content": "{"}, 415, "unsupported_media_type"),
         (
             "PUT",
             TABLE,
-            {"content": "{", "headers": {"content-type": "application/json"}},
-            400,
-            "malformed_request",
+            {"content": "{", "headers": {"content-type": None}},
+            415,
+            "unsupported_media_type",
         ),
+        ("PUT", TABLE, {"content": "{"}, 400, "malformed_request"),
         ("GET", "/v1/tables/shop/returns", {}, 404, "table_not_found"),
         ("GET", "/v1/tables/shop/returns/rows?id=1", {}, 404, "table_not_found"),
         ("GET", f"{TABLE}/streams/sales", {}, 404, "stream_not_found"),
@@ -92,13 +92,41 @@ def test_the_request_id_is_echoed_and_made_where_it_is_missing_or_unusable(
 
 
 def test_a_method_that_is_missing_names_those_there_are(shop: HttpClient) -> None:
-    assert shop.request("DELETE", "/v1/tables").headers["allow"] == "GET"
+    answer = shop.request("DELETE", "/v1/tables")
+
+    assert answer.headers["allow"] == "GET"
+    assert answer.json()["errors"][0]["hint"] == "use GET"
+
+
+def test_a_body_that_is_not_json_is_told_with_line_and_column(shop: HttpClient) -> None:
+    answer = shop.put(TABLE, content='{"columns": [],\n  "primary_key": [,]}')
+
+    assert "at line 2, column 19" in answer.json()["detail"]
+
+
+def test_a_stream_that_is_not_stopped_says_what_to_do(shop: HttpClient) -> None:
+    shop.put(f"{TABLE}/streams/sales", json={"topic": "s"})
+
+    answer = shop.delete(f"{TABLE}/streams/sales")
+
+    assert answer.json()["code"] == "stream_not_stopped"
+    assert "/stop" in answer.json()["errors"][0]["hint"]
+
+
+def test_of_many_errors_the_first_are_told_and_how_many_there_are(shop: HttpClient) -> None:
+    columns = [{"name": f"c{number}", "type": "NONE"} for number in range(300)]
+
+    answer = shop.put(TABLE, json=ORDERS | {"columns": columns}).json()
+
+    assert len(answer["errors"]) == 100
+    assert "the first 100 of 609 are told" in answer["detail"]
 
 
 def test_storage_that_does_not_answer_is_unavailable() -> None:
-    answer = broken_client(StorageUnavailable("no route to storage")).get(TABLE)
+    answer = broken_client(StorageUnavailable("s3://inner/w: no route")).get(TABLE)
 
     assert (answer.status_code, answer.json()["code"]) == (503, "storage_unavailable")
+    assert "s3://inner" not in answer.text
 
 
 def test_a_warehouse_that_does_not_answer_is_not_ready_and_yet_alive() -> None:
@@ -107,7 +135,8 @@ def test_a_warehouse_that_does_not_answer_is_not_ready_and_yet_alive() -> None:
     ready = client.get("/ready")
 
     assert (ready.status_code, ready.json()["code"]) == (503, "not_ready")
-    assert "no route to storage" in ready.json()["detail"]
+    assert "no route to storage" not in ready.text
+    assert "/w" not in ready.text
     assert client.get("/health").status_code == 200
 
 

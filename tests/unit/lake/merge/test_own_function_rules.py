@@ -8,7 +8,8 @@ import pytest
 from lake.errors import InvalidRequest, UnsupportedFeature
 from lake.merge.dormant_options import dormant_options
 from lake.merge.function_rules import known_functions
-from lake.merge.functions.extension import GROUP, own_function
+from lake.merge.functions import extension
+from lake.merge.functions.extension import GROUP, forget_packages, own_function
 from lake.merge.validation import validate_schema
 from registry.table_rules import check_table
 from tests.unit.lake.merge.given_schemas import given_schema
@@ -47,9 +48,17 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
         "undotted = acme_rules:capped\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    own_function.cache_clear()
+    forget_packages()
     yield
-    own_function.cache_clear()
+    forget_packages()
+
+
+def test_names_that_no_package_brings_are_not_kept() -> None:
+    own_function("acme.capped")
+    kept = extension._own_function.cache_info().currsize
+
+    assert [own_function(f"x.y{number}") for number in range(50)] == [None] * 50
+    assert extension._own_function.cache_info().currsize == kept
 
 
 def test_an_installed_function_is_accepted_with_its_options() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lake.errors import UnsupportedFeature
-from lake.merge.functions.extension import GROUP, own_function, own_names
+from lake.merge.functions.extension import GROUP, forget_packages, own_names
 from lake.merge.functions.registry import function_named
 
 DECLARATION = """
@@ -32,9 +32,9 @@ longest = declared("acme.longest")
 
 @pytest.fixture(autouse=True)
 def forget() -> Iterator[None]:
-    own_function.cache_clear()
+    forget_packages()
     yield
-    own_function.cache_clear()
+    forget_packages()
 
 
 @pytest.fixture
@@ -59,6 +59,7 @@ class Install:
         )
         (metadata / "entry_points.txt").write_text(f"[{GROUP}]\n{entry_point}\n")
         self._monkeypatch.syspath_prepend(str(place))
+        forget_packages()
 
 
 def test_an_installed_function_is_found_by_its_name(install: Install) -> None:

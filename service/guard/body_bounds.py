@@ -1,0 +1,148 @@
+"""Bodies are read whole, within bounds of size, time, depth and number of values.
+
+What follows gets a body that is there: no route waits for a client, and none parses what is too
+large. Plain ASGI, as every request passes here.
+"""
+
+import asyncio
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from schemas import ProblemCode
+from service.guard.answer import answer_problem
+from service.guard.json_shape import json_shape
+from service.guard.limits import BodyLimits, RequestClass, RequestLimits
+from service.guard.request_class import STATE_CHANGING, class_of
+
+_DIGITS = 18  # of a length: more than any body has, and quick to read
+_CLOSE = {"connection": "close"}
+_RETRY = {**_CLOSE, "retry-after": "1"}
+
+
+class _Refused(Exception):
+    def __init__(self, code: ProblemCode, detail: str) -> None:
+        super().__init__(detail)
+        self.code, self.detail = code, detail
+
+
+class _Gone(Exception):
+    """The client has left before its body was there."""
+
+
+class BodyBounds:
+    """Reads the bodies of requests that change something or ask for much."""
+
+    def __init__(self, app: ASGIApp, limits: RequestLimits) -> None:
+        self._app = app
+        self._limits = limits
+        self._buffered = 0  # bytes of all bodies that are held now
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        if scope["type"] != "http" or scope["method"] not in STATE_CHANGING:
+            await self._app(scope, receive, send)
+            return
+        is_bulk = class_of(scope["method"], scope["path"]) is RequestClass.BULK
+        limits = self._limits.bulk_body if is_bulk else self._limits.body
+        held = [0]
+        try:
+            body = await self._read(scope, receive, limits, held)
+            _check_json(body, limits)
+            await self._app(scope, _replay(body, receive), send)
+        except _Gone:
+            return
+        except _Refused as refused:
+            is_busy = refused.code is ProblemCode.OVERLOADED
+            await answer_problem(
+                refused.code,
+                refused.detail,
+                scope=scope,
+                receive=receive,
+                send=send,
+                headers=_RETRY if is_busy else _CLOSE,
+            )
+        finally:
+            self._buffered -= held[0]
+
+    async def _read(
+        self, scope: Scope, receive: Receive, limits: BodyLimits, held: list[int]
+    ) -> bytes:
+        """Return the body; `held` says how many bytes of it count as buffered."""
+        declared = Headers(scope=scope).get("content-length", "")
+        size = int(declared[:_DIGITS]) if declared.isdecimal() else 0
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                if size > limits.bytes:
+                    await self._discard(receive, 0)
+                    raise _too_large(limits)
+                return await self._collect(receive, limits, held)
+        except TimeoutError as error:
+            seconds = self._limits.body_seconds
+            detail = f"the body did not come within {seconds:g} seconds"
+            raise _Refused(ProblemCode.REQUEST_TIMEOUT, detail) from error
+
+    async def _collect(self, receive: Receive, limits: BodyLimits, held: list[int]) -> bytes:
+        parts: list[bytes] = []
+        while True:
+            message = await _next_part(receive)
+            part = message.get("body", b"")
+            if held[0] + len(part) > limits.bytes:
+                parts.clear()
+                await self._discard(receive, held[0])
+                raise _too_large(limits)
+            if self._buffered + len(part) > self._limits.buffered_bytes:
+                detail = "the service holds as many bodies as it may; try again later"
+                raise _Refused(ProblemCode.OVERLOADED, detail)
+            parts.append(part)
+            held[0] += len(part)
+            self._buffered += len(part)
+            if not message.get("more_body", False):
+                return b"".join(parts)
+
+    async def _discard(self, receive: Receive, read: int) -> None:
+        while read < self._limits.discarded_bytes:
+            message = await _next_part(receive)
+            read += len(message.get("body", b""))
+            if not message.get("more_body", False):
+                return
+
+
+async def _next_part(receive: Receive) -> Message:
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise _Gone
+    return message
+
+
+def _too_large(limits: BodyLimits) -> _Refused:
+    detail = f"the body is larger than {limits.bytes} bytes"
+    return _Refused(ProblemCode.LIMIT_EXCEEDED, detail)
+
+
+def _check_json(body: bytes, limits: BodyLimits) -> None:
+    if b"\0" in body:
+        # Another encoding, in which brackets and quotes are other bytes; or no JSON at all.
+        detail = "the body is not JSON in UTF-8: it has a zero byte"
+        raise _Refused(ProblemCode.MALFORMED_REQUEST, detail)
+    shape = json_shape(body)
+    if shape.depth > limits.depth:
+        detail = f"the body nests {shape.depth} levels deep; {limits.depth} are the most"
+        raise _Refused(ProblemCode.LIMIT_EXCEEDED, detail)
+    if shape.values > limits.values:
+        detail = f"the body has {shape.values} commas and colons; {limits.values} are the most"
+        raise _Refused(ProblemCode.LIMIT_EXCEEDED, detail)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return what gives the body once, and then what the server says."""
+    is_given = False
+
+    async def replay() -> Message:
+        nonlocal is_given
+        if is_given:
+            return await receive()
+        is_given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay

@@ -1,0 +1,45 @@
+"""How deep and how large JSON is, told from its bytes before anything parses it.
+
+Parsing costs memory and time by what a text becomes, not by its length: a megabyte may be half a
+million numbers, or brackets that nest as deep. Vectorised, so that telling costs less than parsing.
+"""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+_ESCAPES = re.compile(rb"\\.", re.DOTALL)
+_QUOTE, _COMMA, _COLON = b'",:'
+_OPEN, _CLOSE = tuple(b"[{"), tuple(b"]}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonShape:
+    """The shape of a JSON text; of other texts it means nothing.
+
+    Attributes:
+        depth: Brackets that are open at once.
+        values: Commas and colons outside of texts.
+    """
+
+    depth: int
+    values: int
+
+
+def json_shape(body: bytes) -> JsonShape:
+    r"""Return the shape of a JSON text in UTF-8.
+
+    >>> json_shape(rb'{"a": [1, [2, 3]], "b,[": "\"["}')
+    JsonShape(depth=3, values=5)
+    """
+    text = np.frombuffer(_ESCAPES.sub(b"", body) if b"\\" in body else body, np.uint8)
+    # A byte is outside of texts when an even number of quotes comes before it.
+    outside = (np.cumsum(text == _QUOTE, dtype=np.int32) & 1) == 0
+    text = text[outside]
+    opened = (text == _OPEN[0]) | (text == _OPEN[1])
+    closed = (text == _CLOSE[0]) | (text == _CLOSE[1])
+    steps = opened.astype(np.int8) - closed.astype(np.int8)
+    depth = np.cumsum(steps, dtype=np.int32).max(initial=0)
+    values = np.count_nonzero((text == _COMMA) | (text == _COLON))
+    return JsonShape(depth=int(depth), values=int(values))

@@ -1,0 +1,24 @@
+"""The class of a request, by its method and path."""
+
+import re
+
+from service.guard.limits import RequestClass
+
+STATE_CHANGING = frozenset({"DELETE", "PATCH", "POST", "PUT"})
+
+_BULK = re.compile(r"/v1/tables/[^/]+/[^/]+/(rows/lookup|changes|inspect/[^/]+)")
+
+
+def class_of(method: str, path: str) -> RequestClass | None:
+    """Return the class of a request; None where it needs no bound, as it waits for nothing.
+
+    >>> [class_of("GET", path) for path in ("/health", "/ready", "/v1/tables")]
+    [None, <RequestClass.PROBE: 'probe'>, <RequestClass.READ: 'read'>]
+    """
+    if path == "/health":
+        return None
+    if path == "/ready":
+        return RequestClass.PROBE
+    if _BULK.fullmatch(path):
+        return RequestClass.BULK
+    return RequestClass.WRITE if method in STATE_CHANGING else RequestClass.READ

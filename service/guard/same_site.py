@@ -1,0 +1,173 @@
+"""Requests that a page of another site has a browser send are told by their headers, and refused.
+
+A service without logins trusts who can reach it; a browser can, and does what any page asks. A form
+sends no `application/json`, a script of another site is told by its `origin`, and a name that was
+made to point here (DNS rebinding) by `host`.
+"""
+
+import ipaddress
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from schemas import ProblemCode
+from service.guard.answer import answer_problem, parameter_problem
+from service.guard.request_class import STATE_CHANGING
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+ANY_HOST = "*"
+
+_PROBES = ("/health", "/ready")  # asked by address, and telling nothing
+_PORTS = {"http": 80, "https": 443}
+_JSON_HINT = "send the header `content-type: application/json`, also without a body"
+
+
+class SameSite:
+    """Refuses what a foreign page could have sent."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        hosts: Iterable[str] | None = None,
+        origins: Iterable[str] = (),
+        bound_host: str = "",
+    ) -> None:
+        """Put the check before an app.
+
+        Args:
+            app: What answers requests that pass.
+            hosts: Names that the service is reached by, `*` for any; None: any, for an app that no
+                network reaches.
+            origins: Other sites whose pages may change things, such as `https://console.example`.
+            bound_host: The address that the process listens at; of a wildcard any address is known.
+        """
+        self._app = app
+        names = None if hosts is None else frozenset(map(_plain_host, hosts))
+        self._hosts = None if names is None or ANY_HOST in names else names | {*LOOPBACK}
+        self._origins = frozenset(filter(None, map(_site_of, origins)))
+        self._is_any_address = _is_wildcard(bound_host)
+        if self._hosts is not None:
+            self._hosts |= {_plain_host(bound_host)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if not self._knows(host) and scope["path"] not in _PROBES:
+            problem = parameter_problem(
+                "host",
+                value=host[:200],
+                message="the service is not reached by this name",
+                hint="operators allow a name with `braid service --allow-host NAME`",
+            )
+            await answer_problem(
+                ProblemCode.HOST_REFUSED,
+                "the header `host` names another service",
+                scope=scope,
+                receive=receive,
+                send=send,
+                errors=[problem],
+            )
+            return
+        if scope["method"] in STATE_CHANGING:
+            origin = headers.get("origin")
+            if origin is not None and not self._is_own(origin, host):
+                problem = parameter_problem(
+                    "origin",
+                    value=origin[:200],
+                    message="a page of another site has sent this",
+                    hint="operators allow a site with `braid service --allow-origin ORIGIN`",
+                )
+                await answer_problem(
+                    ProblemCode.ORIGIN_REFUSED,
+                    "pages of other sites change nothing",
+                    scope=scope,
+                    receive=receive,
+                    send=send,
+                    errors=[problem],
+                )
+                return
+            refusal = _media_refusal(headers.get("content-type"))
+            if refusal is not None:
+                await answer_problem(
+                    ProblemCode.UNSUPPORTED_MEDIA_TYPE,
+                    refusal,
+                    scope=scope,
+                    receive=receive,
+                    send=send,
+                    headers={"connection": "close"},
+                )
+                return
+        await self._app(scope, receive, send)
+
+    def _knows(self, host: str) -> bool:
+        if self._hosts is None:
+            return True
+        name = _plain_host(_without_port(host))
+        return name in self._hosts or (self._is_any_address and _is_address(name))
+
+    def _is_own(self, origin: str, host: str) -> bool:
+        site = _site_of(origin)
+        if site is None:
+            return False
+        if site in self._origins:
+            return True
+        scheme = site[0]
+        # Behind a proxy that ends TLS the scheme is the proxy's: what counts is host and port.
+        return site == _site_of(f"{scheme}://{host}")
+
+
+def _media_refusal(content_type: str | None) -> str | None:
+    if content_type is None:
+        return f"the request has no content type; {_JSON_HINT}"
+    media_type, *parameters = (part.strip().lower() for part in content_type.split(";"))
+    is_json = media_type == "application/json" or (
+        media_type.startswith("application/") and media_type.endswith("+json")
+    )
+    if not is_json:
+        return f"the body is sent as `{media_type[:100]}`; {_JSON_HINT}"
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name == "charset" and value.strip('"') not in ("utf-8", "utf8"):
+            return f"the body is sent in `{value[:100]}`; JSON is UTF-8 (RFC 8259)"
+    return None
+
+
+def _site_of(origin: str) -> tuple[str, str, int | None] | None:
+    """Return scheme, host and port of an origin; None for `null` and what is none."""
+    try:
+        parts = urlsplit(origin)
+        port = parts.port
+    except ValueError:
+        return None
+    if not parts.hostname or parts.scheme not in _PORTS:
+        return None
+    return parts.scheme, _plain_host(parts.hostname), port or _PORTS[parts.scheme]
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.partition(":")[0]
+
+
+def _plain_host(host: str) -> str:
+    return host.strip().strip("[]").rstrip(".").lower()
+
+
+def _is_wildcard(host: str) -> bool:
+    return _is_address(host) and ipaddress.ip_address(host).is_unspecified
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,160 @@
+"""uvicorn's HTTP protocol with bounds of its own: heads in time, readers in time, connections.
+
+What comes before a request is a request no middleware sees: a head that never ends, a connection
+that says nothing, a client that does not read. Refusals are problems here as well.
+"""
+
+import asyncio
+import json
+import logging
+import secrets
+import sys
+from typing import Any
+
+import h11
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from schemas import ProblemCode
+from service.guard.limits import RequestLimits
+from service.problems import MEDIA_TYPE, problem_of
+
+_HEADERS_TOO_LARGE = 431
+_LINGER_SECONDS = 2.0
+
+logger = logging.getLogger(__name__)
+
+
+def protocol_with(limits: RequestLimits) -> type[asyncio.Protocol]:
+    """Return the protocol class for uvicorn, which keeps these bounds."""
+
+    class Bounded(_BoundedProtocol):
+        LIMITS = limits
+
+    return Bounded
+
+
+class _BoundedProtocol(H11Protocol):
+    LIMITS: RequestLimits
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
+        self._discarded: int | None = None  # bytes since the connection was refused
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
+        super().connection_made(transport)
+        if len(self.connections) > self.LIMITS.connections:
+            # An answer would have to be waited for, and there are more of these than of anything.
+            transport.abort()
+            return
+        self._watch_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_head_timer()
+        self._stop_write_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._discarded is not None:
+            self._discarded += len(data)
+            if self._discarded > self.LIMITS.discarded_bytes:
+                self.transport.abort()
+            return
+        super().data_received(data)
+        self._watch_head()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch_head()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._write_timer = self.loop.call_later(self.LIMITS.write_seconds, self._on_unread)
+
+    def resume_writing(self) -> None:
+        self._stop_write_timer()
+        super().resume_writing()
+
+    def send_400_response(self, msg: str) -> None:
+        error = sys.exception()
+        is_large = getattr(error, "error_status_hint", None) == _HEADERS_TOO_LARGE
+        if is_large:
+            code = ProblemCode.HEADERS_TOO_LARGE
+            detail = f"request line and headers are larger than {self.LIMITS.head_bytes} bytes"
+        else:
+            code, detail = ProblemCode.MALFORMED_REQUEST, "this is not HTTP/1.1"
+        self._refuse(code, detail)
+
+    def _watch_head(self) -> None:
+        """Wait for a head no longer than allowed, whatever of it has come."""
+        if self._discarded is not None:
+            return
+        # Between an answer and the first byte of the next head uvicorn's own timer runs.
+        is_waiting = self.conn.their_state is h11.IDLE and self.timeout_keep_alive_task is None
+        # An answer that was given before all of its request had come: the rest is not waited for.
+        is_waiting = is_waiting or (
+            self.conn.our_state is h11.DONE and self.conn.their_state is h11.SEND_BODY
+        )
+        if not is_waiting or self.transport.is_closing():
+            self._stop_head_timer()
+        elif self._head_timer is None:
+            self._head_timer = self.loop.call_later(self.LIMITS.head_seconds, self._on_late_head)
+
+    def _on_late_head(self) -> None:
+        self._head_timer = None
+        if self.conn.trailing_data[0] and self.conn.our_state is h11.IDLE:
+            seconds = self.LIMITS.head_seconds
+            detail = f"the head of the request did not come within {seconds:g} seconds"
+            self._refuse(ProblemCode.REQUEST_TIMEOUT, detail)
+        else:
+            self.transport.close()
+
+    def _stop_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _stop_write_timer(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+
+    def _on_unread(self) -> None:
+        self._write_timer = None
+        self.transport.abort()
+
+    def _refuse(self, code: ProblemCode, detail: str) -> None:
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.abort()  # in the middle of an answer there is nothing more to say
+            return
+        request_id = secrets.token_hex(8)
+        logger.warning("request refused code=%s request_id=%s", code.value, request_id)
+        problem = problem_of(code, detail, instance="", request_id=request_id)
+        body = json.dumps(problem.model_dump(mode="json")).encode()
+        headers = [
+            ("content-type", MEDIA_TYPE),
+            ("content-length", str(len(body))),
+            ("x-request-id", request_id),
+            ("connection", "close"),
+        ]
+        for event in (
+            h11.Response(status_code=problem.status, headers=headers),
+            h11.Data(data=body),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event) or b"")
+        # What is closed with bytes unread is reset, and its client may never see the answer.
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self._discarded = 0
+        self._stop_head_timer()
+        self._head_timer = self.loop.call_later(_LINGER_SECONDS, self.transport.close)

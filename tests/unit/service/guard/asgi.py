@@ -1,0 +1,44 @@
+"""An app behind one middleware, asked without a socket."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+import httpx
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from service.request_context import RequestContext
+
+Guard = Callable[[ASGIApp], ASGIApp]
+
+
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer with the length of the body, once it is there."""
+    size, is_more = 0, True
+    while is_more:
+        message = await receive()
+        size += len(message.get("body", b""))
+        is_more = message.get("more_body", False)
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": str(size).encode()})
+
+
+def ask(
+    guard: Guard,
+    method: str = "GET",
+    path: str = "/v1/tables",
+    *,
+    host: str = "localhost:8080",
+    headers: Mapping[str, str] | None = None,
+    content: bytes | AsyncIterator[bytes] | None = None,
+    app: ASGIApp = echo,
+) -> httpx.Response:
+    """Return the answer to one request."""
+
+    async def send() -> httpx.Response:
+        transport = httpx.ASGITransport(RequestContext(guard(app)))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            options: dict[str, Any] = {"headers": {"host": host, **(headers or {})}}
+            return await client.request(method, path, content=content, **options)
+
+    return asyncio.run(send())

@@ -1,0 +1,73 @@
+"""A class of requests waits for itself, never another for it."""
+
+import asyncio
+
+import httpx
+from starlette.types import Receive, Scope, Send
+
+from service.guard.admission import Admission
+from service.guard.limits import ClassLimits, RequestClass, RequestLimits
+from service.request_context import RequestContext
+
+ONE = ClassLimits(running=1, waiting=1, wait_seconds=60)
+LIMITS = RequestLimits(classes=dict.fromkeys(RequestClass, ONE))
+
+
+class Stuck:
+    """An app whose reads do not end until they may."""
+
+    def __init__(self) -> None:
+        self.has_begun = asyncio.Event()
+        self.may_end = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.has_begun.set()
+        if scope["path"] == "/v1/tables" and scope["method"] == "GET":
+            await self.may_end.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+
+def test_a_class_that_is_full_says_so_and_others_go_on() -> None:
+    async def check() -> None:
+        app = Stuck()
+        transport = httpx.ASGITransport(RequestContext(Admission(app, LIMITS)))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            reads = [asyncio.create_task(client.get("/v1/tables")) for _ in range(2)]
+            await app.has_begun.wait()
+            refused = await client.get("/v1/tables")
+            beside = [
+                await client.get("/health"),
+                await client.get("/ready"),
+                await client.post("/v1/tables"),
+                await client.get("/v1/tables/a/b/changes"),
+            ]
+            app.may_end.set()
+            answers = await asyncio.gather(*reads)
+            after = await client.get("/v1/tables")
+
+        assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
+        assert refused.headers["retry-after"] == "1"
+        assert [answer.status_code for answer in (*beside, *answers, after)] == [200] * 7
+
+    asyncio.run(check())
+
+
+def test_who_waits_too_long_is_told_and_keeps_no_place() -> None:
+    hasty = ClassLimits(running=1, waiting=1, wait_seconds=0.0)
+
+    async def check() -> None:
+        app = Stuck()
+        limits = RequestLimits(classes=dict.fromkeys(RequestClass, hasty))
+        transport = httpx.ASGITransport(RequestContext(Admission(app, limits)))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            read = asyncio.create_task(client.get("/v1/tables"))
+            await app.has_begun.wait()
+            late = [(await client.get("/v1/tables")).status_code for _ in range(3)]
+            app.may_end.set()
+            statuses = [(await read).status_code, (await client.get("/v1/tables")).status_code]
+
+        assert late == [503] * 3
+        assert statuses == [200, 200]
+
+    asyncio.run(check())

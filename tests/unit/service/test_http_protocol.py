@@ -1,0 +1,190 @@
+"""What uvicorn does with heads that do not come, are too large, or are none."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
+
+from service.guard.limits import RequestLimits
+from service.http_protocol import protocol_with
+
+REQUEST = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
+LIMITS = RequestLimits(head_bytes=2_000, discarded_bytes=10_000)
+
+
+async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer at once, whatever of the body has come."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"ok"})
+
+
+class Timers(asyncio.SelectorEventLoop):
+    """A loop whose timers fire when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.timers: list[asyncio.TimerHandle] = []
+
+    def call_later(  # type: ignore[override]  # of any arguments
+        self, delay: float, callback: Callable[[], object], *args: Any, context: Any = None
+    ) -> asyncio.TimerHandle:
+        handle = asyncio.TimerHandle(delay, callback, args, self, context)
+        self.timers.append(handle)
+        return handle
+
+    def fire(self) -> None:
+        timers, self.timers = self.timers, []
+        for timer in timers:
+            if not timer.cancelled():
+                timer._run()
+
+
+class Client(asyncio.Transport):
+    """The client's end of a connection: what it was sent, and whether it is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.got = b""
+        self.is_closed = False
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.got += bytes(data)
+
+    def can_write_eof(self) -> bool:
+        return True
+
+    def write_eof(self) -> None:
+        pass
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    abort = close
+
+    def pause_reading(self) -> None:
+        pass
+
+    resume_reading = pause_reading
+
+
+class Connection:
+    """A connection to the service."""
+
+    def __init__(self, loop: Timers, limits: RequestLimits = LIMITS) -> None:
+        self.loop = loop
+        self.client = Client()
+        protocol = protocol_with(limits)
+        config = uvicorn.Config(
+            answer, h11_max_incomplete_event_size=limits.head_bytes, log_config=None
+        )
+        state = uvicorn.server.ServerState()
+        self.protocol = protocol(config, state, {}, self.loop)  # type: ignore[call-arg]  # uvicorn's
+        self.protocol.connection_made(self.client)
+
+    def send(self, *parts: bytes) -> None:
+        for part in parts:
+            self.protocol.data_received(part)
+            self.loop.run_until_complete(asyncio.sleep(0))
+            self.loop.run_until_complete(asyncio.sleep(0))
+
+
+@pytest.fixture
+def loop() -> Iterator[Timers]:
+    with closing(Timers()) as loop:
+        yield loop
+
+
+def problem_in(answered: bytes) -> dict[str, Any]:
+    head, _, body = answered.partition(b"\r\n\r\n")
+    assert b"application/problem+json" in head
+    found: dict[str, Any] = json.loads(body)
+    return found
+
+
+def test_a_head_that_does_not_end_is_a_timeout(loop: Timers) -> None:
+    connection = Connection(loop)
+
+    connection.send(b"GET / HTTP/1.1\r\nhost: a\r\n", b"x: y\r\n")
+    connection.loop.fire()
+
+    problem = problem_in(connection.client.got)
+    assert (problem["status"], problem["code"]) == (408, "request_timeout")
+    connection.loop.fire()
+    assert connection.client.is_closed
+
+
+def test_a_connection_that_says_nothing_is_closed(loop: Timers) -> None:
+    connection = Connection(loop)
+
+    connection.loop.fire()
+
+    assert (connection.client.got, connection.client.is_closed) == (b"", True)
+
+
+def test_a_request_that_is_there_is_not_timed(loop: Timers) -> None:
+    connection = Connection(loop)
+
+    connection.send(REQUEST, REQUEST)
+
+    assert connection.client.got.count(b"200 OK") == 2
+    assert not connection.client.is_closed
+
+
+def test_a_body_that_is_dripped_after_the_answer_is_not_waited_for(loop: Timers) -> None:
+    connection = Connection(loop)
+
+    connection.send(b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 99\r\n\r\nx", b"x", b"x")
+    connection.loop.fire()
+
+    assert b"ok" in connection.client.got
+    assert connection.client.is_closed
+
+
+@pytest.mark.parametrize("size", [3_000, 8_000])
+def test_headers_that_are_too_large_are_told_and_the_rest_is_thrown_away(
+    loop: Timers, size: int
+) -> None:
+    connection = Connection(loop)
+
+    connection.send(b"GET / HTTP/1.1\r\nx: " + b"y" * size, b"y" * 2_000)
+
+    problem = problem_in(connection.client.got)
+    assert (problem["status"], problem["code"]) == (431, "headers_too_large")
+    assert not connection.client.is_closed  # it shall read the answer
+    connection.send(b"y" * 10_000)
+    assert connection.client.is_closed
+
+
+@pytest.mark.parametrize("sent", [b"\x16\x03\x01\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"G\r\n\r\n"])
+def test_what_is_no_http_is_told(loop: Timers, sent: bytes) -> None:
+    connection = Connection(loop)
+
+    connection.send(sent)
+
+    problem = problem_in(connection.client.got)
+    assert (problem["status"], problem["code"]) == (400, "malformed_request")
+
+
+def test_more_connections_than_allowed_are_closed(loop: Timers) -> None:
+    assert Connection(loop, replace(LIMITS, connections=0)).client.is_closed
+
+
+def test_a_client_that_does_not_read_is_left(loop: Timers) -> None:
+    connection = Connection(loop)
+    connection.send(REQUEST)
+
+    connection.protocol.pause_writing()
+    connection.protocol.resume_writing()
+    connection.protocol.pause_writing()
+    connection.loop.fire()
+
+    assert connection.client.is_closed
