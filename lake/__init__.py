@@ -29,7 +29,13 @@ from lake.commit.group_order import (
     split_offset,
     stored_offset,
 )
-from lake.commit.stream_position import BatchAccount, StreamBatch, StreamPosition, positions_of
+from lake.commit.stream_position import (
+    BatchAccount,
+    StreamBatch,
+    StreamFallback,
+    StreamPosition,
+    positions_of,
+)
 from lake.errors import (
     CommitConflict,
     CommitUnknown,
@@ -226,6 +232,7 @@ __all__ = [
     "Steps",
     "StorageUnavailable",
     "StreamBatch",
+    "StreamFallback",
     "StreamFenced",
     "StreamPosition",
     "SystemClock",

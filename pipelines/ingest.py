@@ -22,7 +22,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from lake import Clock, GroupClaim, StreamPosition, Table
+from lake import Clock, GroupClaim, StreamFallback, StreamPosition, Table
 from pipelines.kafka_cluster import KafkaCluster
 from pipelines.plan_source import PlanSource
 from pipelines.settings import DeadLetterBudget
@@ -71,7 +71,7 @@ class Ingest:
         plan: StreamPlan,
         table: Table,
         cluster: KafkaCluster,
-        fallback: StreamPosition | None = None,
+        fallback: StreamFallback | None = None,
         checkpoint: Path | None = None,
         plans: PlanSource | None = None,
         evolver: StreamEvolver | None = None,
@@ -84,7 +84,7 @@ class Ingest:
             table: Its table, not shared with another query.
             cluster: Where the topic is.
             fallback: The position that a progress document tells, for a table whose snapshots
-                have all lost it.
+                have all lost it; used where it cannot be older than the last commit.
             checkpoint: A directory that is neither made fresh nor deleted. Offsets in it win over
                 the table's, and the table's rule decides what becomes of the batches. For tests
                 and repairs; None is right everywhere else.

@@ -1,7 +1,7 @@
 """From a stream's entry in the registry to a running ingest query."""
 
 from formats.kafka_clusters import KafkaClusters
-from lake import BatchAccount, Catalog, FileIO, StreamPosition
+from lake import BatchAccount, Catalog, FileIO, StreamFallback, StreamPosition
 from pipelines.ingest import Ingest, IngestContext
 from pipelines.plan_source import is_followed
 from pipelines.registered_plans import RegisteredPlans
@@ -83,13 +83,13 @@ class IngestStarter:
             raise
         return ingest
 
-    def _fallback(self, table: str, stream: StreamSpec) -> StreamPosition | None:
+    def _fallback(self, table: str, stream: StreamSpec) -> StreamFallback | None:
         key = stream_key(table, stream.name)
         report = newest_report(self._progress.read_all().runners, key)
         if report is None or report.progress.epoch is None:
             return None
         seen = report.progress
-        return StreamPosition(
+        position = StreamPosition(
             stream=stream.name,
             epoch=seen.epoch or 0,
             topic=stream.topic,
@@ -105,3 +105,4 @@ class IngestStarter:
             commit_time_ms=seen.last_commit_ms or 0,
             generation=seen.generation or 0,
         )
+        return StreamFallback(position=position, snapshot_id=seen.last_commit_snapshot)

@@ -12,11 +12,12 @@ from lake.commit.commit_run import CommitRun
 from lake.commit.group_order import GroupClaim, GroupOrder
 from lake.commit.identity_log import IdentityLog
 from lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit, StreamFence
+from lake.commit.position_hold import PositionHold
 from lake.commit.publisher import SnapshotPublisher
 from lake.commit.retry_policy import RetryPolicy
 from lake.commit.steps import OnStep, ignore_step
-from lake.commit.stream_authority import StreamAuthority, find_authority
-from lake.commit.stream_position import StreamBatch, StreamPosition
+from lake.commit.stream_authority import StreamAuthority, find_authority, speaks_of_streams
+from lake.commit.stream_position import StreamBatch, StreamFallback, StreamPosition
 from lake.commit.table_state import TableReader
 from lake.errors import InvalidRequest, names_table
 from lake.files.clock import Clock, SystemClock
@@ -28,6 +29,7 @@ from lake.format.snapshot import (
     MAX_SEQUENCE_NUMBER_PROPERTY,
     CommitKind,
 )
+from lake.snapshots.consumer_store import ConsumerStore
 from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.schema_store import SchemaStore
@@ -101,6 +103,7 @@ class TableCommitter:
         )
         self._identities = IdentityLog(self._reader.snapshots)
         self._unknown_users: set[str] = set()
+        self._hold = PositionHold(ConsumerStore(file_io, paths))
 
     @property
     def identifier(self) -> str:
@@ -199,7 +202,10 @@ class TableCommitter:
             changes=changes_of(messages, CommitKind.APPEND),
             max_sequence_number=-1 if max_sequence_number is None else max_sequence_number,
         )
-        return self._run(intent)
+        result = self._run(intent)
+        if result.outcome is Outcome.COMMITTED:
+            self._hold.follow(result.snapshot_id, now_ms=self._clock.now_ms())
+        return result
 
     @names_table
     def claim_stream(
@@ -209,7 +215,7 @@ class TableCommitter:
         topic: str,
         topic_id: str = "",
         initial_offsets: Mapping[int, int],
-        fallback: StreamPosition | None = None,
+        fallback: StreamFallback | None = None,
         is_new_assumed: bool = False,
         group: GroupClaim | None = None,
         expected_epoch: int | None = None,
@@ -224,9 +230,9 @@ class TableCommitter:
             topic_id: Kafka's id of the topic, "" when unknown.
             initial_offsets: Where a new stream starts, per partition.
             fallback: From the progress document; used only when the snapshots that knew the
-                stream have expired.
-            is_new_assumed: Start at `initial_offsets` even if nobody knows whether the stream is
-                new; somebody has to vouch for that.
+                stream have expired, and it is certain that none of them knew better.
+            is_new_assumed: Start at `initial_offsets` where the table does not know the position,
+                even if it may have known one; somebody has to vouch for them.
             group: The sequence group that the stream writes, and where its records come from; None:
                 arrival orders none of what it writes.
             expected_epoch: What the caller has seen of the stream, 0 for nothing; None: claim
@@ -238,7 +244,7 @@ class TableCommitter:
         Raises:
             OffsetMismatch: The table's offsets are of another topic.
             StreamFenced: The stream has another epoch than the expected one.
-            InvalidRequest: Nobody knows whether the stream is new.
+            InvalidRequest: Nobody knows whether the stream is new, or where it continues.
             CommitConflict, CommitUnknown, StorageUnavailable: Claim again.
         """
         intent = StreamClaim(
@@ -252,7 +258,8 @@ class TableCommitter:
             expected_epoch=expected_epoch,
         )
         run = self._new_run(intent)
-        run.run()
+        claimed = run.run()
+        self._hold.follow(claimed.snapshot_id, now_ms=self._clock.now_ms())
         assert run.revision is not None, "a claim is never a replay"
         return run.revision.streams.positions[stream]
 
@@ -283,6 +290,33 @@ class TableCommitter:
             only=None if only is None else frozenset(only),
         )
         return self._new_run(intent).run()
+
+    @names_table
+    def carry_positions(self, *, commit_user: str) -> CommitResult | None:
+        """Carry the positions of streams on, where the newest snapshot does not.
+
+        Another engine committed it; until a commit of ours the snapshot that has the positions must
+        not expire. An empty commit carries them, and other engines' expiry is told.
+
+        Args:
+            commit_user: Who does it.
+
+        Returns:
+            None where there is nothing to carry.
+
+        Raises:
+            CommitConflict, CommitUnknown, StorageUnavailable: Carry again; nothing is lost.
+            CorruptData: A property of ours cannot be read.
+        """
+        latest = self._reader.latest_snapshot()
+        if latest is None or speaks_of_streams(latest):
+            return None
+        authority = find_authority(latest, self._reader.snapshots)
+        if not authority.positions and not authority.orders:
+            return None
+        result = self.commit([], commit_user=commit_user, allow_empty=True)
+        self._hold.move(result.snapshot_id)
+        return result
 
     @names_table
     def stream_positions(self) -> dict[str, StreamPosition]:

@@ -12,7 +12,12 @@ from lake.commit.changes import CommitChanges
 from lake.commit.exactly_once import Decision, check_same_topic, decide
 from lake.commit.group_order import GroupClaim, next_order
 from lake.commit.stream_authority import StreamAuthority
-from lake.commit.stream_position import StreamBatch, StreamPosition, batch_properties
+from lake.commit.stream_position import (
+    StreamBatch,
+    StreamFallback,
+    StreamPosition,
+    batch_properties,
+)
 from lake.errors import InvalidRequest, Problem, StreamFenced
 from lake.format.commit_message import CommitMessage
 from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
@@ -145,7 +150,7 @@ class StreamClaim:
     topic: str
     topic_id: str
     initial_offsets: Mapping[int, int]
-    fallback: StreamPosition | None
+    fallback: StreamFallback | None
     is_new_assumed: bool
     group: GroupClaim | None = None
     expected_epoch: int | None = None
@@ -214,7 +219,7 @@ class StreamClaim:
         kept no generations, and what it has written counts as generation 0.
         """
         if self.fallback is not None and not streams.is_complete:
-            return self.fallback.generation + 1
+            return self.fallback.position.generation + 1
         known = {order.stream for order in streams.orders.values()}
         return 0 if streams.is_complete and streams.positions.keys() <= known | {self.stream} else 1
 
@@ -240,25 +245,35 @@ class StreamClaim:
         )
 
     def _known_position(self, streams: StreamAuthority) -> StreamPosition | None:
-        """Return the table's position, else the fallback; None for a stream that is new."""
+        """Return the table's position, else the fallback; None for a stream that is new.
+
+        A fallback that may be older than the last commit is none: the batch in between would be
+        taken in twice.
+        """
         position = streams.positions.get(self.stream)
         if position is not None:
             return position
         if streams.is_complete:
             return None
-        if self.fallback is not None:
-            assert self.fallback.stream == self.stream, "a fallback is of the same stream"
-            return self.fallback
         if self.is_new_assumed:
             return None
+        fallback = self.fallback
+        if fallback is not None:
+            assert fallback.position.stream == self.stream, "a fallback is of the same stream"
+            if streams.is_newest_word(fallback):
+                return fallback.position
         problem = Problem(
             field="stream",
             value=self.stream,
             message=(
                 "no snapshot that is kept says where the stream continues, earlier ones have "
-                "expired, and there is no progress document"
+                f"expired, and {_noted(fallback)}"
             ),
-            hint="give its offsets as fallback, or say that it is new",
+            hint=(
+                "find out which records the table has, and give the start position by hand: "
+                f'table.committer().claim_stream("{self.stream}", topic="{self.topic}", '
+                "initial_offsets={partition: next offset}, is_new_assumed=True)"
+            ),
         )
         message = f"stream `{self.stream}` cannot start: its position is not known"
         raise InvalidRequest(message, problems=[problem])
@@ -303,6 +318,13 @@ def _fenced(position: StreamPosition, *, time_ms: int, epoch_min: int = 0) -> St
     """Return a position that whoever has claimed the stream can commit to no more."""
     epoch = max(position.epoch, epoch_min) + 1
     return replace(position, epoch=epoch, batch_id=-1, commit_time_ms=time_ms)
+
+
+def _noted(fallback: StreamFallback | None) -> str:
+    if fallback is None:
+        return "there is no progress document"
+    offsets = ", ".join(f"{part}: {at}" for part, at in sorted(fallback.position.offsets.items()))
+    return f"the progress document (offsets {offsets}) may be older than the last commit"
 
 
 def _with_position(streams: StreamAuthority, position: StreamPosition) -> StreamAuthority:

@@ -6,6 +6,8 @@ Snapshot properties, all JSON:
 braid.stream.<name>   StreamPosition; every snapshot of ours carries all of them forward
 braid.group.<name>    GroupOrder (`lake.commit.group_order`), likewise
 braid.streams         "complete" | "incomplete": whether a stream without a property is a new one
+braid.streams.lost    only with "incomplete": number of the oldest snapshot that was left when positions
+                      were found to be lost; whatever was known was in the ones below
 braid.batch           StreamBatch that made this snapshot; never carried forward
 ```
 """
@@ -20,6 +22,7 @@ from lake.format.snapshot import Snapshot
 
 STREAM_PREFIX = "braid.stream."
 STREAMS_PROPERTY = "braid.streams"
+LOST_PROPERTY = "braid.streams.lost"
 BATCH_PROPERTY = "braid.batch"
 COMPLETE = "complete"
 INCOMPLETE = "incomplete"
@@ -91,6 +94,19 @@ class StreamPosition:
     batch_id: int = -1
     commit_time_ms: int = 0
     generation: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamFallback:
+    """Where a stream continued, as somebody beside the table has noted.
+
+    Attributes:
+        position: As noted.
+        snapshot_id: The snapshot that said so; None where that is not known.
+    """
+
+    position: StreamPosition
+    snapshot_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

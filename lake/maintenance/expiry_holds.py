@@ -1,5 +1,7 @@
 """Who needs snapshots that expiry would take: consumers, leases, and the streams of the table."""
 
+from lake.commit.group_order import orders_of
+from lake.commit.position_hold import HOLD_ID
 from lake.commit.stream_position import STREAMS_PROPERTY, positions_of
 from lake.format.snapshot import Snapshot
 from lake.maintenance.expiry_plan import Hold
@@ -25,8 +27,10 @@ def changelog_holds(
     return tuple(map(_hold, _in_force(store, options, now_ms=now_ms)))
 
 
-def stream_hold(latest: Snapshot, earliest_id: int, snapshots: SnapshotStore) -> tuple[Hold, ...]:
-    """Return the hold of the newest snapshot that knows where the table's streams are.
+def newest_with_positions(
+    latest: Snapshot, earliest_id: int, snapshots: SnapshotStore
+) -> int | None:
+    """Return the newest snapshot that knows where the table's streams are; None without streams.
 
     Every snapshot of ours carries their positions on, another engine's does not. Were the last one
     that does to expire below those of other engines, the streams could not go on.
@@ -38,23 +42,36 @@ def stream_hold(latest: Snapshot, earliest_id: int, snapshots: SnapshotStore) ->
     """
     snapshot: Snapshot | None = latest
     while snapshot is not None and snapshot.id >= earliest_id:
+        if positions_of(snapshot) or orders_of(snapshot):
+            return snapshot.id
         is_ours = STREAMS_PROPERTY in snapshot.properties
-        if positions_of(snapshot) and snapshot.id < latest.id:
-            reason = (
-                f"snapshot {snapshot.id} is the newest that holds the positions of streams, until "
-                "a commit of this engine carries them on"
-            )
-            return (Hold(snapshot_id=snapshot.id, reason=reason),)
         snapshot = None if is_ours else snapshots.find(snapshot.id - 1)
-    return ()
+    return None
+
+
+def stream_hold(latest: Snapshot, earliest_id: int, snapshots: SnapshotStore) -> tuple[Hold, ...]:
+    """Return the hold of the newest snapshot that knows where the table's streams are.
+
+    Raises:
+        CorruptData: A snapshot or a position cannot be read.
+    """
+    snapshot_id = newest_with_positions(latest, earliest_id, snapshots)
+    if snapshot_id is None or snapshot_id == latest.id:
+        return ()
+    reason = (
+        f"snapshot {snapshot_id} is the newest that holds the positions of streams, until a commit "
+        "of this engine carries them on"
+    )
+    return (Hold(snapshot_id=snapshot_id, reason=reason),)
 
 
 def _in_force(store: ConsumerStore, options: TableOptions, *, now_ms: int) -> list[ConsumerFile]:
+    """Return consumers and leases; the hold for other engines may lag behind, and ours is exact."""
     expiration_ms = options.consumer_expiration_time_ms
     return [
         file
         for file in store.list()
-        if not file.is_expired(now_ms=now_ms, expiration_ms=expiration_ms)
+        if file.id != HOLD_ID and not file.is_expired(now_ms=now_ms, expiration_ms=expiration_ms)
     ]
 
 

@@ -4,10 +4,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from lake.commit.position_hold import HOLD_ID, PositionHold
 from lake.errors import InvalidRequest, StorageUnavailable
 from lake.format.schema import TableSchema
 from lake.maintenance.changelog_expiry import ChangelogExpiry
-from lake.maintenance.expiry_holds import changelog_holds, consumer_holds, stream_hold
+from lake.maintenance.expiry_holds import (
+    changelog_holds,
+    consumer_holds,
+    newest_with_positions,
+    stream_hold,
+)
 from lake.maintenance.expiry_plan import (
     ExpiryPlan,
     Retention,
@@ -130,6 +136,7 @@ class TableExpiry:
         forgotten = self._forget_consumers()
         removal = FileRemoval(store=self.store)
         kept = self._changelogs.list_ids()
+        self._move_hold()
         plan = self.plan(retention)
         if plan is None:
             return ExpiryResult(consumers=forgotten)
@@ -177,6 +184,16 @@ class TableExpiry:
             if file.is_expired(now_ms=now_ms, expiration_ms=expiration_ms)
         ]
         return tuple(name for name in expired if self._consumers.delete(name))
+
+    def _move_hold(self) -> None:
+        """Tell other engines which snapshot the streams need now."""
+        held = self._consumers.find(HOLD_ID)
+        latest, earliest_id = self._snapshots.latest(), self._snapshots.earliest_id()
+        if latest is None or earliest_id is None:
+            return
+        snapshot_id = newest_with_positions(latest, earliest_id, self._snapshots)
+        if snapshot_id != (None if held is None else held.next_snapshot):
+            PositionHold(self._consumers).move(snapshot_id)
 
     def _forget_rollbacks(self, now_ms: int) -> None:
         mark = RollbackMark(self.store.file_io, self.store.paths)

@@ -1,8 +1,18 @@
 """Expiry, leases and consumers, as the facade offers them."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
-from lake.errors import InvalidRequest, Problem
+from lake.commit.committer import TableCommitter
+from lake.errors import (
+    CommitConflict,
+    CommitUnknown,
+    InvalidRequest,
+    Problem,
+    StorageUnavailable,
+)
 from lake.format.consumer import Consumer
 from lake.maintenance.expiry_result import ExpiryResult
 from lake.maintenance.table_expiry import TableExpiry, snapshot_retention
@@ -16,6 +26,9 @@ from lake.table.arguments import (
     check_whole,
 )
 from lake.table.branches import refuse_branch
+
+_CARRIER: Final = "braid-expiry"
+"""Commits what carries the positions of streams on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +49,7 @@ class TableRetention:
         older_than_ms: int | None,
         max_deletes: int | None,
         dry_run: bool,
+        committer: Callable[[], TableCommitter],
     ) -> ExpiryResult:
         """Expire snapshots (see `Table.expire`)."""
         check_whole(
@@ -56,6 +70,9 @@ class TableRetention:
         refuse_branch(self.store.paths)
         expiry = TableExpiry(store=self.store)
         if not dry_run:
+            # Where it is not possible now, the snapshot that has the positions stays.
+            with suppress(CommitConflict, CommitUnknown, StorageUnavailable):
+                committer().carry_positions(commit_user=_CARRIER)
             return expiry.run(retention)
         plan = expiry.plan(retention)
         if plan is None:

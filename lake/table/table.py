@@ -371,6 +371,8 @@ class Table(ReadableTable):
         What stays: the newest snapshot; `retain_min` of the newest; what a consumer or lease needs
         and all that is newer; what was the newest until `older_than_ms` or later, as long as there
         are no more than `retain_max`; and the newest snapshot that knows the positions of streams.
+        Where that is not the newest of all, as another engine has committed, an empty commit carries
+        the positions on first.
         Files of tags and branches stay. Where changelogs are to outlive snapshots, these go on as
         changelogs and expire by the `changelog.*` options.
 
@@ -398,6 +400,7 @@ class Table(ReadableTable):
             older_than_ms=older_than_ms,
             max_deletes=max_deletes,
             dry_run=dry_run,
+            committer=self.committer,
         )
 
     @names_table

@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from lake.commit.commit_result import Outcome
-from lake.commit.stream_position import BatchAccount, StreamPosition, batch_of, positions_of
+from lake.commit.position_hold import HOLD_ID
+from lake.commit.stream_position import (
+    BatchAccount,
+    StreamFallback,
+    StreamPosition,
+    batch_of,
+    positions_of,
+)
 from lake.errors import (
     CommitConflict,
     CorruptData,
@@ -28,6 +35,7 @@ from lake.format.snapshot import (
     CommitKind,
     Snapshot,
 )
+from lake.snapshots.consumer_store import ConsumerStore
 from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.snapshot_store import SnapshotStore
@@ -683,18 +691,82 @@ def test_a_stream_whose_position_has_expired_refuses_to_start(
 
 def test_the_progress_document_is_the_last_resort(file_io: MemoryFileIO, paths: TablePaths) -> None:
     given_lost_positions(file_io, paths)
-    fallback = StreamPosition(stream="s", epoch=6, topic=TOPIC, topic_id=TOPIC_ID, offsets={0: 70})
+    noted = StreamPosition(stream="s", epoch=6, topic=TOPIC, topic_id=TOPIC_ID, offsets={0: 70})
 
-    position = claim(file_io, paths, fallback=fallback)
+    position = claim(file_io, paths, fallback=StreamFallback(position=noted, snapshot_id=2))
 
     assert (position.epoch, position.offsets) == (7, {0: 70})
+
+
+def test_a_progress_document_that_may_be_older_than_the_last_commit_is_refused(
+    file_io: MemoryFileIO, paths: TablePaths
+) -> None:
+    given_lost_positions(file_io, paths)
+    noted = StreamPosition(stream="s", epoch=6, topic=TOPIC, topic_id=TOPIC_ID, offsets={0: 70})
+
+    with pytest.raises(InvalidRequest, match="may be older than the last commit"):
+        claim(file_io, paths, fallback=StreamFallback(position=noted, snapshot_id=1))
+
+    by_hand = new_committer(file_io, paths).claim_stream(
+        "s", topic=TOPIC, initial_offsets={0: 80}, is_new_assumed=True
+    )
+    assert by_hand.offsets == {0: 80}
+
+
+def test_every_lost_stream_can_continue_where_its_progress_document_is_new_enough(
+    file_io: MemoryFileIO, paths: TablePaths
+) -> None:
+    """The first to be claimed makes the newest snapshot one that knows streams, but not the others."""
+    given_lost_positions(file_io, paths)
+    for name in "st":
+        noted = StreamPosition(stream=name, epoch=6, topic=TOPIC, topic_id=TOPIC_ID, offsets={0: 7})
+        fallback = StreamFallback(position=noted, snapshot_id=2)
+        assert claim(file_io, paths, stream=name, fallback=fallback).offsets == {0: 7}
+
+
+def test_positions_are_carried_over_the_commits_of_another_engine(
+    file_io: MemoryFileIO, paths: TablePaths
+) -> None:
+    claim(file_io, paths)
+    committer = new_committer(file_io, paths)
+    assert committer.carry_positions(commit_user="u") is None
+    commit_foreign(file_io, paths)
+
+    result = committer.carry_positions(commit_user="u")
+
+    assert result is not None
+    assert positions_of(newest(file_io, paths))["s"].offsets == {0: 0}
+    assert held_from(file_io, paths) == result.snapshot_id == 3
+
+
+def test_a_stream_tells_other_engines_now_and_then_which_snapshot_it_needs(
+    file_io: MemoryFileIO, paths: TablePaths
+) -> None:
+    """Their expiry respects consumers, and knows nothing of positions."""
+    clock = ManualClock()
+    committer = new_committer(file_io, paths, clock=clock)
+    committer.claim_stream("s", topic=TOPIC, topic_id=TOPIC_ID, initial_offsets={0: 0})
+    seen = [held_from(file_io, paths)]
+    for number in range(3):
+        clock.advance(ms=40_000)
+        batch = stream_batch({0: number}, {0: number + 1}, batch_id=number)
+        committer.commit_stream_batch([], batch)
+        seen.append(held_from(file_io, paths))
+
+    assert seen == [1, 1, 3, 3]
+
+
+def held_from(file_io: MemoryFileIO, paths: TablePaths) -> int | None:
+    consumer = ConsumerStore(file_io, paths).find(HOLD_ID)
+    return None if consumer is None else consumer.next_snapshot
 
 
 def test_the_table_is_believed_before_the_progress_document(
     file_io: MemoryFileIO, paths: TablePaths
 ) -> None:
     claim(file_io, paths)
-    stale = StreamPosition(stream="s", epoch=9, topic=TOPIC, topic_id=TOPIC_ID, offsets={0: 70})
+    noted = StreamPosition(stream="s", epoch=9, topic=TOPIC, topic_id=TOPIC_ID, offsets={0: 70})
+    stale = StreamFallback(position=noted, snapshot_id=70)
 
     assert claim(file_io, paths, fallback=stale).offsets == {0: 0}
 
@@ -704,8 +776,8 @@ def test_one_recovered_stream_does_not_make_the_others_new(
 ) -> None:
     """The snapshot of the first claim knows one stream; the second may have been lost as well."""
     given_lost_positions(file_io, paths)
-    fallback = StreamPosition(stream="s", epoch=6, topic=TOPIC, topic_id=TOPIC_ID)
-    claim(file_io, paths, fallback=fallback)
+    noted = StreamPosition(stream="s", epoch=6, topic=TOPIC, topic_id=TOPIC_ID)
+    claim(file_io, paths, fallback=StreamFallback(position=noted, snapshot_id=2))
 
     with pytest.raises(InvalidRequest, match="`t` cannot start"):
         claim(file_io, paths, stream="t")

@@ -8,7 +8,7 @@ from lake.commit.changes import CommitChanges
 from lake.commit.group_order import GroupClaim, GroupOrder
 from lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit, StreamFence
 from lake.commit.stream_authority import StreamAuthority
-from lake.commit.stream_position import StreamPosition, batch_properties
+from lake.commit.stream_position import StreamFallback, StreamPosition, batch_properties
 from lake.errors import InvalidRequest, StreamFenced
 from lake.format.snapshot import CommitKind
 from tests.support.committing import TOPIC, TOPIC_ID, stream_batch
@@ -98,8 +98,11 @@ def test_identifiers_of_claims_lie_between_the_epochs() -> None:
     [
         pytest.param(StreamAuthority(), CLAIM, 1, {0: 5}, id="new"),
         pytest.param(
-            StreamAuthority(is_complete=False),
-            replace(CLAIM, fallback=replace(POSITION, epoch=7)),
+            StreamAuthority(is_complete=False, lost_below=40),
+            replace(
+                CLAIM,
+                fallback=StreamFallback(position=replace(POSITION, epoch=7), snapshot_id=39),
+            ),
             8,
             {0: 10, 1: 20},
             id="from-the-progress-document",
@@ -112,7 +115,11 @@ def test_identifiers_of_claims_lie_between_the_epochs() -> None:
             id="vouched-for",
         ),
         pytest.param(
-            StreamAuthority(), replace(CLAIM, fallback=POSITION), 1, {0: 5}, id="table-knows-better"
+            StreamAuthority(),
+            replace(CLAIM, fallback=StreamFallback(position=POSITION, snapshot_id=39)),
+            1,
+            {0: 5},
+            id="table-knows-better",
         ),
     ],
 )
@@ -128,7 +135,20 @@ def test_a_stream_nobody_knows_does_not_start() -> None:
     with pytest.raises(InvalidRequest, match="its position is not known") as caught:
         CLAIM.next_position(StreamAuthority(is_complete=False), time_ms=1)
 
-    assert caught.value.problems[0].hint is not None
+    assert "initial_offsets" in (caught.value.problems[0].hint or "")
+
+
+@pytest.mark.parametrize(
+    ("lost_below", "noted_at"), [(40, 38), (40, None), (None, 39)], ids=["older", "?", "nobody"]
+)
+def test_a_position_that_may_be_older_than_the_last_commit_is_not_continued(
+    lost_below: int | None, noted_at: int | None
+) -> None:
+    """What was committed after it would be taken in twice."""
+    claim = replace(CLAIM, fallback=StreamFallback(position=POSITION, snapshot_id=noted_at))
+
+    with pytest.raises(InvalidRequest, match="may be older than the last commit"):
+        claim.next_position(StreamAuthority(is_complete=False, lost_below=lost_below), time_ms=1)
 
 
 def test_a_fence_takes_every_stream_from_its_owner_and_no_offset_from_the_stream() -> None:
@@ -192,8 +212,11 @@ def test_a_group_begins_with_generation_0_where_nobody_has_written_it() -> None:
     [
         pytest.param(STREAMS, GROUP_CLAIM, 1, id="streams-of-an-earlier-version"),
         pytest.param(
-            StreamAuthority(is_complete=False),
-            replace(GROUP_CLAIM, fallback=replace(POSITION, generation=4)),
+            StreamAuthority(is_complete=False, lost_below=40),
+            replace(
+                GROUP_CLAIM,
+                fallback=StreamFallback(position=replace(POSITION, generation=4), snapshot_id=39),
+            ),
             5,
             id="from-the-progress-document",
         ),

@@ -46,7 +46,7 @@ def test_a_history_cut_short_proves_nothing(file_io: MemoryFileIO, paths: TableP
         commit_foreign(file_io, paths)
     file_io.delete(paths.snapshot(1))
 
-    assert authority(file_io, paths) == StreamAuthority(is_complete=False)
+    assert authority(file_io, paths) == StreamAuthority(is_complete=False, lost_below=2)
 
 
 def test_properties_of_streams_alone_make_an_authority(
