@@ -22,12 +22,19 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from formats.kafka_clusters import DEFAULT_CLUSTER
 from lake import Clock, GroupClaim, StreamFallback, StreamPosition, Table
 from pipelines.kafka_cluster import KafkaCluster
 from pipelines.plan_source import PlanSource
 from pipelines.settings import DeadLetterBudget
 from pipelines.sink.batch_sink import BatchSink, SinkProgress
-from pipelines.source import check_topic, initial_offsets, read_topic, start_offsets
+from pipelines.source import (
+    check_topic,
+    check_topic_id,
+    initial_offsets,
+    read_topic,
+    start_offsets,
+)
 from pipelines.stream_evolver import StreamEvolver
 from pipelines.stream_plan import StreamPlan
 from pipelines.topic import Topic, TopicReader
@@ -72,6 +79,7 @@ class Ingest:
         table: Table,
         cluster: KafkaCluster,
         fallback: StreamFallback | None = None,
+        expected_epoch: int | None = None,
         checkpoint: Path | None = None,
         plans: PlanSource | None = None,
         evolver: StreamEvolver | None = None,
@@ -85,6 +93,8 @@ class Ingest:
             cluster: Where the topic is.
             fallback: The position that a progress document tells, for a table whose snapshots
                 have all lost it; used where it cannot be older than the last commit.
+            expected_epoch: Of the stream when it was last seen to be registered, 0 for none: one
+                that was deleted since is not claimed. None: claim whatever is there.
             checkpoint: A directory that is neither made fresh nor deleted. Offsets in it win over
                 the table's, and the table's rule decides what becomes of the batches. For tests
                 and repairs; None is right everywhere else.
@@ -97,6 +107,7 @@ class Ingest:
         self._table = table
         self._cluster = cluster
         self._fallback = fallback
+        self._expected_epoch = expected_epoch
         self._plans = plans
         self._evolver = evolver
         self._keeps_checkpoint = checkpoint is not None
@@ -115,10 +126,12 @@ class Ingest:
             InvalidRequest: No such topic, records are gone from it, or a column cannot be read.
             OffsetMismatch: The topic is not the one that the table's offsets are of.
             StorageUnavailable: Kafka or the storage does not answer.
+            StreamFenced: The stream was claimed or deleted meanwhile.
             LakeError: As `TableCommitter.claim_stream`.
         """
         assert self._query is None, "a query is started once"
         topic = self._topics.require(self._plan.spec.topic)
+        check_topic_id(topic)
         self._topics.ensure(self._plan.spec.dead_letter_topic, like=topic)
         earliest, end = self._topics.earliest(topic), self._topics.end(topic)
         position = self._claim(topic, initial_offsets(self._plan, earliest=earliest, end=end))
@@ -234,18 +247,19 @@ class Ingest:
     def _claim(self, topic: Topic, initial: dict[int, int]) -> StreamPosition:
         committer = self._table.committer()
         check_topic(committer.stream_positions().get(self._plan.stream), topic)
-        group = self._plan.written.group
+        group, kafka = self._plan.written.group, self._plan.spec.kafka
         return committer.claim_stream(
             self._plan.stream,
             topic=topic.name,
             topic_id=topic.topic_id,
             initial_offsets=initial,
             fallback=self._fallback,
+            expected_epoch=self._expected_epoch,
             group=None
             if group is None
             else GroupClaim(
                 group=group.name,
-                cluster=self._cluster.bootstrap_servers,
+                cluster=kafka.cluster or kafka.bootstrap_servers or DEFAULT_CLUSTER,
                 partitions=len(topic.partitions),
             ),
         )

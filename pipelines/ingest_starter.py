@@ -1,7 +1,7 @@
 """From a stream's entry in the registry to a running ingest query."""
 
 from formats.kafka_clusters import KafkaClusters
-from lake import BatchAccount, Catalog, FileIO, StreamFallback, StreamPosition
+from lake import BatchAccount, Catalog, FileIO, InvalidRequest, StreamFallback, StreamPosition
 from pipelines.ingest import Ingest, IngestContext
 from pipelines.plan_source import is_followed
 from pipelines.registered_plans import RegisteredPlans
@@ -55,9 +55,15 @@ class IngestStarter:
         registry = RegistryStore(self._file_io, self._warehouse, self._context.clock)
         registrar = Registrar(registry, catalog, self._context.clock)
         registrar.complete_order(document.identifier)
+        # Before the look whether the stream is registered: its deletion raises the epoch.
+        positions = catalog.table(document.identifier).committer().stream_positions()
+        position = positions.get(entry.spec.name)
         state = read_table_state(registry, catalog, document.identifier)
         # What is wanted may be older than what is declared by now.
-        newest = state.document.streams.get(entry.spec.name, entry)
+        newest = state.document.streams.get(entry.spec.name)
+        if newest is None:
+            message = f"the stream {entry.spec.name} of {document.identifier} was deleted"
+            raise InvalidRequest(message)
         plan = plan_stream(
             table=document.identifier,
             spec=state.document.table,
@@ -73,6 +79,7 @@ class IngestStarter:
             table=state.table,
             cluster=cluster_of(entry.spec, self._clusters),
             fallback=self._fallback(document.identifier, entry.spec),
+            expected_epoch=0 if position is None else position.epoch,
             plans=RegisteredPlans(registry=registry, catalog=catalog),
             evolver=RegisteredEvolver(registrar=registrar),
         )

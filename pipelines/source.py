@@ -86,6 +86,26 @@ def start_offsets(
     return start
 
 
+def check_topic_id(topic: Topic) -> None:
+    """Refuse a topic of a cluster that gives topics no ids.
+
+    Raises:
+        InvalidRequest: One that was deleted and made again could not be told from the one before,
+            and its records would be read from the middle, or taken for older ones.
+    """
+    if topic.topic_id:
+        return
+    problem = Problem(
+        field="topic",
+        value=topic.name,
+        message="the cluster gives topics no ids, so a topic that was deleted and made again "
+        "cannot be told from the one before",
+        hint="use Kafka 2.8 or newer, or another broker that has topic ids (KIP-516)",
+    )
+    message = f"topic {topic.name} has no id"
+    raise InvalidRequest(message, problems=[problem])
+
+
 def check_topic(position: StreamPosition | None, topic: Topic) -> None:
     """Refuse to continue on another topic than the one that the table's offsets are of.
 

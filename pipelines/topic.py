@@ -20,6 +20,7 @@ from pipelines.reachability import check_reachable
 _EARLIEST = -2
 _LATEST = -1
 _READ_COMMITTED = 1
+_NO_ID = "00000000-0000-0000-0000-000000000000"
 _REQUEST_MS = 15_000
 # Less than a third of a runner's lease: who waits for a cluster that is away still renews it.
 _CONNECT_MS = 4_000
@@ -46,6 +47,12 @@ class Topic:
     partitions: tuple[int, ...]
 
 
+def _topic_id(found: object) -> str:
+    """Return the id of a topic; empty where the cluster gives none, or the one that means none."""
+    text = "" if found is None else str(found)
+    return "" if text == _NO_ID else text
+
+
 class TopicReader:
     """Asks one cluster about topics. Not for use by two threads at once."""
 
@@ -63,7 +70,9 @@ class TopicReader:
         if found["error_code"] or not found["partitions"]:
             return None
         numbers = sorted(partition["partition_index"] for partition in found["partitions"])
-        return Topic(name=topic, topic_id=str(found["topic_id"] or ""), partitions=tuple(numbers))
+        return Topic(
+            name=topic, topic_id=_topic_id(found.get("topic_id")), partitions=tuple(numbers)
+        )
 
     def require(self, topic: str) -> Topic:
         """Return the topic.

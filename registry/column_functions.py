@@ -17,6 +17,26 @@ FUNCTION_ENGINES = (MergeEngine.AGGREGATION, MergeEngine.PARTIAL_UPDATE)
 
 _FLOATS = (TypeRoot.FLOAT, TypeRoot.DOUBLE)
 _ARITHMETIC = ("sum", "product")
+_DISTINCT = ("collect", "listagg")
+_REPEATABLE = frozenset(
+    {
+        "bool_and",
+        "bool_or",
+        "first_non_null_value",
+        "first_value",
+        "hll_sketch",
+        "last_non_null_value",
+        "last_value",
+        "max",
+        "merge_map",
+        "merge_map_with_keytime",
+        "min",
+        "nested_partial_update",
+        "rbm32",
+        "rbm64",
+        "theta_sketch",
+    }
+)
 _RISK = "accept the risk for the table with `unordered: allowed`"
 
 
@@ -80,6 +100,19 @@ def why_order_matters(name: str, data_type: DataType) -> str | None:
             "order in which records arrive"
         )
     return None
+
+
+def why_repetition_matters(function: AggregateSpec) -> str | None:
+    """Return why a value that comes again changes the column; None when it does not.
+
+    Of functions of one's own nothing is known, so it does.
+    """
+    name = function.function
+    is_distinct = name in _DISTINCT and bool(function.distinct)
+    is_keyed = name == "nested_update" and function.nested_key is not None
+    if name in _REPEATABLE or is_distinct or is_keyed:
+        return None
+    return f"`{name}` counts a value each time it comes"
 
 
 def order_hint(name: str) -> str:

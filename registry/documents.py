@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from lake import Catalog, Clock, CorruptData, FileIO, LakeError, TableNotFound, TableSchema
 from registry import paths
 from registry.errors import RegistryConflict
+from registry.leases import LeaseStore
 from registry.pending_schemas import effective_document
 from registry.versions import Versioned, VersionedFile
 from schemas import TableDocument
@@ -43,6 +44,10 @@ class RegistryStore:
         self._file_io = file_io
         self._warehouse = warehouse
         self._clock = clock
+
+    def leases(self) -> LeaseStore:
+        """Return the leases of the same warehouse."""
+        return LeaseStore(self._file_io, self._warehouse, self._clock)
 
     def identifiers(self) -> list[str]:
         """Return `database.table` of every table with a document, in alphabetical order."""

@@ -35,6 +35,7 @@ from registry.stream_rules import check_stream
 from registry.table_alterer import TableAlterer
 from registry.table_definition import TableDefinition, complete_stream, define_table
 from registry.table_rules import check_table
+from registry.takeover import check_takeover, end_streams, former_owners
 from registry.versions import Versioned
 from schemas import (
     DesiredState,
@@ -99,6 +100,7 @@ class Registrar(TableAlterer):
         super().__init__(DocumentWriter(store, catalog), catalog)
         self._store = store
         self._clock = clock
+        self._leases = store.leases()
         self._clusters = clusters or KafkaClusters()
 
     def document(self, identifier: str) -> TableDocument:
@@ -221,6 +223,7 @@ class Registrar(TableAlterer):
             DefinitionRefused: The definition breaks rules; `problems` has all of them.
             DefinitionDiffers: The table holds offsets of this stream, and the change would make
                 them those of another topic or group.
+            StreamNotStopped: A runner still holds a stream whose group this one takes over.
             PreconditionFailed: What the caller has seen is not what is there.
         """
         is_new = False
@@ -232,6 +235,9 @@ class Registrar(TableAlterer):
             precondition.check(None if found is None else revision_of(found))
             spec = self._admit(document, name, definition)
             if found is None:
+                table = self._catalog.table(identifier)
+                former = former_owners(document, table, spec)
+                end_streams(self._catalog, self._leases, identifier, former)
                 return with_entry(document, StreamEntry(spec=spec))
             if found.spec == spec:
                 return document
@@ -252,8 +258,9 @@ class Registrar(TableAlterer):
         Raises:
             TableNotFound: No table of that name is registered.
             StreamNotFound: The table has no such stream.
-            StreamNotStopped: It is wanted to run or to be paused.
+            StreamNotStopped: It is wanted to run or to be paused, or a runner still holds it.
             PreconditionFailed: What the caller has seen is not what is there.
+            LakeError: The end of its epoch cannot be committed; the same call again.
         """
 
         def change(document: TableDocument) -> TableDocument:
@@ -262,6 +269,8 @@ class Registrar(TableAlterer):
             if entry.desired_state is not DesiredState.STOPPED:
                 message = f"the stream {stream} of {identifier} is {entry.desired_state.value}"
                 raise StreamNotStopped(message)
+            # First the end, then the word of it: a runner that is held up cannot commit afterwards.
+            end_streams(self._catalog, self._leases, identifier, (stream,))
             streams = {name: other for name, other in document.streams.items() if name != stream}
             return document.model_copy(update={"streams": streams})
 
@@ -305,6 +314,9 @@ class Registrar(TableAlterer):
         # changed since, and it is the runner that keeps to it then.
         problems += check_kafka(spec, self._clusters)
         problems += check_stream(document.table, streams, spec)
+        if name not in streams and not problems:
+            former = former_owners(document, self._catalog.table(document.identifier), spec)
+            problems += check_takeover(document, spec, definition, former)
         if problems:
             message = f"the stream {name} cannot be registered on {document.identifier}"
             raise DefinitionRefused(message, problems=problems)
@@ -318,7 +330,7 @@ class Registrar(TableAlterer):
         ):
             return
         position = self._catalog.table(identifier).committer().stream_positions().get(new.name)
-        if position is None:
+        if position is None or not position.topic:  # it was deleted before it read anything
             return
         before = {"topic": position.topic}
         if old is not None:

@@ -3,7 +3,7 @@
 import pytest
 
 from lake import InvalidRequest, OffsetMismatch, StreamPosition
-from pipelines.source import check_topic, initial_offsets, start_offsets
+from pipelines.source import check_topic, check_topic_id, initial_offsets, start_offsets
 from pipelines.topic import Topic
 from tests.unit.pipelines.given_streams import given_plan, given_spec
 
@@ -63,3 +63,10 @@ def test_another_name_is_another_topic() -> None:
 )
 def test_the_same_topic_is_accepted(position: StreamPosition | None, topic: Topic) -> None:
     check_topic(position, topic)
+
+
+def test_a_cluster_without_topic_ids_is_refused() -> None:
+    check_topic_id(TOPIC)
+
+    with pytest.raises(InvalidRequest, match="gives topics no ids"):
+        check_topic_id(Topic(name="topic", topic_id="", partitions=(0,)))
