@@ -22,7 +22,7 @@ Files of a commit that failed may be live all the same, whatever was raised. The
 an error with `committed_nothing`; else they stay, and orphan cleaning finds those that nothing names.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -94,7 +94,22 @@ class TableExists(InvalidRequest):
 
 
 class SchemaMismatch(InvalidRequest):
-    """Data and schema do not fit each other."""
+    """Data and schema do not fit each other.
+
+    Attributes:
+        key: Of records that cannot be merged: the primary key without partition columns, the
+            smallest where several fail; empty elsewhere.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        problems: Sequence[Problem] = (),
+        key: Mapping[str, object] | None = None,
+    ) -> None:
+        self.key: Mapping[str, object] = {} if key is None else key
+        super().__init__(message, problems=problems)
 
 
 class UnsupportedFeature(InvalidRequest):

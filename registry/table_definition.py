@@ -23,6 +23,7 @@ from registry.column_functions import column_functions, sequence_fields
 from registry.delete_retention import retention_options
 from registry.delete_rules import DeletedColumns, delete_options
 from registry.names import TOPIC_LENGTH_MAX
+from registry.overflow_defaults import with_overflow
 from schemas import (
     MergeEngine,
     SequenceGroupSpec,
@@ -334,6 +335,6 @@ def _function_options(spec: TableSpec) -> dict[str, str]:
         declared = {name: f for name, f in declared.items() if name not in sequence_fields(spec)}
     return {
         f"fields.{column}.{key}": value
-        for column, function in declared.items()
+        for column, function in with_overflow(spec, declared).items()
         for key, value in function.format_options.items()
     }

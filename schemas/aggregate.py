@@ -16,6 +16,7 @@ OPTION_OF_FIELD: Final[Mapping[str, str]] = {
     "nested_sequence": "nested-sequence-field",
     "count_limit": "count-limit",
     "timestamp_field": "ts-field",
+    "on_overflow": "braid.on-overflow",
 }
 """The table format's option, without `fields.<column>.`, of each field of `AggregateSpec`."""
 
@@ -33,6 +34,9 @@ class AggregateSpec(Contract):
         nested_sequence: Fields of the ROW that say which of two rows is newer; of `nested_update`.
         count_limit: The most rows that are kept; of `nested_update`.
         timestamp_field: The field of the ROW that holds its time; of `merge_map_with_keytime`.
+        on_overflow: What becomes of a value that an integer or DECIMAL does not hold; of `sum` and
+            `product`. `wrap`: it wraps round, which minds no order. `fail`: the column's merges
+            fail. None: `wrap` in tables that take several streams, else `fail`.
         options: Options of a function of your own, by their names.
     """
 
@@ -45,6 +49,7 @@ class AggregateSpec(Contract):
     nested_sequence: tuple[str, ...] | None = Field(default=None, min_length=1)
     count_limit: PositiveInt | None = None
     timestamp_field: str | None = Field(default=None, min_length=1)
+    on_overflow: Literal["wrap", "fail"] | None = None
     options: Mapping[str, str] = Field(default_factory=dict)
 
     @property

@@ -12,11 +12,13 @@ from typing import Final
 
 from lake.options import DELETE_TIME_FIELDS, NULL_DELETES, NULL_DELETES_KEPT, NULL_DELETES_MARKS
 
+_OWN_OPTIONS: Final = ("braid.on-overflow",)
 _COLUMN_OPTIONS: Final = (
     "aggregate-function",
     "ignore-retract",
     "distinct",
     "list-agg-delimiter",
+    *_OWN_OPTIONS,
 )
 """Of the options `fields.<column>.…`, those whose column follows."""
 _GROUP: Final = "sequence-group"
@@ -63,7 +65,11 @@ def _parts(key: str) -> tuple[str, str]:
     """Return the columns and the last word of `fields.<columns>.<word>`; two empty texts otherwise."""
     if not key.startswith(_FIELDS):
         return "", ""
-    columns, dot, suffix = key.removeprefix(_FIELDS).rpartition(".")
+    rest = key.removeprefix(_FIELDS)
+    for own in _OWN_OPTIONS:
+        if rest.endswith(f".{own}"):
+            return rest.removesuffix(f".{own}"), own
+    columns, dot, suffix = rest.rpartition(".")
     return (columns, suffix) if dot else ("", "")
 
 

@@ -47,13 +47,19 @@ def error_of_key(
     """
     text = ", ".join(f"{name} = {_shown(key.column(name)[0])}" for name in key_columns)
     message = f"the records of key {text} cannot be merged"
-    return SchemaMismatch(message, problems=error.problems)
+    values = {name: _value(key.column(name)[0]) for name in key_columns}
+    return SchemaMismatch(message, problems=error.problems, key=values)
 
 
 def _shown(value: pa.Scalar) -> str:
+    found = _value(value)
+    return str(found) if pa.types.is_temporal(value.type) else repr(found)
+
+
+def _value(value: pa.Scalar) -> object:
     if pa.types.is_temporal(value.type):
-        return str(value.cast(pa.string()))  # Python's times have no nanoseconds
-    return repr(value.as_py())
+        return value.cast(pa.string()).as_py()  # Python's times have no nanoseconds
+    return value.as_py()
 
 
 def _fails(table: pa.Table, merge: Callable[[pa.Table], object]) -> bool:

@@ -3,22 +3,25 @@
 Source: merge-semantics 4.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from lake.errors import SchemaMismatch
-from lake.format.data_types import DataType, TypeRoot
-from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
+from lake.errors import Problem, SchemaMismatch
+from lake.format.data_types import DataField, DataType, TypeRoot
+from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration, FunctionOption
 from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
 from lake.merge.function_errors import value_error
 from lake.merge.functions.exact_numbers import arithmetic_of
+from lake.merge.functions.option_values import has_option, option_key, word_problems
+from lake.merge.functions.overflow import ON_OVERFLOW, OVERFLOW_WORDS, overflow_of
 from lake.merge.functions.product_reduction import product_reduction
 from lake.merge.functions.sum_reduction import sum_reduction
 
+_FLOATING = frozenset({TypeRoot.FLOAT, TypeRoot.DOUBLE})
 _NUMERIC = frozenset(
     {
         TypeRoot.TINYINT,
@@ -100,12 +103,12 @@ def _cannot_combine(function: ColumnFunction, error: ArithmeticError) -> SchemaM
 
 
 def _make_sum(function: ColumnFunction, kind: pa.DataType) -> AggregateFunction:
-    numbers = arithmetic_of(kind)
+    numbers = arithmetic_of(kind, overflow_of(function))
     return Combination(function, numbers.add, numbers.subtract, numbers.negate)
 
 
 def _make_product(function: ColumnFunction, kind: pa.DataType) -> AggregateFunction:
-    numbers = arithmetic_of(kind)
+    numbers = arithmetic_of(kind, overflow_of(function))
     return Combination(function, numbers.multiply, numbers.divide, _nothing)
 
 
@@ -113,14 +116,40 @@ def _nothing(_value: object) -> None:
     return None
 
 
+def _overflow_problems(field: DataField, function: ColumnFunction) -> Iterator[Problem]:
+    yield from word_problems(function, ON_OVERFLOW, OVERFLOW_WORDS)
+    if has_option(function, ON_OVERFLOW) and field.type.root in _FLOATING:
+        yield Problem(
+            field=option_key(function, ON_OVERFLOW),
+            value=function.option(ON_OVERFLOW, ""),
+            message=f"a {field.type.root.value} never overflows: it becomes infinite",
+            hint="leave it out",
+        )
+
+
 def _is_numeric(data_type: DataType) -> bool:
     return data_type.root in _NUMERIC
 
 
+_ON_OVERFLOW = FunctionOption(
+    key=ON_OVERFLOW,
+    type="wrap or fail",
+    default="the format's rule: fail for integers; a DECIMAL becomes null, or has more digits",
+    meaning="What becomes of a value that the type does not hold: it wraps round, integers of n bits "
+    "modulo 2^n and a DECIMAL of p digits modulo 2 x 10^p - 1, in any order of arrival; or the merge "
+    "of the column fails.",
+)
 _OVERFLOW = Compatibility(
     subject="integers that do not fit their type",
     verdict="same",
     why="An error, as in release 2.0; 1.4 wraps around without a word.",
+)
+_WRAPS = Compatibility(
+    subject=f"`{ON_OVERFLOW}`",
+    verdict="other",
+    why="The option is ours. Release 2.0 fails at values that do not fit their integer type, and "
+    "shows a DECIMAL of at most 18 digits beyond them, until a compaction of ours has merged the "
+    "records; 1.4 wraps integers as we do.",
 )
 _STORAGE = Compatibility(
     subject="DECIMAL of at most 9 digits, beyond 32 bits",
@@ -144,7 +173,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         anomalies=(
             "An integer sum that does not fit its type makes [merging "
             "fail](../../guides/which-row-wins.md#when-merging-fails), and a later value does not "
-            "help. Choose a wider type.",
+            "help. Choose a wider type, or let it wrap round.",
             "A DECIMAL of at most 18 digits may grow beyond its digits; it becomes null only "
             "beyond 64 bits. With more than 18 digits it becomes null beyond its digits, and the "
             "next value starts anew. Leave room in the type.",
@@ -153,7 +182,9 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "until records bring the sum back into range, [every compaction of the "
             "table](../../guides/compaction.md#when-it-fails). Declare DECIMAL(18, s).",
         ),
-        differences=(_OVERFLOW, _STORAGE),
+        differences=(_OVERFLOW, _WRAPS, _STORAGE),
+        options=(_ON_OVERFLOW,),
+        problems=_overflow_problems,
     ),
     FunctionDeclaration(
         name="product",
@@ -175,6 +206,8 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "its digits; a retract whose quotient never ends, such as 10 / 3, makes merging "
             "fail. Use DOUBLE where rounding is expected.",
         ),
-        differences=(_OVERFLOW,),
+        differences=(_OVERFLOW, _WRAPS),
+        options=(_ON_OVERFLOW,),
+        problems=_overflow_problems,
     ),
 )

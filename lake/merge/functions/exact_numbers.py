@@ -1,6 +1,7 @@
 """Arithmetic of one column type on plain values, as the reference's virtual machine does it.
 
-Integers are exact and must fit their width. FLOAT is rounded to 32 bits after every operation, and
+Integers are exact and must fit their width, unless the column says that they wrap round
+(`lake.merge.functions.overflow`). FLOAT is rounded to 32 bits after every operation, and
 dividing by zero follows IEEE 754. DECIMALs are computed as unscaled integers, so no decimal context
 has a say.
 
@@ -8,12 +9,15 @@ Source: merge-semantics 4, "Overflow / arithmetic".
 """
 
 import math
+from collections.abc import Callable
 from ctypes import c_float
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol, TypeVar
 
 import pyarrow as pa
+
+from lake.merge.functions.overflow import Overflow, wrapped, wrapped_digits
 
 NumberT = TypeVar("NumberT", int, float, Decimal)
 
@@ -57,25 +61,27 @@ class Integers:
 
     Attributes:
         bits: Width of the type.
+        overflow: What becomes of a result that does not fit; an error unless it wraps.
     """
 
     bits: int
+    overflow: Overflow = Overflow.FORMAT
 
     def add(self, left: int, right: int, /) -> int:
         """Return the sum; raise OverflowError when it does not fit."""
-        return self._fitting(left + right, f"{left} + {right}")
+        return self._fitting(left + right, lambda: f"{left} + {right}")
 
     def subtract(self, left: int, right: int, /) -> int:
         """Return the difference; raise OverflowError when it does not fit."""
-        return self._fitting(left - right, f"{left} - {right}")
+        return self._fitting(left - right, lambda: f"{left} - {right}")
 
     def negate(self, value: int, /) -> int:
         """Return the negative; raise OverflowError for the smallest value."""
-        return self._fitting(-value, f"-({value})")
+        return self._fitting(-value, lambda: f"-({value})")
 
     def multiply(self, left: int, right: int, /) -> int:
         """Return the product; raise OverflowError when it does not fit."""
-        return self._fitting(left * right, f"{left} x {right}")
+        return self._fitting(left * right, lambda: f"{left} x {right}")
 
     def divide(self, left: int, right: int, /) -> int:
         """Return the quotient without its fraction; raise ZeroDivisionError or OverflowError."""
@@ -84,14 +90,16 @@ class Integers:
             raise ZeroDivisionError(text)
         quotient = abs(left) // abs(right)
         signed = quotient if (left < 0) == (right < 0) else -quotient
-        return self._fitting(signed, f"{left} / {right}")
+        return self._fitting(signed, lambda: f"{left} / {right}")
 
-    def _fitting(self, value: int, text: str) -> int:
+    def _fitting(self, value: int, text: Callable[[], str]) -> int:
         half = 1 << (self.bits - 1)
-        if not -half <= value < half:
-            message = f"{text} does not fit {_INTEGER_NAMES[self.bits]}"
-            raise OverflowError(message)
-        return value
+        if -half <= value < half:
+            return value
+        if self.overflow is Overflow.WRAP:
+            return wrapped(value, self.bits)
+        message = f"{text()} does not fit {_INTEGER_NAMES[self.bits]}"
+        raise OverflowError(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,30 +145,37 @@ class Decimals:
     """DECIMAL(precision, scale): exact; null when a result has too many digits.
 
     Up to 18 digits, sums are made in 64 bits and may have more digits than the type: only a result
-    beyond 64 bits is null.
+    beyond 64 bits is null. Where the column says what becomes of a result beyond its digits, neither
+    of the two happens.
 
     Attributes:
         precision: Digits of the type.
         scale: Digits after the point.
+        overflow: What becomes of a result with more digits.
     """
 
     precision: int
     scale: int
+    overflow: Overflow = Overflow.FORMAT
 
     def add(self, left: Decimal, right: Decimal, /) -> Decimal | None:
-        """Return the sum, or null."""
+        """Return the sum, or null; raise OverflowError where the column says so."""
         return self._summed(self._unscaled(left) + self._unscaled(right))
 
     def subtract(self, left: Decimal, right: Decimal, /) -> Decimal | None:
-        """Return the difference, or null."""
+        """Return the difference, or null; raise OverflowError where the column says so."""
         return self._summed(self._unscaled(left) - self._unscaled(right))
 
     def negate(self, value: Decimal, /) -> Decimal | None:
-        """Return the negative, or null: its digits are counted even where those of sums are not."""
+        """Return the negative, or null: its digits are counted even where those of sums are not.
+
+        Raises:
+            OverflowError: It has too many digits, and the column says so.
+        """
         return self._fitting(-self._unscaled(value))
 
     def multiply(self, left: Decimal, right: Decimal, /) -> Decimal | None:
-        """Return the product, rounded half up, or null."""
+        """Return the product, rounded half up, or null; or raise OverflowError."""
         product = self._unscaled(left) * self._unscaled(right)
         return self._fitting(_half_up(product, 10**self.scale))
 
@@ -169,6 +184,7 @@ class Decimals:
 
         Raises:
             ArithmeticError: The divisor is zero, or the quotient has no end.
+            OverflowError: It has too many digits, and the column says so.
         """
         dividend, divisor = self._unscaled(left), self._unscaled(right)
         if divisor == 0:
@@ -180,13 +196,24 @@ class Decimals:
         return self._fitting(_half_up(dividend * 10**self.scale, divisor))
 
     def _summed(self, unscaled: int) -> Decimal | None:
-        if self.precision > DECIMAL64_DIGITS:
+        if self.precision > DECIMAL64_DIGITS or self.overflow is not Overflow.FORMAT:
             return self._fitting(unscaled)
         # The checked path that follows an overflow of 64 bits finds 19 digits: null in any case.
         return self._scaled(unscaled) if -_INT64_MAX - 1 <= unscaled <= _INT64_MAX else None
 
     def _fitting(self, unscaled: int) -> Decimal | None:
-        return self._scaled(unscaled) if abs(unscaled) < 10**self.precision else None
+        if abs(unscaled) < 10**self.precision:
+            return self._scaled(unscaled)
+        match self.overflow:
+            case Overflow.WRAP:
+                return self._scaled(wrapped_digits(unscaled, self.precision))
+            case Overflow.FAIL:
+                message = (
+                    f"{self._scaled(unscaled)} does not fit DECIMAL({self.precision}, {self.scale})"
+                )
+                raise OverflowError(message)
+            case _:
+                return None
 
     def _unscaled(self, value: Decimal) -> int:
         # Not through arithmetic of Decimal, which would round to the digits of a context.
@@ -200,14 +227,16 @@ class Decimals:
         return Decimal(f"{unscaled}E-{self.scale}")
 
 
-def arithmetic_of(kind: pa.DataType) -> Arithmetic[int] | Arithmetic[float] | Arithmetic[Decimal]:
+def arithmetic_of(
+    kind: pa.DataType, overflow: Overflow = Overflow.FORMAT
+) -> Arithmetic[int] | Arithmetic[float] | Arithmetic[Decimal]:
     """Return the arithmetic of a numeric Arrow type of `arrow_types`."""
     if pa.types.is_integer(kind):
-        return Integers(kind.bit_width)
+        return Integers(kind.bit_width, overflow)
     if pa.types.is_floating(kind):
         return Floats(single=kind.bit_width == 32)
     assert pa.types.is_decimal128(kind), kind
-    return Decimals(kind.precision, kind.scale)
+    return Decimals(kind.precision, kind.scale, overflow)
 
 
 def _half_up(dividend: int, divisor: int) -> int:

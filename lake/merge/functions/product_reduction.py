@@ -1,8 +1,8 @@
 """`product` for many keys at once.
 
 Products go value by value, the first two of every segment, then the third, and so on. A segment is
-left undecided when a product on the way might leave the type, when a divisor is zero, and when a
-DECIMAL is divided.
+left undecided when a product on the way might leave the type (integers that wrap round aside), when a
+divisor is zero, and when a DECIMAL is divided.
 
 Source: merge-semantics 4.
 """
@@ -23,6 +23,7 @@ from lake.merge.functions.number_columns import (
     numbers_of,
     sign_of,
 )
+from lake.merge.functions.overflow import Overflow, overflow_of
 from lake.merge.functions.segment_folds import following, has_any, in_order
 from lake.merge.order_words import validity
 from lake.merge.reductions import first_places
@@ -40,9 +41,15 @@ _MARGIN = 1 - 1e-6
 _PLACES_MAX = 64
 
 
-def product_reduction(_function: ColumnFunction, kind: pa.DataType) -> Reduction:
+def product_reduction(function: ColumnFunction, kind: pa.DataType) -> Reduction:
     """Return the reduction for a numeric Arrow type."""
-    return number_reduction(kind, integers=_integers, floating=_floating, decimals=_decimals)
+    wraps = overflow_of(function) is Overflow.WRAP
+    return number_reduction(
+        kind,
+        integers=_wrapping_integers if wraps else _integers,
+        floating=_floating,
+        decimals=_decimals,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +101,16 @@ def _floating(steps: Steps, column: pa.Array) -> Reduced:
         products = in_order(np.multiply, factors.values, steps.segments)
         return Reduced(values=number_column(products, factors.found, column.type))
     products, undecided = _with_division(factors.values, factors.divides, steps.segments)
+    return Reduced(values=number_column(products, factors.found, column.type), undecided=undecided)
+
+
+def _wrapping_integers(steps: Steps, column: pa.Array) -> Reduced:
+    segments, factors = steps.segments, _factors(steps, column)
+    values = factors.values.astype(np.int64, copy=False)
+    products = in_order(np.multiply, values, segments)
+    undecided = None
+    if factors.divides is not None:
+        undecided = np.flatnonzero(has_any(factors.divides, segments))
     return Reduced(values=number_column(products, factors.found, column.type), undecided=undecided)
 
 

@@ -1,11 +1,14 @@
 """`sum` for many keys at once.
 
 A segment whose sum, or a sum on the way to it, might leave the type is left undecided: integers then
-raise, and a DECIMAL becomes null and starts anew. Where the largest magnitude times the longest
+raise, and a DECIMAL becomes null and starts anew, or does what its column says (`overflow`). Only
+integers that wrap round are never undecided. Where the largest magnitude times the longest
 segment fits, as it nearly always does, none needs a closer look.
 
 Source: merge-semantics 4.
 """
+
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +25,7 @@ from lake.merge.functions.number_columns import (
     numbers_of,
     sign_of,
 )
+from lake.merge.functions.overflow import Overflow, overflow_of
 from lake.merge.functions.segment_folds import (
     greatest_length,
     has_any,
@@ -40,17 +44,24 @@ _SHIFT_32 = np.uint64(32)
 _MARGIN = 1 - 1e-6
 
 
-def sum_reduction(_function: ColumnFunction, kind: pa.DataType) -> Reduction:
+def sum_reduction(function: ColumnFunction, kind: pa.DataType) -> Reduction:
     """Return the reduction for a numeric Arrow type."""
-    return number_reduction(kind, integers=_integers, floating=_floating, decimals=_decimals)
+    overflow = overflow_of(function)
+    return number_reduction(
+        kind,
+        integers=partial(_integers, overflow=overflow),
+        floating=_floating,
+        decimals=partial(_decimals, overflow=overflow),
+    )
 
 
-def _integers(steps: Steps, column: pa.Array) -> Reduced:
+def _integers(steps: Steps, column: pa.Array, *, overflow: Overflow) -> Reduced:
     segments, kind = steps.segments, column.type
     has_value = _validity(column, segments)
     values = _zero_where_null(numbers_of(column)[segments.order], has_value)
     limit = (1 << (kind.bit_width - 1)) - 1
-    fits = _magnitude(values) * greatest_length(segments) <= limit
+    wraps = overflow is Overflow.WRAP
+    fits = wraps or _magnitude(values) * greatest_length(segments) <= limit
     values = _with_signs(values, steps)
     undecided = None
     if not fits and kind.bit_width < 64:
@@ -76,12 +87,13 @@ def _floating(steps: Steps, column: pa.Array) -> Reduced:
     return Reduced(values=number_column(totals, _found(has_value, segments), kind))
 
 
-def _decimals(steps: Steps, column: pa.Array) -> Reduced:
+def _decimals(steps: Steps, column: pa.Array, *, overflow: Overflow) -> Reduced:
     segments, kind = steps.segments, column.type
     has_value = _validity(column, segments)
     low, high = (_zero_where_null(half[segments.order], has_value) for half in halves_of(column))
     if kind.precision <= DECIMAL64_DIGITS:
-        totals, undecided = _short_sums(low, steps, kind)
+        sums_of = _short_sums if overflow is Overflow.FORMAT else _bounded_sums
+        totals, undecided = sums_of(low, steps, kind)
     elif _fit_64_bits(low, high, segments):
         totals, undecided = sums(_with_signs(low, steps), segments), None
     else:
@@ -112,6 +124,15 @@ def _short_sums(values: Ints, steps: Steps, kind: pa.DataType) -> tuple[Ints, In
         doubtful = np.flatnonzero(has_any(wide, segments))
         undecided = doubtful if undecided is None else np.union1d(undecided, doubtful)
     return sums(values, segments), undecided
+
+
+def _bounded_sums(values: Ints, steps: Steps, kind: pa.DataType) -> tuple[Ints, Ints | None]:
+    """Return sums of at most 18 digits that stay within their digits, and the undecided segments."""
+    segments, largest = steps.segments, 10**kind.precision - 1
+    undecided = None
+    if _magnitude(values) * greatest_length(segments) > largest:
+        undecided = _beyond(np.abs(values.astype(np.float64)), largest, segments)
+    return sums(_with_signs(values, steps), segments), undecided
 
 
 def _long_decimals(

@@ -20,7 +20,6 @@ def found(table: TableSpec) -> list[FieldProblem]:
 @pytest.mark.parametrize(
     ("sql", "function", "options", "expected"),
     [
-        ("BIGINT", "sum", {}, {}),
         ("DOUBLE", "product", {"ignore_retract": True}, {"ignore-retract": "true"}),
         ("DATE", "max", {}, {}),
         ("STRING", "min", {}, {}),
@@ -62,6 +61,9 @@ def found(table: TableSpec) -> list[FieldProblem]:
             },
         ),
         (ROWS, "nested_partial_update", {"nested_key": ["id"]}, {"nested-key": "id"}),
+        ("BIGINT", "sum", {"on_overflow": "fail"}, {"braid.on-overflow": "fail"}),
+        ("DECIMAL(9, 2)", "product", {}, {"braid.on-overflow": "wrap"}),
+        ("DOUBLE", "sum", {}, {}),
         ("BYTES", "rbm32", {}, {}),
         ("BYTES", "rbm64", {}, {}),
         ("BYTES", "hll_sketch", {}, {}),

@@ -189,7 +189,7 @@ def test_records_that_cannot_be_merged_are_told_with_table_key_and_column(
     spec = {
         "columns": [
             {"name": "k", "type": "INT"},
-            {"name": "v", "type": "INT", "aggregate": {"function": "sum"}},
+            {"name": "v", "type": "INT", "aggregate": {"function": "sum", "on_overflow": "fail"}},
         ],
         "primary_key": ["k"],
         "merge_engine": "aggregation",

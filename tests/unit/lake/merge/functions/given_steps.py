@@ -9,6 +9,7 @@ import pyarrow as pa
 from lake.errors import SchemaMismatch
 from lake.merge.aggregate_function import AggregateFunction
 from lake.merge.column_function import ColumnFunction
+from lake.merge.functions.overflow import ON_OVERFLOW
 from lake.merge.functions.registry import function_named
 from lake.merge.plain_values import plain_values
 from lake.merge.segments import Segments
@@ -22,11 +23,23 @@ UNDECIDED = "undecided"
 REFUSED = "refused"
 
 
+def column_function(text: str) -> ColumnFunction:
+    """Return what a column `c` declares: a function, and what becomes of values that do not fit.
+
+    Args:
+        text: `sum`, `sum wrap` or `sum fail`.
+    """
+    name, _, overflow = text.partition(" ")
+    options = ((ON_OVERFLOW, overflow),) if overflow else ()
+    return ColumnFunction(column="c", name=name, options=options)
+
+
 def definition(name: str, kind: pa.DataType) -> AggregateFunction:
     """Return the definition of a function for a column `c` of the type."""
-    declaration = function_named(name)
+    function = column_function(name)
+    declaration = function_named(function.name)
     assert declaration is not None
-    return declaration.make(ColumnFunction(column="c", name=name), kind)
+    return declaration.make(function, kind)
 
 
 def folded(function: AggregateFunction, values: Sequence[object], history: History) -> object:
@@ -52,9 +65,10 @@ def folded(function: AggregateFunction, values: Sequence[object], history: Histo
 
 def reduced(name: str, column: pa.Array, histories: Sequence[History]) -> list[object]:
     """Return what the reduction makes of each key; `UNDECIDED` where it leaves that open."""
-    declaration = function_named(name)
+    function = column_function(name)
+    declaration = function_named(function.name)
     assert declaration is not None
-    reduction = declaration.reduction(ColumnFunction(column="c", name=name), column.type)
+    reduction = declaration.reduction(function, column.type)
     assert reduction is not None
     result = reduction.reduce(steps_of(histories), column)
     values = result.values.take(column) if isinstance(result.values, Pick) else result.values
@@ -68,9 +82,10 @@ def reduced(name: str, column: pa.Array, histories: Sequence[History]) -> list[o
 
 def handled(name: str, kind: pa.DataType) -> list[Step]:
     """Return the steps that the reduction of a function takes."""
-    declaration = function_named(name)
+    function = column_function(name)
+    declaration = function_named(function.name)
     assert declaration is not None
-    reduction = declaration.reduction(ColumnFunction(column="c", name=name), kind)
+    reduction = declaration.reduction(function, kind)
     assert reduction is not None
     return sorted(reduction.handles)
 

@@ -1,0 +1,60 @@
+"""What becomes of a sum or product that its column's type does not hold.
+
+| `braid.on-overflow` | an integer of n bits | a DECIMAL of p digits |
+|---|---|---|
+| `wrap` | wraps round modulo 2**n | wraps round modulo 2 x 10**p - 1 |
+| `fail` | the merge of the column fails | the merge of the column fails |
+| not declared | fails | null, or more digits than declared (merge-semantics 4) |
+
+Wrapping is arithmetic of a ring: any order of values, and any merging of parts, gives the same value,
+and a sum that comes back into range is right again. Largest and smallest value of a DECIMAL are
+neighbours, as the ends of an integer are.
+
+Source: ours; the reference wraps integers up to release 1.4, and fails from 2.0 on.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+from lake.merge.column_function import ColumnFunction
+
+ON_OVERFLOW: Final = "braid.on-overflow"
+
+
+class Overflow(StrEnum):
+    """What a column says of values that its type does not hold."""
+
+    FORMAT = "format"
+    WRAP = "wrap"
+    FAIL = "fail"
+
+
+OVERFLOW_WORDS: Final = (Overflow.WRAP.value, Overflow.FAIL.value)
+
+
+def overflow_of(function: ColumnFunction) -> Overflow:
+    """Return what the column declares."""
+    declared = function.option(ON_OVERFLOW, "").lower()
+    return Overflow(declared) if declared in OVERFLOW_WORDS else Overflow.FORMAT
+
+
+def wrapped(value: int, bits: int) -> int:
+    """Return an integer modulo 2**bits, as a signed number of so many bits.
+
+    Example:
+        >>> wrapped(128, 8)
+        -128
+    """
+    half = 1 << (bits - 1)
+    return (value + half) % (1 << bits) - half
+
+
+def wrapped_digits(value: int, digits: int) -> int:
+    """Return an unscaled DECIMAL modulo 2 x 10**digits - 1, as a number of so many digits.
+
+    Example:
+        >>> wrapped_digits(1000, 3), wrapped_digits(-1000, 3)
+        (-999, 999)
+    """
+    largest: int = 10**digits - 1
+    return (value + largest) % (2 * largest + 1) - largest
