@@ -56,10 +56,23 @@ def service(
         list[str] | None,
         typer.Option(help="Site whose pages may change things. May be repeated."),
     ] = None,
+    lookup_directory: Annotated[
+        str | None,
+        typer.Option(
+            help="On local disk, for copies of files that rows are looked up in.", metavar="PATH"
+        ),
+    ] = None,
+    lookup_disk_mb: Annotated[
+        int | None, typer.Option(min=0, help="Of these copies; half of what is free without it.")
+    ] = None,
+    lookup_memory_mb: Annotated[
+        int, typer.Option(min=0, help="Of what lookups keep in memory: small files.")
+    ] = 1024,
 ) -> None:
     """Serve registration, lifecycle, status and wide rows over HTTP."""
     # Here, not above: a runner needs none of it.
     from braid.arguments import known_clusters, make_warehouse, one_line_errors, warehouse_path
+    from lake import LookupSettings
     from service.server import serve
     from service.settings import ServiceSettings
 
@@ -67,11 +80,17 @@ def service(
     known = known_clusters(clusters)
     make_warehouse(warehouse)
     with one_line_errors():
+        lookups = LookupSettings(
+            directory=lookup_directory,
+            max_disk_bytes=None if lookup_disk_mb is None else lookup_disk_mb << 20,
+            max_memory_bytes=lookup_memory_mb << 20,
+        )
         serve(
             ServiceSettings(
                 warehouse=warehouse,
                 host=host,
                 port=port,
+                lookups=lookups,
                 clusters=known,
                 hosts=tuple(allow_host or ()),
                 origins=tuple(allow_origin or ()),

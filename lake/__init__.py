@@ -121,6 +121,7 @@ from lake.merge.validation import validate_schema
 from lake.options import MergeEngine, TableOptions, parse_duration, parse_size
 from lake.read.changes import ChangesMode
 from lake.read.condition_text import parse_conditions
+from lake.read.lookup.lookup_settings import LookupSettings
 from lake.read.predicate import Condition, Operator
 from lake.read.scan import ScanPlan, Split
 from lake.read.split_cut import split_bytes
@@ -190,6 +191,7 @@ __all__ = [
     "LeaseLost",
     "LimitExceeded",
     "LocalFileIO",
+    "LookupSettings",
     "Machine",
     "MaintenanceService",
     "ManualClock",

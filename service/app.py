@@ -1,6 +1,5 @@
 """The FastAPI application: components in, routes out. No state outside of the app."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +12,6 @@ from registry.registrar import Registrar
 from schemas import Problem
 from service.access_log import AccessLog
 from service.components import Components, OpenTables
-from service.control.row_lookup import RowFinder
-from service.control.row_warmer import RowWarmer
 from service.guard.admission import Admission
 from service.guard.body_bounds import BodyBounds
 from service.guard.same_site import SameSite
@@ -47,7 +44,7 @@ def create_app(
     warehouse = settings.warehouse
     if file_io is None:
         file_io, warehouse = file_io_for(warehouse), path_for(warehouse)
-    catalog = catalog or Catalog(warehouse, file_io=file_io, clock=clock)
+    catalog = catalog or Catalog(warehouse, file_io=file_io, clock=clock, lookups=settings.lookups)
     store = RegistryStore(file_io, warehouse, clock)
     app = FastAPI(
         title=TITLE,
@@ -67,8 +64,6 @@ def create_app(
         registry=store,
         registrar=Registrar(store, catalog, clock, clusters=settings.clusters),
         progress=ProgressStore(file_io, warehouse),
-        # One thread: files are made ready one after the other, and the rest of the machine serves.
-        rows=RowFinder(RowWarmer(ThreadPoolExecutor(1, thread_name_prefix="rows").submit)),
         started_ms=clock.now_ms(),
     )
     for module in (health, tables, schema_changes, streams, rows, changes, inspection):

@@ -9,7 +9,6 @@ from registry.documents import RegistryStore
 from registry.progress import ProgressStore
 from registry.registrar import Registrar
 from schemas import TableDocument
-from service.control.row_lookup import RowFinder
 from service.settings import ServiceSettings
 
 
@@ -66,7 +65,6 @@ class Components:
         registry: The documents.
         registrar: Changes of the documents.
         progress: What runners report.
-        rows: Finds rows by their keys.
         started_ms: When the app was made.
     """
 
@@ -77,7 +75,6 @@ class Components:
     registry: RegistryStore
     registrar: Registrar
     progress: ProgressStore
-    rows: RowFinder
     started_ms: int
 
     def registered(self, identifier: str) -> tuple[TableDocument, Table]:

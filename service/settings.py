@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from formats.kafka_clusters import KafkaClusters
+from lake import LookupSettings
 from service.guard.limits import RequestLimits
 
 # As long as a runner's lease: from then on another may have its streams.
@@ -23,6 +24,7 @@ class ServiceSettings:
             app that no network reaches.
         origins: Other sites whose pages may change things, such as `https://console.example`.
         limits: Bounds of requests.
+        lookups: Where rows by key keep copies of files, and how much of them.
     """
 
     warehouse: str
@@ -33,3 +35,4 @@ class ServiceSettings:
     hosts: tuple[str, ...] | None = None
     origins: tuple[str, ...] = ()
     limits: RequestLimits = field(default_factory=RequestLimits)
+    lookups: LookupSettings = field(default_factory=LookupSettings)

@@ -1,6 +1,10 @@
 """Prints how fast rows are found by key: `python -m benchmarks.lookup`.
 
-Each line is a bucket of ten million rows, compacted, with three small files of level 0 on top.
+| part | what is asked |
+|---|---|
+| `keys` | a bucket of ten million rows for each kind of key, compacted, three small files on top |
+| `wide` | two million rows of 22 columns in four buckets, in process and over HTTP |
+| `large` | the same with ten million rows, of which 256 MB may be in memory |
 """
 
 import argparse
@@ -11,6 +15,8 @@ import tempfile
 from benchmarks.figure import figure
 from benchmarks.lookup.measure import Measured, disturbed_us, measure
 from benchmarks.lookup.tables import KEY_KINDS, write_table
+from benchmarks.lookup.wide import Rate, in_process, over_http
+from benchmarks.lookup.wide_table import write_wide_table
 from benchmarks.machine import machine
 from lake import Catalog, Table
 
@@ -18,17 +24,38 @@ ROWS = 10_000_000
 SINGLE_AIM_US = 100.0
 BATCH_AIM = 500_000.0
 COLD_AIM_S = 2.0
+WIDE_ROWS = 2_000_000
+LARGE_ROWS = 10_000_000
+PARTS = ("keys", "wide", "large")
 
 
 def main() -> None:
-    """Measure the kinds of keys and print them."""
+    """Measure the parts and print them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
+    parser.add_argument("--rows", type=int, default=ROWS, help="of the tables of `keys`")
     parser.add_argument("--keys", nargs="*", default=[kind.name for kind in KEY_KINDS])
+    parser.add_argument("--memory", help="lookup.cache-max-memory-size of the table of `wide`")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of each rate")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON at the end")
     arguments = parser.parse_args()
+    parts = arguments.parts or list(PARTS)
+    if unknown := sorted({*parts} - {*PARTS}):
+        parser.error(f"no such part: {', '.join(unknown)}")
     print(machine(), flush=True)
     figures = []
+    if "keys" in parts:
+        figures += _keys(arguments)
+    if "wide" in parts:
+        figures += _wide("wide", WIDE_ROWS, arguments.memory, arguments.seconds)
+    if "large" in parts:
+        figures += _wide("large", LARGE_ROWS, "256 mb", arguments.seconds)
+    if arguments.json:
+        print(json.dumps(figures))
+
+
+def _keys(arguments: argparse.Namespace) -> list[dict[str, object]]:
+    figures: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory(prefix="braid-bench-") as warehouse:
         catalog = Catalog(warehouse)
         for kind in KEY_KINDS:
@@ -51,8 +78,31 @@ def main() -> None:
                     f"99 % {high:.0f}, longest {longest:.0f}",
                     flush=True,
                 )
-    if arguments.json:
-        print(json.dumps(figures))
+    return figures
+
+
+def _wide(part: str, rows: int, memory: str | None, seconds: float) -> list[dict[str, object]]:
+    with tempfile.TemporaryDirectory(prefix="braid-bench-") as warehouse:
+        table = write_wide_table(Catalog(warehouse), rows=rows, max_memory=memory)
+        os.sync()
+        snapshot = table.latest_snapshot()
+        assert snapshot is not None
+        size = sum(entry.file.file_size for entry in table.live_files(snapshot))
+        print(f"{part}: {rows / 1e6:g} million rows of 22 columns, {size / 1e6:.0f} MB", flush=True)
+        rates: list[Rate] = []
+        for measured in (
+            in_process(table.path, rows=rows, seconds=seconds),
+            over_http(warehouse, rows=rows, seconds=seconds),
+        ):
+            rates += measured
+            for rate in measured:
+                print(
+                    f"  {rate.name}: {rate.per_s:,.0f} rows/s, median {rate.median_ms:.2f} ms, "
+                    f"99 % {rate.high_ms:.2f} (while nothing was ready {rate.first_ms:.2f})",
+                    flush=True,
+                )
+    figures = [figure(f"{part}: {rate.name}", rate.per_s, "rows/s") for rate in rates]
+    return figures + [figure(f"{part}: {rate.name}, 99 %", rate.high_ms, "ms") for rate in rates]
 
 
 def _print(name: str, rows: int, measured: Measured) -> None:

@@ -9,6 +9,7 @@ Source: table-format 2.3; merge-semantics 8.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from types import MappingProxyType
 from typing import Final, TypeAlias, TypeVar
 
@@ -89,6 +90,13 @@ def is_same_shape(one: TableSchema, other: TableSchema) -> bool:
     """Return whether files of one schema can be read under the other without any mapping."""
     shapes = [[(field.id, field.name, field.type) for field in s.fields] for s in (one, other)]
     return shapes[0] == shapes[1]
+
+
+def shape_digest(schema: TableSchema) -> str:
+    """Return a short text that schemas share under which a file gives the same records."""
+    fields = [(field.id, field.name, field.type) for field in schema.fields]
+    shape = (fields, schema.table_options.sequence_snapshot_ordering)
+    return blake2b(repr(shape).encode(), digest_size=8).hexdigest()
 
 
 def conversion(source: DataType, target: DataType) -> Conversion | None:

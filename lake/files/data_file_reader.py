@@ -37,12 +37,13 @@ from lake.files.orc_stored import OrcStored
 from lake.files.parquet_bounds import ColumnBounds
 from lake.files.parquet_stored import ParquetStored
 from lake.files.positioned_input import InputFile
+from lake.files.row_groups import ROW_GROUP_ROWS
 from lake.files.stored_file import StoredFile
 from lake.files.stored_type import in_type
 from lake.format.arrow_types import to_arrow_type
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.schema import TableSchema
-from lake.format.system_columns import SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD
+from lake.format.system_columns import SEQUENCE_NUMBER, SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,6 +69,8 @@ class ReadCounters:
 
 BATCH_BYTES: Final = 64 * 1024 * 1024
 """Bytes of a batch at most, about."""
+
+_PLACED_ROWS: Final = 4 * ROW_GROUP_ROWS
 
 _SYSTEM_FIELDS: Final = {field.name: field for field in (SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD)}
 _SYSTEM_SOURCES: Final = {name: FileColumn(name=name, convert=None) for name in _SYSTEM_FIELDS}
@@ -206,41 +209,84 @@ class DataFileReader:
                 is_likely=len(parts) < len(file.row_counts),
             )
 
-    def rows_at(
-        self, columns: Sequence[str], positions: npt.NDArray[np.int64], *, max_decoded: int
-    ) -> tuple[pa.Table, int] | None:
-        """Return some rows; of the file only the parts that hold them are decoded.
+    def parts(
+        self, columns: Sequence[str], row_filter: RowGroupFilter | None = None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yield columns of the parts that a filter lets through, and where each batch begins.
 
         Args:
-            columns: Table columns wanted.
-            positions: Of the rows, 0-based in file order.
-            max_decoded: Rows to decode at most.
+            columns: Table columns wanted, or the system's; at least one.
+            row_filter: Says which row groups are looked into; None means all.
 
-        Returns:
-            Key-value rows, one per position, in their order, and how many rows were decoded for
-            them; None where it would be more than allowed.
+        Yields:
+            The position of a batch's first row, 0-based in file order, and the batch.
 
         Raises:
             As `batches`.
         """
         with self._open() as file:
             begins = np.cumsum([0, *file.row_counts])
-            holder = np.searchsorted(begins, positions, side="right") - 1
-            parts, places = np.unique(holder, return_inverse=True)
-            counts = begins[parts + 1] - begins[parts]
-            count = int(counts.sum())
-            if count > max_decoded:
-                return None
-            decoded = self._decoded(
-                file,
-                parts.tolist(),
-                columns,
-                batch_rows=max(1, count),
-                batch_bytes=BATCH_BYTES,
-            )
-            rows = pa.Table.from_batches(decoded, schema=key_value_schema(self._schema, columns))
-        rows_before = np.cumsum(counts) - counts
-        return rows.take(pa.array(positions - begins[holder] + rows_before[places])), count
+            parts = self._parts(file, row_filter)
+            self._count_parts(file, parts)
+            for some in [parts] if row_filter is None else [[part] for part in parts]:
+                begin = int(begins[some[0]]) if some else 0
+                for batch in self._placed(file, some, columns):
+                    yield begin, batch
+                    begin += batch.num_rows
+
+    def rows_at(
+        self, columns: Sequence[str], positions: npt.NDArray[np.int64]
+    ) -> tuple[pa.Table, int, int]:
+        """Return some rows; of the file only the parts that hold them are decoded, one by one.
+
+        Args:
+            columns: Table columns wanted, or the system's.
+            positions: Of the rows, 0-based in file order; at least one.
+
+        Returns:
+            One row per position, in their order; how many rows were decoded for them; and how many
+            bytes those were.
+
+        Raises:
+            As `batches`.
+        """
+        taken: list[pa.RecordBatch] = []
+        size = 0
+        order = np.argsort(positions, kind="stable")
+        places = positions[order]
+        with self._open() as file:
+            begins = np.cumsum([0, *file.row_counts])
+            parts = np.unique(np.searchsorted(begins, places, side="right") - 1).tolist()
+            self._count_parts(file, parts)
+            for part in parts:
+                begin = int(begins[part])
+                for batch in self._placed(file, [part], columns):
+                    size += batch.nbytes
+                    end = begin + batch.num_rows
+                    first, last = np.searchsorted(places, [begin, end])
+                    if first < last:
+                        taken.append(batch.take(pa.array(places[first:last] - begin)))
+                    begin = end
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        decoded = int(sum(begins[part + 1] - begins[part] for part in parts))
+        return pa.Table.from_batches(taken).take(pa.array(back)), decoded, size
+
+    def _placed(
+        self, file: StoredFile, parts: Sequence[int], columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield columns of all rows of some parts, the system's with the numbers that count."""
+        self._counters.rows += sum(file.row_counts[part] for part in parts)
+        number = self._number_of_all_rows
+        for batch in self._columns_of(
+            file,
+            parts,
+            columns,
+            batch_rows=_PLACED_ROWS,
+            batch_bytes=BATCH_BYTES,
+            marked=None,
+        ):
+            yield _numbered(batch, number)
 
     @contextmanager
     def _open(self) -> Iterator[StoredFile]:
@@ -270,7 +316,7 @@ class DataFileReader:
         for rows in self._columns_of(
             file, parts, names, batch_rows=batch_rows, batch_bytes=batch_bytes, marked=marked
         ):
-            yield rows if number is None else _numbered(rows, number)
+            yield _numbered(rows, number)
 
     def _count_parts(self, file: StoredFile, parts: Sequence[int]) -> None:
         self._counters.files += 1
@@ -437,9 +483,13 @@ def key_value_schema(schema: TableSchema, columns: Sequence[str]) -> pa.Schema:
     )
 
 
-def _numbered(batch: pa.RecordBatch, number: int) -> pa.RecordBatch:
+def _numbered(batch: pa.RecordBatch, number: int | None) -> pa.RecordBatch:
+    """Return a batch with one sequence number for all rows; None leaves those it has."""
+    place = batch.schema.get_field_index(SEQUENCE_NUMBER)
+    if number is None or place < 0:
+        return batch
     numbers = pa.repeat(pa.scalar(number, pa.int64()), batch.num_rows)
-    return batch.set_column(0, batch.schema.field(0), numbers)
+    return batch.set_column(place, batch.schema.field(place), numbers)
 
 
 @contextmanager

@@ -284,7 +284,7 @@ class BucketCompactor:
                     marked.setdefault(file.file_name, BitMap()).update(positions.tolist())
             if is_position_enough or not len(found.keys):
                 return None
-            return lookup.records(found, self._schema.field_names)
+            return lookup.records(found, self._schema.field_names, waits=True)
 
         return find
 

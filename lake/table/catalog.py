@@ -25,7 +25,8 @@ from lake.format.data_types import (
 )
 from lake.format.schema import TableSchema, check_supported
 from lake.merge.validation import validate_schema
-from lake.read.lookup.lookup_budget import LookupBudget
+from lake.read.lookup.copy_store import CopyStore
+from lake.read.lookup.lookup_settings import LookupSettings
 from lake.snapshots.schema_store import SchemaStore
 from lake.table.arguments import check_columns, check_names, check_options
 from lake.table.table import Table
@@ -46,6 +47,7 @@ class Catalog:
         file_io: FileIO | None = None,
         clock: Clock | None = None,
         random: random_module.Random | None = None,
+        lookups: LookupSettings | None = None,
     ) -> None:
         """Choose the storage; nothing is read yet.
 
@@ -54,6 +56,8 @@ class Catalog:
             file_io: Storage; chosen by the address when None.
             clock: Says what time it is; the machine's when None.
             random: Source of names and waiting times; the system's when None.
+            lookups: Where lookups keep their copies of files, and how much of them; the directory for
+                temporary files and half of what is free there when None.
         """
         if file_io is None:
             file_io, warehouse = file_io_for(warehouse), path_for(warehouse)
@@ -61,7 +65,7 @@ class Catalog:
         self._warehouse = warehouse.rstrip("/")
         self._clock = clock or SystemClock()
         self._random = random
-        self._lookup_budget = LookupBudget()
+        self._copies = CopyStore(lookups)
 
     def database_path(self, database: str) -> str:
         """Return the directory of a database.
@@ -147,7 +151,7 @@ class Catalog:
             clock=self._clock,
             random=self._random,
             identifier=identifier,
-            lookup_budget=self._lookup_budget,
+            copies=self._copies,
         )
 
     def list_tables(self, database: str | None = None) -> list[str]:

@@ -30,8 +30,9 @@ class KeyLookup:
         """Return the row, None when there is none.
 
         Args:
-            lookup: Of the snapshot; asked first, as it answers from what is at hand.
-            scan: From columns and conditions to a scan of the snapshot.
+            lookup: Of the snapshot.
+            scan: From columns and conditions to a scan of the snapshot; says what is wrong with a value
+                that does not fit its column.
             columns: Of the row; None means all.
 
         Raises:
@@ -39,8 +40,10 @@ class KeyLookup:
             UnsupportedFeature: The key is in several partitions, as tables of other engines may
                 have it; or a date or time outside the years 1 to 9999.
         """
-        found = lookup.rows_at_hand(self._key, columns=columns)
-        if found is None:
+        of_each = lookup.rows_of_each([self._key], columns=columns)
+        if of_each is not None:
+            [found] = of_each
+        else:
             found = [row for batch in self._scanned(scan, columns) for row in python_rows(batch)]
         if len(found) > 1:
             raise self._several(len(found))

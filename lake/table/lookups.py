@@ -8,7 +8,7 @@ from typing import Final
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.options import TableOptions
-from lake.read.lookup.lookup_budget import LookupBudget
+from lake.read.lookup.copy_store import CopyStore
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.table.snapshot_lookup import SnapshotLookup
 
@@ -19,17 +19,19 @@ SNAPSHOTS_MAX: Final = 4
 class Lookups:
     """Lookups of one table; safe between threads."""
 
-    def __init__(self, options: TableOptions, budget: LookupBudget) -> None:
+    def __init__(self, table: str, options: TableOptions, copies: CopyStore) -> None:
         """Take the bounds of what is kept; nothing is made yet.
 
         Args:
+            table: Path of the table.
             options: Of the table; its own bounds.
-            budget: Shared with other tables.
+            copies: Shared with other tables.
         """
         self.cache = LookupCache(
+            copies,
+            table,
             max_disk_bytes=options.lookup_cache_max_disk_bytes,
             max_memory_bytes=options.lookup_cache_max_memory_bytes,
-            budget=budget,
             idle_seconds=options.lookup_cache_file_retention_ms / 1_000,
         )
         self._recent: OrderedDict[tuple[Snapshot | None, int], SnapshotLookup] = OrderedDict()

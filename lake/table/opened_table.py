@@ -18,7 +18,7 @@ from lake.format.schema import TableSchema, check_supported
 from lake.format.snapshot import Snapshot
 from lake.maintenance.table_compaction import LiveTable
 from lake.options import DYNAMIC_BUCKET
-from lake.read.lookup.lookup_budget import LookupBudget
+from lake.read.lookup.copy_store import CopyStore
 from lake.snapshots.deletion_vectors import vector_entries
 from lake.snapshots.lease import LEASE_MS
 from lake.snapshots.lease_keeper import LeaseKeeper
@@ -40,7 +40,7 @@ class OpenedTable:
         identifier: `db.table`.
         store: Under the newest schema that was seen; another one after each `refresh`.
         random: Source of names and waiting times; the system's when None.
-        lookup_budget: What lookups keep, together with other tables; another process has another.
+        copies: What lookups keep, together with other tables; another process has another.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class OpenedTable:
         schema: TableSchema,
         clock: Clock,
         random: random_module.Random | None,
-        lookup_budget: LookupBudget | None = None,
+        copies: CopyStore | None = None,
     ) -> None:
         """Take over a table whose schema has been read.
 
@@ -65,7 +65,7 @@ class OpenedTable:
             file_io, paths, schema, clock=clock, new_uuid=partial(_random_uuid, random)
         )
         self.random = random
-        self.lookup_budget = lookup_budget or LookupBudget()
+        self.copies = copies or CopyStore()
         self._identity = TableIdentity(file_io, paths, schema)
 
     def __reduce__(self) -> tuple[partial["OpenedTable"], tuple[()]]:
@@ -84,7 +84,7 @@ class OpenedTable:
     @cached_property
     def lookups(self) -> Lookups:
         """What is kept for lookups."""
-        return Lookups(self.store.schema.table_options, self.lookup_budget)
+        return Lookups(self.store.paths.root, self.store.schema.table_options, self.copies)
 
     @cached_property
     def keeper(self) -> LeaseKeeper:

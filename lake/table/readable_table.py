@@ -24,7 +24,7 @@ from lake.lsm.run_counts import count_runs
 from lake.maintenance.compaction_picks import Place
 from lake.merge.fold import Machine
 from lake.read.changes import ChangesMode
-from lake.read.lookup.lookup_budget import LookupBudget
+from lake.read.lookup.copy_store import CopyStore
 from lake.read.predicate import Condition
 from lake.read.reader import BATCH_ROWS
 from lake.snapshots.consumer_store import ConsumerFile
@@ -54,7 +54,7 @@ class ReadableTable:
         clock: Clock,
         random: random_module.Random | None,
         branch: str = "",
-        lookup_budget: LookupBudget | None = None,
+        copies: CopyStore | None = None,
     ) -> None:
         """Take over what `open` has read."""
         self._opened = OpenedTable(
@@ -64,7 +64,7 @@ class ReadableTable:
             schema=schema,
             clock=clock,
             random=random,
-            lookup_budget=lookup_budget,
+            copies=copies,
         )
 
     @classmethod
@@ -76,7 +76,7 @@ class ReadableTable:
         clock: Clock | None = None,
         random: random_module.Random | None = None,
         identifier: str | None = None,
-        lookup_budget: LookupBudget | None = None,
+        copies: CopyStore | None = None,
     ) -> Self:
         """Open the table at a path.
 
@@ -86,7 +86,7 @@ class ReadableTable:
             clock: Says what time it is; the machine's when None.
             random: Source of names and waiting times; the system's when None.
             identifier: `db.table`; taken from the path when None.
-            lookup_budget: What lookups keep, together with other tables; of its own when None.
+            copies: What lookups keep, together with other tables; of its own when None.
 
         Raises:
             TableNotFound: No table is there.
@@ -105,7 +105,7 @@ class ReadableTable:
             schema=schema,
             clock=clock or SystemClock(),
             random=random,
-            lookup_budget=lookup_budget,
+            copies=copies,
         )
 
     @property
@@ -301,10 +301,9 @@ class ReadableTable:
     ) -> Row | None:
         """Return the row of a primary key; None when there is none.
 
-        The same row as a scan gives. Files that lookups have made ready answer, and so do small ones.
-        Where larger ones may have the key, the row is scanned for: the one bucket is read, and of its
-        files the row groups that may have it. A table that is asked for many rows is better made ready,
-        with `lookup` or `lookup_at().load()`.
+        The same row as a scan gives, by way of `lookup_at`: files that are asked for repeatedly get a
+        copy on local disk, which answers in microseconds; until then the row groups that may have the key are
+        read.
 
         Args:
             key: A value for each column of the primary key; NaN is a key, -0.0 and 0.0 are two.
@@ -364,9 +363,10 @@ class ReadableTable:
     ) -> SnapshotLookup:
         """Return what finds rows of one state by key, fixed by this call.
 
-        Files are made ready for it when a key may be in them, once in the lifetime of this table:
-        small ones in memory, others on this machine's disk, within `lookup.cache-max-memory-size`
-        and `lookup.cache-max-disk-size`.
+        Files that keys may be in get a copy, once for all snapshots: small ones in memory, others on
+        this machine's disk, within `lookup.cache-max-memory-size` and `lookup.cache-max-disk-size`.
+        Large ones get it in the background, and beyond the bounds none: the row groups that may have a
+        key are read then.
 
         Args:
             snapshot_id: The snapshot; without it, tag and timestamp the newest now.
@@ -451,5 +451,5 @@ class ReadableTable:
             clock=self._opened.store.clock,
             random=self._opened.random,
             branch=name,
-            lookup_budget=self._opened.lookup_budget,
+            copies=self._opened.copies,
         )

@@ -3,8 +3,8 @@
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from lake.format.snapshot import Snapshot
 from lake.merge.spec import merge_spec
 from lake.options import BucketFunction
 from lake.read.condition_value import exact_array
+from lake.read.lookup.background import threads
 from lake.read.lookup.bucket_lookup import BucketLookup
 from lake.read.lookup.bucket_rows import BucketRows, KeyedRows
 from lake.read.lookup.lookup_cache import LookupCache
@@ -34,18 +35,12 @@ from lake.table.snapshot_files import SnapshotFiles
 
 Place = tuple[bytes, int]
 
-SMALL_BYTES: Final = 1024 * 1024
-"""Files that are made ready for a single row, together: it takes as long as a scan for it."""
-
-_UNPACKED: Final = 4
-"""How much larger rows are in memory, about."""
-
 
 class SnapshotLookup:
     """Rows of a table at one snapshot by primary key; made by `Table.lookup_at`.
 
-    Asks storage for nothing that it had before: neither for the snapshot nor for files that are at
-    hand. Safe between threads.
+    Asks storage neither for the snapshot again nor for files that have a copy. Large files get theirs
+    in the background, once enough of their row groups was read. Safe between threads.
     """
 
     def __init__(self, source: SnapshotFiles, cache: LookupCache, keeper: LeaseKeeper) -> None:
@@ -108,8 +103,7 @@ class SnapshotLookup:
 
         The same rows as of a scan of the snapshot with a condition on the key. A key that is asked
         for twice gives its row twice, a null in a key none. Row groups and merges of other keys are
-        not touched; a file is made ready when it is needed first, which takes as long as to read
-        it.
+        not touched.
 
         Args:
             keys: The columns of the primary key, in any order; NaN is a key, -0.0 and 0.0 are two.
@@ -173,21 +167,18 @@ class SnapshotLookup:
         rows = pa.concat_tables([part.rows for part in parts]).take(row_array(order))
         return KeyedRows(keys=every[order], rows=rows)
 
-    def rows_at_hand(
-        self, key: Mapping[str, object], *, columns: Sequence[str] | None = None
-    ) -> list[dict[str, object]] | None:
-        """Return the rows of one key, unless much has to be read for it first; one at most mostly.
-
-        What is ready answers, and small files that are not are made ready. Where larger ones would
-        have to be, a scan that passes over row groups is the cheaper way to one row.
+    def rows_of_each(
+        self, keys: Sequence[Mapping[str, object]], *, columns: Sequence[str] | None = None
+    ) -> list[list[dict[str, object]]] | None:
+        """Return the rows of each key as Python values, in the keys' order; one at most mostly.
 
         Args:
-            key: A value for each column of the primary key.
-            columns: Of the result, in order; None means all.
+            keys: Each with a value for each column of the primary key.
+            columns: Of the rows, in order; None means all.
 
         Returns:
-            Values as `Table.get` gives them; several rows where the key is in several partitions.
-            None where larger files are not ready, or where a value does not fit its column exactly.
+            Values as `Table.get` gives them; several rows where a key is in several partitions.
+            None where a value does not fit its column exactly.
 
         Raises:
             InvalidRequest: No such column as one in `columns`.
@@ -197,89 +188,31 @@ class SnapshotLookup:
             CorruptData: A file is absent or not what its metadata says.
             StorageUnavailable: Storage or the local disk refuses.
         """
-        rows = self.rows_of_each_at_hand([key], columns=columns)
-        return None if rows is None else rows[0]
-
-    def rows_of_each_at_hand(
-        self, keys: Sequence[Mapping[str, object]], *, columns: Sequence[str] | None = None
-    ) -> list[list[dict[str, object]]] | None:
-        """Return the rows of each key as `rows_at_hand` does, in the keys' order, all at once.
-
-        Args:
-            keys: Each with a value for each column of the primary key.
-            columns: Of the rows, in order; None means all.
-
-        Returns:
-            None where `rows_at_hand` has none for one of the keys, or would not for all together.
-
-        Raises:
-            As `rows_at_hand`.
-        """
         names = self._checked_columns(columns)
         arrays = self._key_arrays(keys)
         if arrays is None:
             return None
-        wanted = self._wanted(arrays)
         with naming_table(self.identifier):
-            places = list(self._routed(arrays))
-            if not self._are_at_hand(wanted, places, names):
-                return None
-            found = self._keyed_rows(wanted, places, names)
+            found = self._keyed_rows(self._wanted(arrays), self._routed(arrays), names)
             rows = [row for batch in found.rows.to_batches() for row in python_rows(batch)]
         of_keys: list[list[dict[str, object]]] = [[] for _ in keys]
         for number, row in zip(found.keys.tolist(), rows, strict=True):
             of_keys[number].append(row)
         return of_keys
 
-    def is_at_hand(
-        self, key: Mapping[str, object], *, columns: Sequence[str] | None = None
-    ) -> bool:
-        """Return whether `rows_at_hand` has an answer.
-
-        Raises:
-            InvalidRequest: No such column as one in `columns`.
-        """
-        names = self._checked_columns(columns)
-        arrays = self._key_arrays([key])
-        if arrays is None:
-            return False
-        return self._are_at_hand(self._wanted(arrays), self._routed(arrays), names)
-
-    def load_for(self, key: Mapping[str, object], *, columns: Sequence[str] | None = None) -> None:
-        """Make the files ready that may have one key; nothing for a value that does not fit.
-
-        Raises:
-            InvalidRequest: No such column as one in `columns`.
-            LeaseLost: A file that was not ready is gone, for the snapshot has expired.
-            CorruptData: A file is absent or not what its metadata says.
-            StorageUnavailable: Storage or the local disk refuses.
-        """
-        names = self._checked_columns(columns)
-        arrays = self._key_arrays([key])
-        if arrays is not None:
-            with naming_table(self.identifier), self._held():
-                wanted = self._wanted(arrays)
-                for place, numbers in self._routed(arrays):
-                    self._bucket(place).load_for(wanted, numbers, names)
-
-    def _are_at_hand(
-        self, wanted: WantedKeys, places: Iterable[tuple[Place, Rows]], names: tuple[str, ...]
-    ) -> bool:
-        # A cache that could not keep small files would make them ready each time.
-        small = min(SMALL_BYTES, self._cache.max_memory_bytes // _UNPACKED)
-        colds = (self._bucket(place).cold_bytes(wanted, keys, names) for place, keys in places)
-        return sum(colds) <= small
-
     def is_resident(self, columns: Sequence[str] | None = None) -> bool:
         """Return whether no key needs a look at storage for these columns now."""
         names = self._checked_columns(columns)
-        return all(self._bucket(place).lookup.is_resident(names) for place in self._members)
+        return all(self._bucket(place).is_resident(names) for place in self._members)
 
     def load(self, columns: Sequence[str] | None = None) -> None:
-        """Make all files ready, one after the other.
+        """Make all files ready, a few side by side, as far as the bounds leave room.
 
-        What is used at the same time is not disturbed. Where the cache is smaller than the table,
-        what came first may be gone at the end.
+        What is used at the same time is not disturbed. Keys of files for which there is no room are
+        read by row group, as before.
+
+        Args:
+            columns: That will be asked for; None means all.
 
         Raises:
             LeaseLost: A file that was not ready is gone, for the snapshot has expired.
@@ -287,9 +220,19 @@ class SnapshotLookup:
             StorageUnavailable: Storage or the local disk refuses.
         """
         names = self._checked_columns(columns)
-        with naming_table(self.identifier), self._held():
-            for place in self._members:
-                self._bucket(place).lookup.load(names)
+        loads = [load for place in self._members for load in self._bucket(place).loads(names)]
+        with (
+            naming_table(self.identifier),
+            self._held(),
+            ThreadPoolExecutor(threads()) as pool,
+        ):
+            done = [pool.submit(load) for load in loads]
+            try:
+                for one in done:
+                    one.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
 
     def _held(self) -> AbstractContextManager[None]:
         return self._keeper.reading(self.snapshot, what="a lookup")

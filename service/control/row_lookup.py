@@ -15,7 +15,6 @@ from schemas import RowStatus, SnapshotInfo, TableDocument
 from service.control.json_values import json_row
 from service.control.key_values import parse_key, parse_keys
 from service.control.row_status import row_status, status_columns
-from service.control.row_warmer import RowWarmer
 from service.times import iso_utc
 
 
@@ -49,59 +48,31 @@ class FoundRows:
     snapshot: SnapshotInfo
 
 
-class RowFinder:
-    """Finds rows of one state of a table; what it has read once is kept by the table.
+def rows_of_keys(
+    table: Table,
+    at: SnapshotLookup,
+    keys: Sequence[Mapping[str, object]],
+    columns: Sequence[str] | None,
+) -> list[Mapping[str, object] | None]:
+    """Return the keys' rows; None where there is none.
 
-    A request never waits for a large file to be made ready: until it is, its rows are scanned for.
+    Args:
+        table: The table.
+        at: Its lookup of the state.
+        keys: Each a value for every column of the primary key.
+        columns: Of the rows; None means all.
+
+    Raises:
+        LakeError: As `Table.get`.
     """
-
-    def __init__(self, warmer: RowWarmer) -> None:
-        """Take what makes files ready meanwhile."""
-        self._warmer = warmer
-
-    def find(
-        self,
-        table: Table,
-        at: SnapshotLookup,
-        keys: Sequence[Mapping[str, object]],
-        columns: Sequence[str] | None,
-    ) -> list[Mapping[str, object] | None]:
-        """Return the keys' rows; None where there is none.
-
-        Args:
-            table: The table.
-            at: Its lookup of the state.
-            keys: Each a value for every column of the primary key.
-            columns: Of the rows; None means all.
-
-        Raises:
-            LakeError: As `Table.get`.
-        """
-        found = at.rows_of_each_at_hand(keys, columns=columns)
-        if found is None or any(len(rows) > 1 for rows in found):
-            # One by one: those at hand are given, others are scanned for.
-            return [self._row(table, at, key, columns) for key in keys]
-        return [rows[0] if rows else None for rows in found]
-
-    def _row(
-        self,
-        table: Table,
-        at: SnapshotLookup,
-        key: Mapping[str, object],
-        columns: Sequence[str] | None,
-    ) -> Mapping[str, object] | None:
-        rows = at.rows_at_hand(key, columns=columns)
-        if rows is not None and len(rows) <= 1:
-            return rows[0] if rows else None
-        if at.snapshot is None:
-            return None
-        if rows is None:
-            self._warmer.missed(at, key, columns)
-        return table.get_at(at, key, columns=columns)
+    found = at.rows_of_each(keys, columns=columns)
+    if found is None or any(len(rows) > 1 for rows in found):
+        # One by one: the first that is wrong says what is.
+        return [table.get_at(at, key, columns=columns) for key in keys]
+    return [rows[0] if rows else None for rows in found]
 
 
 def find_row(
-    finder: RowFinder,
     table: Table,
     parameters: Sequence[tuple[str, str]],
     *,
@@ -111,7 +82,6 @@ def find_row(
     """Return the row of a key in a state of the table.
 
     Args:
-        finder: Finds it.
         table: Where.
         parameters: The key's columns and their texts.
         at: The state.
@@ -125,7 +95,7 @@ def find_row(
     verified_ms = clock.now_ms()
     found = _lookup(table, at)
     key = parse_key(found.schema, parameters)
-    [row] = finder.find(table, found, [key], None)
+    [row] = rows_of_keys(table, found, [key], None)
     if row is None:
         shown = json_row(key, [found.schema.field(name) for name in key])
         snapshot = found.snapshot
@@ -139,7 +109,6 @@ def find_row(
 
 
 def find_rows(
-    finder: RowFinder,
     table: Table,
     keys: Sequence[Mapping[str, str | int | float]],
     *,
@@ -150,7 +119,7 @@ def find_rows(
     verified_ms = clock.now_ms()
     found = _lookup(table, at)
     fields = found.schema.fields
-    rows = finder.find(table, found, parse_keys(found.schema, keys), None)
+    rows = rows_of_keys(table, found, parse_keys(found.schema, keys), None)
     return FoundRows(
         values=[None if row is None else json_row(row, fields) for row in rows],
         snapshot=_snapshot_info(found.snapshot, verified_ms),
@@ -162,7 +131,6 @@ def _lookup(table: Table, at: ReadAt) -> SnapshotLookup:
 
 
 def find_row_status(
-    finder: RowFinder,
     table: Table,
     document: TableDocument,
     key: Mapping[str, object],
@@ -173,7 +141,7 @@ def find_row_status(
     verified_ms = clock.now_ms()
     found = table.lookup_at()
     columns = list(dict.fromkeys([*key, *status_columns(document, table.schema)]))
-    [row] = finder.find(table, found, [key], columns)
+    [row] = rows_of_keys(table, found, [key], columns)
     return row_status(
         document,
         table.schema,

@@ -38,7 +38,7 @@ def get_row(components: ComponentsOf, database: str, table: str, request: Reques
     """Return one wide row by its key; 404 when there is none."""
     found = components.tables.get(f"{database}.{table}")
     at, parameters = take_state(found.schema, request.query_params.multi_items())
-    row = find_row(components.rows, found, parameters, at=at, clock=components.clock)
+    row = find_row(found, parameters, at=at, clock=components.clock)
     return _json({"row": row.values, "snapshot": row.snapshot.model_dump()})
 
 
@@ -56,7 +56,7 @@ def look_up_rows(components: ComponentsOf, database: str, table: str, body: RowK
     """Return the rows of many keys."""
     found = components.tables.get(f"{database}.{table}")
     at = ReadAt(snapshot_id=body.snapshot_id, tag=body.tag, timestamp=body.timestamp)
-    rows = find_rows(components.rows, found, body.keys, at=at, clock=components.clock)
+    rows = find_rows(found, body.keys, at=at, clock=components.clock)
     return _json({"rows": rows.values, "snapshot": rows.snapshot.model_dump()})
 
 
@@ -71,7 +71,7 @@ def get_row_status(
     """Return the status of a row; a row that is not there has every group absent."""
     document, found = components.registered(f"{database}.{table}")
     key = parse_key(found.schema, request.query_params.multi_items())
-    status = find_row_status(components.rows, found, document, key, clock=components.clock)
+    status = find_row_status(found, document, key, clock=components.clock)
     return _json(status.model_dump(mode="json"))
 
 

@@ -2,8 +2,8 @@
 snapshot, whatever was compacted.
 
 Each table is asked for all keys that a commit may have and for some that none has, in any order and
-repeatedly, one by one and together, with a cache that holds everything and with one that holds
-nothing.
+repeatedly, one by one and together, from copies in memory and on disk, and from row groups where there is
+no room for a copy.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from lake import Table
-from service.control.row_lookup import RowFinder
-from service.control.row_warmer import RowWarmer
+from service.control.row_lookup import rows_of_keys
 from tests.property.test_table_model import COLUMNS, TYPES, Engine, commits, create, write
 
 LOOKUP = {"changelog-producer": "lookup"}
@@ -58,7 +57,7 @@ KEYS = [(k, p) for k in (0, 1, 2, 3, 9) for p in ("", "é/b", "x")]
 @given(data=st.data())
 def test_a_lookup_is_the_scan_filtered_to_the_key(name: str, data: st.DataObject) -> None:
     options, has_deletes = ENGINES[name]
-    cache = data.draw(st.sampled_from([{}, NO_CACHE]), label="cache")
+    cache = data.draw(st.sampled_from([{}, ON_DISK, NO_CACHE]), label="cache")
     ratio = data.draw(st.sampled_from(["200", "100000"]), label="size amplification")
     engine = Engine(
         options={
@@ -92,6 +91,7 @@ def test_a_lookup_is_the_scan_filtered_to_the_key(name: str, data: st.DataObject
     assert_served(table, wanted)
 
 
+ON_DISK = {"lookup.cache-max-memory-size": "0 b"}
 NO_CACHE = {"lookup.cache-max-disk-size": "0 b", "lookup.cache-max-memory-size": "0 b"}
 
 
@@ -123,10 +123,9 @@ def assert_same(table: Table, snapshot_id: int, keys: Sequence[tuple[int, str]])
 
 def assert_served(table: Table, keys: Sequence[tuple[int, str]]) -> None:
     """Check what the service answers at the newest snapshot against scans."""
-    finder = RowFinder(RowWarmer(lambda job: job()))
     at = table.lookup_at()
     assert at.snapshot is not None
-    found = finder.find(table, at, [{"k": k, "p": p} for k, p in keys], None)
+    found = rows_of_keys(table, at, [{"k": k, "p": p} for k, p in keys], None)
     rows = {(row["k"], row["p"]): row for row in scanned(table, at.snapshot.id)}
     assert found == [rows.get(key) for key in keys]
 

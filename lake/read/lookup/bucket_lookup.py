@@ -1,11 +1,12 @@
 """Keys in a bucket: in which files they are, and their records there.
 
 Runs are asked from the newest on: the files of level 0 one by one, then level by level the one file
-whose key range holds the key. A file that is not ready is asked by its index first (`key_filters`). Two questions are answered:
+whose key range holds the key. A file without a copy is asked by its index first (`key_filters`). Two
+questions are answered:
 
 | question | answer |
 |---|---|
-| `find` | the first record of each key: for compactions, in the levels above their output |
+| `find` | the first record of each key: for compactions, in the levels above their output; they wait for copies |
 | `find_all` | every record of each key: for readers, who merge them |
 
 `find_all` may answer by hashes alone, which are almost never wrong: who takes the records has the
@@ -17,7 +18,8 @@ are an argument of each question, as files outlive them.
 Source: merge-semantics 6.4.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -38,7 +40,7 @@ from lake.format.system_columns import (
 from lake.lsm.levels import levels_of
 from lake.merge.order_words import one_array
 from lake.read.lookup.bucket_files import BucketFiles
-from lake.read.lookup.file_lookup import FEW_KEYS, FileLookup
+from lake.read.lookup.file_lookup import FEW_KEYS
 from lake.read.lookup.found import Found, are_marked, found_in
 from lake.read.lookup.joint_index import JOINT_ROWS_MAX, JointIndex
 from lake.read.lookup.key_ranges import KeyRanges
@@ -158,52 +160,23 @@ class BucketLookup:
         """Return whether all files are ready to give these columns."""
         return all(self._files.is_ready(number, columns) for number in range(len(self._files)))
 
-    def cold_bytes(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> int:
-        """Return the bytes on storage of files that may have keys and are not ready for columns."""
-        if self.is_resident(columns):
-            return 0
-        return sum(
-            self._files[number].file_size for number in self._cold_files(keys, wanted, columns)
-        )
+    def loads(self, columns: Sequence[str]) -> list[Callable[[], object]]:
+        """Return what makes each file ready to give columns, as far as there is room.
 
-    def load_for(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> None:
-        """Make the files ready that may have keys, one after the other.
-
-        Raises:
-            CorruptData: A file is absent or not what its metadata says.
-            StorageUnavailable: Storage or the local disk refuses.
+        The calls may run side by side. Each raises CorruptData where its file is absent or not what
+        its metadata says, and StorageUnavailable where storage or the local disk refuses.
         """
-        for number in self._cold_files(keys, wanted, columns):
-            with self._files.using(number) as lookup:
-                lookup.load(columns)
+        return [
+            partial(self._files.made, number, tuple(columns)) for number in range(len(self._files))
+        ]
 
-    def _cold_files(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> Iterator[int]:
-        for numbers in self._run_numbers:
-            places = self._ranges[numbers.start].files_of(keys, wanted)
-            for place in sorted(set(places.tolist()) - {-1}):
-                number = numbers[place]
-                if self._files.is_ready(number, columns):
-                    continue
-                if len(self._files.filters.may_have(number, keys, wanted[places == place])):
-                    yield number
-
-    def load(self, columns: Sequence[str]) -> None:
-        """Make all files ready to give these columns, one after the other.
-
-        Raises:
-            CorruptData: A file is absent or not what its metadata says.
-            StorageUnavailable: Storage or the local disk refuses.
-        """
-        for number in range(len(self._files)):
-            with self._files.using(number) as lookup:
-                lookup.load(columns)
-
-    def records(self, found: Found, columns: Sequence[str]) -> pa.Table:
+    def records(self, found: Found, columns: Sequence[str], *, waits: bool = False) -> pa.Table:
         """Return the records that were found.
 
         Args:
             found: Of this bucket.
             columns: Of the table, without repeats.
+            waits: Whether large files without a copy are copied first.
 
         Returns:
             One row per entry, in their order: sequence number, kind, the columns, then `_LEVEL`
@@ -213,7 +186,8 @@ class BucketLookup:
             CorruptData: A file is absent or not what its metadata says.
             StorageUnavailable: Storage or the local disk refuses.
         """
-        rows = self._files.taken(found, (SEQUENCE_NUMBER, VALUE_KIND, *columns))
+        names = (SEQUENCE_NUMBER, VALUE_KIND, *columns)
+        rows = self._files.taken(found, names, waits=waits)
         levels = np.array([file.level for file in found.files], dtype=np.int32)
         return rows.append_column(LEVEL_FIELD, pa.array(levels[found.file_numbers]))
 
@@ -282,7 +256,9 @@ class BucketLookup:
                 continue
             found_here: list[Rows] = []
             for number, rows in self._candidates(numbers, keys, wanted):
-                found, positions = self._find_in(number, keys, rows, vectors, is_sure=is_sure)
+                found, positions = self._find_in(
+                    number, keys, rows, vectors, is_sure=is_sure, waits=first_only
+                )
                 if len(found):
                     hits.append((found, number, positions))
                     found_here.append(found)
@@ -323,31 +299,26 @@ class BucketLookup:
         return all(self._files.ready(number) for number in numbers)
 
     def _find_in(
-        self, number: int, keys: WantedKeys, wanted: Rows, vectors: Vectors, *, is_sure: bool
+        self,
+        number: int,
+        keys: WantedKeys,
+        wanted: Rows,
+        vectors: Vectors,
+        *,
+        is_sure: bool,
+        waits: bool,
     ) -> tuple[Rows, Rows]:
         """Return which keys a file has, or may have, and at which positions."""
         lookup = self._files.ready(number)
         if lookup is not None:
-            here, positions = _found(lookup, keys, wanted, is_sure=is_sure)
+            here, positions = lookup.found(keys, wanted, is_sure=is_sure)
         else:
             wanted = self._files.filters.may_have(number, keys, wanted)
             if not len(wanted):
                 return wanted, wanted
-            with self._files.using(number) as lookup:
-                here, positions = _found(lookup, keys, wanted, is_sure=is_sure)
+            here, positions = self._files.found(number, keys, wanted, is_sure=is_sure, waits=waits)
         vector = vectors.get(self._files[number].file_name) if len(here) else None
         if vector:
             live = ~are_marked(positions, vector)
             here, positions = here[live], positions[live]
         return wanted[here], positions
-
-
-def _found(
-    lookup: FileLookup, keys: WantedKeys, wanted: Rows, *, is_sure: bool
-) -> tuple[Rows, Rows]:
-    """Return which of `wanted` a file has, or may have, and at which positions."""
-    if not is_sure:
-        return lookup.candidates(keys.hashes if len(wanted) == len(keys) else keys.hashes[wanted])
-    positions = lookup.find(keys, wanted)
-    here = (positions >= 0).nonzero()[0]
-    return here, positions[here]

@@ -106,18 +106,16 @@ class BucketRows:
             np.unique(found.keys), merged.select(list(columns)), None if is_add.all() else is_add
         )
 
-    def cold_bytes(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> int:
-        """Return how large the files are that would be made ready for `rows`, on storage."""
-        return self._lookup.cold_bytes(keys, wanted, columns_needed(self._spec, columns))
+    def is_resident(self, columns: Sequence[str]) -> bool:
+        """Return whether no key needs a look at storage for these columns now."""
+        return self._lookup.is_resident(self._needed(columns))
 
-    def load_for(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> None:
-        """Make those files ready, one after the other.
+    def loads(self, columns: Sequence[str]) -> list[Callable[[], object]]:
+        """Return what makes each file ready for `rows` (see `BucketLookup.loads`)."""
+        return self._lookup.loads(self._needed(columns))
 
-        Raises:
-            CorruptData: A file is absent or not what its metadata says.
-            StorageUnavailable: Storage or the local disk refuses.
-        """
-        self._lookup.load_for(keys, wanted, columns_needed(self._spec, columns))
+    def _needed(self, columns: Sequence[str]) -> tuple[str, ...]:
+        return tuple(columns_needed(self._spec, columns))
 
     def _no_rows(self, columns: Sequence[str]) -> pa.Table:
         # As many keys may be absent as present, and to make a schema takes as long as to find one.

@@ -1,11 +1,6 @@
-"""Which keys files may have, by their indexes: a file without a key need not be made ready for it.
-
-To be made ready pays off in the end: it answers faster, and gives the rows that are there. So a file is
-asked by its index only as often as takes about as long as to make it ready.
-"""
+"""Which keys files may have, by their indexes: a file without a key need not be read for it."""
 
 from collections.abc import Sequence
-from typing import Final
 
 from lake.files.column_mapping import OlderSchemas
 from lake.format.bloom_filter import BloomFilter
@@ -15,12 +10,6 @@ from lake.format.value_hash import HASHED_ROOTS
 from lake.read.index_pruning import indexed_names
 from lake.read.lookup.wanted_keys import Rows, WantedKeys
 from lake.snapshots.file_indexes import FileIndexStore, index_name
-
-_BYTES_PER_QUESTION: Final = 1_024
-"""Of a file that are made ready in the time that a question takes, about."""
-
-_QUESTIONS_MIN: Final = 64
-"""The least that a file is asked: to open one takes as long as these."""
 
 
 class KeyFilters:
@@ -53,12 +42,7 @@ class KeyFilters:
         self._names: dict[int, list[str | None]] = {}
         is_read = schema.table_options.file_index_read_enabled
         is_hashed = any(field.type.root in HASHED_ROOTS for field in self._fields)
-        self._questions = [
-            max(_QUESTIONS_MIN, file.file_size // _BYTES_PER_QUESTION)
-            if is_read and is_hashed and _has_index(file)
-            else 0
-            for file in files
-        ]
+        self._is_asked = [is_read and is_hashed and _has_index(file) for file in files]
 
     def may_have(self, number: int, keys: WantedKeys, wanted: Rows) -> Rows:
         """Return which of the wanted keys a file may have.
@@ -72,10 +56,8 @@ class KeyFilters:
             CorruptData: The index is absent, or none.
             StorageUnavailable: Storage refused.
         """
-        if self._questions[number] <= 0:
+        if not self._is_asked[number]:
             return wanted
-        # A count that two threads change at once may be off by one, which is nobody's harm.
-        self._questions[number] -= 1
         for place, bloom in self._filters(number):
             hashes = keys.value_hashes(place, self._fields[place].type)
             wanted = wanted[bloom.may_have(hashes[wanted])]

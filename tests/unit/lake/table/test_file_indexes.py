@@ -339,26 +339,10 @@ def test_lookups_of_absent_keys_make_no_file_ready(place: dict[str, str]) -> Non
     lookup = table.lookup_at()
     assert lookup.rows(keys_table(*absent)).num_rows == 0
     assert not lookup.is_resident()
-    assert lookup.is_at_hand({"k": absent[0]})
-    assert lookup.rows_at_hand({"k": absent[0]}) == []
+    assert lookup.rows_of_each([{"k": absent[0]}]) == [[]]
     assert table.get({"k": absent[1]}) is None
     assert lookup.cache.memory_bytes == 0
     assert lookup.rows(keys_table(absent[0], 8)).column("k").to_pylist() == [8]
-    assert lookup.cache.memory_bytes > 0
-
-
-def test_a_small_file_that_is_asked_often_is_made_ready() -> None:
-    table = given_table(WITHIN)
-    write(table, k=list(range(0, 4_000, 2)))
-    (file,) = files(table)
-    absent = [k for k in range(1, 4_000, 2) if not may_have(table, file, "k", k, "INT")]
-
-    lookup = table.lookup_at()
-    for key in absent[:64]:
-        lookup.rows(keys_table(key))
-    assert lookup.cache.memory_bytes == 0
-
-    lookup.rows(keys_table(absent[64]))
     assert lookup.cache.memory_bytes > 0
 
 

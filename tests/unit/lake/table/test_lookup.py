@@ -3,6 +3,7 @@
 import pickle
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,9 +11,32 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, Condition, LeaseLost, MemoryFileIO, Table
+from lake import (
+    Catalog,
+    Condition,
+    FileIO,
+    LeaseLost,
+    LookupSettings,
+    MemoryFileIO,
+    SetOption,
+    Table,
+)
 from lake.errors import CorruptData, InvalidRequest
+from lake.read.lookup.background import Job
+from lake.read.lookup.copy_store import CopyStore
 from lake.read.lookup.key_hash import key_hashes
+
+
+class CountingFileIO(MemoryFileIO):
+    """Remembers which files were opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        self.opened.append(path)
+        return super().open_input(path)
 
 
 def given_table(
@@ -21,8 +45,9 @@ def given_table(
     columns: Mapping[str, str] | None = None,
     key: tuple[str, ...] = ("k",),
     partition: tuple[str, ...] = (),
+    file_io: FileIO | None = None,
 ) -> Table:
-    return Catalog("/wh", file_io=MemoryFileIO()).create_table(
+    return Catalog("/wh", file_io=file_io or MemoryFileIO()).create_table(
         "db.t",
         columns=list((columns or {"k": "INT", "v": "INT"}).items()),
         primary_key=list(key),
@@ -216,14 +241,19 @@ def test_columns_that_are_not_there_are_refused() -> None:
 
 
 def test_files_are_read_once_for_all_snapshots() -> None:
-    table = given_table({"bucket": "1"})
+    file_io = CountingFileIO()
+    table = given_table({"bucket": "1"}, file_io=file_io)
     write(table, {key: key for key in range(100)})
     table.compact()
+    opened: Counter[str] = Counter()
     for value in range(5):
         write(table, {value: -value})
+        file_io.opened.clear()
         assert lookup(table, value, 50) == [(value, -value), (50, 50)]
+        opened += Counter(path for path in file_io.opened if "/bucket-" in path)
 
-    assert len(table._opened.lookups.cache._entries) == 6
+    assert len(opened) == 6
+    assert set(opened.values()) == {2}, "keys and values of each"
 
 
 def test_a_table_that_was_sent_elsewhere_looks_up_there(tmp_path: Path) -> None:
@@ -285,28 +315,96 @@ def _same_hash_as(key: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def test_one_row_is_scanned_for_while_large_files_are_cold_and_small_ones_are_made_ready() -> None:
-    table = given_table({"bucket": "1"}, columns={"k": "INT", "v": "BYTES"})
-    noise = np.random.default_rng(1).bytes(3_000_000)
-    values = [noise[first : first + 1_000] for first in range(0, len(noise), 1_000)]
-    keys = pa.array(range(len(values)), pa.int32())
-    table.write_and_commit(pa.table({"k": keys, "v": pa.array(values, pa.binary())}))
+def given_table_of_bytes(options: Mapping[str, str], *, rows: int) -> tuple[Table, list[Job]]:
+    """Return a table of one file, and the jobs that its lookups have done in the background."""
+    file_io = CountingFileIO()
+    created = Catalog("/wh", file_io=file_io).create_table(
+        "db.t", columns=[("k", "INT"), ("v", "BYTES")], primary_key=["k"], options=options
+    )
+    keys = pa.array(range(rows), pa.int32())
+    created.write_and_commit(pa.table({"k": keys, "v": pa.array(VALUES[:rows], pa.binary())}))
+    jobs: list[Job] = []
+    table = Table.open(created.path, file_io=file_io, copies=CopyStore(submit=jobs.append))
+    return table, jobs
 
-    assert table.get({"k": 7}) == {"k": 7, "v": values[7]}
-    assert not table.lookup_at().is_at_hand({"k": 7})
-    assert table.lookup_at().cache.memory_bytes == 0
-    assert table.lookup_at().is_at_hand({"k": -1})  # no file may have it
 
-    table.write_and_commit(pa.table({"k": pa.array([-1], pa.int32()), "v": [b"small"]}))
-    assert table.get({"k": -1}) == {"k": -1, "v": b"small"}
-    assert 0 < table.lookup_at().cache.memory_bytes < 1_000
+NOISE = np.random.default_rng(1).bytes(3_000_000)
+VALUES = [NOISE[first : first + 1_000] for first in range(0, len(NOISE), 1_000)]
 
-    table.lookup_at().load_for({"k": 7})
-    assert table.lookup_at().is_at_hand({"k": 8})
+
+def test_single_rows_have_large_files_copied_in_the_background() -> None:
+    table, jobs = given_table_of_bytes({"bucket": "1"}, rows=3_000)
+
+    assert table.get({"k": 7}) == {"k": 7, "v": VALUES[7]}
+    assert not table.lookup_at().is_resident()
+    assert table.get({"k": -1}) is None
+
+    [job] = jobs
+    job()
+    assert table.lookup_at().is_resident()
     table.file_io.delete_tree(f"{table.path}/bucket-0")
-    assert table.get({"k": 8}) == {"k": 8, "v": values[8]}
+    assert table.get({"k": 8}) == {"k": 8, "v": VALUES[8]}
     assert table.get({"k": 8}, columns=["k"]) == {"k": 8}
-    assert table.get({"k": -1}, columns=["v"]) == {"v": b"small"}
+    assert table.get({"k": 3_001}) is None
+
+
+def test_single_rows_have_small_files_copied_at_once() -> None:
+    table, jobs = given_table_of_bytes({"bucket": "1"}, rows=10)
+
+    assert table.get({"k": 7}) == {"k": 7, "v": VALUES[7]}
+
+    assert jobs == []
+    assert 0 < table.lookup_at().cache.memory_bytes < 15_000
+    table.file_io.delete_tree(f"{table.path}/bucket-0")
+    assert table.get({"k": 8}) == {"k": 8, "v": VALUES[8]}
+
+
+@pytest.mark.parametrize("ask", ["get", "lookup"])
+def test_a_table_that_is_larger_than_its_memory_bound_is_read_from_storage_once(ask: str) -> None:
+    """Its files are smaller than the bound on storage, and larger together once decoded."""
+    file_io = CountingFileIO()
+    table = Catalog("/wh", file_io=file_io).create_table(
+        "db.t",
+        columns=[("k", "INT"), *((f"v{number}", "BIGINT") for number in range(10))],
+        primary_key=["k"],
+        options={"bucket": "4", "lookup.cache-max-memory-size": "300 kb"},
+    )
+    rows = 8_000
+    values = {f"v{number}": pa.array(np.full(rows, number)) for number in range(10)}
+    table.write_and_commit(pa.table({"k": pa.array(range(rows), pa.int32()), **values}))
+    table.compact()
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    assert all(entry.file.file_size < 50_000 for entry in table.live_files(snapshot))
+
+    def ask_for(keys: range) -> None:
+        if ask == "get":
+            assert all(table.get({"k": key}) for key in keys)
+        else:
+            wanted = pa.table({"k": pa.array(keys, pa.int32())})
+            assert table.lookup(wanted).num_rows == len(keys)
+
+    ask_for(range(0, 8_000, 400))
+    file_io.opened.clear()
+    for first in range(5):
+        ask_for(range(first, 8_000, 400))
+
+    assert [path for path in file_io.opened if "/bucket-" in path] == []
+    cache = table.lookup_at().cache
+    assert 0 < cache.memory_bytes <= 300 * 1024 < cache.memory_bytes + cache.disk_bytes
+
+
+def test_a_file_is_kept_whatever_options_of_the_table_change() -> None:
+    file_io = CountingFileIO()
+    table = given_table({"bucket": "1"}, file_io=file_io)
+    write(table, {1: 1})
+    assert lookup(table, 1) == [(1, 1)]
+    table.alter(SetOption(key="snapshot.num-retained.max", value="70"))
+    file_io.opened.clear()
+
+    assert lookup(table, 1) == [(1, 1)]
+
+    assert [path for path in file_io.opened if "/bucket-" in path] == []
 
 
 def test_a_snapshot_that_has_expired_is_told_apart_from_damage() -> None:
@@ -339,19 +437,34 @@ def test_copies_on_disk_take_half_of_what_is_free_at_most() -> None:
     assert bounded == 5
 
 
-def test_tables_of_a_catalog_keep_files_within_one_budget() -> None:
-    catalog = Catalog("/w", file_io=MemoryFileIO())
+def test_tables_of_a_catalog_keep_files_within_bounds_that_are_theirs_together() -> None:
+    settings = LookupSettings(max_disk_bytes=5, max_memory_bytes=7)
+    catalog = Catalog("/w", file_io=MemoryFileIO(), lookups=settings)
     one, other = (
         catalog.create_table(f"db.{name}", columns=[("k", "INT")], primary_key=["k"])
         for name in ("one", "other")
     )
 
-    assert one._opened.lookup_budget is other._opened.lookup_budget
-    assert one._opened.lookup_budget is not given_table()._opened.lookup_budget
+    assert one._opened.copies is other._opened.copies
+    cache = one.lookup_at().cache
+    assert (cache.max_disk_bytes, cache.max_memory_bytes) == (5, 7)
+    assert one._opened.copies is not given_table()._opened.copies
+
+
+def test_copies_lie_where_the_catalog_says(tmp_path: Path) -> None:
+    settings = LookupSettings(directory=str(tmp_path / "copies"), max_memory_bytes=0)
+    table = Catalog(str(tmp_path / "wh"), lookups=settings).create_table(
+        "db.t", columns=[("k", "INT"), ("v", "INT")], primary_key=["k"], options={"bucket": "1"}
+    )
+    write(table, {1: 1})
+
+    assert lookup(table, 1) == [(1, 1)]
+
+    assert len(list((tmp_path / "copies").rglob("*.arrow"))) == 2
 
 
 def test_files_are_kept_as_long_as_the_table_says() -> None:
     table = given_table({"lookup.cache-file-retention": "10 min"})
 
-    assert table._opened.lookups.cache._idle_seconds == 600
-    assert given_table()._opened.lookups.cache._idle_seconds == 3_600
+    assert table.lookup_at().cache.idle_seconds == 600
+    assert given_table().lookup_at().cache.idle_seconds == 3_600

@@ -1,6 +1,7 @@
 """Keys in the files of a bucket: which file, which row, and nothing opened in vain."""
 
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 
 import numpy as np
 import pyarrow as pa
@@ -10,22 +11,38 @@ from pyroaring import BitMap
 from lake.errors import CorruptData
 from lake.files.data_file_path import live_file_path
 from lake.files.memory import MemoryFileIO
+from lake.files.positioned_input import InputFile, PositionedInput
+from lake.read.lookup.background import Job, Submit
 from lake.read.lookup.bucket_lookup import BucketLookup
+from lake.read.lookup.copy_store import CopyStore
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.wanted_keys import wanted_keys
 from tests.given_tables import GivenTable, given_schema
 
 
 class CountingFileIO(MemoryFileIO):
-    """Remembers which files were opened."""
+    """Remembers which files were opened, and how much of them was read."""
 
     def __init__(self) -> None:
         super().__init__()
         self.opened: list[str] = []
+        self.bytes_read = 0
 
-    def open_input(self, path: str) -> pa.NativeFile:
+    def open_input(self, path: str) -> InputFile:
         self.opened.append(path)
-        return super().open_input(path)
+        return CountedInput(self, self.read_bytes(path))
+
+
+class CountedInput(PositionedInput):
+    """A file whose storage counts what is read."""
+
+    def __init__(self, storage: CountingFileIO, data: bytes) -> None:
+        super().__init__(len(data))
+        self._storage, self._data = storage, data
+
+    def _at(self, start: int, end: int) -> bytes:
+        self._storage.bytes_read += end - start
+        return self._data[start:end]
 
 
 def given_table(
@@ -35,10 +52,17 @@ def given_table(
     return GivenTable(schema=schema, file_io=CountingFileIO())
 
 
-def given_lookup(table: GivenTable, *, in_memory: bool = True) -> BucketLookup:
-    own = LookupCache(max_disk_bytes=1 << 40, max_memory_bytes=1 << 30)
+def given_lookup(
+    table: GivenTable, *, keeps: str = "memory", submit: Submit | None = None
+) -> BucketLookup:
+    """Return a lookup that keeps files in `memory`, on `disk`, or `nothing`."""
     return BucketLookup(
-        own if in_memory else LookupCache(max_disk_bytes=1 << 40, max_memory_bytes=0),
+        LookupCache(
+            CopyStore(submit=submit),
+            table.paths.root,
+            max_disk_bytes=0 if keeps == "nothing" else 1 << 40,
+            max_memory_bytes=1 << 30 if keeps == "memory" else 0,
+        ),
         file_io=table.file_io,
         paths=table.paths,
         schema=table.schema,
@@ -65,7 +89,7 @@ def given_levels() -> GivenTable:
     return table
 
 
-@pytest.mark.parametrize("in_memory", [True, False])
+@pytest.mark.parametrize("keeps", ["memory", "disk", "nothing"])
 @pytest.mark.parametrize(
     ("above_level", "expected"),
     [
@@ -76,9 +100,9 @@ def given_levels() -> GivenTable:
     ],
 )
 def test_the_first_level_that_has_a_key_answers(
-    above_level: int, expected: dict[int, str], in_memory: bool
+    above_level: int, expected: dict[int, str], keeps: str
 ) -> None:
-    lookup = given_lookup(given_levels(), in_memory=in_memory)
+    lookup = given_lookup(given_levels(), keeps=keeps)
     wanted = keys(9, 77, 0, 3, -5, 1, 2)
 
     found = lookup.find(wanted, above_level=above_level)
@@ -134,7 +158,8 @@ def test_values_are_not_decoded_before_they_are_asked_for() -> None:
 
     assert not lookup.is_resident(["v"])
     lookup.records(found, ["v"])
-    lookup.load(["v"])
+    for load in lookup.loads(["v"]):
+        load()
 
     assert lookup.is_resident(["k", "v"])
     assert isinstance(table.file_io, CountingFileIO)
@@ -143,33 +168,66 @@ def test_values_are_not_decoded_before_they_are_asked_for() -> None:
     assert table.file_io.opened == opened, "what is ready is not read again"
 
 
-def test_single_records_of_large_files_come_from_the_row_groups_that_hold_them() -> None:
+def old(key: int) -> str:
+    """Return a value that compresses badly."""
+    return f"old {key} {sha256(str(key).encode()).hexdigest()}"
+
+
+def given_large_file() -> GivenTable:
+    """Return keys 0..69999 on level 5, in three row groups, and two of them on level 0."""
     table = given_table()
-    table.write(*[[key, f"old {key}"] for key in range(200_000)])
+    table.write(*[[key, old(key)] for key in range(70_000)])
     table.write(*[[key, f"new {key}"] for key in (5, 40_000)])
     table.move(0, 5)
-    lookup = given_lookup(table, in_memory=False)
-    for wanted, expected in [
-        ((40_000,), {40_000: ["new 40000", "old 40000"]}),
-        ((199_999, 198_000), {198_000: ["old 198000"], 199_999: ["old 199999"]}),
-    ]:
-        asked = wanted_keys(keys(*wanted), table.schema)
-        found = lookup.find_all(asked, np.arange(len(wanted)))
-        rows = lookup.records(found, ["v", "k"])
+    return table
 
-        assert rows.schema.names == ["_SEQUENCE_NUMBER", "_VALUE_KIND", "v", "k", "_LEVEL"]
-        given: dict[int, list[str]] = {}
-        for row in rows.to_pylist():
-            given.setdefault(row["k"], []).append(row["v"])
-        assert given == expected
+
+def find_values(lookup: BucketLookup, table: GivenTable, *wanted: int) -> dict[int, list[str]]:
+    asked = wanted_keys(keys(*wanted), table.schema)
+    rows = lookup.records(lookup.find_all(asked, np.arange(len(wanted))), ["v", "k"])
+    assert rows.schema.names == ["_SEQUENCE_NUMBER", "_VALUE_KIND", "v", "k", "_LEVEL"]
+    values: dict[int, list[str]] = {}
+    for row in rows.to_pylist():
+        values.setdefault(row["k"], []).append(row["v"])
+    return values
+
+
+def test_a_large_file_is_read_by_row_group_until_a_quarter_of_it_was_then_it_has_a_copy() -> None:
+    table = given_large_file()
+    jobs: list[Job] = []
+    lookup = given_lookup(table, keeps="disk", submit=jobs.append)
+
+    assert find_values(lookup, table, 40_000) == {40_000: ["new 40000", old(40_000)]}
+
     assert not lookup.is_resident(["v"])
-
-    found = lookup.find_all(
-        wanted_keys(keys(*range(0, 200_000, 9)), table.schema), np.arange(22223)
-    )
-    assert lookup.records(found, ["v"]).num_rows == 22223
-
+    [job] = jobs
+    job()
     assert lookup.is_resident(["v"])
+    assert isinstance(table.file_io, CountingFileIO)
+    opened = list(table.file_io.opened)
+    assert find_values(lookup, table, 69_999, 40_000, 70_000) == {
+        69_999: [old(69_999)],
+        40_000: ["new 40000", old(40_000)],
+    }
+    assert table.file_io.opened == opened
+
+
+def test_a_file_without_room_for_a_copy_is_never_decoded_whole_for_one_key() -> None:
+    table = given_large_file()
+    lookup = given_lookup(table, keeps="nothing")
+    assert isinstance(table.file_io, CountingFileIO)
+    find_values(lookup, table, 3)
+    before = table.file_io.bytes_read
+    [large, _] = table.entries
+
+    for key in (3, 69_999, 35_000):
+        assert find_values(lookup, table, key) == {key: [old(key)]}
+
+    assert table.file_io.bytes_read - before < 3 * 0.6 * large.file.file_size
+    assert find_values(lookup, table, 80_000, -1) == {}
+    assert find_values(lookup, table, *range(6, 70_000, 7)) == {
+        key: [old(key)] for key in range(6, 70_000, 7)
+    }
 
 
 @pytest.mark.parametrize("count", [1, 3, 50])
@@ -210,7 +268,7 @@ def test_keys_and_files_of_any_size_agree_with_a_dictionary() -> None:
     held = random.choice(100_000, 30_000, replace=False)
     table.write(*[[int(k), f"text {k % 7} of {k}"] for k in held])
     table.move(0, 4)
-    lookup = given_lookup(table, in_memory=False)
+    lookup = given_lookup(table, keeps="disk")
     for size in (1, 5, 100, 5_000):
         asked = random.choice(100_000, size, replace=False)
         wanted = pa.table({"k": asked, "s": [f"text {k % 7} of {k}" for k in asked]})
@@ -231,7 +289,7 @@ def test_values_that_nest_deeper_than_arrow_files_can_are_given_too() -> None:
     for _ in range(35):
         nested = [(1, nested)]
     table.write([1, nested], [2, None])
-    lookup = given_lookup(table, in_memory=False)
+    lookup = given_lookup(table, keeps="disk")
 
     found = lookup.find(keys(2, 1), above_level=-1)
 

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from lake.read.lookup.bucket_lookup import BucketLookup
+from lake.read.lookup.copy_store import CopyStore
 from lake.read.lookup.found import Found
 from lake.read.lookup.joint_index import JOINT_ROWS_MAX
 from lake.read.lookup.lookup_cache import LookupCache
@@ -22,7 +23,7 @@ def given_lookup(rows_per_file: int) -> tuple[GivenTable, BucketLookup]:
         keys = np.sort(random.choice(3 * rows_per_file, rows_per_file, replace=False)).tolist()
         table.write(*[[key, f"text {key % 5}", file] for key in keys])
     table.move(0, 5)
-    cache = LookupCache(max_disk_bytes=0, max_memory_bytes=1 << 30)
+    cache = LookupCache(CopyStore(), "t", max_disk_bytes=0, max_memory_bytes=1 << 30)
     return table, BucketLookup(
         cache,
         file_io=table.file_io,
@@ -49,7 +50,8 @@ def test_all_records_of_a_key_are_found_newest_file_first(keys: int) -> None:
     table, lookup = given_lookup(50)
     wanted = np.random.default_rng(1).choice(160, keys).tolist()
     one_by_one = values(lookup, found_in(lookup, table, wanted))
-    lookup.load(["v"])
+    for load in lookup.loads(["v"]):
+        load()
 
     together = values(lookup, found_in(lookup, table, wanted))
 
@@ -66,7 +68,8 @@ def test_all_records_of_a_key_are_found_newest_file_first(keys: int) -> None:
 
 def test_large_files_are_asked_one_by_one() -> None:
     table, lookup = given_lookup(JOINT_ROWS_MAX // FILES + 1)
-    lookup.load(["v"])
+    for load in lookup.loads(["v"]):
+        load()
 
     found_in(lookup, table, [1, 2, 3])
 
@@ -75,7 +78,8 @@ def test_large_files_are_asked_one_by_one() -> None:
 
 def test_a_compaction_that_looks_above_level_0_never_sees_it() -> None:
     table, lookup = given_lookup(50)
-    lookup.load(["v"])
+    for load in lookup.loads(["v"]):
+        load()
     found_in(lookup, table, [1])
     rows = pa.table(
         {"k": pa.array(range(150), pa.int32()), "s": [f"text {key % 5}" for key in range(150)]}

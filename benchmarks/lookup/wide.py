@@ -1,0 +1,185 @@
+"""Rows of the wide table, one by one and a hundred at a time, in process and over HTTP.
+
+The server is a process of its own; its clients keep their connections. Each measurement begins with
+a while that is not counted, in which files may be made ready; what the first rows took is told apart.
+"""
+
+import http.client
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import orjson
+import pyarrow as pa
+
+from lake import Table
+
+CONNECTIONS: Final = 16
+BATCH_CONNECTIONS: Final = 4
+BATCH_KEYS: Final = 100
+_TABLE: Final = "/v1/tables/bench/wide/rows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """How fast one kind of question was answered.
+
+    Attributes:
+        name: What was asked.
+        first_ms: The median of the first seconds, in which nothing was ready.
+        per_s: Keys per second afterwards.
+        median_ms: Of one question.
+        high_ms: Its 99th percentile.
+    """
+
+    name: str
+    first_ms: float
+    per_s: float
+    median_ms: float
+    high_ms: float
+
+
+def in_process(path: str, *, rows: int, seconds: float) -> list[Rate]:
+    """Return the rates of `get`, of `lookup_at` and of batches, each with a handle of its own.
+
+    Args:
+        path: Of the table.
+        rows: It has.
+        seconds: Of each measurement, after as many that are not counted.
+    """
+    random = np.random.default_rng(1)
+
+    def one() -> int:
+        return 2 * int(random.integers(rows))
+
+    def got(table: Table) -> Callable[[], None]:
+        return lambda: _check(table.get({"id": one()}) is not None)
+
+    def looked_up(table: Table, count: int) -> Callable[[], None]:
+        at = table.lookup_at()
+
+        def ask() -> None:
+            keys = 2 * random.integers(0, rows, count)
+            _check(at.rows(pa.table({"id": keys})).num_rows == count)
+
+        return ask
+
+    return [
+        _rate("in process, get", 1, [got(Table.open(path))], seconds),
+        _rate("in process, lookup of one", 1, [looked_up(Table.open(path), 1)], seconds),
+        _rate(
+            f"in process, lookup of {BATCH_KEYS}",
+            BATCH_KEYS,
+            [looked_up(Table.open(path), BATCH_KEYS)],
+            seconds,
+        ),
+    ]
+
+
+def over_http(warehouse: str, *, rows: int, seconds: float) -> list[Rate]:
+    """Return the rates of a server process, started for each kind of question."""
+    found = []
+    with _server(warehouse) as port:
+        clients = [_one_row(port, rows, number) for number in range(CONNECTIONS)]
+        name = f"over HTTP, one row, {CONNECTIONS} connections"
+        found.append(_rate(name, 1, clients, seconds))
+    with _server(warehouse) as port:
+        clients = [_batch(port, rows, number) for number in range(BATCH_CONNECTIONS)]
+        name = f"over HTTP, {BATCH_KEYS} rows, {BATCH_CONNECTIONS} connections"
+        found.append(_rate(name, BATCH_KEYS, clients, seconds))
+    return found
+
+
+def _rate(name: str, keys: int, clients: list[Callable[[], None]], seconds: float) -> Rate:
+    first, _ = _times(clients, seconds)
+    times, took = _times(clients, seconds)
+    median, high = np.percentile(times, [50, 99]) * 1e3
+    return Rate(
+        name=name,
+        first_ms=float(np.median(first)) * 1e3,
+        per_s=len(times) * keys / took,
+        median_ms=float(median),
+        high_ms=float(high),
+    )
+
+
+def _times(clients: list[Callable[[], None]], seconds: float) -> tuple[list[float], float]:
+    """Return the seconds of each question that clients ask side by side, and of all together."""
+    started = time.perf_counter()
+
+    def ask(client: Callable[[], None]) -> list[float]:
+        times = []
+        while (before := time.perf_counter()) < started + seconds:
+            client()
+            times.append(time.perf_counter() - before)
+        return times
+
+    if len(clients) == 1:
+        times = ask(clients[0])
+    else:
+        with ThreadPoolExecutor(len(clients)) as pool:
+            times = [one for part in pool.map(ask, clients) for one in part]
+    return times, time.perf_counter() - started
+
+
+def _one_row(port: int, rows: int, seed: int) -> Callable[[], None]:
+    random = np.random.default_rng(seed)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+
+    def ask() -> None:
+        connection.request("GET", f"{_TABLE}?id={2 * int(random.integers(rows))}")
+        answer = connection.getresponse()
+        answer.read()
+        _check(answer.status == http.client.OK)
+
+    return ask
+
+
+def _batch(port: int, rows: int, seed: int) -> Callable[[], None]:
+    random = np.random.default_rng(seed)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+
+    def ask() -> None:
+        keys = (2 * random.integers(0, rows, BATCH_KEYS)).tolist()
+        body = orjson.dumps({"keys": [{"id": key} for key in keys]})
+        headers = {"content-type": "application/json"}
+        connection.request("POST", f"{_TABLE}/lookup", body, headers)
+        answer = connection.getresponse()
+        _check(None not in orjson.loads(answer.read())["rows"])
+
+    return ask
+
+
+@contextmanager
+def _server(warehouse: str) -> Iterator[int]:
+    command = [sys.executable, "-m", "braid", "service", "--warehouse", warehouse, "--port", "0"]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ.copy())
+    try:
+        assert server.stderr is not None
+        for line in server.stderr:
+            if "running on" in line:
+                port = int(line.rsplit(":", 1)[1].split()[0])
+                break
+        else:
+            message = "the service did not start"
+            raise RuntimeError(message)
+        drain = threading.Thread(target=server.stderr.read, daemon=True)
+        drain.start()
+        yield port
+    finally:
+        server.terminate()
+        server.wait(timeout=60)
+
+
+def _check(is_right: object) -> None:
+    if not is_right:
+        message = "a row was not found"
+        raise RuntimeError(message)

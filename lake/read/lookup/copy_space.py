@@ -1,0 +1,164 @@
+"""The copy of one data file: its columns and its index, in memory or in mapped Arrow files.
+
+Parts are written once and never changed. Small ones stay in memory, where nothing needs a file of
+its own; what is not small, or finds the memory's bound reached, is written to local disk and mapped,
+so that the page cache holds as much of it as there is memory for.
+
+```
+<scratch>/<n>.arrow   some columns, uncompressed, one record batch
+<scratch>/<n>.index   entries and begins of a hash index
+```
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from lake.errors import StorageUnavailable
+from lake.files.scratch import ScratchDirectory
+from lake.read.lookup.hash_index import HashIndex
+
+MEMORY_FILE_BYTES_MAX: Final = 2 * 1024 * 1024
+"""Decoded bytes of one data file that are kept in memory at most."""
+
+
+class NoRoom(Exception):
+    """The bounds leave no room for a copy, or the local disk does not.
+
+    Attributes:
+        needed: Bytes that it takes at least.
+    """
+
+    def __init__(self, needed: int) -> None:
+        """Remember how much it would have taken."""
+        super().__init__(f"no room for {needed} bytes")
+        self.needed = needed
+
+
+class Bounds(Protocol):
+    """What is asked for room."""
+
+    def reserve(self, *, disk: int = 0, memory: int = 0) -> bool:
+        """Take bytes if the bounds leave them, and return whether they did."""
+        ...
+
+    def release(self, *, disk: int, memory: int) -> None:
+        """Give bytes back."""
+        ...
+
+
+class CopySpace:
+    """Keeps what one data file is made into; used by one thread at a time.
+
+    Attributes:
+        disk_bytes: What it keeps on disk.
+        memory_bytes: What it keeps in memory.
+    """
+
+    def __init__(self, bounds: Bounds, scratch: Callable[[], ScratchDirectory]) -> None:
+        """Keep nothing yet; `scratch` is called when something goes to disk."""
+        self._bounds = bounds
+        self._scratch = scratch
+        self._paths: list[str] = []
+        self._is_closed = False
+        self.disk_bytes = 0
+        self.memory_bytes = 0
+
+    def keep(self, part: pa.Table) -> pa.Table:
+        """Return the same columns from where they are kept; each in one piece.
+
+        Raises:
+            NoRoom: The bounds are reached, the disk refuses, or the copy was removed.
+        """
+        size = part.nbytes
+        if self._is_kept_in_memory(size):
+            return part
+        self._reserve_disk(size)
+        try:
+            return self._on_disk(part)
+        except StorageUnavailable as error:
+            # Most likely it is full. Who asks is answered from storage.
+            raise NoRoom(self._all_bytes) from error
+        except pa.ArrowInvalid:
+            # Arrow files nest 64 levels at most, two for each MAP.
+            self._scratch().remove(self._paths.pop())
+            self._bounds.release(disk=size, memory=0)
+            self.disk_bytes -= size
+            if not self._bounds.reserve(memory=size):
+                raise NoRoom(self._all_bytes + size) from None
+            self.memory_bytes += size
+            return part
+
+    def keep_index(self, index: HashIndex) -> HashIndex:
+        """Return the same index from where it is kept.
+
+        Raises:
+            NoRoom: The bounds are reached, the disk refuses, or the copy was removed.
+        """
+        if self._is_kept_in_memory(index.size):
+            return index
+        self._reserve_disk(index.size)
+        try:
+            mapped = self._index_on_disk(index)
+        except StorageUnavailable as error:
+            raise NoRoom(self._all_bytes) from error
+        return replace(
+            index,
+            entries=np.frombuffer(mapped, np.uint64, count=len(index.entries)),
+            begins=np.frombuffer(mapped, np.int32, offset=index.entries.nbytes),
+        )
+
+    def clear(self) -> None:
+        """Remove what is kept; rows that were given out stay as they are."""
+        for path in self._paths:
+            self._scratch().remove(path)
+        self._paths.clear()
+        self._bounds.release(disk=self.disk_bytes, memory=self.memory_bytes)
+        self.disk_bytes = self.memory_bytes = 0
+
+    def close(self) -> None:
+        """Remove what is kept, and refuse more."""
+        self._is_closed = True
+        self.clear()
+
+    @property
+    def _all_bytes(self) -> int:
+        return self.disk_bytes + self.memory_bytes
+
+    def _is_kept_in_memory(self, size: int) -> bool:
+        if self._is_closed:
+            raise NoRoom(self._all_bytes + size)
+        if self.memory_bytes + size > MEMORY_FILE_BYTES_MAX:
+            return False
+        if not self._bounds.reserve(memory=size):
+            return False
+        self.memory_bytes += size
+        return True
+
+    def _on_disk(self, part: pa.Table) -> pa.Table:
+        scratch = self._scratch()
+        path = self._new_path(scratch, ".arrow")
+        with scratch.new_file(path) as sink, pa.ipc.new_file(sink, part.schema) as writer:
+            writer.write_table(part)
+        return pa.ipc.open_file(scratch.mapped(path)).read_all()
+
+    def _index_on_disk(self, index: HashIndex) -> pa.Buffer:
+        scratch = self._scratch()
+        path = self._new_path(scratch, ".index")
+        with scratch.new_file(path) as sink:
+            sink.write(pa.py_buffer(index.entries))
+            sink.write(pa.py_buffer(index.begins))
+        return scratch.mapped(path)
+
+    def _reserve_disk(self, size: int) -> None:
+        if not self._bounds.reserve(disk=size):
+            raise NoRoom(self._all_bytes + size)
+        self.disk_bytes += size
+
+    def _new_path(self, scratch: ScratchDirectory, suffix: str) -> str:
+        path = scratch.new_path(suffix)
+        self._paths.append(path)
+        return path

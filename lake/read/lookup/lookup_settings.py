@@ -1,0 +1,22 @@
+"""Where a process keeps its copies for lookups, and how much of them."""
+
+from dataclasses import dataclass
+from typing import Final
+
+MEMORY_BYTES_MAX: Final = 1 << 30
+"""In memory, of all tables."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookupSettings:
+    """What the tables of a catalog keep together; each has bounds of its own below these.
+
+    Attributes:
+        directory: Of this machine, made when it is needed; None: the system's for temporary files.
+        max_disk_bytes: Of copies on disk; None: half of what is free when the first is made.
+        max_memory_bytes: Of what is kept in memory: small files, above all.
+    """
+
+    directory: str | None = None
+    max_disk_bytes: int | None = None
+    max_memory_bytes: int = MEMORY_BYTES_MAX

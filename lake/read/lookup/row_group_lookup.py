@@ -1,0 +1,168 @@
+"""Keys in a data file that has no copy: the row groups that may have them are decoded, no others.
+
+A file is sorted by its key, so the bounds of row groups, where its format has any, leave one of them for a key
+of one column, and few for one of several. It costs a hundredth of a second for a key, whatever the size
+of the file; a copy gives it in microseconds.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lake.files.chosen_rows import RowGroupFilter
+from lake.files.parquet_bounds import ColumnBounds
+from lake.merge.key_order import key_codes
+from lake.read.lookup.hash_index import build_index
+from lake.read.lookup.key_hash import key_hashes
+from lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys, row_array
+
+_BOUNDED_KEYS_MAX: Final = 4_096
+"""More keys are taken to be in all row groups, which saves to compare each with the bounds of each."""
+
+
+class PlacedRows(Protocol):
+    """The records of one data file, row group by row group."""
+
+    def parts(
+        self, columns: Sequence[str], row_filter: RowGroupFilter
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yield columns of the row groups that a filter lets through, and where each batch begins.
+
+        Args:
+            columns: Of the table.
+            row_filter: Says which row groups may have what is looked for.
+
+        Raises:
+            CorruptData: The file is absent or not what its metadata says.
+        """
+        ...
+
+    def rows_at(self, columns: Sequence[str], positions: Rows) -> tuple[pa.Table, int, int]:
+        """Return some records, how many rows had to be decoded for them, and their bytes.
+
+        Args:
+            columns: Of the table or `SEQUENCE_NUMBER` or `VALUE_KIND`.
+            positions: Of the records; at least one.
+
+        Raises:
+            CorruptData: The file is absent or not what its metadata says.
+        """
+        ...
+
+
+class RowGroupLookup:
+    """Finds keys in one data file, and gives rows of it, from storage each time."""
+
+    def __init__(
+        self,
+        rows: PlacedRows,
+        *,
+        key_columns: Sequence[str],
+        on_read: Callable[[int, int], None],
+    ) -> None:
+        """Take a file; it is not opened yet.
+
+        Args:
+            rows: The file.
+            key_columns: The trimmed primary key, in order.
+            on_read: Called with the number of rows that were decoded and their bytes.
+        """
+        self._rows = rows
+        self._key_columns = tuple(key_columns)
+        self._on_read = on_read
+
+    def found(self, keys: WantedKeys, wanted: Rows) -> tuple[Rows, Rows]:
+        """Return which of some keys the file has, ascending, and at which positions; all are sure.
+
+        Args:
+            keys: Keys.
+            wanted: Which of them are looked for; at least one.
+
+        Raises:
+            CorruptData: The file is absent or not what its metadata says.
+            StorageUnavailable: Storage refuses.
+        """
+        hashes = keys.hashes[wanted]
+        numbers: list[Rows] = []
+        positions: list[Rows] = []
+        decoded = size = 0
+        for begin, batch in self._rows.parts(self._key_columns, self._filter(keys, wanted)):
+            decoded += batch.num_rows
+            size += batch.nbytes
+            here, rows = self._matches(batch, keys, wanted, hashes)
+            numbers.append(here)
+            positions.append(rows + begin)
+        self._on_read(decoded, size)
+        if not numbers:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        found = np.concatenate(numbers)
+        order = found.argsort(kind="stable")
+        return found[order], np.concatenate(positions)[order]
+
+    def columns(self, positions: Rows, columns: Sequence[str]) -> pa.Table:
+        """Return columns of some rows, one row per position, in order.
+
+        Args:
+            positions: Of rows; at least one.
+            columns: Of the table or `SEQUENCE_NUMBER` or `VALUE_KIND`, without repeats.
+
+        Raises:
+            CorruptData: The file is absent or not what its metadata says.
+            StorageUnavailable: Storage refuses.
+        """
+        rows, decoded, size = self._rows.rows_at(columns, positions)
+        self._on_read(decoded, size)
+        return rows
+
+    def _matches(
+        self, batch: pa.RecordBatch, keys: WantedKeys, wanted: Rows, hashes: npt.NDArray[np.uint64]
+    ) -> tuple[Rows, Rows]:
+        """Return which of the wanted keys rows of a batch have, and which rows."""
+        columns = [batch.column(name) for name in self._key_columns]
+        row_hashes = key_hashes(columns)
+        likely = np.isin(row_hashes, hashes).nonzero()[0]
+        if not len(likely):
+            return likely, likely
+        alike = KeyColumns(
+            [pa.chunked_array([column.take(row_array(likely))]) for column in columns]
+        )
+        here, rows = build_index(row_hashes[likely]).find_all(
+            hashes, lambda numbers, rows: alike.match(keys, wanted[numbers], rows)
+        )
+        return here, likely[rows]
+
+    def _filter(self, keys: WantedKeys, wanted: Rows) -> RowGroupFilter:
+        few = None
+        if len(wanted) <= _BOUNDED_KEYS_MAX:
+            rows = row_array(wanted)
+            few = {
+                name: column.take(rows)
+                for name, column in zip(self._key_columns, keys.columns, strict=True)
+            }
+
+        def keep(bounds: Mapping[str, ColumnBounds], count: int) -> npt.NDArray[np.bool_]:
+            if few is None:
+                return np.ones(count, dtype=np.bool_)
+            may_have = np.ones((len(wanted), count), dtype=np.bool_)
+            for name, column in few.items():
+                if name in bounds:
+                    may_have &= _within(column, bounds[name])
+            return np.asarray(may_have.any(axis=0))
+
+        return RowGroupFilter(columns=self._key_columns, keep=keep)
+
+
+def _within(column: pa.Array, bounds: ColumnBounds) -> npt.NDArray[np.bool_]:
+    """Return for each value and each row group whether the bounds allow it to have the value."""
+    count = len(bounds.minima)
+    both = [bounds.minima.fill_null(column[0]), bounds.maxima.fill_null(column[0])]
+    codes = key_codes([pa.chunked_array([*both, column])])
+    low, high, values = codes[:count], codes[count : 2 * count], codes[2 * count :, None]
+    within: npt.NDArray[np.bool_] = (values >= low) & (values <= high)
+    # Without bounds it may have anything.
+    within[:, bounds.minima.is_null().to_numpy(zero_copy_only=False)] = True
+    within[:, bounds.maxima.is_null().to_numpy(zero_copy_only=False)] = True
+    return within
