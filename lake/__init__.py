@@ -141,6 +141,7 @@ from lake.table.snapshot_lookup import SnapshotLookup
 from lake.table.split_reader import SplitReader
 from lake.table.table import Table
 from lake.table.table_upkeep import TableUpkeep
+from lake.write.key_length import key_is_long
 from lake.write.table_writer import TableWriter, WriteResult
 from lake.write.writable import check_writable
 
@@ -272,6 +273,7 @@ __all__ = [
     "from_arrow_type",
     "function_named",
     "highest_field_id",
+    "key_is_long",
     "merge_fields",
     "parse_conditions",
     "parse_duration",

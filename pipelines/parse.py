@@ -6,7 +6,8 @@ A record is refused by the first of these that holds:
    bound (`too_large`);
 2. `from_json` does not take it as declared (`unparsable`, which the sink refines);
 3. a value is not one of its column's type (`out_of_range`, `wrong_type`), or too long to name a
-   partition's directory (`partition_too_long`, which the sink words);
+   partition's directory (`partition_too_long`, which the sink words), or the texts and bytes of its
+   key are too long together (`too_large`);
 4. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
 5. all ordering columns are null (`null_ordering`), unless the stream clears such records;
 6. it has a field that is not declared (`new_field`), where the stream rejects those. Where the stream
@@ -38,6 +39,8 @@ from pipelines.new_fields.undeclared import has_undeclared
 from pipelines.stream_plan import MappedColumn, StreamPlan
 from schemas import OnNewField
 
+KEY = "key"
+"""What is too large where the value as a whole is not."""
 UNPARSABLE = "unparsable"
 PARTITION_TOO_LONG = "partition_too_long"
 PARTITION = "kafka_partition"
@@ -178,6 +181,7 @@ def _judge(plan: StreamPlan, columns: Sequence[JsonColumn]) -> Column:
             if column.fault is not None
         ],
         *_partition_refusals(plan, message),
+        *_key_refusals(plan, columns),
         *_null_refusals(plan, message),
         *_field_refusals(plan, message),
         fn.lit(None).cast(_REFUSAL_TYPE),
@@ -240,6 +244,17 @@ def _partition_refusals(plan: StreamPlan, message: str) -> list[Column]:
             is_long = fn.octet_length(escaped) > partition_bytes_max(column.name)
             refusals.append(_refuse(is_long, PARTITION_TOO_LONG, detail=column.name))
     return refusals
+
+
+def _key_refusals(plan: StreamPlan, columns: Sequence[JsonColumn]) -> list[Column]:
+    lengths = [
+        fn.coalesce(fn.octet_length(columns[index].value), fn.lit(0))
+        for index in plan.long_key_columns
+    ]
+    if not lengths:
+        return []
+    is_long = reduce(lambda left, right: left + right, lengths) > plan.key_bytes_max
+    return [_refuse(is_long, DeadLetterReason.TOO_LARGE, detail=KEY)]
 
 
 def _null_refusals(plan: StreamPlan, message: str) -> list[Column]:

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
-from lake import DataType, InvalidRequest, Problem, TableSchema
+from lake import DataType, InvalidRequest, Problem, TableSchema, TypeRoot
 from registry.table_definition import StreamColumns, stream_columns
 from schemas import OnNullOrdering, StreamSpec, TableSpec
+
+_LONG: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.BINARY, TypeRoot.VARBINARY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +43,7 @@ class StreamPlan:
         ordering: Declared ordering columns; empty when the order is arrival alone or there is none.
         generation: Grows when the stream's owner asks for a restart.
         partition_keys: The table's partition columns.
+        key_bytes_max: How many bytes the texts and bytes of a key may have together.
         version: Of the stream's entry in the registry.
         schema_id: Of the schema that `columns` were taken from.
         read_elsewhere: Paths that other streams of the table read in messages of the same topic.
@@ -52,6 +56,7 @@ class StreamPlan:
     ordering: tuple[str, ...]
     generation: int = 0
     partition_keys: tuple[str, ...] = ()
+    key_bytes_max: int = 64 << 10
     version: int = 1
     schema_id: int = 0
     read_elsewhere: tuple[tuple[str, ...], ...] = ()
@@ -75,6 +80,17 @@ class StreamPlan:
     def clears_null_ordering(self) -> bool:
         """Whether a record without ordering values clears nothing and only makes its row."""
         return self.spec.on_null_ordering is OnNullOrdering.CLEAR
+
+    @property
+    def long_key_columns(self) -> tuple[int, ...]:
+        """Which of `columns` are texts and bytes of the key within a partition."""
+        return tuple(
+            index
+            for index, column in enumerate(self.columns)
+            if column.name in self.written.key
+            and column.name not in self.partition_keys
+            and column.type.root in _LONG
+        )
 
     @property
     def group_columns(self) -> tuple[str, ...]:
@@ -120,6 +136,7 @@ def plan_stream(
         ordering=() if group is None else group.declared,
         generation=generation,
         partition_keys=schema.partition_keys,
+        key_bytes_max=schema.table_options.key_bytes_max,
         version=version,
         schema_id=schema.id,
         read_elsewhere=tuple(
@@ -141,7 +158,12 @@ def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
     columns = _typed(
         schema, mapped, written=plan.written.written, stream=plan.stream, table=plan.table
     )
-    return replace(plan, columns=columns, schema_id=schema.id)
+    return replace(
+        plan,
+        columns=columns,
+        schema_id=schema.id,
+        key_bytes_max=schema.table_options.key_bytes_max,
+    )
 
 
 def _typed(

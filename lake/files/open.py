@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from lake.errors import InvalidRequest, Problem, UnsupportedFeature
@@ -23,14 +24,16 @@ def file_io_for(uri: str, *, environment: Mapping[str, str] = os.environ) -> Fil
 
     Raises:
         UnsupportedFeature: Another scheme.
-        InvalidRequest: A relative path, an address without a bucket, or a setting of the
-            environment that cannot work.
+        InvalidRequest: A relative path, a file or a path below one, an address without a bucket, or
+            a setting of the environment that cannot work.
     """
     path = path_for(uri)
     if is_object_address(path):
         service = parse_object_address(path).service
         return ObjectStoreFileIO(StoreSettings.from_environment(service, environment))
-    return LocalFileIO()
+    file_io = LocalFileIO()
+    _check_directory(file_io, path)
+    return file_io
 
 
 def path_for(uri: str) -> str:
@@ -78,3 +81,20 @@ def path_for(uri: str) -> str:
         message = f"cannot open {uri}"
         raise InvalidRequest(message, problems=[problem])
     return path.rstrip("/") or "/"
+
+
+def _check_directory(file_io: FileIO, path: str) -> None:
+    """Refuse a place below which nothing can ever be stored, because there is a file."""
+    existing = PurePosixPath(path)
+    while not file_io.exists(str(existing)) and existing != existing.parent:
+        existing = existing.parent
+    if file_io.has_directory(str(existing)):
+        return
+    problem = Problem(
+        field="warehouse",
+        value=path,
+        message=f"{existing} is a file, expected a directory or nothing yet",
+        hint="name the directory that holds `<database>.db`",
+    )
+    message = f"cannot open {path}"
+    raise InvalidRequest(message, problems=[problem])

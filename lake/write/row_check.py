@@ -19,6 +19,7 @@ from lake.format.float_order import with_one_nan
 from lake.format.schema import TableSchema
 from lake.format.value_limits import limit_problems
 from lake.write.file_encodings import formats_of
+from lake.write.key_length import long_key_problems
 from lake.write.lossless_cast import lossless_cast
 
 
@@ -39,7 +40,8 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
 
     Raises:
         SchemaMismatch: An unknown or repeated column, a type or value that does not fit or exceeds
-            its declared limit, text that is not UTF-8, a null where NOT NULL is declared. `problems` names columns and rows (counted from 0).
+            its declared limit, text that is not UTF-8, a null where NOT NULL is declared, a key that is
+            longer than `braid.key.max-bytes`. `problems` names columns and rows (from 0).
     """
     table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
     given = Counter(table.column_names)
@@ -63,10 +65,16 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
                 problems += orc_char_problems(field.name, column, field.type)
             if field.name in keys and pa.types.is_floating(column.type):
                 columns[-1] = with_one_nan(column)
+    _refuse(problems, schema)
+    rows = pa.Table.from_arrays(columns, schema=schema.arrow_schema)
+    _refuse(list(long_key_problems(rows, schema)), schema)
+    return rows
+
+
+def _refuse(problems: list[Problem], schema: TableSchema) -> None:
     if problems:
         message = f"the rows do not fit schema {schema.id} of the table"
         raise SchemaMismatch(message, problems=problems)
-    return pa.Table.from_arrays(columns, schema=schema.arrow_schema)
 
 
 def _misnamed_columns(given: Counter[str], schema: TableSchema) -> list[Problem]:

@@ -24,6 +24,7 @@ from pipelines.new_fields.batch_news import NewsCollector
 from pipelines.new_fields.record_news import NewsReader, UnfitValueError
 from pipelines.parse import (
     DETAIL,
+    KEY,
     OFFSET,
     PARTITION,
     PARTITION_TOO_LONG,
@@ -38,6 +39,7 @@ from pipelines.parse import (
 )
 from pipelines.sink.dead_letter_sender import DeadLetterSender
 from pipelines.sink.exact_text import with_exact_texts
+from pipelines.sink.long_keys import without_long_keys
 from pipelines.sink.refused_rows import refused
 from pipelines.sink.table_columns import table_columns
 from pipelines.sink.task_report import TaskReport
@@ -132,6 +134,7 @@ class _TaskRun:
         if self._task.news is not None:
             batch = self._look(batch, self._task.news)
         batch = with_exact_texts(batch, self._task.plan)
+        batch = without_long_keys(batch, self._task.plan)
         reason = batch.column(REASON)
         if reason.null_count < batch.num_rows:
             self._refuse(batch.filter(reason.is_valid()))
@@ -227,6 +230,12 @@ class _TaskRun:
         plan = self._task.plan
         if reason is DeadLetterReason.NEW_FIELD:
             return str(detail) if detail is not None else _new_fields(value, plan)
+        if reason is DeadLetterReason.TOO_LARGE and detail == KEY:
+            names = ", ".join(plan.columns[index].name for index in plan.long_key_columns)
+            return (
+                f"the key ({names}) has more than {plan.key_bytes_max} bytes of text and bytes, "
+                "which is the table's `braid.key.max-bytes`"
+            )
         if reason is DeadLetterReason.TOO_LARGE and isinstance(value, bytes):
             limit = plan.spec.max_message_bytes
             return f"the value has {len(value)} bytes, max_message_bytes is {limit}"

@@ -4,7 +4,9 @@ import lake
 
 
 def test_the_list_of_names_is_sorted_and_without_repeats() -> None:
-    assert lake.__all__ == sorted(set(lake.__all__))
+    constants_first = sorted(set(lake.__all__), key=lambda name: (not name.isupper(), name))
+
+    assert lake.__all__ == constants_first
 
 
 def test_every_listed_name_can_be_imported() -> None:

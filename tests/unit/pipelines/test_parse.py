@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -21,6 +22,7 @@ from pipelines.parse import (
     value_column,
 )
 from pipelines.sink.exact_text import with_exact_texts
+from pipelines.sink.long_keys import without_long_keys
 from pipelines.stream_plan import StreamPlan
 from tests.unit.pipelines.given_streams import given_plan, given_spec
 
@@ -453,3 +455,26 @@ def test_numbers_in_text_columns_are_kept_as_written(spark: SparkSession) -> Non
     assert [row[INEXACT] for row in rows[len(TEXTS) : -1]] == [False] * len(AS_TEXTS)
     assert {row["reason"] for row in rows[:-1]} == {None}
     assert (rows[-1]["reason"], rows[-1]["detail"]) == ("out_of_range", "code")
+
+
+def test_a_key_that_is_too_long_is_refused_with_its_value(spark: SparkSession) -> None:
+    spec = given_spec({"id": "STRING", "a": "STRING", "version": "INT"})
+    plan = replace(given_plan(spec), key_bytes_max=4)
+    messages = [{"id": text, "a": "long enough", "version": 1} for text in ("abcd", "äöü")]
+
+    short, long = _parse(spark, plan, [json.dumps(message).encode() for message in messages])
+
+    assert short["reason"] is None
+    assert (long["reason"], long["detail"]) == ("too_large", "key")
+    assert json.loads(long["raw_value"]) == messages[1]
+
+
+def test_a_key_that_is_too_long_as_it_was_written_is_refused(spark: SparkSession) -> None:
+    spec = given_spec({"id": "STRING", "a": "INT", "version": "INT"})
+    plan = replace(given_plan(spec), key_bytes_max=8)
+    parsed = _parsed(spark, plan, [b'{"id": 1.00000000000000000000, "version": 1}'])
+
+    batch = parsed.toArrow().combine_chunks().to_batches()[0]
+    found = without_long_keys(with_exact_texts(batch, plan), plan)
+
+    assert found.column("reason").to_pylist() == ["too_large"]

@@ -1,7 +1,10 @@
 """Addresses of warehouses."""
 
+from pathlib import Path
+
 import pytest
 
+from lake import Catalog
 from lake.errors import InvalidRequest, UnsupportedFeature
 from lake.files.local import LocalFileIO
 from lake.files.object_store import ObjectStoreFileIO
@@ -67,3 +70,17 @@ def test_an_address_without_a_bucket_is_refused_and_its_login_not_repeated(uri: 
 def test_a_relative_path_is_refused() -> None:
     with pytest.raises(InvalidRequest, match="must be absolute"):
         file_io_for("warehouse")
+
+
+@pytest.mark.parametrize("below", ["", "/warehouse", "/a/b"])
+def test_a_file_is_no_warehouse(tmp_path: Path, below: str) -> None:
+    (tmp_path / "file").write_bytes(b"")
+
+    with pytest.raises(InvalidRequest, match="/file is a file, expected a directory"):
+        file_io_for(f"{tmp_path}/file{below}")
+    with pytest.raises(InvalidRequest, match="/file is a file, expected a directory"):
+        Catalog(f"file://{tmp_path}/file{below}")
+
+
+def test_a_warehouse_may_come_to_be(tmp_path: Path) -> None:
+    file_io_for(f"{tmp_path}/not/yet")

@@ -111,6 +111,15 @@ def test_a_text_too_long_for_a_directory_is_explained() -> None:
     assert "partition column a is too long to name a directory: more than 253" in report.examples[0]
 
 
+def test_a_long_key_is_explained() -> None:
+    refused = {0: {"reason": "too_large", "detail": "key", "value": b"{}"}}
+
+    report = _run(_task(), given_records([(None, None, None)], types=TYPES, refused=refused))
+
+    assert report.dead_letters == {"too_large": 1}
+    assert "more than 65536 bytes of text and bytes" in report.examples[0]
+
+
 class _FullFileIO(MemoryFileIO):
     """Storage that, once full, neither takes nor deletes files."""
 

@@ -1,0 +1,66 @@
+"""How long the texts and bytes of a row's key may be, together.
+
+Every file of a table says its first and its last key, and every process that reads or writes the table
+holds that of all live files in memory. So a key is bounded when it is written: `braid.key.max-bytes`,
+64 KiB unless the table says otherwise. Rows that are there already are read and compacted all the same.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.errors import Problem
+from lake.format.data_types import BYTES_ROOTS, TEXT_ROOTS, DataField
+from lake.format.schema import TableSchema
+from lake.options import KEY_BYTES_MAX
+
+_UTF8_BYTES_MAX = 4
+_SHOWN_MAX = 60
+
+
+def long_key_problems(rows: pa.Table, schema: TableSchema) -> Iterator[Problem]:
+    """Yield the first row whose key is too long, if there is one.
+
+    Args:
+        rows: All columns of the table, as `conform` returns them.
+        schema: Of the table.
+    """
+    limit = schema.table_options.key_bytes_max
+    fields = [f for f in schema.key_fields if f.type.root in (*TEXT_ROOTS, *BYTES_ROOTS)]
+    if rows.num_rows == 0 or sum(map(_bytes_max, fields)) <= limit:
+        return
+    is_long = key_is_long([rows.column(field.name) for field in fields], limit)
+    row = pc.index(is_long, True).as_py()
+    if row < 0:
+        return
+    names = [field.name for field in fields]
+    lengths = [pc.binary_length(rows.column(name)[row]).as_py() or 0 for name in names]
+    longest = names[lengths.index(max(lengths))]
+    yield Problem(
+        field=longest,
+        value=f"{str(rows.column(longest)[row].as_py())[:_SHOWN_MAX]}…",
+        message=(
+            f"row {row}: the key ({', '.join(names)}) has {sum(lengths)} bytes of text and bytes, "
+            f"the limit is {limit}"
+        ),
+        hint=f"shorten the key, a digest will do, or raise the table's `{KEY_BYTES_MAX}`",
+    )
+
+
+def key_is_long(columns: Sequence[pa.ChunkedArray | pa.Array], limit: int) -> pa.ChunkedArray:
+    """Return for each row whether its key's texts and bytes are longer than the limit together.
+
+    Args:
+        columns: The text and binary columns of the key, at least one; nulls count nothing.
+        limit: In bytes.
+    """
+    total = pc.fill_null(pc.binary_length(columns[0]), 0).cast(pa.int64())
+    for column in columns[1:]:
+        total = pc.add(total, pc.fill_null(pc.binary_length(column), 0).cast(pa.int64()))
+    return pc.greater(total, limit)
+
+
+def _bytes_max(field: DataField) -> int:
+    length = field.type.length or 0
+    return length * _UTF8_BYTES_MAX if field.type.root in TEXT_ROOTS else length

@@ -1,0 +1,31 @@
+"""Refuses records whose keys are longer than the table takes, after their texts are exact."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake import key_is_long
+from pipelines.dead_letter import DeadLetterReason
+from pipelines.parse import KEY, REASON, value_column
+from pipelines.sink.refused_rows import refused
+from pipelines.stream_plan import StreamPlan
+
+
+def without_long_keys(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
+    """Return the batch with records refused whose keys are too long.
+
+    Spark has refused most of them already; texts may have become longer since (`exact_text`).
+
+    Args:
+        batch: As `parse.RecordParser` gives it.
+        plan: The stream.
+
+    Returns:
+        As many rows, in the same order.
+    """
+    columns = [batch.column(value_column(index)) for index in plan.long_key_columns]
+    if not columns:
+        return batch
+    is_long = pc.and_(batch.column(REASON).is_null(), key_is_long(columns, plan.key_bytes_max))
+    rows = np.flatnonzero(is_long.to_numpy(zero_copy_only=False)).tolist()
+    return refused(batch, dict.fromkeys(rows, (DeadLetterReason.TOO_LARGE.value, KEY)))
