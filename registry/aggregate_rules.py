@@ -39,8 +39,12 @@ def check_aggregates(spec: TableSpec) -> Iterator[FieldProblem]:
 def type_of(spec: TableSpec, column: str) -> DataType | None:
     """Return the declared type, or None where it cannot be read or there is no such column."""
     declared = next((c.type for c in spec.columns if c.name == column), None)
+    return None if declared is None else _parsed(declared)
+
+
+def _parsed(sql: str) -> DataType | None:
     try:
-        return None if declared is None else parse_type(declared)
+        return parse_type(sql)
     except InvalidRequest:
         return None
 
@@ -100,9 +104,12 @@ def _check_order(spec: TableSpec) -> Iterator[FieldProblem]:
     if spec.merge_engine is not MergeEngine.PARTIAL_UPDATE or spec.unordered is Unordered.ALLOWED:
         return
     grouped = {name: group.name for group in spec.sequence_groups for name in group.columns}
+    declared = {column.name: column.type for column in spec.columns}
     for column, function in column_functions(spec).items():
-        data_type = type_of(spec, column)
-        if column not in grouped or data_type is None or function.function == LAST_VALUE:
+        if column not in grouped or function.function == LAST_VALUE:
+            continue
+        data_type = _parsed(declared[column])
+        if data_type is None:
             continue
         reason = why_order_matters(function.function, data_type)
         if reason is not None:

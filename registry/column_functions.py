@@ -56,11 +56,13 @@ def column_functions(spec: TableSpec) -> Mapping[str, AggregateSpec]:
     is_aggregation = spec.merge_engine is MergeEngine.AGGREGATION
     default = spec.default_aggregate or (LAST_NON_NULL_VALUE if is_aggregation else None)
     ordering = {name for group in spec.sequence_groups for name in group.ordering or ()}
+    exempt = ordering.union(spec.primary_key)
+    last_values = sequence_fields(spec) if is_aggregation else ()
     functions: dict[str, AggregateSpec] = {}
     for column in spec.columns:
-        if column.name in spec.primary_key or column.name in ordering:
+        if column.name in exempt:
             continue
-        if is_aggregation and column.name in sequence_fields(spec):
+        if column.name in last_values:
             functions[column.name] = AggregateSpec(function=LAST_VALUE)
         elif column.aggregate is not None:
             functions[column.name] = column.aggregate

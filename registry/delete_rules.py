@@ -22,7 +22,7 @@ column of `rowkind.field`, or from another engine's writer.
 4. A table whose rows say their kind declares what deletes do, unless it is deduplicate.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -87,13 +87,14 @@ def delete_options(spec: TableSpec, groups: Sequence[DeletedColumns]) -> dict[st
         spec: The table; `check_deletes` finds nothing.
         groups: What deletes have to do with the columns of each sequence group.
     """
-    names = [group.name for group in groups]
-    if Deletes.IGNORE in {deletes_of(spec, group) for group in names or (None,)}:
+    deletes = _deletes_by_group(spec)
+    if Deletes.IGNORE in ({deletes[group.name] for group in groups} or {spec.deletes}):
         return {"ignore-delete": "true"}
     if groups:
-        removing = [group for group in groups if deletes_of(spec, group.name) is Deletes.REMOVE_ROW]
+        removing = [group for group in groups if deletes[group.name] is Deletes.REMOVE_ROW]
         options = {REMOVE_ON_GROUP: _columns(group.ordering for group in removing)}
-        bare = [group for group in groups if _carries_nulls(spec, group.name)]
+        carrying = _groups_with_null_deletes(spec, deletes)
+        bare = [group for group in groups if group.name in carrying]
         options[NULL_DELETES] = _columns(group.ordering for group in bare)
         options[NULL_DELETES_KEPT] = _columns(group.kept for group in bare)
         options[NULL_DELETES_MARKS] = _columns(group.marks for group in bare)
@@ -104,15 +105,27 @@ def delete_options(spec: TableSpec, groups: Sequence[DeletedColumns]) -> dict[st
     return {f"{engine.value}.remove-record-on-delete": "true"}
 
 
-def _carries_nulls(spec: TableSpec, group: str) -> bool:
-    """Return whether the group's deletes are written without values.
+def _deletes_by_group(spec: TableSpec) -> dict[str, Deletes | None]:
+    return {
+        group.name: spec.deletes if group.deletes is None else group.deletes
+        for group in spec.sequence_groups
+    }
+
+
+def _groups_with_null_deletes(
+    spec: TableSpec, deletes: Mapping[str, Deletes | None]
+) -> frozenset[str]:
+    """Return the groups whose deletes are written without values.
 
     Functions that take values back need them. New tables with `clear_columns` have none.
     """
-    is_declared = deletes_of(spec, group) in (Deletes.CLEAR_COLUMNS, Deletes.REMOVE_ROW)
-    declared = spec.sequence_group(group)
-    assert declared is not None, group
-    return is_declared and not column_functions(spec).keys() & set(declared.columns)
+    combined = column_functions(spec).keys()
+    return frozenset(
+        group.name
+        for group in spec.sequence_groups
+        if deletes[group.name] in (Deletes.CLEAR_COLUMNS, Deletes.REMOVE_ROW)
+        and combined.isdisjoint(group.columns)
+    )
 
 
 def _columns(lists: Iterable[Iterable[str]]) -> str:
@@ -151,7 +164,7 @@ def _check_engine(spec: TableSpec) -> Iterator[FieldProblem]:
 
 
 def _check_mixture(spec: TableSpec) -> Iterator[FieldProblem]:
-    effective = {group.name: deletes_of(spec, group.name) for group in spec.sequence_groups}
+    effective = _deletes_by_group(spec)
     others = [name for name, deletes in effective.items() if deletes not in (None, Deletes.IGNORE)]
     ignoring = [name for name, deletes in effective.items() if deletes is Deletes.IGNORE]
     if not others or not ignoring:
@@ -177,9 +190,10 @@ def _check_mixture(spec: TableSpec) -> Iterator[FieldProblem]:
 
 def _check_clearing(spec: TableSpec) -> Iterator[FieldProblem]:
     group_of = {name: group.name for group in spec.sequence_groups for name in group.columns}
+    deletes = _deletes_by_group(spec)
     for column, function in column_functions(spec).items():
         group = group_of.get(column)
-        if group is not None and deletes_of(spec, group) is Deletes.CLEAR_COLUMNS:
+        if group is not None and deletes[group] is Deletes.CLEAR_COLUMNS:
             yield found_at(
                 *place_of_function(spec, column),
                 value=function.function,

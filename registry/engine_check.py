@@ -4,6 +4,7 @@ Pure: the table is put into the words of the table format and checked there; eac
 back to the field that it comes from.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -45,6 +46,7 @@ FIELD_OF_OPTION: Final[Mapping[str, str]] = {
 }
 """Options of the table format that a field of the declaration speaks for."""
 
+_NAMED_COLUMN: Final = re.compile(r"column `([^`]*)`")
 _FIELD_OF_COLUMN_OPTION: Final = {
     "aggregate-function": "function",
     **{option: field for field, option in OPTION_OF_FIELD.items()},
@@ -75,9 +77,11 @@ def check_with_engine(spec: TableSpec) -> Iterator[FieldProblem]:
     problems = problems or dict.fromkeys(_problems_of(check_compactable, schema))
     # The engine accepts options without effect; in a declaration of names and values they are
     # mistakes. They can be told only where the options can be read at all.
+    places = _Places(spec)
     for problem in problems or dormant_options(schema):
-        place = _place_of(problem, spec)
-        yield found_at(*place, value=problem.value, message=problem.message, hint=problem.hint)
+        yield found_at(
+            *places.of(problem), value=problem.value, message=problem.message, hint=problem.hint
+        )
 
 
 def _problems_of(check: Callable[[TableSchema], None], schema: TableSchema) -> Sequence[Problem]:
@@ -88,44 +92,57 @@ def _problems_of(check: Callable[[TableSchema], None], schema: TableSchema) -> S
     return ()
 
 
-def _place_of(problem: Problem, spec: TableSpec) -> Place:
-    """Return where in the declaration the engine's field comes from."""
-    field = problem.field
-    if field in FIELD_OF_OPTION:
-        return (FIELD_OF_OPTION[field],)
-    if field in spec.column_names:
-        return ("columns", spec.column_names.index(field), "name")
-    for index, group in enumerate(define_groups(spec)):
-        if field == group.option[0] or field in group.generated_columns:
-            return ("sequence_groups", index)
-    if field == "columns":
-        return _place_of_column(problem, spec)
-    if field in ("", "primary_key", "partition_keys"):
-        return (field,) if field else ()
-    column, _, option = field.removeprefix("fields.").partition(".")
-    if field.startswith("fields.") and column in spec.column_names:
-        return _place_of_function(spec, column, option)
-    # A function whose package is broken is told by its name.
-    for index, declared in enumerate(spec.columns):
-        aggregate = declared.aggregate
-        if aggregate is not None and aggregate.function == problem.value and "." in problem.value:
-            return ("columns", index, "aggregate", "function")
-    return ("options", field)
+class _Places:
+    """Leads a problem of the engine back to the declaration; what is looked up is made once."""
 
+    def __init__(self, spec: TableSpec) -> None:
+        self._columns = spec.columns
+        # Of a name that is declared twice, the first.
+        self._positions = {name: at for at, name in reversed(list(enumerate(spec.column_names)))}
+        self._groups: dict[str, int] = {}
+        self._functions: dict[str, int] = {}
+        for at, group in enumerate(define_groups(spec)):
+            for name in (group.option[0], *group.generated_columns):
+                self._groups.setdefault(name, at)
+        for at, column in enumerate(spec.columns):
+            if column.aggregate is not None:
+                self._functions.setdefault(column.aggregate.function, at)
 
-def _place_of_column(problem: Problem, spec: TableSpec) -> Place:
-    """Return the place of a type that is too deep, or of a default that is no value."""
-    for index, column in enumerate(spec.columns):
-        if column.name == problem.value:
-            return ("columns", index, "type")
-        if column.default is not None and f"column `{column.name}`" in problem.message:
-            return ("columns", index, "default")
-    return ("columns",)
+    def of(self, problem: Problem) -> Place:
+        """Return where in the declaration the engine's field comes from."""
+        field = problem.field
+        if field in FIELD_OF_OPTION:
+            return (FIELD_OF_OPTION[field],)
+        if field in self._positions:
+            return ("columns", self._positions[field], "name")
+        if field in self._groups:
+            return ("sequence_groups", self._groups[field])
+        if field == "columns":
+            return self._of_column(problem)
+        if field in ("", "primary_key", "partition_keys"):
+            return (field,) if field else ()
+        column, _, option = field.removeprefix("fields.").partition(".")
+        if field.startswith("fields.") and column in self._positions:
+            return self._of_function(column, option)
+        # A function whose package is broken is told by its name.
+        if problem.value is not None and "." in problem.value and problem.value in self._functions:
+            return ("columns", self._functions[problem.value], "aggregate", "function")
+        return ("options", field)
 
+    def _of_column(self, problem: Problem) -> Place:
+        """Return the place of a type that is too deep, or of a default that is no value."""
+        at = None if problem.value is None else self._positions.get(problem.value)
+        if at is not None:
+            return ("columns", at, "type")
+        named = _NAMED_COLUMN.search(problem.message)
+        at = None if named is None else self._positions.get(named.group(1))
+        if at is not None and self._columns[at].default is not None:
+            return ("columns", at, "default")
+        return ("columns",)
 
-def _place_of_function(spec: TableSpec, column: str, option: str) -> Place:
-    index = spec.column_names.index(column)
-    if spec.columns[index].aggregate is None:
-        return ("default_aggregate",)
-    known = _FIELD_OF_COLUMN_OPTION.get(option)
-    return ("columns", index, "aggregate", *((known,) if known else ("options", option)))
+    def _of_function(self, column: str, option: str) -> Place:
+        at = self._positions[column]
+        if self._columns[at].aggregate is None:
+            return ("default_aggregate",)
+        known = _FIELD_OF_COLUMN_OPTION.get(option)
+        return ("columns", at, "aggregate", *((known,) if known else ("options", option)))

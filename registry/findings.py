@@ -1,10 +1,16 @@
 """Where in a request something is wrong, as a pointer for programs and a path for people."""
 
+import json
 from collections.abc import Iterable
+
+from pydantic import BaseModel
 
 from schemas import FieldProblem
 
 Place = tuple[str | int, ...]
+
+SHOWN_MAX = 200  # characters of a value
+_LISTED_MAX = 20
 
 
 def pointer_to(place: Place) -> str:
@@ -45,12 +51,33 @@ def found_at(
     return FieldProblem(
         pointer=pointer_to(place),
         field=field_at(place),
-        value=None if value is None else str(value),
+        value=None if value is None else shown(value),
         message=message,
         hint=hint,
     )
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names for a message: "`a`, `b`"; "none" when there are none."""
-    return ", ".join(f"`{name}`" for name in names) or "none"
+    """Return names for a message: "`a`, `b`"; "none" when there are none.
+
+    Of many names the first are listed: a message is read by people, and one of each of a thousand
+    columns would make an answer of a million names.
+    """
+    known = list(names)
+    text = ", ".join(f"`{shown(name)}`" for name in known[:_LISTED_MAX]) or "none"
+    rest = len(known) - _LISTED_MAX
+    return f"{text} and {rest} more" if rest > 0 else text
+
+
+def shown(value: object) -> str:
+    """Return a value as JSON writes it, texts without quotes, cut to what a message holds.
+
+    >>> [shown(value) for value in ("a", True, None, {"b": [1]}, "x" * 300)][:4]
+    ['a', 'true', 'null', '{"b": [1]}']
+    """
+    text = value if isinstance(value, str) else json.dumps(value, default=_plain)
+    return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."
+
+
+def _plain(value: object) -> object:
+    return value.model_dump(mode="json") if isinstance(value, BaseModel) else str(value)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from registry.errors import DefinitionDiffers
-from registry.findings import found_at
+from registry.findings import found_at, shown
 from registry.revision import Precondition, revision_of
 from schemas import FieldProblem, TableDocument, TableSpec
 
@@ -54,7 +54,7 @@ def declared_differences(old: TableSpec, new: TableSpec) -> list[FieldProblem]:
         found_at(
             field,
             value=after[field],
-            message=f"is `{before[field]}`",
+            message=f"is `{shown(before[field])}`",
             hint=_HINTS.get(field, _FIXED_HINT),
         )
         for field in after

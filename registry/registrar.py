@@ -26,7 +26,7 @@ from registry.errors import (
     RegistryConflict,
     StreamNotStopped,
 )
-from registry.findings import found_at
+from registry.findings import found_at, shown
 from registry.kafka_rules import check_kafka
 from registry.redeclaration import declared_differences, with_row_rules
 from registry.revision import NO_PRECONDITION, Precondition, revision_of
@@ -339,7 +339,7 @@ class Registrar(TableAlterer):
             found_at(
                 field,
                 value=getattr(new, field),
-                message=f"is `{value}`, and the table holds what was read so far",
+                message=f"is `{shown(value)}`, and the table holds what was read so far",
                 hint="stop and delete this stream, and register another under a new name",
             )
             for field, value in before.items()

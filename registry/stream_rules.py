@@ -21,16 +21,15 @@ columns.
 
 from collections.abc import Iterator, Mapping
 
-from lake import DataType, parse_type
 from registry import names
 from registry.aggregation_rules import check_several
 from registry.column_functions import sequence_fields
 from registry.default_rules import check_defaults_of_several
 from registry.delete_rules import ROW_KIND_FIELD
 from registry.findings import found_at, listed
-from registry.json_types import HINT as JSON_HINT, unreadable_in_json
+from registry.mapping_rules import check_mapping
 from registry.new_field_rules import check_kept_columns, check_new_fields
-from registry.table_definition import define_groups, ungrouped_columns
+from registry.table_definition import ungrouped_columns
 from registry.table_rules import UNORDERED_RISK
 from schemas import (
     FieldProblem,
@@ -61,7 +60,7 @@ def check_stream(
     others = {name: spec for name, spec in streams.items() if name != stream.name}
     return [
         *_check_names(others, stream),
-        *_check_mapping(table, stream),
+        *check_mapping(table, stream),
         *_check_key(table, stream),
         *_check_ownership(table, others, stream),
         *_check_row_kind(table, stream),
@@ -106,75 +105,10 @@ def _check_names(others: Mapping[str, StreamSpec], stream: StreamSpec) -> Iterat
             )
 
 
-def _check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
-    generated = {
-        column: group.name for group in define_groups(table) for column in group.generated_columns
-    }
-    for index, mapping in enumerate(stream.columns):
-        place = ("columns", index, "column")
-        if mapping.column in generated:
-            yield found_at(
-                *place,
-                value=mapping.column,
-                message=f"this column is filled in for the group `{generated[mapping.column]}`",
-                hint="leave it out",
-            )
-        elif mapping.column not in table.column_names:
-            yield found_at(
-                *place,
-                value=mapping.column,
-                message="no such column",
-                hint=f"columns: {listed(table.column_names)}",
-            )
-        elif mapping.column in stream.column_names[:index]:
-            yield found_at(*place, value=mapping.column, message="mapped twice", hint="map it once")
-        yield from _check_path(table, stream, index)
-        data_type = _type_of(table, mapping.column)
-        reason = None if data_type is None else unreadable_in_json(data_type)
-        if reason is not None:
-            yield found_at(*place, value=mapping.column, message=reason, hint=JSON_HINT)
-
-
-def _check_path(table: TableSpec, stream: StreamSpec, index: int) -> Iterator[FieldProblem]:
-    mapping = stream.columns[index]
-    path = mapping.source_path
-    if not all(path):
-        hint = "for example `payload.after.amount`"
-        message = "a path is field names joined by single dots"
-        yield found_at("columns", index, "path", value=mapping.path, message=message, hint=hint)
-    for other in stream.columns:
-        if other.source_path[: len(path)] == path and len(other.source_path) > len(path):
-            yield found_at(
-                "columns",
-                index,
-                "path",
-                value=".".join(path),
-                message=f"the message has an object here: `{other.column}` is inside of it",
-                hint="name the field that holds the value",
-            )
-            break
-    for earlier in stream.columns[:index]:
-        kinds = {_type_of(table, column) for column in (earlier.column, mapping.column)}
-        if earlier.source_path == path and None not in kinds and len(kinds) > 1:
-            yield found_at(
-                "columns",
-                index,
-                "path",
-                value=".".join(path),
-                message=f"`{earlier.column}` reads the same field as another type",
-                hint=f"give both columns one type; they are {listed(sorted(map(str, kinds)))}",
-            )
-            break
-
-
-def _type_of(table: TableSpec, column: str) -> DataType | None:
-    declared = next((c.type for c in table.columns if c.name == column), None)
-    return None if declared is None else parse_type(declared).with_nullable(True)
-
-
 def _check_key(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
+    mapped = frozenset(stream.column_names)
     for column in table.primary_key:
-        if column not in stream.column_names:
+        if column not in mapped:
             yield found_at(
                 "columns",
                 value=column,

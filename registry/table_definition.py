@@ -194,10 +194,11 @@ def define_table(spec: TableSpec) -> TableDefinition:
         InvalidRequest: A type cannot be read. `registry.table_rules` finds all such at once.
     """
     groups = define_groups(spec)
+    keys = frozenset(spec.primary_key)
     columns = [
         DataField(
             name=column.name,
-            type=_column_type(column.type, is_key=column.name in spec.primary_key),
+            type=_column_type(column.type, is_key=column.name in keys),
             description=column.description,
             default_value=column.default,
         )

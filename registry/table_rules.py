@@ -17,7 +17,7 @@ fix. The rules of design 4 that concern a table by itself:
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from lake import (
     DataType,
@@ -78,6 +78,7 @@ def _check_columns(spec: TableSpec) -> Iterator[FieldProblem]:
     places = [("columns", index, "name") for index in range(len(spec.columns))]
     yield from names.check_distinct(spec.column_names, places, kind="column")
     is_partial = spec.merge_engine is MergeEngine.PARTIAL_UPDATE
+    keys = frozenset(spec.primary_key)
     for index, column in enumerate(spec.columns):
         yield from names.check_column_name(column.name, "columns", index, "name")
         try:
@@ -94,7 +95,7 @@ def _check_columns(spec: TableSpec) -> Iterator[FieldProblem]:
                 hint="; ".join(hints) or "for example BIGINT, DECIMAL(10, 2), TIMESTAMP(3), STRING",
             )
             continue
-        if is_partial and not data_type.nullable and column.name not in spec.primary_key:
+        if is_partial and not data_type.nullable and column.name not in keys:
             yield found_at(
                 "columns",
                 index,
@@ -107,11 +108,13 @@ def _check_columns(spec: TableSpec) -> Iterator[FieldProblem]:
 
 
 def _check_keys(spec: TableSpec) -> Iterator[FieldProblem]:
+    declared = dict.fromkeys(spec.column_names)
     for field, keys in (("primary_key", spec.primary_key), ("partition_keys", spec.partition_keys)):
-        yield from _check_references(field, keys, spec)
+        yield from _check_references(field, keys, declared)
     yield from _check_key_types(spec)
+    primary_key = frozenset(spec.primary_key)
     for index, key in enumerate(spec.partition_keys):
-        if key in spec.column_names and key not in spec.primary_key:
+        if key in declared and key not in primary_key:
             yield found_at(
                 "partition_keys",
                 index,
@@ -163,22 +166,24 @@ def _type_of(sql: str) -> DataType | None:
 
 
 def _check_references(
-    field: str, columns: tuple[str, ...], spec: TableSpec, *prefix: str | int
+    field: str, columns: tuple[str, ...], declared: Collection[str], *prefix: str | int
 ) -> Iterator[FieldProblem]:
+    seen: set[str] = set()
     for index, column in enumerate(columns):
-        if column not in spec.column_names:
+        if column not in declared:
             yield found_at(
                 *prefix,
                 field,
                 index,
                 value=column,
                 message="no such column",
-                hint=f"columns: {listed(spec.column_names)}",
+                hint=f"columns: {listed(declared)}",
             )
-        elif column in columns[:index]:
+        elif column in seen:
             yield found_at(
                 *prefix, field, index, value=column, message="named twice", hint="name it once"
             )
+        seen.add(column)
 
 
 def _check_groups(spec: TableSpec) -> Iterator[FieldProblem]:
@@ -194,28 +199,31 @@ def _check_groups(spec: TableSpec) -> Iterator[FieldProblem]:
         )
     places = [("sequence_groups", index, "name") for index in range(len(groups))]
     yield from names.check_distinct([g.name for g in groups], places, kind="sequence group")
+    declared = dict.fromkeys(spec.column_names)
     for index, group in enumerate(groups):
         yield from names.check_name(
             group.name, "sequence_groups", index, "name", kind="sequence group"
         )
         for field, columns in (("ordering", group.ordering or ()), ("columns", group.columns)):
-            yield from _check_references(field, columns, spec, "sequence_groups", index)
+            yield from _check_references(field, columns, declared, "sequence_groups", index)
 
 
 def _check_group_columns(spec: TableSpec) -> Iterator[FieldProblem]:
     owner: dict[str, str] = {}
+    keys = frozenset(spec.primary_key)
     for index, group in enumerate(spec.sequence_groups):
         for field, columns in (("ordering", group.ordering or ()), ("columns", group.columns)):
+            here: set[str] = set()
             for position, column in enumerate(columns):
                 place = ("sequence_groups", index, field, position)
-                if column in spec.primary_key:
+                if column in keys:
                     yield found_at(
                         *place,
                         value=column,
                         message="a key column cannot be in a sequence group",
                         hint="take it out: the key is the same in every version of a row",
                     )
-                elif column in owner and column not in columns[:position]:
+                elif column in owner and column not in here:
                     yield found_at(
                         *place,
                         value=column,
@@ -224,6 +232,7 @@ def _check_group_columns(spec: TableSpec) -> Iterator[FieldProblem]:
                     )
                 else:
                     owner[column] = group.name
+                here.add(column)
 
 
 def _check_generated(spec: TableSpec) -> Iterator[FieldProblem]:
@@ -236,7 +245,7 @@ def _check_generated(spec: TableSpec) -> Iterator[FieldProblem]:
                     "columns",
                     declared[name.lower()],
                     "name",
-                    value=spec.column_names[declared[name.lower()]],
+                    value=spec.columns[declared[name.lower()]].name,
                     message=f"the sequence group `{group.name}` makes a column of this name",
                     hint="rename the column or the group",
                 )
@@ -246,10 +255,11 @@ def _check_unordered(spec: TableSpec) -> Iterator[FieldProblem]:
     is_partial = spec.merge_engine is MergeEngine.PARTIAL_UPDATE
     if not is_partial or spec.unordered is Unordered.ALLOWED:
         return
+    positions = {name: index for index, name in reversed(list(enumerate(spec.column_names)))}
     for column in ungrouped_columns(spec):
         yield found_at(
             "columns",
-            spec.column_names.index(column),
+            positions[column],
             "name",
             value=column,
             message=f"no sequence group orders this column: {UNORDERED_RISK}",

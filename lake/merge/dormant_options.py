@@ -53,11 +53,12 @@ def dormant_options(schema: TableSchema) -> tuple[Problem, ...]:
     Returns:
         In the order of the keys; `hint` says what would have an effect.
     """
+    functions = {function.column: function for function in effective_functions(schema)}
     return tuple(
         problem
         for key in sorted(schema.options)
         for problem in (
-            _field_option_problems(schema, key)
+            _field_option_problems(schema, key, functions)
             if key.startswith(f"{FIELDS}.")
             else _engine_option_problems(schema, key)
         )
@@ -99,10 +100,11 @@ def _meant(schema: TableSchema, key: str) -> str | None:
     return meant_option(key)
 
 
-def _field_option_problems(schema: TableSchema, key: str) -> Iterator[Problem]:
+def _field_option_problems(
+    schema: TableSchema, key: str, functions: Mapping[str, ColumnFunction]
+) -> Iterator[Problem]:
     engine = schema.table_options.merge_engine
     column, suffix = _parts(key)
-    functions = {function.column: function for function in effective_functions(schema)}
     has_functions = engine in (MergeEngine.AGGREGATION, MergeEngine.PARTIAL_UPDATE)
     if key == DEFAULT_FUNCTION:
         if not has_functions:

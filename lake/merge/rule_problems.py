@@ -3,10 +3,16 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
+from itertools import islice
+from typing import Final
 
 from lake.errors import Problem
 from lake.format.data_types import DataField
 from lake.format.schema import TableSchema
+
+_NAME_MAX: Final = 100  # characters
+_COMPARED_MAX: Final = 200
+_LISTED_MAX: Final = 50
 
 
 def find_field(schema: TableSchema, name: str) -> DataField | None:
@@ -42,9 +48,14 @@ def known_names(what: str, name: str, known: Collection[str]) -> str:
     """
     plain = name.strip().lower()
     folded = next((other for other in known if other.lower() == plain), None)
-    meant = [folded] if folded is not None else get_close_matches(plain, known, n=1)
+    # Comparing costs the product of lengths and numbers: of what is long nothing else was meant.
+    is_short = len(plain) <= _NAME_MAX and len(known) <= _COMPARED_MAX
+    close = get_close_matches(plain, known, n=1) if is_short and folded is None else []
+    meant = close if folded is None else [folded]
     question = f"did you mean `{meant[0]}`? " if meant else ""
-    return f"{question}{what}: {', '.join(known) or 'none'}"
+    listed = ", ".join(islice(known, _LISTED_MAX)) or "none"
+    rest = len(known) - _LISTED_MAX
+    return f"{question}{what}: {listed}" + (f" and {rest} more" if rest > 0 else "")
 
 
 def conflict(place: str, value: str, other: str, because: str | None = None) -> Problem:
