@@ -43,9 +43,11 @@ from pipelines.outage import Outage
 from pipelines.session import QUERY_LOGGERS, build_session
 from pipelines.settings import RunnerSettings
 from pipelines.stream_supervisor import QueryStarter, StreamSupervisor, Wanted
-from registry.documents import RegistryStore
+from registry.documents import RegisteredTables, RegistryStore
+from registry.errors import FeaturesMissing
 from registry.leases import LeaseStore
 from registry.progress import ProgressStore, stream_key
+from registry.stored_documents import features_missing, missing_features
 from schemas import RunnerProgress, StreamState
 
 _LOG = logging.getLogger(__name__)
@@ -122,13 +124,14 @@ class Runner:
             # What is running keeps running: the registry says nothing new for now.
             self._reading.failed(error)
             return
-        self._warn_of_unreadable(tables.unreadable)
+        self._warn_of_unreadable({**tables.unreadable, **tables.newer, **_newer_streams(tables)})
         self._reading.over()
         wanted = {
             stream_key(document.identifier, name): Wanted(document=document, entry=entry)
             for document in tables.documents
             for name, entry in document.streams.items()
             if self._settings.hosts(document.identifier, name)
+            and not missing_features(document, entry)
         }
         for key in wanted.keys() - self._hosted.keys():
             self._hosted[key] = self._host(wanted[key])
@@ -137,14 +140,12 @@ class Runner:
             if hosted.supervisor.table not in tables.unreadable:
                 hosted.want(wanted.get(key))
 
-    def _warn_of_unreadable(self, unreadable: Mapping[str, LakeError]) -> None:
-        """Say once of each table that its document cannot be read, and again when it changes."""
+    def _warn_of_unreadable(self, unreadable: Mapping[str, Exception]) -> None:
+        """Say once of each table and stream that is left alone why, and again when that changes."""
         told = {identifier: str(error) for identifier, error in unreadable.items()}
         for identifier, error in told.items():
             if self._unreadable.get(identifier) != error:
-                _LOG.warning(
-                    "registry document cannot be read table=%s error=%s", identifier, error
-                )
+                _LOG.warning("cannot act on what is registered name=%s error=%s", identifier, error)
         self._unreadable = told
 
     def _host(self, wanted: Wanted) -> "_HostedStream":
@@ -223,6 +224,16 @@ class Runner:
         if self._maintenance is not None:
             self._maintenance.close()
         self._write_progress()
+
+
+def _newer_streams(tables: RegisteredTables) -> dict[str, FeaturesMissing]:
+    """Return why streams are not run that only a newer version can run, by their keys."""
+    found = {
+        stream_key(document.identifier, name): missing_features(document, entry)
+        for document in tables.documents
+        for name, entry in document.streams.items()
+    }
+    return {key: features_missing(key, missing) for key, missing in found.items() if missing}
 
 
 def _moment(at_ms: int) -> str:

@@ -16,6 +16,7 @@ from registry.pending_schemas import (
     without_pending,
 )
 from registry.revision import revision_of
+from registry.stored_documents import features_missing, missing_features
 from registry.versions import Versioned
 from schemas import TableDocument
 
@@ -59,10 +60,12 @@ class DocumentWriter:
 
         Raises:
             TableNotFound: No table of that name is registered.
+            FeaturesMissing: This version must not change it.
             RegistryConflict: Others go on changing it.
         """
         for _ in range(ATTEMPTS):
             stored = _registered(identifier, self._store.stored)
+            _check_features(stored.value)
             pending = stored.value.pending
             if pending is None:
                 return stored
@@ -109,6 +112,13 @@ def check_storable(document: TableDocument) -> None:
     except TypeError as error:  # half of a surrogate pair: text to JSON, and none to UTF-8
         message = f"the declaration of {document.identifier} cannot be written: {error}"
         raise DefinitionRefused(message) from error
+
+
+def _check_features(document: TableDocument) -> None:
+    missing = missing_features(document)
+    if missing:
+        what = f"the declaration of {document.identifier}"
+        raise features_missing(what, missing)
 
 
 def _registered(

@@ -5,21 +5,17 @@ was their own request, repeated by the store, or somebody else who wrote the ver
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import uuid4
 
-import orjson
-from pydantic import ValidationError
-
-from lake import Catalog, Clock, CorruptData, FileIO, LakeError, TableNotFound, TableSchema
+from lake import Catalog, Clock, FileIO, LakeError, TableNotFound, TableSchema
 from registry import paths
-from registry.errors import RegistryConflict
+from registry.errors import FeaturesMissing, RegistryConflict
 from registry.leases import LeaseStore
 from registry.pending_schemas import effective_document
+from registry.stored_documents import dump_document, parse_document
 from registry.versions import Versioned, VersionedFile
 from schemas import TableDocument
-
-_WRITE_ID = "write_id"
 
 __all__ = ["RegisteredTables", "RegistryStore", "Versioned"]
 
@@ -30,11 +26,13 @@ class RegisteredTables:
 
     Attributes:
         documents: Those that can be read, by identifier.
-        unreadable: Why the others cannot, by `database.table`.
+        unreadable: Why others cannot, by `database.table`.
+        newer: Why this version must not act on still others, by `database.table`.
     """
 
     documents: tuple[TableDocument, ...]
     unreadable: Mapping[str, LakeError]
+    newer: Mapping[str, FeaturesMissing] = field(default_factory=dict)
 
 
 class RegistryStore:
@@ -62,6 +60,7 @@ class RegistryStore:
         """
         documents: list[TableDocument] = []
         unreadable: dict[str, LakeError] = {}
+        newer: dict[str, FeaturesMissing] = {}
         for identifier in self.identifiers():
             try:
                 versioned = self.table(identifier)
@@ -70,9 +69,12 @@ class RegistryStore:
                     raise
                 unreadable[identifier] = error
                 continue
+            except FeaturesMissing as error:
+                newer[identifier] = error
+                continue
             if versioned is not None:
                 documents.append(versioned.value)
-        return RegisteredTables(documents=tuple(documents), unreadable=unreadable)
+        return RegisteredTables(documents=tuple(documents), unreadable=unreadable, newer=newer)
 
     def table(self, identifier: str) -> Versioned[TableDocument] | None:
         """Return what is declared of a table, and the version that says so; None: nothing.
@@ -82,6 +84,7 @@ class RegistryStore:
 
         Raises:
             CorruptData: It cannot be read as a document; the message names it.
+            FeaturesMissing: This version cannot read it, and a newer one can.
         """
         stored = self.stored(identifier)
         if stored is None or stored.value.pending is None:
@@ -98,21 +101,19 @@ class RegistryStore:
 
         Raises:
             CorruptData: It cannot be read as a document; the message names it.
+            FeaturesMissing: This version cannot read it, and a newer one can.
         """
         newest = self._file(identifier).latest()
         if newest is None:
             return None
-        try:
-            content = orjson.loads(newest.value)
-            content.pop(_WRITE_ID, None)
-            document = TableDocument.model_validate(content)
-        except (ValidationError, ValueError, AttributeError) as error:
-            message = f"registry document {identifier}, version {newest.version}: {error}"
-            raise CorruptData(message) from error
+        what = f"registry document {identifier}, version {newest.version}"
+        document = parse_document(newest.value, what=what)
         return Versioned(version=newest.version, value=document)
 
     def put_table(self, document: TableDocument, *, expected_version: int | None) -> int:
         """Write the next version of a table's document and return its number.
+
+        Fields of the version before that this software does not know go on.
 
         Args:
             document: The whole document.
@@ -122,9 +123,10 @@ class RegistryStore:
             RegistryConflict: Another version came first. Read it, check again, try again.
         """
         version = 1 if expected_version is None else expected_version + 1
-        content = {_WRITE_ID: str(uuid4()), **document.model_dump(mode="json")}
-        data = orjson.dumps(content, option=orjson.OPT_INDENT_2)
-        if not self._file(document.identifier).create(version, data):
+        file = self._file(document.identifier)
+        before = None if expected_version is None else file.read(expected_version)
+        data = dump_document(document, before=before, write_id=str(uuid4()))
+        if not file.create(version, data):
             message = f"version {version} of the document of {document.identifier} is taken"
             raise RegistryConflict(message)
         return version

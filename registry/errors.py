@@ -7,6 +7,7 @@ RegistryError
   StreamNotFound       fix the name
   StreamNotStopped     stop it first
   StreamNotRunning     start or resume it
+  FeaturesMissing      use a newer version of this software; `.missing` names what it needs
   PreconditionFailed   read again, then decide again
   RegistryConflict     others changed the document at the same time; the same call again
 ```
@@ -53,6 +54,14 @@ class StreamNotStopped(RegistryError):
 
 class StreamNotRunning(RegistryError):
     """The stream is not wanted to run, which what was asked for needs."""
+
+
+class FeaturesMissing(RegistryError):
+    """A newer version has written what this one must neither run nor change."""
+
+    def __init__(self, message: str, *, missing: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.missing = missing
 
 
 class PreconditionFailed(RegistryError):

@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 
 from lake import Clock, FileIO
 from registry import paths
+from registry.stored_documents import parse_stored
 from registry.versions import Versioned, VersionedFile
 from schemas import Contract
 
@@ -133,7 +134,7 @@ class LeaseStore:
         if newest is None:
             return None
         try:
-            record = _LeaseRecord.model_validate_json(newest.value)
+            record = parse_stored(_LeaseRecord, newest.value)
         except ValidationError:
             record = _LeaseRecord(
                 owner=_UNKNOWN_OWNER,

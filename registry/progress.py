@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from lake import FileIO
 from registry import paths
+from registry.stored_documents import parse_stored
 from schemas import RunnerProgress, StreamProgress, StreamState
 
 __all__ = [
@@ -75,7 +76,7 @@ class ProgressStore:
                 continue  # a file that is being written beside its place
             try:
                 data = self._file_io.read_bytes(status.path)
-                found.append(RunnerProgress.model_validate_json(data))
+                found.append(parse_stored(RunnerProgress, data))
             except ValidationError:
                 unreadable.append(status.name.removesuffix(paths.RUNNER_SUFFIX))
             except FileNotFoundError:

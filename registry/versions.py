@@ -74,6 +74,13 @@ class VersionedFile:
             return Versioned(version=newest, value=data, modified_ms=versions[newest])
         raise FileNotFoundError(self._directory)
 
+    def read(self, version: int) -> bytes | None:
+        """Return a version; None when it is not there, or not any more."""
+        try:
+            return self._file_io.read_bytes(self._path(version))
+        except FileNotFoundError:
+            return None
+
     def create(self, version: int, data: bytes) -> bool:
         """Create a version; False when it is taken or was superseded long ago.
 

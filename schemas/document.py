@@ -27,12 +27,14 @@ class StreamEntry(Contract):
         restart_generation: A runner restarts the query when this number has grown.
         version: Grows with each change of the stream, and with each schema change that concerns
             what it writes; a runner follows between two micro-batches.
+        features: What a version of this software has to have to run the stream, by name.
     """
 
     spec: StreamSpec
     desired_state: DesiredState = DesiredState.RUNNING
     restart_generation: int = Field(default=0, ge=0)
     version: int = Field(default=1, ge=1)
+    features: tuple[str, ...] = ()
 
 
 class AppliedChange(Contract):
@@ -89,6 +91,7 @@ class TableDocument(Contract):
             of a rescale, or of somebody who does not ask the registry.
         pending: A schema change under way; None: there is none.
         applied: The newest changes whose requests gave them a name, oldest first.
+        features: What a version of this software has to have to act on any of it, by name.
     """
 
     database: str
@@ -99,6 +102,7 @@ class TableDocument(Contract):
     schema_id: int = Field(default=0, ge=0)
     pending: PendingSchema | None = None
     applied: tuple[AppliedChange, ...] = ()
+    features: tuple[str, ...] = ()
 
     @property
     def identifier(self) -> str:

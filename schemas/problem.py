@@ -23,6 +23,7 @@ class ProblemCode(StrEnum):
     STREAM_EXISTS = "stream_exists"
     STREAM_NOT_STOPPED = "stream_not_stopped"
     STREAM_NOT_RUNNING = "stream_not_running"
+    FEATURES_MISSING = "features_missing"
     SCHEMA_MISMATCH = "schema_mismatch"
     CONFLICT = "conflict"
     EXPIRED = "expired"

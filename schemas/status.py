@@ -82,6 +82,8 @@ class StreamStatus(Contract):
         followed_schema_id: The table's schema that it writes by, likewise.
         followed_since: Since when it writes by both, ISO 8601, UTC.
         unreadable_reports: Runners whose reports cannot be read; one may be the stream's.
+        missing_features: What the stream needs and this service does not have: a newer version has
+            registered it, and only runners of such a version run it.
     """
 
     database: str
@@ -109,6 +111,7 @@ class StreamStatus(Contract):
     followed_schema_id: int | None = None
     followed_since: str | None = None
     unreadable_reports: tuple[str, ...] = ()
+    missing_features: tuple[str, ...] = ()
 
 
 class VerbAnswer(StreamStatus):

@@ -14,6 +14,7 @@
 | stream_exists          | 409    | registers another stream                             |
 | stream_not_stopped     | 409    | stops the stream first                               |
 | stream_not_running     | 409    | starts or resumes the stream                         |
+| features_missing       | 409    | asks a newer version of the service                  |
 | schema_mismatch        | 409    | mends data or schema                                 |
 | conflict               | 409    | tries again                                          |
 | expired                | 410    | starts anew, from what is newest now                 |
@@ -54,6 +55,7 @@ from lake import (
 from registry.errors import (
     DefinitionDiffers,
     DefinitionRefused,
+    FeaturesMissing,
     PreconditionFailed,
     RegistryConflict,
     StreamNotFound,
@@ -76,6 +78,7 @@ STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.STREAM_EXISTS: (409, "The name belongs to another stream"),
     ProblemCode.STREAM_NOT_STOPPED: (409, "The stream is not stopped"),
     ProblemCode.STREAM_NOT_RUNNING: (409, "The stream is not wanted to run"),
+    ProblemCode.FEATURES_MISSING: (409, "A newer version has written it"),
     ProblemCode.SCHEMA_MISMATCH: (409, "Data and schema do not fit"),
     ProblemCode.CONFLICT: (409, "Others made changes at the same time"),
     ProblemCode.EXPIRED: (410, "It is not kept any more"),
@@ -99,6 +102,7 @@ _CODES: Final[Mapping[type[Exception], ProblemCode]] = {
     RegistryConflict: ProblemCode.CONFLICT,
     StreamNotFound: ProblemCode.STREAM_NOT_FOUND,
     StreamNotStopped: ProblemCode.STREAM_NOT_STOPPED,
+    FeaturesMissing: ProblemCode.FEATURES_MISSING,
     StreamNotRunning: ProblemCode.STREAM_NOT_RUNNING,
     RowNotFound: ProblemCode.ROW_NOT_FOUND,
     TableNotFound: ProblemCode.TABLE_NOT_FOUND,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from lake import BatchAccount, StreamPosition
 from registry.progress import Report
+from registry.stored_documents import missing_features
 from schemas import (
     Account,
     AccountView,
@@ -90,6 +91,7 @@ def stream_status(
         followed_schema_id=said.schema_id if said else None,
         followed_since=_moment(said.followed_ms if said else None),
         unreadable_reports=unreadable_reports,
+        missing_features=missing_features(document, entry),
     )
 
 

@@ -12,6 +12,7 @@ from lake import ManualClock, MemoryFileIO
 from pipelines.runner import Runner
 from pipelines.settings import RunnerSettings
 from registry.documents import RegistryStore
+from registry.leases import LeaseStore
 from registry.progress import ProgressStore
 from schemas import RunnerProgress, StreamState
 from tests.unit.pipelines.test_stream_supervisor import DOCUMENT, StubStarter
@@ -76,6 +77,33 @@ def test_an_unreadable_document_stops_no_stream_of_its_table_or_another() -> Non
         running.result()
 
     assert found is StreamState.RUNNING
+
+
+def test_a_stream_that_needs_a_newer_version_is_let_go() -> None:
+    clock, file_io = ManualClock(), MemoryFileIO()
+    registry, progress = RegistryStore(file_io, "/w", clock), ProgressStore(file_io, "/w")
+    version = registry.put_table(DOCUMENT, expected_version=None)
+    settings = replace(SETTINGS, poll_ms=1, progress_ms=0, maintains=False)
+    runner = Runner(settings, starter=StubStarter(), file_io=file_io, clock=clock)
+    stop = threading.Event()
+
+    def state() -> StreamState | None:
+        runners = progress.read_all().runners
+        return runners[0].streams["db.t/s"].state if runners and runners[0].streams else None
+
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(runner.run, stop)
+        try:
+            _wait_for(lambda: state() is StreamState.RUNNING)
+            entry = DOCUMENT.streams["s"].model_copy(update={"features": ("time-travel",)})
+            newer = DOCUMENT.model_copy(update={"streams": {"s": entry}})
+            registry.put_table(newer, expected_version=version)
+            _wait_for(lambda: state() is StreamState.STOPPED)
+        finally:
+            stop.set()
+        running.result()
+
+    assert LeaseStore(file_io, "/w", clock).holder("db.t", "s") is None
 
 
 def _wait_for(is_so: Callable[[], bool]) -> None:

@@ -1,5 +1,7 @@
 """Streams over HTTP."""
 
+import json
+
 import pytest
 
 from lake import BatchAccount, Catalog, ManualClock, MemoryFileIO, StreamBatch
@@ -302,3 +304,30 @@ def test_the_unreadable_report_of_another_runner_is_named_and_stops_nothing(
     assert status.json()["state"] == "RUNNING"
     assert status.json()["unreadable_reports"] == ["runner-2"]
     assert maintenance.json()["unreadable_reports"] == ["runner-2"]
+
+
+def test_what_a_newer_version_registered_is_shown_and_not_changed(
+    sales: HttpClient, file_io: MemoryFileIO
+) -> None:
+    directory = "/w/_braid/tables/shop.orders"
+    newest = file_io.list(directory)[-1].path
+    content = json.loads(file_io.read_bytes(newest))
+    content["streams"]["sales"]["features"] = ["time-travel"]
+    content["streams"]["sales"]["spec"]["at"] = "noon"
+    file_io.overwrite(newest, json.dumps(content).encode())
+    before = [file.path for file in file_io.list(directory)]
+
+    shown = sales.get(SALES)
+    status = sales.get(f"{SALES}/status").json()
+    refused = [
+        sales.put(SALES, json={"topic": "orders", "trigger_ms": 9}),
+        sales.post(f"{SALES}/pause"),
+        sales.delete(SALES),
+        sales.put(f"{STREAMS}/payments", json={"topic": "payments"}),
+    ]
+
+    assert (shown.status_code, shown.json()["spec"]["topic"]) == (200, "orders")
+    assert status["missing_features"] == ["time-travel"]
+    assert {(one.status_code, one.json()["code"]) for one in refused} == {(409, "features_missing")}
+    assert "time-travel" in refused[0].json()["detail"]
+    assert [file.path for file in file_io.list(directory)] == before
