@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
 from demo.broker import KafkaBroker
@@ -14,6 +15,10 @@ from pipelines.jars import resolve
 from pipelines.session import build_session
 from tests.support.class_archive import JVM_OPTIONS, READER, SPARK
 from tests.support.s3_storage import s3_file_io
+
+# How fast an example is decides nothing.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 # Spark's launcher starts a Java of its own.
 os.environ.setdefault("ORACLE_JVM", READER.options())

@@ -7,10 +7,11 @@ before it was wrong), and has failed otherwise.
 """
 
 import argparse
-import itertools
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from lake import Machine
@@ -24,8 +25,23 @@ _REASON_LENGTH_MAX = 300
 """A failure is one line; the rest of a long row is in the case."""
 
 
-def parts(folder: Path) -> list[Path]:
-    """Return what a folder has to run: files of cases in alphabetical order, then golden tables.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing to run: a case, or what is asked of a golden table.
+
+    Attributes:
+        name: `<file or folder>/<id of the case>`, unique in its folder.
+        run: Runs it.
+        case: The case, where it is one.
+    """
+
+    name: str
+    run: Callable[[], Outcome]
+    case: Case | None = None
+
+
+def checks(folder: Path) -> Iterator[Check]:
+    """Yield what a folder has to run: files of cases in alphabetical order, then golden tables.
 
     Raises:
         FileNotFoundError: There is no such folder, or nothing to run in it.
@@ -34,24 +50,18 @@ def parts(folder: Path) -> list[Path]:
     if not found:
         message = f"no *.jsonl and no tables/<id>/expected.json in {folder}"
         raise FileNotFoundError(message)
-    return found
+    for part in found:
+        yield from _golden(part.parent) if part.suffix == ".json" else _cases(part)
 
 
-def run_part(part: Path, *, but_not: Collection[Case] = ()) -> Iterator[Outcome]:
-    """Yield the outcome of every case of a file, or of every check of a golden table.
+def _cases(file: Path) -> Iterator[Check]:
+    for case in read_cases(file):
+        yield Check(name=f"{file.stem}/{case.id}", run=partial(run_case, case), case=case)
 
-    Args:
-        part: One of `parts`.
-        but_not: Cases to leave out, where all of a case is the same.
-    """
-    if part.suffix == ".json":
-        for name, check in golden_checks(part.parent):
-            yield _judge(name, check)
-        return
-    left_out = {case.id: case for case in but_not}
-    for case in read_cases(part):
-        if left_out.get(case.id) != case:
-            yield run_case(case)
+
+def _golden(folder: Path) -> Iterator[Check]:
+    for name, check in golden_checks(folder):
+        yield Check(name=f"{folder.name}/{name}", run=partial(_judge, name, check))
 
 
 def run_case(case: Case) -> Outcome:
@@ -67,8 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path)
     counts: Counter[Verdict] = Counter()
     reasons: Counter[tuple[Verdict, str]] = Counter()
-    found = map(run_part, parts(parser.parse_args(arguments).folder))
-    for outcome in itertools.chain.from_iterable(found):
+    for check in checks(parser.parse_args(arguments).folder):
+        outcome = check.run()
         counts[outcome.verdict] += 1
         if outcome.verdict is Verdict.FAILED:
             print(f"FAILED {outcome.case_id}: {outcome.reason}")

@@ -1,7 +1,6 @@
 """What tests of runners need: the registry as the service writes it, and a runner in a thread."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -29,8 +28,7 @@ from schemas import (
     TableDocument,
 )
 from tests.integration.ingest_bed import IDENTIFIER, TRIGGER_MS, IngestBed
-
-WAIT_SECONDS = 90
+from tests.support.waiting import PATIENCE_S, wait_until
 
 
 class Registry:
@@ -87,17 +85,20 @@ class Registry:
         self, name: str, condition: Callable[[StreamProgress], bool], *, runner: str | None = None
     ) -> StreamProgress:
         """Wait until a runner's report of a stream is as expected, and return it."""
-        deadline = time.monotonic() + WAIT_SECONDS
-        progress = None
-        while time.monotonic() < deadline:
+
+        def progress() -> StreamProgress | None:
             reports = [report for report in self.runners() if runner in (None, report.runner)]
             found = newest_report(reports, stream_key(IDENTIFIER, name))
-            progress = None if found is None else found.progress
-            if progress is not None and condition(progress):
-                return progress
-            time.sleep(0.1)
-        message = f"stream {name} did not come to be as expected, it is: {progress}"
-        raise AssertionError(message)
+            return None if found is None else found.progress
+
+        def is_so() -> bool:
+            seen[:] = [progress()]
+            return seen[0] is not None and condition(seen[0])
+
+        seen: list[StreamProgress | None] = [None]
+        wait_until(is_so, every_s=0.1, what=lambda: f"stream {name} is not as expected: {seen}")
+        assert seen[0] is not None
+        return seen[0]
 
     def _change(self, name: str, change: Callable[[StreamEntry], StreamEntry]) -> None:
         versioned = self._store.table(IDENTIFIER)
@@ -151,5 +152,5 @@ def running_runner(bed: IngestBed) -> Iterator[None]:
         yield
     finally:
         stop.set()
-        thread.join(WAIT_SECONDS)
+        thread.join(PATIENCE_S)
         assert not thread.is_alive()

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from lake import Catalog, MaintenanceService, Table, compact_buckets
 from pipelines.compaction_job import SparkPool
+from tests.support.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -99,7 +100,7 @@ def test_the_job_is_a_program(tmp_path: Path) -> None:
     )
 
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=150, check=False, env=environment
+        command, capture_output=True, text=True, timeout=PATIENCE_S, check=False, env=environment
     )
 
     assert done.returncode == 0, done.stderr

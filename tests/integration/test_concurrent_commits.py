@@ -28,6 +28,7 @@ from tests.support.committing import (
 )
 from tests.support.committing_beside import commit_beside
 from tests.support.foreign_engine import expire
+from tests.support.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.slow
 
@@ -57,7 +58,7 @@ def _commit_and_sleep(root: str, asleep: Any, awake: Any) -> int:
     def on_step(name: str) -> None:
         if name == "before create-snapshot" and not asleep.is_set():
             asleep.set()
-            assert awake.wait(60)
+            assert awake.wait(PATIENCE_S)
 
     committer = TableCommitter(LocalFileIO(), TablePaths(root), on_step=on_step)
     result = committer.commit([appended(data_file("sleeper"))], commit_user="sleeper")
@@ -73,7 +74,7 @@ def test_a_process_that_slept_through_an_expiry_loses_nothing(tmp_path: Path, ot
     with _manager() as manager, _pool(1) as pool:
         asleep, awake = manager.Event(), manager.Event()
         task = pool.submit(_commit_and_sleep, paths.root, asleep, awake)
-        assert asleep.wait(60)
+        assert asleep.wait(PATIENCE_S)
         for number in range(others):
             committer.commit([appended(data_file(f"other-{number}"))], commit_user="other")
         expire(file_io, paths, keep_from=1 + others)

@@ -16,13 +16,11 @@ from demo.s3_front import Faults
 from demo.s3_server import S3Server
 from lake import Table
 from tests.interop.java_reader import read_to_parquet
+from tests.support.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
-WAIT_S = 240.0
 
-
-@pytest.mark.timeout(600)
 def test_runner_killed_at_three_random_moments_loses_and_repeats_nothing(tmp_path: Path) -> None:
     check_kills(tmp_path, kills=3, scale=0.04)
 
@@ -33,7 +31,6 @@ def test_runner_killed_twenty_times_loses_and_repeats_nothing(tmp_path: Path) ->
     check_kills(tmp_path, kills=20, scale=0.4)
 
 
-@pytest.mark.timeout(600)
 def test_two_runners_host_streams_of_one_table_on_a_store_with_faults(
     tmp_path: Path, s3_server: S3Server
 ) -> None:
@@ -47,7 +44,7 @@ def test_two_runners_host_streams_of_one_table_on_a_store_with_faults(
         run.start_runner("runner-1", streams=STREAMS[:1])
         run.start_runner("runner-2", streams=STREAMS[1:])
         run.start_producers()
-        statuses = run.wait_until_ingested(expected, timeout_s=WAIT_S)
+        statuses = run.wait_until_ingested(expected, timeout_s=PATIENCE_S)
         rows = run.read_flights()
         # The server keeps an object as a file of the same name.
         folder = s3_server.data_dir / run.table().path.removeprefix(f"s3://{s3_server.bucket}/")
@@ -80,7 +77,7 @@ def check_kills(work_dir: Path, *, kills: int, scale: float) -> None:
             wait_for_records(run, int(sum(expected.values()) * share))
             run.crash(runner)
         run.start_runner("runner-last")
-        run.wait_until_ingested(expected, timeout_s=WAIT_S)
+        run.wait_until_ingested(expected, timeout_s=PATIENCE_S)
         rows = run.read_flights()
         accounts = accounts_in_snapshots(run.table())
 
@@ -94,7 +91,7 @@ def expected_records(flights: pa.Table) -> dict[str, int]:
 
 def wait_for_records(run: FlightsRun, goal: int) -> None:
     """Return as soon as the table's snapshots account for that many records, over all streams."""
-    run.wait_until(lambda: sum(accounts_in_table(run).values()) >= goal, timeout_s=WAIT_S)
+    run.wait_until(lambda: sum(accounts_in_table(run).values()) >= goal, timeout_s=PATIENCE_S)
 
 
 def accounts_in_table(run: FlightsRun) -> Mapping[str, int]:

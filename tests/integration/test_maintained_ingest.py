@@ -128,7 +128,6 @@ def bed(kafka: KafkaBroker, session: SparkSession, tmp_path: Path) -> IngestBed:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_streams_and_compaction_run_together_for_a_minute(
     bed: IngestBed, caplog: pytest.LogCaptureFixture
 ) -> None:

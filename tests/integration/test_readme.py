@@ -9,6 +9,7 @@ import pytest
 from demo.flights_data import STREAMS, load_flights, stream_history
 from demo.flights_run import FlightsRun
 from tests.support.doc_examples import ROOT, doc_examples
+from tests.support.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -16,7 +17,6 @@ README = ROOT / "README.md"
 SCALE = 0.002
 
 
-@pytest.mark.timeout(300)
 def test_readme_example_registers_a_table_and_a_stream_and_reads_a_row(tmp_path: Path) -> None:
     flights = load_flights(SCALE)
     expected = {stream.name: stream_history(flights, stream).num_rows for stream in STREAMS}
@@ -26,7 +26,7 @@ def test_readme_example_registers_a_table_and_a_stream_and_reads_a_row(tmp_path:
         run.register()
         run.start_runner("runner-1")
         run.start_producers()
-        run.wait_until_ingested(expected, timeout_s=120)
+        run.wait_until_ingested(expected, timeout_s=PATIENCE_S)
         answers = run_example(run)
 
     assert '"paid":"12.50"' in answers

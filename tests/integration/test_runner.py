@@ -19,12 +19,12 @@ from schemas import (
 )
 from tests.integration.ingest_bed import IDENTIFIER, IngestBed, left
 from tests.integration.runner_bed import (
-    WAIT_SECONDS,
     Registry,
     has_read,
     is_state,
     running_runner,
 )
+from tests.support.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -94,7 +94,6 @@ def test_a_waiting_stream_says_why_and_leaves_others_alone(bed: IngestBed) -> No
     assert bed.rows("a", "b") == [{"id": 1, "a": "x", "b": 0.5}]
 
 
-@pytest.mark.timeout(300)
 # A client of kafka-python leaves sockets to the garbage collector when a connection is refused.
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 def test_a_stream_outlives_an_outage_of_its_broker(
@@ -201,7 +200,7 @@ def _process(bed: IngestBed, name: str, logs: Path) -> Iterator[subprocess.Popen
 
 def _ended(process: subprocess.Popen[bytes]) -> int:
     process.send_signal(signal.SIGTERM)
-    return process.wait(WAIT_SECONDS)
+    return process.wait(PATIENCE_S)
 
 
 def _descendants(process_id: int) -> set[int]:

@@ -14,10 +14,10 @@ import pytest
 from demo.ports import free_port
 from demo.processes import ChildProcess, Supervisor
 from lake import Catalog
+from tests.support.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 
-READY_TIMEOUT_S = 60
 ORDERS = {
     "columns": [
         {"name": "id", "type": "BIGINT"},
@@ -56,7 +56,7 @@ def services(supervisor: Supervisor, warehouse: Path) -> Iterator[tuple[httpx.Cl
 
 def client(port: int) -> httpx.Client:
     headers = {"content-type": "application/json"}
-    return httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=30)
+    return httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=PATIENCE_S)
 
 
 def start_service(supervisor: Supervisor, warehouse: Path, port: int) -> ChildProcess:
@@ -69,7 +69,7 @@ def start_service(supervisor: Supervisor, warehouse: Path, port: int) -> ChildPr
             return httpx.get(f"http://127.0.0.1:{port}/ready").is_success
         return False
 
-    child.wait_ready(is_ready, timeout_s=READY_TIMEOUT_S)
+    child.wait_ready(is_ready, timeout_s=PATIENCE_S)
     return child
 
 
@@ -187,7 +187,7 @@ def test_a_service_whose_warehouse_cannot_be_written_is_alive_and_not_ready(
             return httpx.get(f"http://127.0.0.1:{port}/health").is_success
         return False
 
-    child.wait_ready(is_alive, timeout_s=READY_TIMEOUT_S)
+    child.wait_ready(is_alive, timeout_s=PATIENCE_S)
     ready = httpx.get(f"http://127.0.0.1:{port}/ready")
 
     assert (ready.status_code, ready.json()["code"]) == (503, "not_ready")

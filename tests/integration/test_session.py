@@ -4,13 +4,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -64,10 +65,6 @@ def test_jvm_and_workers_end_when_their_python_is_killed(tmp_path: Path) -> None
         started = _descendants(driver.pid)
         os.kill(driver.pid, signal.SIGKILL)
 
-    deadline = time.monotonic() + 20
-    while any(map(_is_alive, started)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-
     assert jvm in started
     assert len(started) > 1
-    assert not [process_id for process_id in started if _is_alive(process_id)]
+    wait_until(lambda: not any(map(_is_alive, started)), what=lambda: f"alive of {started}")

@@ -14,7 +14,7 @@ from tests.interop.ours import open_table
 from tests.interop.twins import AppendedTwin, JavaTwin
 from tests.support.soaking import soak
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 ROUNDS = 20
 SEEDS = range(2)

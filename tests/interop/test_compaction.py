@@ -22,7 +22,7 @@ from tests.interop.generators import (
 )
 from tests.interop.ours import json_rows, open_table, write_case
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 CaseMaker = Callable[[str, int], dict[str, Any]]
 

@@ -14,7 +14,7 @@ from tests.interop.java_driver import JavaDriver
 from tests.property.evolving_model import ENGINES
 from tests.support.soaking import soak
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 ROUNDS = 20
 TURNS = ("alter", "alter", "write", "write", "write", "compact")

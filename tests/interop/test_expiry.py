@@ -11,7 +11,7 @@ from tests.interop.java_driver import JavaDriver
 from tests.interop.java_history import copies, write_history
 from tests.interop.ours import open_table
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 KINDS: Mapping[str, Mapping[str, str]] = {
     "plain": {},

@@ -12,7 +12,7 @@ from lake import Table
 from tests.interop.java_driver import JavaDriver
 from tests.interop.ours import open_table
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 CASE: dict[str, Any] = {
     "id": "level_0",

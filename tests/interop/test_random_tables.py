@@ -21,7 +21,7 @@ from tests.interop.version_differences import DIFFERENCES
 from tests.property.function_columns import FUNCTION_COLUMNS
 
 # Java does a few hundred commits in one go, which on a busy machine takes minutes.
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.interop]
 
 Answers = tuple[Path, list[Case]]
 

@@ -10,7 +10,7 @@ from lake import CommitConflict, ManualClock, SystemClock, Table
 from tests.interop.java_driver import JavaDriver, JavaRefused
 from tests.interop.ours import open_table
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 CASE: dict[str, Any] = {
     "id": "rescaled",

@@ -26,7 +26,7 @@ from tests.interop.type_cases import (
     value_case,
 )
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.interop]
 
 ALL_TYPES: dict[str, Any] = {name: name for name in ATOMIC_TYPES} | NESTED_TYPES
 DESCENDING = ("BIGINT", "DOUBLE", "STRING", "DECIMAL(38, 10)", "TIMESTAMP(9)", "map", "row")

@@ -12,7 +12,6 @@ RUNS = 15
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_schemas_change_between_operations() -> None:
     run(RUNS, is_same_each_time=True)
 

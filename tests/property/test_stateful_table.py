@@ -12,7 +12,6 @@ RUNS = 40
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_two_thousand_operations() -> None:
     run(RUNS, is_same_each_time=True)
 

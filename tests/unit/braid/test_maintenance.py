@@ -4,8 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +11,7 @@ import pytest
 
 from lake import Catalog, Table
 from tests.support.program import run_braid
+from tests.support.waiting import PATIENCE_S, wait_until
 
 PROGRAM = [sys.executable, "-m", "braid", "maintain"]
 
@@ -29,13 +28,6 @@ def given_table(warehouse: Path, identifier: str = "shop.orders") -> Table:
 def write(table: Table, *, commits: int) -> None:
     for _ in range(commits):
         table.write_and_commit(pa.table({"k": pa.array([1, 2], pa.int32())}))
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to be"
-        time.sleep(0.05)
 
 
 def once(warehouse: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -126,7 +118,7 @@ def test_the_service_ends_with_a_signal_and_says_what_it_did(
             wait_until(lambda: max(table.runs_per_bucket().values()) < 3)
         # To the whole group, as a terminal and a service manager do.
         os.killpg(service.pid, number)
-        output, _ = service.communicate(timeout=60)
+        output, _ = service.communicate(timeout=PATIENCE_S)
 
     assert service.returncode == 0
     assert output.startswith("shop.orders: ")

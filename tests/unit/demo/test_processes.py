@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from demo.processes import ProcessFailed, Supervisor
+from tests.support.waiting import PATIENCE_S, wait_until
 
 SLEEP = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
 STUBBORN = [
@@ -61,26 +62,19 @@ def is_alive(process_id: int) -> bool:
     return not (stat.exists() and ") Z " in stat.read_text())
 
 
-def wait_ended(process_id: int) -> bool:
-    deadline = time.monotonic() + 10
-    while is_alive(process_id) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return not is_alive(process_id)
-
-
 def test_child_has_a_log_an_empty_input_and_our_environment(supervisor: Supervisor) -> None:
     program = "import os, sys; print(repr(sys.stdin.read()), os.environ['EXTRA'], bool(os.environ['PATH']))"
 
     child = supervisor.start("one", [sys.executable, "-c", program], environment={"EXTRA": "x"})
 
-    assert child.wait(timeout_s=10) == 0
+    assert child.wait(timeout_s=PATIENCE_S) == 0
     assert child.log_path.read_text() == "'' x True\n"
 
 
 def test_module_is_started_with_this_python(supervisor: Supervisor) -> None:
     child = supervisor.start_module("platform", "platform", "--terse")
 
-    assert child.wait(timeout_s=10) == 0
+    assert child.wait(timeout_s=PATIENCE_S) == 0
     assert child.read_log_tail()
 
 
@@ -94,7 +88,7 @@ def test_wait_ready_returns_when_the_predicate_holds(supervisor: Supervisor) -> 
             raise answer
         return answer
 
-    child.wait_ready(is_ready, timeout_s=10)
+    child.wait_ready(is_ready, timeout_s=PATIENCE_S)
 
     assert child.is_running
     assert [running.name for running in supervisor.children] == ["ready"]
@@ -106,21 +100,22 @@ def test_child_that_ends_before_it_is_ready_shows_its_last_lines(supervisor: Sup
     with pytest.raises(
         ProcessFailed, match=r"broken ended with 1 before[^\0]*no such table"
     ) as caught:
-        child.wait_ready(lambda: False, timeout_s=10)
+        child.wait_ready(lambda: False, timeout_s=PATIENCE_S)
 
     assert caught.value.return_code == 1
 
 
 def test_child_that_is_not_ready_in_time_shows_its_last_lines(supervisor: Supervisor) -> None:
     child = supervisor.start("slow", SLEEP)
+    child.wait_ready(lambda: child.read_log_tail() == "up", timeout_s=PATIENCE_S)
 
-    with pytest.raises(ProcessFailed, match=r"slow was not ready after 1 s.*\nup"):
-        child.wait_ready(lambda: False, timeout_s=1)
+    with pytest.raises(ProcessFailed, match=r"slow was not ready after 0.1 s.*\nup"):
+        child.wait_ready(lambda: False, timeout_s=0.1)
 
 
 def test_stop_kills_what_does_not_listen(supervisor: Supervisor) -> None:
     child = supervisor.start("stubborn", STUBBORN)
-    child.wait_ready(lambda: child.read_log_tail() == "up", timeout_s=10)
+    child.wait_ready(lambda: child.read_log_tail() == "up", timeout_s=PATIENCE_S)
 
     assert child.stop(grace_s=0.2) == -signal.SIGKILL
 
@@ -131,17 +126,17 @@ def test_stop_reaches_the_children_of_a_child(supervisor: Supervisor) -> None:
         " print(child.pid, flush=True); child.wait()"
     )
     child = supervisor.start("outer", [sys.executable, "-c", program, "sleep", "600"])
-    child.wait_ready(lambda: child.read_log_tail().isdigit(), timeout_s=10)
+    child.wait_ready(lambda: child.read_log_tail().isdigit(), timeout_s=PATIENCE_S)
     inner = int(child.read_log_tail())
 
     child.kill()
 
-    assert wait_ended(inner)
+    wait_until(lambda: not is_alive(inner))
 
 
 def test_name_can_be_used_again_and_its_log_goes_on(supervisor: Supervisor) -> None:
     for text in ("first", "second"):
-        supervisor.start("again", ["echo", text]).wait(timeout_s=10)
+        supervisor.start("again", ["echo", text]).wait(timeout_s=PATIENCE_S)
 
     assert supervisor.start("again", ["true"]).read_log_tail() == "first\nsecond"
 
@@ -152,7 +147,7 @@ def test_child_outlives_the_thread_that_asked_for_it(supervisor: Supervisor) -> 
     thread.join()
     (child,) = supervisor.children
 
-    child.wait_ready(lambda: child.read_log_tail() == "up", timeout_s=10)
+    child.wait_ready(lambda: child.read_log_tail() == "up", timeout_s=PATIENCE_S)
     time.sleep(0.1)
 
     assert child.is_running
@@ -189,6 +184,6 @@ def test_child_ends_however_its_parent_ends(
         process_id = int(parent.stdout.readline())
         if signal_number is not None:
             parent.send_signal(signal_number)
-        assert parent.wait(20) == return_code
+        assert parent.wait(PATIENCE_S) == return_code
 
-    assert wait_ended(process_id)
+    wait_until(lambda: not is_alive(process_id))

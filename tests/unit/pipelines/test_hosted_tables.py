@@ -1,7 +1,5 @@
 """A runner looks after the tables whose streams it hosts, and no two of them after one table."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,6 +8,7 @@ import pytest
 from lake import Catalog, SystemClock, Table, file_io_for
 from pipelines.hosted_tables import HostedTables
 from registry.leases import MAINTENANCE, LeaseStore
+from tests.support.waiting import wait_until
 
 TTL_MS = 60_000
 
@@ -41,13 +40,6 @@ def hosted(warehouse: Path, owner: str) -> HostedTables:
         workers=1,
         clock=SystemClock(),
     )
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to be"
-        time.sleep(0.02)
 
 
 @pytest.mark.slow

@@ -1,8 +1,6 @@
 """A runner that starts says whether its name may be taken."""
 
 import threading
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -15,6 +13,7 @@ from registry.documents import RegistryStore
 from registry.leases import LeaseStore
 from registry.progress import ProgressStore
 from schemas import RunnerProgress, StreamState
+from tests.support.waiting import wait_until
 from tests.unit.pipelines.test_stream_supervisor import DOCUMENT, StubStarter
 
 SETTINGS = RunnerSettings(warehouse="/w", name="r")
@@ -66,11 +65,11 @@ def test_an_unreadable_document_stops_no_stream_of_its_table_or_another() -> Non
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(runner.run, stop)
         try:
-            _wait_for(lambda: states() == {"db.t/s": StreamState.RUNNING})
+            wait_until(lambda: states() == {"db.t/s": StreamState.RUNNING})
             file_io.write_new("/w/_braid/tables/db.t/00000000000000000002.json", b"")
             later = DOCUMENT.model_copy(update={"name": "u"})
             registry.put_table(later, expected_version=None)
-            _wait_for(lambda: "db.u/s" in states())
+            wait_until(lambda: "db.u/s" in states())
             found = states()["db.t/s"]
         finally:
             stop.set()
@@ -94,20 +93,13 @@ def test_a_stream_that_needs_a_newer_version_is_let_go() -> None:
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(runner.run, stop)
         try:
-            _wait_for(lambda: state() is StreamState.RUNNING)
+            wait_until(lambda: state() is StreamState.RUNNING)
             entry = DOCUMENT.streams["s"].model_copy(update={"features": ("time-travel",)})
             newer = DOCUMENT.model_copy(update={"streams": {"s": entry}})
             registry.put_table(newer, expected_version=version)
-            _wait_for(lambda: state() is StreamState.STOPPED)
+            wait_until(lambda: state() is StreamState.STOPPED)
         finally:
             stop.set()
         running.result()
 
     assert LeaseStore(file_io, "/w", clock).holder("db.t", "s") is None
-
-
-def _wait_for(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.002)

@@ -7,6 +7,7 @@ import pytest
 from lake.errors import UnsupportedFeature
 from lake.files.exclusive_probe import probe_exclusive_create, probe_exclusive_race
 from lake.files.memory import MemoryFileIO
+from tests.support.waiting import PATIENCE_S
 
 
 class ReplacingFileIO(MemoryFileIO):
@@ -45,7 +46,7 @@ class LookingFileIO(MemoryFileIO):
     def create_exclusive(self, path: str, data: bytes) -> bool:
         if self.exists(path):
             return False
-        self.together.wait(10)
+        self.together.wait(PATIENCE_S)
         self.overwrite(path, data)
         return True
 

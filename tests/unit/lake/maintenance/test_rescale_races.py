@@ -16,6 +16,7 @@ from lake import (
 )
 from lake.format.snapshot import CommitKind
 from tests.support.faulty_file_io import FaultyFileIO
+from tests.support.waiting import PATIENCE_S
 from tests.unit.lake.maintenance.given_rescales import (
     given_table,
     named,
@@ -127,12 +128,12 @@ def test_a_commit_that_slips_in_behind_the_schema_is_taken_along(p: str) -> None
         if creates("snapshot")(method, path):
             slow_io.before = lambda *_: None
             started.set()
-            assert go_on.wait(60)
+            assert go_on.wait(PATIENCE_S)
 
     slow_io.before = wait
     thread = threading.Thread(target=lambda: slow.committer().commit(messages, commit_user="slow"))
     thread.start()
-    assert started.wait(60)
+    assert started.wait(PATIENCE_S)
 
     def let_go() -> None:
         go_on.set()

@@ -15,6 +15,7 @@ from lake import (
     Table,
 )
 from tests.support.faulty_file_io import FaultyFileIO
+from tests.support.waiting import PATIENCE_S
 from tests.unit.lake.maintenance.given_compactions import read, reopened
 from tests.unit.lake.maintenance.given_expiries import (
     expire_all,
@@ -204,7 +205,7 @@ def test_a_context_refreshes_by_itself() -> None:
             refreshed.release() if (method, called) == ("overwrite", path) else None
         )
         for _ in range(3):
-            assert refreshed.acquire(timeout=60)
+            assert refreshed.acquire(timeout=PATIENCE_S)
         assert expire_all(table).earliest == 3
 
     assert inner.list(table.paths.consumer_dir) == []
@@ -228,7 +229,7 @@ def test_storage_that_fails_once_does_not_end_a_lease() -> None:
 
     with table.lease(3, lease_ms=30):
         file_io.before = fail
-        assert refreshed.acquire(timeout=60)
+        assert refreshed.acquire(timeout=PATIENCE_S)
 
     assert kept_ids(table) == list(range(1, 9))
 

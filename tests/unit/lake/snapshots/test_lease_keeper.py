@@ -2,7 +2,7 @@
 
 import gc
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from uuid import uuid4
@@ -17,11 +17,11 @@ from lake.snapshots.lease_keeper import LeaseKeeper
 from lake.table.compacting import TableCompacting
 from lake.table.opened_table import OpenedTable
 from tests.support.faulty_file_io import FaultyFileIO
+from tests.support.waiting import wait_until
 from tests.unit.lake.maintenance.given_compactions import read
 from tests.unit.lake.maintenance.given_expiries import expire_all, given_history, kept_ids
 
 SOON_S = 0.005
-PATIENCE_S = 20.0
 
 
 def keeper_of(
@@ -53,19 +53,11 @@ def next_snapshot(file: ConsumerFile) -> int:
     return file.consumer.next_snapshot
 
 
-def wait_for(is_so: Callable[[], object]) -> None:
-    """Wait until something is so that another thread brings about."""
-    end = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(SOON_S)
-
-
 def test_what_takes_long_is_leased_until_it_is_done() -> None:
     table, clock = given_history()
 
     with keeper_of(table, clock).hold(table.snapshot(3), what="a report"):
-        wait_for(table.consumers)
+        wait_until(table.consumers)
         result = expire_all(table)
         assert result.earliest == 3
         assert result.held_by.startswith("it is leased to a report, process ")
@@ -88,10 +80,10 @@ def test_a_lease_is_refreshed_while_it_is_needed() -> None:
     keeper = keeper_of(table, clock, lease_ms=30)
 
     with keeper.hold(table.snapshot(3), what="a report"):
-        wait_for(table.consumers)
+        wait_until(table.consumers)
         (first,) = table.consumers()
         clock.advance(ms=20)
-        wait_for(lambda: table.consumers()[0].consumer != first.consumer)
+        wait_until(lambda: table.consumers()[0].consumer != first.consumer)
         (second,) = table.consumers()
 
     assert second.id == first.id
@@ -105,7 +97,7 @@ def test_each_of_many_holds_its_own() -> None:
     with ExitStack() as held:
         for number in (2, 4, 4):
             held.enter_context(keeper.hold(table.snapshot(number), what="a report"))
-        wait_for(lambda: len(table.consumers()) == 3)
+        wait_until(lambda: len(table.consumers()) == 3)
         needed = sorted(map(next_snapshot, table.consumers()))
 
     assert needed == [2, 4, 4]
@@ -120,7 +112,7 @@ def test_a_scan_that_takes_long_keeps_its_snapshot() -> None:
     rows = 0
     for batch in scan.to_batches():
         if not rows:
-            wait_for(table.consumers)
+            wait_until(table.consumers)
             expire_all(table)
         rows += batch.num_rows
 
@@ -135,7 +127,7 @@ def test_a_scan_that_nobody_reads_to_its_end_lets_go() -> None:
         table, keeper_of(table, clock), snapshot_id=3
     ).to_batches()
     next(batches)
-    wait_for(table.consumers)
+    wait_until(table.consumers)
 
     del batches
     gc.collect()
@@ -219,7 +211,7 @@ def test_a_reader_of_changes_keeps_the_rest_of_its_range() -> None:
 
     parts = iter(changes)
     found = [next(parts).to_arrow()]
-    wait_for(table.consumers)
+    wait_until(table.consumers)
     expire_all(table)
     found += [part.to_arrow() for part in parts]
 
@@ -245,7 +237,7 @@ def test_a_compaction_that_takes_long_is_leased() -> None:
     def wait_until_leased(_number: int, method: str, path: str) -> None:
         if method == "open_output":
             storage.before = lambda *_: None
-            wait_for(table.consumers)
+            wait_until(table.consumers)
             holders.extend(table.consumers())
 
     storage.before = wait_until_leased

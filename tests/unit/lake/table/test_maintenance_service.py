@@ -16,6 +16,7 @@ from lake import BucketOutcome, BucketWork, Catalog, CompactionPool, ManualClock
 from lake.files.local import LocalFileIO
 from lake.table.maintenance_service import EXPIRY_INTERVAL_MS, MaintenanceService
 from tests.support.faulty_file_io import FaultyFileIO
+from tests.support.waiting import PATIENCE_S, wait_until
 
 OPTIONS = {
     "bucket": "2",
@@ -56,13 +57,6 @@ def service(
     named = identifiers or ("shop.orders",)
     catalog = Catalog(str(warehouse))
     return MaintenanceService(catalog, names or (lambda: named), workers=workers, clock=clock)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to be"
-        time.sleep(0.02)
 
 
 def test_a_round_compacts_what_is_due_expires_and_counts(tmp_path: Path) -> None:
@@ -256,7 +250,7 @@ def test_a_bucket_that_is_worked_on_is_not_begun_again(tmp_path: Path) -> None:
     thread.start()
     wait_until(lambda: bool(maintenance.upkeep) and maintenance.upkeep["shop.orders"].looks >= 4)
     maintenance.stop()
-    thread.join(60)
+    thread.join(PATIENCE_S)
     maintenance.close()
 
     assert sorted(work.place[1] for work, _ in pool.taken) == [0, 1]
@@ -275,7 +269,7 @@ def test_it_runs_until_it_is_stopped(tmp_path: Path) -> None:
         time.sleep(0.05)
     wait_until(lambda: max(table.runs_per_bucket().values()) < 3)
     maintenance.stop()
-    thread.join(60)
+    thread.join(PATIENCE_S)
     maintenance.close()
 
     assert not thread.is_alive()
@@ -323,7 +317,7 @@ def test_what_two_services_do_at_once_is_dropped_and_counted(tmp_path: Path) -> 
     for one in services:
         one.stop()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE_S)
     for one in services:
         one.close()
 

@@ -25,6 +25,7 @@ from lake.read.lookup.file_lookup import FileLookup
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.lookup_settings import LookupSettings
 from lake.read.lookup.wanted_keys import WantedKeys
+from tests.support.waiting import PATIENCE_S
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.string())])
 BIG = 1 << 40
@@ -47,7 +48,7 @@ class GivenFile:
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
         self.reads.append([name for name in columns if name in SCHEMA.names])
         if self.hold is not None:
-            assert self.hold.wait(timeout=30)
+            assert self.hold.wait(timeout=PATIENCE_S)
         if self.error is not None:
             raise self.error
         numbers = np.arange(self.rows)
