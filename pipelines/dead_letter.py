@@ -21,6 +21,7 @@ class DeadLetterReason(StrEnum):
     WRONG_TYPE = "wrong_type"
     OUT_OF_RANGE = "out_of_range"
     MISSING_KEY = "missing_key"
+    MALFORMED_KEY = "malformed_key"
     NOT_NULL = "not_null"
     NULL_ORDERING = "null_ordering"
     TOMBSTONE = "tombstone"
@@ -30,6 +31,8 @@ class DeadLetterReason(StrEnum):
     @property
     def stage(self) -> str:
         """Where in Connect's words it was refused."""
+        if self is DeadLetterReason.MALFORMED_KEY:
+            return "KEY_CONVERTER"
         return "VALUE_CONVERTER" if self in _CONVERSION else "TASK_PUT"
 
 

@@ -35,7 +35,7 @@ def has_inexact_text(message: Column, text: Column, plan: StreamPlan) -> Column 
         plan: The stream.
     """
     tests = []
-    for column in plan.columns:
+    for column in plan.value_columns:
         if holds_text(column.type):
             value = reduce(lambda inner, name: inner.getField(name), column.path, message)
             # The second is asked of few.

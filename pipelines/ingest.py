@@ -9,11 +9,13 @@ The bound of a micro-batch is an option of Spark's source. Where back-pressure w
 query is stopped and goes on from the same checkpoint, within the same claim: `keep_pace`.
 
     stopped ── start() ──► running ── stop() ──► stopped
-                              └── failure ─────► failed (`failure` says why)
+                              ├── failure ─────► failed (`failure` says why)
+                              └── a step over ─► finished (`added_partitions` has the steps)
 """
 
 import logging
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
@@ -24,6 +26,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from formats.kafka_clusters import DEFAULT_CLUSTER
 from lake import Clock, GroupClaim, StreamFallback, StreamPosition, Table
+from pipelines.added_partitions import Reading, is_over, plan_reading
 from pipelines.kafka_cluster import KafkaCluster
 from pipelines.plan_source import PlanSource
 from pipelines.settings import DeadLetterBudget
@@ -115,6 +118,9 @@ class Ingest:
         self._checkpoint = checkpoint or fresh
         self._topics = TopicReader(cluster)
         self._start_offsets: dict[int, int] = {}
+        self._reading = Reading(partitions=())
+        self._is_grown = False
+        self._is_finished = False
         self._records_max = plan.spec.max_records_per_batch
         self._sink: BatchSink | None = None
         self._query: StreamingQuery | None = None
@@ -134,8 +140,13 @@ class Ingest:
         check_topic_id(topic)
         self._topics.ensure(self._plan.spec.dead_letter_topic, like=topic)
         earliest, end = self._topics.earliest(topic), self._topics.end(topic)
-        position = self._claim(topic, initial_offsets(self._plan, earliest=earliest, end=end))
-        self._start_offsets = start_offsets(position, earliest=earliest, end=end)
+        position = self._claim(topic, earliest=earliest, end=end)
+        numbers = self._reading.partitions
+        self._start_offsets = start_offsets(
+            position,
+            earliest={number: earliest[number] for number in numbers},
+            end={number: end[number] for number in numbers},
+        )
         self._sink = BatchSink(
             plan=self._plan,
             table=self._table,
@@ -169,6 +180,11 @@ class Ingest:
         """
         if self._sink is None or self._query is None or not self._query.isActive:
             return
+        if self._is_step_over(self._sink.progress.position):
+            self._sink.release()
+            self._query.stop()
+            self._is_finished = True
+            return
         pace, progress = self._sink.pace, self._sink.progress
         is_full = (progress.batch_records or 0) >= min(self._records_max, pace.records_max)
         is_time = pace.factor == 1 or (is_full and self._sink.is_held)
@@ -186,6 +202,11 @@ class Ingest:
         self._sink.resume()
         self._records_max = pace.records_max
         self._query = self._start_query(self._sink)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the query has ended as planned: another one is to go on with more partitions."""
+        return self._is_finished
 
     @property
     def is_active(self) -> bool:
@@ -206,7 +227,7 @@ class Ingest:
         return None if self._sink is None else self._sink.progress
 
     def end_offsets(self) -> dict[int, int]:
-        """Return the topic's end by partition. For one thread.
+        """Return the topic's end by partition, and notice added ones. For one thread.
 
         Raises:
             OffsetMismatch: The topic was made again since the start.
@@ -215,6 +236,8 @@ class Ingest:
         """
         topic = self._topics.require(self._plan.spec.topic)
         check_topic(None if self.progress is None else self.progress.position, topic)
+        is_known = len(topic.partitions) <= self._reading.partitions_seen
+        self._is_grown = self._plan.needs_keyed_partitions and not is_known
         return self._topics.end(topic)
 
     def process_available(self) -> None:
@@ -244,25 +267,45 @@ class Ingest:
             if not self._keeps_checkpoint:
                 shutil.rmtree(self._checkpoint, ignore_errors=True)
 
-    def _claim(self, topic: Topic, initial: dict[int, int]) -> StreamPosition:
+    def _claim(
+        self, topic: Topic, *, earliest: Mapping[int, int], end: Mapping[int, int]
+    ) -> StreamPosition:
         committer = self._table.committer()
-        check_topic(committer.stream_positions().get(self._plan.stream), topic)
-        group, kafka = self._plan.written.group, self._plan.spec.kafka
+        known = committer.stream_positions().get(self._plan.stream)
+        if known is not None and known.topic:
+            check_topic(known, topic)
+        group, kafka = self._plan.order_group, self._plan.spec.kafka
+        self._reading = plan_reading(
+            self._plan,
+            topic,
+            position=known,
+            order=None if group is None else committer.group_orders().get(group),
+            end=lambda: end,
+            now_ms=self._context.clock.now_ms(),
+        )
+        if self._reading.growth is not None:
+            _LOG.info("partitions wait stream=%s %s", self._plan.key, self._reading)
         return committer.claim_stream(
             self._plan.stream,
             topic=topic.name,
             topic_id=topic.topic_id,
-            initial_offsets=initial,
+            initial_offsets=initial_offsets(self._plan, earliest=earliest, end=end),
+            added_offsets={number: earliest[number] for number in self._reading.partitions},
             fallback=self._fallback,
             expected_epoch=self._expected_epoch,
             group=None
             if group is None
             else GroupClaim(
-                group=group.name,
+                group=group,
                 cluster=kafka.cluster or kafka.bootstrap_servers or DEFAULT_CLUSTER,
-                partitions=len(topic.partitions),
+                partitions=len(self._reading.partitions),
+                growth=self._reading.growth,
             ),
         )
+
+    def _is_step_over(self, position: StreamPosition) -> bool:
+        now_ms = self._context.clock.now_ms()
+        return self._is_grown or is_over(self._plan, self._reading, position, now_ms=now_ms)
 
     def _start_query(self, sink: BatchSink) -> StreamingQuery:
         session = self._context.session
@@ -272,6 +315,7 @@ class Ingest:
             cluster=self._cluster,
             start=self._start_offsets,
             records_max=self._records_max,
+            is_fixed=self._plan.needs_keyed_partitions,
         )
         # A pool per stream; the query's thread inherits it from the one that starts it.
         session.sparkContext.setLocalProperty("spark.scheduler.pool", self._plan.key)

@@ -5,9 +5,10 @@ A record is refused by the first of these that holds:
 1. its value is null (`tombstone`: no stream declares deletes yet), or longer than the stream's
    bound (`too_large`);
 2. `from_json` does not take it as declared (`unparsable`, which the sink refines);
-3. a value is not one of its column's type (`out_of_range`, `wrong_type`), or too long to name a
-   partition's directory (`partition_too_long`, which the sink words), or the texts and bytes of its
-   key are too long together (`too_large`);
+3. a value is not one of its column's type (`out_of_range`, `wrong_type`), the Kafka key does not hold
+   what is read from it (`malformed_key`), a value is too long to name a partition's directory
+   (`partition_too_long`, which the sink words), or the texts and bytes of its key are too long together
+   (`too_large`);
 4. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
 5. all ordering columns are null (`null_ordering`), unless the stream clears such records;
 6. it has a field that is not declared (`new_field`), where the stream rejects those. Where the stream
@@ -35,6 +36,7 @@ from lake import TypeRoot
 from pipelines.dead_letter import DeadLetterReason
 from pipelines.inexact_text import has_inexact_text
 from pipelines.json_column import JsonColumn, json_type, read_column
+from pipelines.key_column import PARSED_KEY, has_paths, parse_key, raw_key, read_key
 from pipelines.new_fields.undeclared import has_undeclared
 from pipelines.stream_plan import MappedColumn, StreamPlan
 from schemas import OnNewField
@@ -104,7 +106,9 @@ class RecordParser:
         """
         message, text = f"parsed.{_ROOT}", fn.col("value").cast("string")
         columns = [
-            read_column(_field(message, column), text, column.type, column=column.name)
+            read_key(column)
+            if column.from_key
+            else read_column(_raw(message, column), text, column.type, column=column.name)
             for column in plan.columns
         ]
         names = [value_column(i) for i in range(len(columns))]
@@ -112,6 +116,7 @@ class RecordParser:
         self._parsed = [
             *(fn.col(name) for name in _RECORD),
             fn.when(_is_readable(plan), _from_json(plan)).alias("parsed"),
+            *([parse_key(plan).alias(PARSED_KEY)] if has_paths(plan) else []),
         ]
         marks: dict[str, Column] = {}
         if plan.spec.on_new_field is OnNewField.EVOLVE:
@@ -214,7 +219,7 @@ def _from_json(plan: StreamPlan) -> Column:
 def _message_type(plan: StreamPlan) -> spark_types.StructType:
     """Return the declared part of a message: nested objects as far as the paths go."""
     tree: dict[str, Any] = {}
-    for column in plan.columns:
+    for column in plan.value_columns:
         *parents, leaf = column.path
         branch: dict[str, Any] = reduce(lambda node, name: node.setdefault(name, {}), parents, tree)
         branch[leaf] = json_type(column.type, column=column.name)
@@ -230,7 +235,9 @@ def _struct(tree: dict[str, Any]) -> spark_types.StructType:
     )
 
 
-def _field(message: str, column: MappedColumn) -> Column:
+def _raw(message: str, column: MappedColumn) -> Column:
+    if column.from_key:
+        return raw_key(column)
     return reduce(lambda value, name: value.getField(name), column.path, fn.col(message))
 
 
@@ -240,7 +247,7 @@ def _partition_refusals(plan: StreamPlan, message: str) -> list[Column]:
     for column in plan.columns:
         is_text = column.type.root in (TypeRoot.CHAR, TypeRoot.VARCHAR)
         if column.name in plan.partition_keys and is_text:
-            escaped = fn.regexp_replace(_field(message, column), _ESCAPED, "%XX")
+            escaped = fn.regexp_replace(_raw(message, column), _ESCAPED, "%XX")
             is_long = fn.octet_length(escaped) > partition_bytes_max(column.name)
             refusals.append(_refuse(is_long, PARTITION_TOO_LONG, detail=column.name))
     return refusals
@@ -258,7 +265,7 @@ def _key_refusals(plan: StreamPlan, columns: Sequence[JsonColumn]) -> list[Colum
 
 
 def _null_refusals(plan: StreamPlan, message: str) -> list[Column]:
-    fields = {column.name: _field(message, column) for column in plan.columns}
+    fields = {column.name: _raw(message, column) for column in plan.columns}
     nullable = {column.name: column.type.nullable for column in plan.columns}
     key = set(plan.written.key)
     refusals = [

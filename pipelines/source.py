@@ -1,7 +1,7 @@
 """The Kafka source of a stream, and where it starts."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -22,6 +22,7 @@ def read_topic(
     cluster: KafkaCluster,
     start: Mapping[int, int],
     records_max: int,
+    is_fixed: bool = False,
 ) -> DataFrame:
     """Return the stream's topic as a streaming DataFrame: committed records only, with headers.
 
@@ -29,22 +30,29 @@ def read_topic(
         session: Where it runs.
         plan: The stream.
         cluster: Where the topic is.
-        start: Next offset by partition, for every partition of the topic. Not looked at when the
-            query's checkpoint has offsets of its own.
+        start: Next offset by partition, for every partition that is read. The offsets are not looked
+            at when the query's checkpoint has some of its own.
         records_max: The bound of one micro-batch.
+        is_fixed: Whether just these partitions are read; else those that are added to the topic, too.
     """
     offsets = {plan.spec.topic: {str(partition): offset for partition, offset in start.items()}}
     options = {
         "kafka.fetch.max.wait.ms": str(_FETCH_WAIT_MS),
         **cluster.spark_options,
         "kafka.isolation.level": "read_committed",
-        "subscribe": plan.spec.topic,
+        **_chosen(plan.spec.topic, start if is_fixed else None),
         "startingOffsets": json.dumps(offsets),
         "maxOffsetsPerTrigger": str(records_max),
         "failOnDataLoss": "true",
         "includeHeaders": "true",
     }
     return session.readStream.format("kafka").options(**options).load()
+
+
+def _chosen(topic: str, partitions: Iterable[int] | None) -> dict[str, str]:
+    if partitions is None:
+        return {"subscribe": topic}
+    return {"assign": json.dumps({topic: sorted(partitions)})}
 
 
 def initial_offsets(
@@ -59,6 +67,11 @@ def start_offsets(
     position: StreamPosition, *, earliest: Mapping[int, int], end: Mapping[int, int]
 ) -> dict[int, int]:
     """Return where the query starts: at the table's offsets, and new partitions from their start.
+
+    Args:
+        position: As claimed.
+        earliest: First offset that is kept, by partition, of the partitions that are read.
+        end: Offset after the last record, likewise.
 
     Raises:
         InvalidRequest: Records after the table's offsets are gone from the topic, or the topic

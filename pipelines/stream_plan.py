@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lake import DataType, InvalidRequest, Problem, TableSchema, TypeRoot
+from lake import WHOLE_ROWS, DataType, InvalidRequest, Problem, TableSchema, TypeRoot
+from registry.arrival_rules import is_keyed, needs_keyed_partitions
 from registry.table_definition import StreamColumns, stream_columns
-from schemas import OnNullOrdering, StreamSpec, TableSpec
+from schemas import ColumnSource, OnNullOrdering, StreamSpec, TableSpec
 
 _LONG: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.BINARY, TypeRoot.VARBINARY)
 
@@ -17,13 +18,15 @@ class MappedColumn:
 
     Attributes:
         name: The table's column.
-        path: Field names from the message's root to the value.
+        path: Field names from the root to the value; none for the Kafka key as a whole.
         type: The column's type in the table.
+        from_key: Whether it is read from the record's Kafka key, not from its value.
     """
 
     name: str
     path: tuple[str, ...]
     type: DataType
+    from_key: bool = False
 
     @property
     def address(self) -> str:
@@ -47,6 +50,9 @@ class StreamPlan:
         version: Of the stream's entry in the registry.
         schema_id: Of the schema that `columns` were taken from.
         read_elsewhere: Paths that other streams of the table read in messages of the same topic.
+        needs_keyed_partitions: Whether nothing but arrival orders the stream's records, so that
+            those of a row have to be in one partition.
+        is_keyed: Whether they are, as far as the stream tells.
     """
 
     table: str
@@ -60,6 +66,25 @@ class StreamPlan:
     version: int = 1
     schema_id: int = 0
     read_elsewhere: tuple[tuple[str, ...], ...] = ()
+    needs_keyed_partitions: bool = False
+    is_keyed: bool = False
+
+    @property
+    def value_columns(self) -> tuple[MappedColumn, ...]:
+        """The columns that come out of the record's value."""
+        return tuple(column for column in self.columns if not column.from_key)
+
+    @property
+    def key_columns(self) -> tuple[MappedColumn, ...]:
+        """The columns that come out of the record's Kafka key."""
+        return tuple(column for column in self.columns if column.from_key)
+
+    @property
+    def order_group(self) -> str | None:
+        """The group whose generation the stream writes in; None where arrival orders nothing."""
+        if self.written.group is not None:
+            return self.written.group.name
+        return WHOLE_ROWS if self.needs_keyed_partitions else None
 
     @property
     def stream(self) -> str:
@@ -126,7 +151,10 @@ def plan_stream(
             changed since by another engine.
     """
     written = stream_columns(spec, stream)
-    mapped = [(column.column, column.source_path) for column in written.mapped]
+    mapped = [
+        (column.column, column.source_path, column.source is ColumnSource.KEY)
+        for column in written.mapped
+    ]
     group = written.group
     return StreamPlan(
         table=table,
@@ -144,7 +172,10 @@ def plan_stream(
             for other in beside
             if other.name != stream.name and other.topic == stream.topic
             for column in other.columns
+            if column.source is ColumnSource.VALUE
         ),
+        needs_keyed_partitions=needs_keyed_partitions(spec, stream),
+        is_keyed=is_keyed(spec, stream),
     )
 
 
@@ -154,7 +185,7 @@ def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
     Raises:
         InvalidRequest: As `plan_stream`.
     """
-    mapped = [(column.name, column.path) for column in plan.columns]
+    mapped = [(column.name, column.path, column.from_key) for column in plan.columns]
     columns = _typed(
         schema, mapped, written=plan.written.written, stream=plan.stream, table=plan.table
     )
@@ -168,7 +199,7 @@ def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
 
 def _typed(
     schema: TableSchema,
-    mapped: Sequence[tuple[str, tuple[str, ...]]],
+    mapped: Sequence[tuple[str, tuple[str, ...], bool]],
     *,
     written: Sequence[str],
     stream: str,
@@ -178,7 +209,7 @@ def _typed(
 
     Args:
         schema: Of the table.
-        mapped: Names of columns and where messages have their values.
+        mapped: Names of columns, where records have their values, and whether in their keys.
         written: All columns that the stream writes.
         stream: For the message.
         table: For the message.
@@ -197,8 +228,12 @@ def _typed(
     if problems:
         message = f"stream {stream} does not fit table {table}"
         raise InvalidRequest(message, problems=problems)
-    columns = tuple(MappedColumn(name=name, path=path, type=types[name]) for name, path in mapped)
-    _check_paths(columns)
+    columns = tuple(
+        MappedColumn(name=name, path=path, type=types[name], from_key=from_key)
+        for name, path, from_key in mapped
+    )
+    for from_key in (False, True):
+        _check_paths(tuple(column for column in columns if column.from_key is from_key))
     return columns
 
 

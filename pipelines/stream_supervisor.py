@@ -54,6 +54,11 @@ class StreamQuery(Protocol):
         ...
 
     @property
+    def is_finished(self) -> bool:
+        """Whether it has ended as planned, and another one is to go on."""
+        ...
+
+    @property
     def failure(self) -> BaseException | None:
         """What ended it."""
         ...
@@ -285,6 +290,9 @@ class StreamSupervisor:
         if progress is not None and progress.commits > self._commits_seen:
             self._commits_seen = progress.commits
             self._attempts = 0
+        if query.is_finished:
+            self._stop_query()  # the next step starts the one that goes on
+            return
         if not query.is_active:
             error = query.failure or RuntimeError("the query ended by itself")
             self._stop_query()

@@ -13,6 +13,7 @@ from registry.change_places import Origin
 from registry.findings import Place, listed
 from registry.table_definition import define_groups
 from schemas import (
+    ColumnSource,
     ColumnSpec,
     SequenceGroupSpec,
     StreamColumn,
@@ -197,4 +198,6 @@ class AlteredTable:
 def _renamed(mapping: StreamColumn, old: str, new: str) -> StreamColumn:
     if mapping.column != old:
         return mapping
+    if mapping.source is ColumnSource.KEY:
+        return mapping.model_copy(update={"column": new})
     return StreamColumn(column=new, path=mapping.path or old)

@@ -10,7 +10,7 @@ from lake import DataType, parse_type
 from registry.findings import found_at, listed
 from registry.json_types import HINT as JSON_HINT, unreadable_in_json
 from registry.table_definition import define_groups
-from schemas import FieldProblem, StreamSpec, TableSpec
+from schemas import FieldProblem, StreamColumn, StreamSpec, TableSpec
 
 PATH_PARTS_MAX = 32
 
@@ -57,11 +57,16 @@ def check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem
                 yield found_at(*place, value=mapping.column, message=reason, hint=JSON_HINT)
 
 
+def _place_in_record(mapping: StreamColumn) -> _Path:
+    """Return the part of the record that a column is read from, then its path in there."""
+    return (mapping.source.value, *mapping.source_path)
+
+
 def _columns_inside(stream: StreamSpec) -> dict[_Path, str]:
     """Return a column by each path that leads to an object, as the column is read inside of it."""
     found: dict[_Path, str] = {}
     for mapping in stream.columns:
-        path = mapping.source_path[:PATH_PARTS_MAX]
+        path = _place_in_record(mapping)[: PATH_PARTS_MAX + 1]
         for end in range(1, len(path)):
             found.setdefault(path[:end], mapping.column)
     return found
@@ -81,11 +86,12 @@ def _check_path(
         message = f"a path has at most {PATH_PARTS_MAX} names, this has {len(path)}"
         hint = "map the object that is around the field"
         yield found_at(*place, value=mapping.path, message=message, hint=hint)
-    if path in inside:
+    known = inside.get(_place_in_record(mapping))
+    if known is not None:
         yield found_at(
             *place,
             value=".".join(path),
-            message=f"the message has an object here: `{inside[path]}` is inside of it",
+            message=f"the message has an object here: `{known}` is inside of it",
             hint="name the field that holds the value",
         )
 
@@ -98,7 +104,7 @@ def _check_readers(
 ) -> Iterator[FieldProblem]:
     """Yield that another column reads the field as another type; note this one as its reader."""
     mapping = stream.columns[index]
-    path = mapping.source_path
+    path = _place_in_record(mapping)
     earlier, kind = readers.setdefault(path, (mapping.column, data_type))
     if kind != data_type:
         kinds = sorted({str(kind), str(data_type)})
@@ -106,7 +112,7 @@ def _check_readers(
             "columns",
             index,
             "path",
-            value=".".join(path),
+            value=".".join(path[1:]),
             message=f"`{earlier}` reads the same field as another type",
             hint=f"give both columns one type; they are {listed(kinds)}",
         )

@@ -21,8 +21,10 @@ columns.
 
 from collections.abc import Iterator, Mapping
 
+from lake import parse_duration
 from registry import names
 from registry.aggregation_rules import check_several
+from registry.arrival_rules import check_key_source
 from registry.column_functions import sequence_fields
 from registry.default_rules import check_defaults_of_several
 from registry.delete_rules import ROW_KIND_FIELD
@@ -64,6 +66,8 @@ def check_stream(
         *_check_key(table, stream),
         *_check_ownership(table, others, stream),
         *_check_row_kind(table, stream),
+        *check_key_source(table, stream),
+        *_check_settle(stream),
         *check_new_fields(table, others, stream),
         *check_kept_columns(table, others, stream, known=streams.get(stream.name)),
     ]
@@ -103,6 +107,16 @@ def _check_names(others: Mapping[str, StreamSpec], stream: StreamSpec) -> Iterat
                 message=f"this is the dead-letter topic of the stream `{name}`",
                 hint="read the topic that the records come from",
             )
+
+
+def _check_settle(stream: StreamSpec) -> Iterator[FieldProblem]:
+    if parse_duration(stream.partitions_settle) is None:
+        yield found_at(
+            "partitions_settle",
+            value=stream.partitions_settle,
+            message="this is no duration",
+            hint="for example `6 min`, `30 s`",
+        )
 
 
 def _check_key(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:

@@ -236,9 +236,9 @@ def complete_stream(
         group_name = name
     columns = definition.columns
     if not columns:
-        paths = {} if known is None else {one.column: one.path for one in known.columns}
+        read = {} if known is None else {one.column: one for one in known.columns}
         columns = tuple(
-            StreamColumn(column=column, path=paths.get(column))
+            read.get(column) or StreamColumn(column=column)
             for column in _default_columns(table, group_name)
         )
     values = definition.model_dump() | {

@@ -49,9 +49,11 @@ from schemas.status import (
     VerbAnswer,
 )
 from schemas.stream import (
+    ColumnSource,
     KafkaSpec,
     OnNewField,
     OnNullOrdering,
+    OnPartitionsAdded,
     StartingOffsets,
     StreamColumn,
     StreamDefinition,
@@ -82,6 +84,7 @@ __all__ = [
     "BackPressure",
     "ColumnPlace",
     "ColumnPosition",
+    "ColumnSource",
     "ColumnSpec",
     "CompletenessSpec",
     "Contract",
@@ -99,6 +102,7 @@ __all__ = [
     "MergeEngine",
     "OnNewField",
     "OnNullOrdering",
+    "OnPartitionsAdded",
     "PendingSchema",
     "Problem",
     "ProblemCode",

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from schemas.contract import Contract, PositiveInt
+from schemas.contract import Contract, PositiveInt, StrictBool
 
 
 class StreamFormat(StrEnum):
@@ -40,21 +40,46 @@ class OnNewField(StrEnum):
     EVOLVE = "evolve"
 
 
+class OnPartitionsAdded(StrEnum):
+    """What a stream does whose records arrival alone orders, when its topic gets more partitions.
+
+    Keys move then to other partitions, whose offsets do not compare with those of the old ones.
+    `stop` ends the stream with the reason. `continue` reads the known partitions up to where they
+    end after `partitions_settle`, and the others only then, above all that was read before.
+    """
+
+    STOP = "stop"
+    CONTINUE = "continue"
+
+
+class ColumnSource(StrEnum):
+    """The part of a record that a column is read from."""
+
+    VALUE = "value"
+    KEY = "key"
+
+
 class StreamColumn(Contract):
-    """Where a column's value is found in a message.
+    """Where a column's value is found in a record.
 
     Attributes:
         column: A column of the table.
-        path: Field names from the message's root, joined by dots; the column's name if None.
+        path: Field names from the root of the message, joined by dots. None: the column's name; of
+            a column that is read from the Kafka key, the key as a whole.
+        source: The record's value, or its Kafka key: text, or a JSON object if there is a path.
+            Columns of the primary key alone are read from the key.
     """
 
     column: str = Field(min_length=1)
     path: str | None = Field(default=None, min_length=1)
+    source: ColumnSource = ColumnSource.VALUE
 
     @property
     def source_path(self) -> tuple[str, ...]:
-        """The field names from the message's root to the value."""
-        return tuple((self.path or self.column).split("."))
+        """The field names from the root to the value; none for the key as a whole."""
+        if self.path is None:
+            return () if self.source is ColumnSource.KEY else (self.column,)
+        return tuple(self.path.split("."))
 
 
 class KafkaSpec(Contract):
@@ -89,6 +114,12 @@ class StreamDefinition(Contract):
         columns_max: With `evolve`: the stream never gets more columns than that; what would need
             one more is a dead letter.
         max_message_bytes: Longer values are dead letters.
+        partitioned_by_key: Whether producers put all records of a row into one partition although
+            the row's key is not read from the Kafka key. A stream that arrival alone orders needs
+            one or the other where its topic has several partitions.
+        on_partitions_added: What such a stream does when the topic gets more partitions.
+        partitions_settle: With `continue`: how long producers may take to learn of new partitions,
+            as `6 min`; above their `metadata.max.age.ms`, which is 5 minutes unless set.
         kafka: On which cluster the topic is.
         trigger_ms: The wanted time between the starts of two micro-batches.
         max_records_per_batch: The bound of one micro-batch.
@@ -105,6 +136,9 @@ class StreamDefinition(Contract):
     on_new_field: OnNewField = OnNewField.IGNORE
     columns_max: PositiveInt = 200
     max_message_bytes: PositiveInt = 1 << 20
+    partitioned_by_key: StrictBool = False
+    on_partitions_added: OnPartitionsAdded = OnPartitionsAdded.STOP
+    partitions_settle: str = Field(default="6 min", min_length=1, max_length=40)
     kafka: KafkaSpec = Field(default_factory=KafkaSpec)
     trigger_ms: PositiveInt = 5_000
     max_records_per_batch: PositiveInt = 500_000

@@ -219,6 +219,7 @@ class TableCommitter:
         is_new_assumed: bool = False,
         group: GroupClaim | None = None,
         expected_epoch: int | None = None,
+        added_offsets: Mapping[int, int] | None = None,
     ) -> StreamPosition:
         """Become the owner of a stream: commit an empty snapshot with the next epoch.
 
@@ -237,6 +238,8 @@ class TableCommitter:
                 arrival orders none of what it writes.
             expected_epoch: What the caller has seen of the stream, 0 for nothing; None: claim
                 whatever is there.
+            added_offsets: Where partitions start that the stream's position does not know and that
+                are read from now on.
 
         Returns:
             Where to start reading, the epoch to commit under, and the generation to write in.
@@ -256,6 +259,7 @@ class TableCommitter:
             is_new_assumed=is_new_assumed,
             group=group,
             expected_epoch=expected_epoch,
+            added_offsets=dict(added_offsets or {}),
         )
         run = self._new_run(intent)
         claimed = run.run()

@@ -94,9 +94,8 @@ class GroupClaim:
     Attributes:
         group: Name of the sequence group, or `WHOLE_ROWS`.
         cluster: Which Kafka cluster.
-        partitions: How many partitions the topic has.
-        growth: Partitions that are not to be read yet; the generation stays until they are. Must
-            be None when the group comes from elsewhere.
+        partitions: How many partitions of the topic are read from now on.
+        growth: Partitions that wait for the next generation; None: there are none.
     """
 
     group: str
@@ -144,15 +143,13 @@ def next_order(
         topic=topic,
         topic_id=topic_id,
         partitions=claim.partitions,
+        growth=claim.growth,
     )
     is_same = known is not None and is_same_source(
         known, stream=stream, cluster=claim.cluster, topic=topic, topic_id=topic_id
     )
-    if known is not None and is_same:
-        if claim.growth is not None:
-            return replace(known, growth=claim.growth)
-        if known.partitions == claim.partitions:
-            return replace(known, growth=None)
+    if known is not None and is_same and known.partitions == claim.partitions:
+        return replace(known, growth=claim.growth)
     if order.generation > GENERATION_MAX:
         message = (
             f"group `{claim.group}` has had {GENERATION_MAX} generations, and no more are stored"

@@ -154,6 +154,7 @@ class StreamClaim:
     is_new_assumed: bool
     group: GroupClaim | None = None
     expected_epoch: int | None = None
+    added_offsets: Mapping[int, int] = field(default_factory=dict)
     kind: CommitKind = CommitKind.APPEND
     messages: Sequence[CommitMessage] = ()
     changes: CommitChanges = field(default_factory=CommitChanges)
@@ -240,6 +241,7 @@ class StreamClaim:
             known,
             epoch=known.epoch + 1,
             topic_id=self.topic_id or known.topic_id,
+            offsets={**self.added_offsets, **known.offsets},
             batch_id=-1,
             commit_time_ms=time_ms,
         )

@@ -35,7 +35,7 @@ class FieldTree:
 
 def field_tree(plan: StreamPlan) -> FieldTree:
     """Return the tree of what a stream reads."""
-    paths = [(column.path, column.type) for column in plan.columns]
+    paths = [(column.path, column.type) for column in plan.value_columns]
     return _tree(paths, list(plan.read_elsewhere))
 
 

@@ -62,7 +62,7 @@ class NewsReader:
     def undeclared(self, message: Any) -> list[str]:
         """Return the addresses of the fields that are not declared, nulls included."""
         found = [".".join(path) for path, _ in self._beside((), self._tree, message)]
-        for column in self.plan.columns:
+        for column in self.plan.value_columns:
             value = _value_at(message, column)
             found += _undeclared_in(value, column.type, (*column.path,))
         return list(dict.fromkeys(found))
@@ -82,7 +82,7 @@ class NewsReader:
         for path in new:
             self._check_new(path)
         wider = {}
-        for column in self.plan.columns:
+        for column in self.plan.value_columns:
             shape = _news_in(_value_at(message, column), column.type, column.address)
             if shape is not None:
                 self._check_wider(column)

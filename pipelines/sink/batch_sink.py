@@ -48,6 +48,7 @@ from lake import (
 from pipelines.back_pressure import Pace, PaceRule
 from pipelines.checkpoint import batch_end, batch_start
 from pipelines.kafka_cluster import KafkaCluster
+from pipelines.parse import OFFSET, PARTITION
 from pipelines.plan_source import PlanSource, SameDeclaration
 from pipelines.settings import DeadLetterBudget
 from pipelines.sink.bucket_routing import route_to_buckets
@@ -314,6 +315,9 @@ class BatchSink:
         if tasks == 1:
             # Nothing is shuffled: the task reads one Kafka partition after the other.
             arrived = parsed.coalesce(1)
+            if self._plan.written.group is None and _has_several(batch):
+                # Whole rows are ordered as they are numbered; groups compare their arrival.
+                arrived = arrived.sortWithinPartitions(OFFSET, PARTITION)
         else:
             arrived = route_to_buckets(parsed, plan=self._plan, schema=schema, tasks=tasks)
         rows = arrived.mapInArrow(_function(task), REPORT_SCHEMA)
@@ -372,6 +376,11 @@ class BatchSink:
             newest_ms=max(report.newest_ms or 0, old.newest_ms or 0) or None,
             pace=self._pace,
         )
+
+
+def _has_several(batch: StreamBatch) -> bool:
+    """Return whether a micro-batch has records of more than one partition."""
+    return sum(end > batch.start[part] for part, end in batch.end.items()) > 1
 
 
 def _messages(report: TaskReport) -> list[CommitMessage]:

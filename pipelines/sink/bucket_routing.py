@@ -24,7 +24,7 @@ BUCKET = "bucket"
 def route_to_buckets(
     records: DataFrame, *, plan: StreamPlan, schema: TableSchema, tasks: int
 ) -> DataFrame:
-    """Return the records in `tasks` partitions by bucket, each in the order of arrival.
+    """Return the records in `tasks` partitions by bucket, each in the order of arrival: by offset, then partition.
 
     Args:
         records: As `parse.RecordParser` gives them.
@@ -44,7 +44,7 @@ def route_to_buckets(
     return (
         records.mapInArrow(add_bucket, routed)
         .repartitionById(tasks, BUCKET)
-        .sortWithinPartitions(PARTITION, OFFSET)
+        .sortWithinPartitions(OFFSET, PARTITION)
     )
 
 

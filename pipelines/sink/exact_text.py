@@ -45,7 +45,11 @@ def with_exact_texts(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
     rows = np.flatnonzero(marked.to_numpy(zero_copy_only=False))
     if not len(rows):
         return batch
-    texts = {index: column for index, column in enumerate(plan.columns) if holds_text(column.type)}
+    texts = {
+        index: column
+        for index, column in enumerate(plan.columns)
+        if holds_text(column.type) and not column.from_key
+    }
     taken = batch.take(pa.array(rows))
     values = {index: taken.column(value_column(index)).to_pylist() for index in texts}
     refusals: dict[int, tuple[str, str | None]] = {}

@@ -1,7 +1,8 @@
 """The work of one executor task: parsed records in, level-0 files and one report out.
 
-Runs in Spark's Python workers. A task takes its records in the order of arrival, that is Kafka
-partition by Kafka partition, offset by offset, and numbers them from a range of its own.
+Runs in Spark's Python workers. A task numbers its records from a range of its own as it takes them. That
+is their order of arrival, by offset and partition, where nothing else orders rows; the order of
+sequence groups is in their columns.
 """
 
 import base64
@@ -53,6 +54,7 @@ _LETTER_COLUMNS = [PARTITION, OFFSET, REASON, DETAIL, RAW_KEY, RAW_VALUE, RAW_HE
 _MESSAGES = {
     DeadLetterReason.TOMBSTONE: "the value is null and the stream declares no deletes",
     DeadLetterReason.MISSING_KEY: "key column {} is missing or null",
+    DeadLetterReason.MALFORMED_KEY: "the record's Kafka key does not hold key column {} as declared",
     DeadLetterReason.NOT_NULL: "column {} is NOT NULL and missing or null",
     DeadLetterReason.NULL_ORDERING: "all ordering columns are null: {}",
     DeadLetterReason.OUT_OF_RANGE: "the value for column {} is out of its type's range",
@@ -203,7 +205,7 @@ class _TaskRun:
         value = record[RAW_VALUE]
         if record[REASON] == UNPARSABLE:
             assert isinstance(value, bytes), "what cannot be parsed is there"
-            reason, message = explain_unparsable(value, plan.columns)
+            reason, message = explain_unparsable(value, plan.value_columns)
         elif record[REASON] == PARTITION_TOO_LONG:
             column = str(record[DETAIL])
             reason = DeadLetterReason.OUT_OF_RANGE
@@ -241,7 +243,7 @@ class _TaskRun:
             return f"the value has {len(value)} bytes, max_message_bytes is {limit}"
         text = None
         if reason in (DeadLetterReason.OUT_OF_RANGE, DeadLetterReason.WRONG_TYPE):
-            column = next((c for c in plan.columns if c.name == detail), None)
+            column = next((c for c in plan.value_columns if c.name == detail), None)
             if column is not None and isinstance(value, bytes):
                 text = explain_value(value, column)
         return text or _MESSAGES[reason].format(detail)

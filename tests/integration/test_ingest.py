@@ -11,7 +11,7 @@ from kafka import KafkaProducer, TopicPartition
 from pyspark.sql import SparkSession
 
 from demo.broker import KafkaBroker
-from lake import BatchAccount, InvalidRequest, OffsetMismatch
+from lake import BatchAccount, InvalidRequest, OffsetMismatch, stored_offset
 from schemas import TableSpec
 from tests.integration.ingest_bed import IngestBed, left
 
@@ -96,7 +96,7 @@ def test_a_large_micro_batch_is_written_by_several_tasks_in_the_order_of_arrival
     messages = [{"id": key, "version": version} for version in (1, 2) for key in range(60_000)]
     bed.produce(topic, [*messages, b"refused"])
 
-    bed.ingest_available(bed.plan("all", topic=topic))
+    bed.ingest_available(bed.plan("all", topic=topic, partitioned_by_key=True))
 
     table = bed.table()
     latest = table.latest_snapshot()
@@ -123,6 +123,48 @@ def test_partitions_added_to_a_topic_are_read_from_their_start(
 
     assert [row["a"] for row in bed.rows("a")] == ["x", "y"]
     assert bed.position("left").offsets == {0: 1, 1: 1}
+
+
+def test_added_partitions_of_a_stream_in_the_order_of_arrival_are_read_after_the_others(
+    bed: IngestBed, kafka: KafkaBroker
+) -> None:
+    topic = bed.topic("right")
+    vouched = bed.plan("right", topic=topic, partitioned_by_key=True)
+    bed.produce(topic, [{"id": 1, "b": value} for value in (1.0, 2.0, 3.0)], partition=1)
+    with pytest.raises(InvalidRequest, match="has 2 partitions"):
+        bed.ingest_available(bed.plan("right", topic=topic))
+    bed.ingest_available(vouched)
+    admin = kafka.admin()
+    admin.create_partitions({topic: 3})
+    admin.close()
+    bed.produce(topic, [{"id": 1, "b": 9.0}], partition=2)
+    # A producer that has not heard of the new partition yet.
+    bed.produce(topic, [{"id": 1, "b": 4.0}], partition=1)
+
+    with pytest.raises(InvalidRequest, match="had 2 partitions and has 3"):
+        bed.ingest_available(vouched)
+    waits = bed.plan(
+        "right",
+        topic=topic,
+        partitioned_by_key=True,
+        on_partitions_added="continue",
+        partitions_settle="0 s",
+    )
+    with bed.running(waits) as ingest:
+        while not ingest.is_finished:
+            ingest.process_available()
+            ingest.keep_pace()
+
+    assert [row["b"] for row in bed.rows("b")] == [4.0]
+    assert bed.position("right").offsets == {0: 0, 1: 4}
+    bed.ingest_available(waits)
+    assert bed.rows("b", "right__offset", "right__partition") == [
+        {"id": 1, "b": 9.0, "right__offset": stored_offset(1, 0), "right__partition": 2}
+    ]
+    assert bed.position("right").offsets == {0: 0, 1: 4, 2: 1}
+    assert bed.position("right").account == BatchAccount(accepted=3, folded=2)
+    bed.ingest_available(waits)
+    assert bed.position("right").generation == 1
 
 
 def test_a_topic_that_was_made_again_is_refused(bed: IngestBed, kafka: KafkaBroker) -> None:

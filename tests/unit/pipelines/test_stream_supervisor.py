@@ -42,6 +42,7 @@ class StubQuery:
     end_error: Exception | None = None
     failure: BaseException | None = None
     is_active: bool = True
+    is_finished: bool = False
     is_stopped: bool = False
     followed: int = 0
     follow_error: Exception | None = None
@@ -159,6 +160,18 @@ def test_a_wanted_stream_is_started_once(bench: Bench) -> None:
     holder = bench.leases.holder("db.t", "s")
     assert holder is not None
     assert holder.owner == "me"
+
+
+def test_a_query_that_has_ended_as_planned_is_followed_by_another(bench: Bench) -> None:
+    bench.step()
+    first = bench.starter.started[-1]
+    first.is_finished, first.is_active = True, False
+
+    assert bench.step() is StreamState.RUNNING
+    assert bench.step() is StreamState.RUNNING
+
+    assert first.is_stopped
+    assert len(bench.starter.started) == 2
 
 
 def test_progress_tells_what_the_query_and_the_topic_say(bench: Bench) -> None:

@@ -72,16 +72,10 @@ SOURCE: Source = {"stream": "s", "topic": "t", "topic_id": "i"}
             id="more-partitions",
         ),
         pytest.param(
-            replace(CLAIM, partitions=3, growth=GROWTH),
+            replace(CLAIM, growth=GROWTH),
             SOURCE,
             replace(ORDER, growth=GROWTH),
             id="partitions-that-wait",
-        ),
-        pytest.param(
-            replace(CLAIM, partitions=3, growth=GROWTH),
-            {**SOURCE, "stream": "s2"},
-            replace(ORDER, generation=4, stream="s2", partitions=3),
-            id="nobody-waits-for-another-streams-partitions",
         ),
     ],
 )
