@@ -76,6 +76,25 @@ def expire_tags(table: TableName, *, warehouse: Warehouse) -> None:
 
 
 @app.command()
+def drop(
+    table: TableName,
+    *,
+    warehouse: Warehouse,
+    yes: Annotated[
+        str | None,
+        typer.Option(help="The table's name once more, instead of being asked for it."),
+    ] = None,
+    keep_data: Annotated[
+        bool, typer.Option("--keep-data", help="Forget registration and streams; keep the files.")
+    ] = False,
+) -> None:
+    """Drop a table whose streams are stopped: registration, streams and files."""
+    from braid.drop import drop as drop_table
+
+    _run(warehouse, table, lambda path: drop_table(path, table, yes=yes, keeps_data=keep_data))
+
+
+@app.command()
 def rollback(
     table: TableName,
     *,

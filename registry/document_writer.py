@@ -65,7 +65,7 @@ class DocumentWriter:
         """
         for _ in range(ATTEMPTS):
             stored = _registered(identifier, self._store.stored)
-            _check_features(stored.value)
+            check_features(stored.value)
             pending = stored.value.pending
             if pending is None:
                 return stored
@@ -114,7 +114,12 @@ def check_storable(document: TableDocument) -> None:
         raise DefinitionRefused(message) from error
 
 
-def _check_features(document: TableDocument) -> None:
+def check_features(document: TableDocument) -> None:
+    """Refuse to change what needs features that this version lacks.
+
+    Raises:
+        FeaturesMissing: It is such a document.
+    """
     missing = missing_features(document)
     if missing:
         what = f"the declaration of {document.identifier}"

@@ -13,7 +13,7 @@ from registry import paths
 from registry.errors import FeaturesMissing, RegistryConflict
 from registry.leases import LeaseStore
 from registry.pending_schemas import effective_document
-from registry.stored_documents import dump_document, parse_document
+from registry.stored_documents import dump_document, dump_dropped, is_dropped, parse_document
 from registry.versions import Versioned, VersionedFile
 from schemas import TableDocument
 
@@ -106,6 +106,8 @@ class RegistryStore:
         newest = self._file(identifier).latest()
         if newest is None:
             return None
+        if is_dropped(newest.value):
+            return None
         what = f"registry document {identifier}, version {newest.version}"
         document = parse_document(newest.value, what=what)
         return Versioned(version=newest.version, value=document)
@@ -122,14 +124,38 @@ class RegistryStore:
         Raises:
             RegistryConflict: Another version came first. Read it, check again, try again.
         """
-        version = 1 if expected_version is None else expected_version + 1
-        file = self._file(document.identifier)
-        before = None if expected_version is None else file.read(expected_version)
+        before, version = None, expected_version
+        if version is None:
+            version = self._dropped_version(document.identifier)
+        else:
+            before = self._file(document.identifier).read(version)
         data = dump_document(document, before=before, write_id=str(uuid4()))
-        if not file.create(version, data):
-            message = f"version {version} of the document of {document.identifier} is taken"
+        self._create(document.identifier, version + 1, data)
+        return version + 1
+
+    def mark_dropped(self, identifier: str, *, expected_version: int) -> None:
+        """Write that a table is not registered any more, as the next version of its document.
+
+        Raises:
+            RegistryConflict: Another version came first.
+        """
+        self._create(identifier, expected_version + 1, dump_dropped(write_id=str(uuid4())))
+
+    def forget(self, identifier: str) -> None:
+        """Delete what is kept of a dropped table's document; nothing where it is registered anew."""
+        newest = self._file(identifier).latest()
+        if newest is not None and is_dropped(newest.value):
+            self._file_io.delete_tree(paths.table_directory(self._warehouse, identifier))
+
+    def _dropped_version(self, identifier: str) -> int:
+        """Return the version that says that a table was dropped; 0 where none says so."""
+        newest = self._file(identifier).latest()
+        return newest.version if newest is not None and is_dropped(newest.value) else 0
+
+    def _create(self, identifier: str, version: int, data: bytes) -> None:
+        if not self._file(identifier).create(version, data):
+            message = f"version {version} of the document of {identifier} is taken"
             raise RegistryConflict(message)
-        return version
 
     def _schema(self, identifier: str, schema_id: int) -> TableSchema | None:
         catalog = Catalog(self._warehouse, file_io=self._file_io, clock=self._clock)

@@ -9,6 +9,7 @@ table without a document, which the repeated request finds and takes; the other 
 a document that promises a table which is not there.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from formats.kafka_clusters import KafkaClusters
@@ -30,6 +31,7 @@ from registry.findings import found_at, shown
 from registry.kafka_rules import check_kafka
 from registry.redeclaration import declared_differences, with_row_rules
 from registry.revision import NO_PRECONDITION, Precondition, revision_of
+from registry.stream_bounds import check_bounds
 from registry.stream_entries import Asked, Verb, entry_after, entry_of, with_entry
 from registry.stream_rules import check_stream
 from registry.table_alterer import TableAlterer
@@ -132,7 +134,7 @@ class Registrar(TableAlterer):
         try:
             table = self._catalog.table(identifier)
         except TableNotFound:
-            return []
+            return list(self._names_alike(identifier))
         return [] if _fits(table, define_table(spec)) else [_unregistered_other(identifier)]
 
     def put_table(
@@ -170,6 +172,7 @@ class Registrar(TableAlterer):
                 database=database, name=name, table=spec, created_ms=self._clock.now_ms()
             )
             check_storable(document)
+            self._check_case(identifier)
             self._create_in_warehouse(identifier, define_table(spec))
             try:
                 self._store.put_table(document, expected_version=None)
@@ -313,6 +316,7 @@ class Registrar(TableAlterer):
         # What is stored is not asked again when its table changes: the operators' file may have
         # changed since, and it is the runner that keeps to it then.
         problems += check_kafka(spec, self._clusters)
+        problems += check_bounds(spec)
         problems += check_stream(document.table, streams, spec)
         if name not in streams and not problems:
             former = former_owners(document, self._catalog.table(document.identifier), spec)
@@ -349,6 +353,25 @@ class Registrar(TableAlterer):
             message = f"the stream {new.name} of {identifier} cannot become this"
             raise DefinitionDiffers(message, kind="stream", problems=problems)
 
+    def _check_case(self, identifier: str) -> None:
+        problems = list(self._names_alike(identifier))
+        if problems:
+            message = f"the table {identifier} cannot be created"
+            raise DefinitionRefused(message, problems=problems)
+
+    def _names_alike(self, identifier: str) -> Iterator[FieldProblem]:
+        """Yield the database or table that a new table's name differs from in case only."""
+        database, _, name = identifier.partition(".")
+        known = sorted({*self._store.identifiers(), *self._catalog.list_tables(database)})
+        for other in known:
+            other_database, _, other_name = other.partition(".")
+            if other_database != database and other_database.lower() == database.lower():
+                yield _alike("database", database, other_database)
+                return
+            if other != identifier and other.lower() == identifier.lower():
+                yield _alike("table", name, other_name)
+                return
+
     def _create_in_warehouse(self, identifier: str, definition: TableDefinition) -> None:
         table = self._catalog.create_table(
             identifier,
@@ -373,6 +396,15 @@ def _new_problems(
         known = set(check_table(database, name, registered.value.table))
         return [problem for problem in problems if problem not in known]
     return problems
+
+
+def _alike(field: str, name: str, other: str) -> FieldProblem:
+    return found_at(
+        field,
+        value=name,
+        message=f"differs from the {field} `{other}` in case only",
+        hint="readers that fold case could not tell them apart; choose another name",
+    )
 
 
 def _check_given_name(name: str, definition: StreamDefinition) -> list[FieldProblem]:

@@ -27,6 +27,8 @@ FEATURES: Final[frozenset[str]] = frozenset()
 name here, and to `features` of the documents and streams that need it."""
 
 _WRITE_ID: Final = "write_id"
+_DROPPED: Final = "dropped"
+_DROPPED_BYTES_MAX: Final = 1_000
 _NAMES: Final = ("name", "column", "key")
 """What tells the entries of a list from each other, whichever of them they have."""
 
@@ -144,3 +146,19 @@ def _listed_features(content: object) -> set[str]:
         for name in listed
         if isinstance(name, str)
     }
+
+
+def dump_dropped(*, write_id: str) -> bytes:
+    """Return the version that says that a table is not registered any more."""
+    return orjson.dumps({_WRITE_ID: write_id, _DROPPED: True})
+
+
+def is_dropped(data: bytes) -> bool:
+    """Return whether a version says that its table is not registered any more."""
+    if len(data) > _DROPPED_BYTES_MAX:  # a document: not worth reading twice
+        return False
+    try:
+        content = orjson.loads(data)
+    except ValueError:
+        return False
+    return isinstance(content, dict) and content.get(_DROPPED) is True

@@ -32,8 +32,11 @@ from registry.delete_retention import check_delete_retention
 from registry.delete_rules import check_deletes
 from registry.engine_check import FIELD_OF_OPTION, check_with_engine
 from registry.findings import found_at, listed
+from registry.option_rules import check_option, orders_whole_rows
 from registry.table_definition import define_groups, ungrouped_columns
 from schemas import FieldProblem, MergeEngine, TableSpec, Unordered
+
+COLUMNS_MAX = 5_000
 
 # Options that are the same for every table.
 _FIXED_OPTIONS = ("write-only", "write.sequence-number-init-mode", "type", "path")
@@ -54,6 +57,10 @@ def check_table(database: str, name: str, spec: TableSpec) -> list[FieldProblem]
         name: The second part.
         spec: The declaration.
     """
+    if len(spec.columns) > COLUMNS_MAX:
+        message = f"a table has at most {COLUMNS_MAX} columns, this has {len(spec.columns)}"
+        hint = "put columns that belong together into one column of the type ROW"
+        return [found_at("columns", message=message, hint=hint)]
     problems = [
         *names.check_database(database, "database"),
         *names.check_name(name, "table", kind="table"),
@@ -308,7 +315,7 @@ def _check_options(spec: TableSpec) -> Iterator[FieldProblem]:
         elif key.startswith("fields."):
             message = "options of single columns are fields of the declaration"
             hint = "use `aggregate` of the column, or `sequence_groups`"
-        elif key == "sequence.field" and spec.merge_engine is MergeEngine.PARTIAL_UPDATE:
+        elif orders_whole_rows(spec, key):
             message = "one order of whole rows would let one stream hold back another's columns"
             hint = "name the ordering columns of each sequence group"
         elif _PLACE_OPTION.search(key):
@@ -321,5 +328,6 @@ def _check_options(spec: TableSpec) -> Iterator[FieldProblem]:
             message = f"no such compression; known: {listed(_COMPRESSIONS)}"
             hint = "write `zstd`, or leave it out"
         else:
+            yield from check_option(spec, key)
             continue
         yield found_at("options", key, value=value, message=message, hint=hint)

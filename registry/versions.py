@@ -92,8 +92,10 @@ class VersionedFile:
             # A store that repeats requests may refuse what it has just done for us.
             return self._holds(version, data)
         versions = self._versions()
-        if max(versions, default=version) > version and version + 1 not in versions:
-            # The file landed in the hole that cleaning left behind: nobody will ever read it.
+        is_late = max(versions, default=version) > version and version + 1 not in versions
+        if is_late or (version > 1 and version - 1 not in versions):
+            # The file landed in the hole that cleaning left behind, and nobody will ever read it; or
+            # the document is gone as a whole, and this would bring it back.
             self._file_io.delete(self._path(version))
             return False
         self._clean(versions)

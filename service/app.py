@@ -9,6 +9,7 @@ from lake import Catalog, Clock, FileIO, SystemClock, file_io_for, path_for
 from registry.documents import RegistryStore
 from registry.progress import ProgressStore
 from registry.registrar import Registrar
+from registry.table_dropper import TableDropper
 from schemas import Problem
 from service.access_log import AccessLog
 from service.components import Components, OpenTables
@@ -63,6 +64,7 @@ def create_app(
         tables=OpenTables(catalog),
         registry=store,
         registrar=Registrar(store, catalog, clock, clusters=settings.clusters),
+        dropper=TableDropper(store, catalog, file_io=file_io, warehouse=warehouse, clock=clock),
         progress=ProgressStore(file_io, warehouse),
         started_ms=clock.now_ms(),
     )

@@ -8,6 +8,7 @@ from registry import names
 from registry.documents import RegistryStore
 from registry.progress import ProgressStore
 from registry.registrar import Registrar
+from registry.table_dropper import TableDropper
 from schemas import TableDocument
 from service.settings import ServiceSettings
 
@@ -64,6 +65,7 @@ class Components:
         tables: The warehouse's tables.
         registry: The documents.
         registrar: Changes of the documents.
+        dropper: Drops tables.
         progress: What runners report.
         started_ms: When the app was made.
     """
@@ -74,6 +76,7 @@ class Components:
     tables: OpenTables
     registry: RegistryStore
     registrar: Registrar
+    dropper: TableDropper
     progress: ProgressStore
     started_ms: int
 

@@ -2,10 +2,11 @@
 
 from typing import Annotated
 
-from fastapi import Depends, Header, Request
+from fastapi import Depends, Header, Query, Request
 
 from registry.revision import Precondition
 from service.components import Components
+from service.control.confirmation import DESCRIPTION
 
 ANYTHING = "*"
 
@@ -38,5 +39,6 @@ async def get_precondition(
     return Precondition(revisions=revisions, exists=exists)
 
 
+Confirm = Annotated[str | None, Query(description=DESCRIPTION)]
 ComponentsOf = Annotated[Components, Depends(get_components)]
 PreconditionOf = Annotated[Precondition, Depends(get_precondition)]

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Query, Response
 
 from lake import ChangesMode
 from service.control.changes import first_position, position_of, read_page
-from service.control.consumers import list_consumers, set_consumer
+from service.control.consumers import list_consumers, remove_consumer, set_consumer
 from service.control.states import bound_of_changes
-from service.dependencies import ComponentsOf
+from service.dependencies import ComponentsOf, Confirm
 from service.views import SNAPSHOT_ID_MAX, ChangesPage, ConsumerList, ConsumerPosition, ConsumerView
 
 PAGE_SIZE = 1_000
@@ -78,17 +78,28 @@ def get_consumers(components: ComponentsOf, database: str, table: str) -> Consum
 
 @router.put("/consumers/{consumer}")
 def put_consumer(
-    components: ComponentsOf, database: str, table: str, consumer: str, position: ConsumerPosition
+    components: ComponentsOf,
+    database: str,
+    table: str,
+    consumer: str,
+    position: ConsumerPosition,
+    confirm: Confirm = None,
 ) -> ConsumerView:
-    """Say how far a consumer has come, new or known; what it still needs does not expire."""
+    """Say how far a consumer has come; what it still needs does not expire.
+
+    One that is there is moved when `confirm` has its name.
+    """
     found = components.tables.get(f"{database}.{table}")
-    return set_consumer(found, consumer, position.next_snapshot_id)
+    return set_consumer(found, consumer, position.next_snapshot_id, confirm=confirm)
 
 
 @router.delete("/consumers/{consumer}", status_code=204)
-def delete_consumer(components: ComponentsOf, database: str, table: str, consumer: str) -> None:
-    """Forget a consumer, which then keeps nothing from expiring; also if there is none."""
-    components.tables.get(f"{database}.{table}").delete_consumer(consumer)
+def delete_consumer(
+    components: ComponentsOf, database: str, table: str, consumer: str, confirm: Confirm = None
+) -> None:
+    """Forget the consumer that `confirm` names, too; also if there is none."""
+    found = components.tables.get(f"{database}.{table}")
+    remove_consumer(found, consumer, confirm=confirm)
 
 
 def _json(body: Any) -> Response:

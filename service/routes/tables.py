@@ -8,8 +8,9 @@ from fastapi import APIRouter, Query, Response
 
 from lake import InvalidRequest, Problem
 from schemas import MaintenanceStatus, TableSpec
+from service.control.confirmation import not_confirmed
 from service.control.maintenance_status import maintenance_status
-from service.dependencies import ComponentsOf, PreconditionOf
+from service.dependencies import ComponentsOf, Confirm, PreconditionOf
 from service.table_answer import table_answer
 from service.views import TableList, TableName, TableView, Validation
 
@@ -56,6 +57,25 @@ def get_table(components: ComponentsOf, database: str, table: str, response: Res
     """Return a table's declaration, and all its columns."""
     document = components.registrar.document(f"{database}.{table}")
     return table_answer(components, document, response)
+
+
+@router.delete("/{database}/{table}", status_code=204)
+def drop_table(
+    components: ComponentsOf,
+    database: str,
+    table: str,
+    confirm: Confirm = None,
+    keep_data: bool = False,
+) -> None:
+    """Drop the table that `confirm` names, too: registration, streams and files.
+
+    Its streams have to be stopped. With `keep_data` the files stay, as a table of the warehouse that
+    is not registered.
+    """
+    identifier = f"{database}.{table}"
+    if confirm not in (table, identifier):
+        raise not_confirmed(identifier, "the table and all its rows would be gone")
+    components.dropper.drop(identifier, keep_data=keep_data)
 
 
 @router.post("/{database}/{table}/validate")

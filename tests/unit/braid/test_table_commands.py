@@ -184,3 +184,14 @@ def test_a_view_that_is_not_there_is_refused_with_those_there_are(warehouse: Pat
 
     assert (refused.stdout, refused.returncode) == ("", 2)
     assert "no such view (found `rows`); hint: views: snapshots, files, buckets" in refused.stderr
+
+
+def test_a_table_is_dropped_when_its_name_is_said(warehouse: Path) -> None:
+    unnamed = run(warehouse, "drop", TABLE)
+    misnamed = run(warehouse, "drop", TABLE, "--yes", "shop.other")
+    dropped = run(warehouse, "drop", TABLE, "--yes", TABLE)
+
+    assert [unnamed.returncode, misnamed.returncode, dropped.returncode] == [2, 2, 0]
+    assert f"expected {TABLE}" in unnamed.stderr
+    assert dropped.stdout == "shop.orders: dropped\n"
+    assert Catalog(str(warehouse)).list_tables() == []

@@ -100,7 +100,7 @@ def test_a_column_of_nobody_goes_and_the_stream_goes_on(shop: Shop) -> None:
 
 
 def test_what_a_query_is_fixed_to_stays(shop: Shop) -> None:
-    changed = definition(trigger_ms=9, max_message_bytes=8)
+    changed = definition(trigger_ms=900, max_message_bytes=8)
     shop.registrar.put_stream(ORDERS, "sales", changed)
 
     spec = shop.newest().spec

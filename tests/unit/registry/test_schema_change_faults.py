@@ -119,7 +119,7 @@ def check_what_is_left(given: MemoryFileIO, left: MemoryFileIO, place: str) -> b
     proposed = Shop(other).store.stored(ORDERS)
     assert proposed is not None
     was_proposed = proposed.value.pending is not None
-    Shop(other).registrar.put_stream(ORDERS, "sales", definition("sales", trigger_ms=7))
+    Shop(other).registrar.put_stream(ORDERS, "sales", definition("sales", trigger_ms=700))
     after = Shop(other).state()
     assert fits(after), place
     assert ("settled" in declared(after)) == (is_made or was_proposed), place
@@ -177,7 +177,7 @@ def alter_the_same(shop: Shop) -> None:
 
 
 def change_a_stream(shop: Shop) -> None:
-    shop.registrar.put_stream(ORDERS, "sales", definition("sales", trigger_ms=7))
+    shop.registrar.put_stream(ORDERS, "sales", definition("sales", trigger_ms=700))
 
 
 def alter_without_the_registry(shop: Shop) -> None:
@@ -215,7 +215,7 @@ def test_of_two_changes_at_once_both_are_made_once(
         assert ("other" in state.table.schema.field_names) == is_other, place
         assert state.table.schema.id == 1 + is_other, place
         if meanwhile is change_a_stream:
-            assert state.document.streams["sales"].spec.trigger_ms == 7, place
+            assert state.document.streams["sales"].spec.trigger_ms == 700, place
         if meanwhile is not alter_without_the_registry:
             assert fits(state), place
 

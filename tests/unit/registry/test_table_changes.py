@@ -503,7 +503,7 @@ def test_what_changes_nothing_makes_no_schema(registrar: Registrar, table: Table
 def test_a_repeated_request_is_made_once(registrar: Registrar, table: Table) -> None:
     add = {"change": "add_column", "column": "x", "type": "INT", "sequence_group": "sales"}
     first = changed(registrar, add, key="release 7")
-    registrar.put_stream(ORDERS, "sales", definition("sales", trigger_ms=7))
+    registrar.put_stream(ORDERS, "sales", definition("sales", trigger_ms=700))
 
     again = changed(registrar, add, key="release 7")
 

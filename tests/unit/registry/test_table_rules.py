@@ -196,8 +196,12 @@ def test_every_primitive_type_is_fine_in_a_column() -> None:
         ),
         pytest.param(
             {"options": {"ignor-delete": "true", "sequence.fields": "x", "team": "sales"}},
-            [("/options/ignor-delete", "true"), ("/options/sequence.fields", "x")],
-            id="misspelt-options",
+            [
+                ("/options/ignor-delete", "true"),
+                ("/options/sequence.fields", "x"),
+                ("/options/team", "sales"),
+            ],
+            id="options-that-are-not-listed",
         ),
         pytest.param(
             {"options": {"target-file-size": "many"}},

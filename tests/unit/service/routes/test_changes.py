@@ -159,9 +159,10 @@ def test_a_consumer_keeps_what_it_has_not_seen(client: HttpClient, table: Table)
     made = client.put(f"{CONSUMERS}/billing", json={"next_snapshot_id": 2})
     table.expire(retain_min=1, retain_max=1)
     page = client.get(f"{CHANGES}?consumer=billing").json()
-    client.put(f"{CONSUMERS}/billing", json={"next_snapshot_id": page["until_snapshot_id"] + 1})
+    then = {"next_snapshot_id": page["until_snapshot_id"] + 1}
+    client.put(f"{CONSUMERS}/billing?confirm=billing", json=then)
     rest = client.get(f"{CHANGES}?consumer=billing").json()
-    gone = client.delete(f"{CONSUMERS}/billing")
+    gone = client.delete(f"{CONSUMERS}/billing?confirm=billing")
 
     assert made.status_code == 200
     assert made.json() | {"written_at": ""} == {
@@ -246,6 +247,24 @@ def test_a_token_is_of_one_table(client: HttpClient, table: Table, catalog: Cata
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "page_token")
 
 
+def test_what_may_be_somebody_elses_is_asked_for_by_name(client: HttpClient, table: Table) -> None:
+    client.put(f"{CONSUMERS}/billing", json={"next_snapshot_id": 2})
+    lease = table.lease(1)
+
+    answers = [
+        client.put(f"{CONSUMERS}/billing", json={"next_snapshot_id": 9}),
+        client.delete(f"{CONSUMERS}/billing"),
+        client.delete(f"{CONSUMERS}/billing?confirm=others"),
+        client.delete(f"{CONSUMERS}/{lease.id}?confirm={lease.id}"),
+        client.put(f"{CONSUMERS}/{lease.id}?confirm={lease.id}", json={"next_snapshot_id": 9}),
+    ]
+
+    assert [answer.status_code for answer in answers] == [422] * 5
+    fields = [answer.json()["errors"][0]["field"] for answer in answers]
+    assert fields == ["confirm"] * 3 + ["consumer"] * 2
+    assert sorted(file.id for file in table.consumers()) == ["billing", lease.id]
+
+
 def test_an_unreadable_consumer_is_listed_and_asked_to_be_set_again(
     client: HttpClient, table: Table
 ) -> None:
@@ -253,7 +272,7 @@ def test_an_unreadable_consumer_is_listed_and_asked_to_be_set_again(
 
     (listed,) = client.get(CONSUMERS).json()["consumers"]
     asked = client.get(f"{CHANGES}?consumer=torn")
-    mended = client.put(f"{CONSUMERS}/torn", json={"next_snapshot_id": 2})
+    mended = client.put(f"{CONSUMERS}/torn?confirm=torn", json={"next_snapshot_id": 2})
 
     assert (listed["id"], listed["next_snapshot_id"]) == ("torn", None)
     assert "no JSON" in listed["error"]

@@ -174,3 +174,29 @@ def test_a_retention_of_deletes_is_declared_and_is_the_tables(
     assert catalog.table("shop.orders").schema.table_options.delete_retention_ms == 3_600_000
     assert (longer.status_code, longer.json()["code"]) == (409, "table_exists")
     assert [error["field"] for error in never.json()["errors"]] == ["delete_retention"]
+
+
+def test_a_table_is_dropped_when_its_name_is_said_and_its_streams_are_stopped(
+    shop: HttpClient,
+) -> None:
+    shop.put(f"{TABLE}/streams/sales", json={"topic": "s"})
+
+    unnamed = shop.delete(TABLE)
+    running = shop.delete(f"{TABLE}?confirm=shop.orders")
+    shop.post(f"{TABLE}/streams/sales/stop")
+    dropped = shop.delete(f"{TABLE}?confirm=shop.orders")
+
+    assert (unnamed.status_code, unnamed.json()["errors"][0]["field"]) == (422, "confirm")
+    assert (running.status_code, running.json()["code"]) == (409, "stream_not_stopped")
+    assert dropped.status_code == 204
+    assert shop.get(TABLE).status_code == 404
+    assert shop.delete(f"{TABLE}?confirm=orders").status_code == 404
+    assert shop.put(TABLE, json=ORDERS).status_code == 201
+
+
+def test_what_differs_is_told_as_json(shop: HttpClient) -> None:
+    answer = shop.put(TABLE, json=ORDERS | {"comment": None, "tracking": False})
+
+    (problem,) = answer.json()["errors"]
+    assert (problem["field"], problem["value"]) == ("tracking", "false")
+    assert problem["message"] == "is `true`"

@@ -1,0 +1,142 @@
+"""A table is dropped when nobody writes it, as a whole, and its name is free then."""
+
+import pytest
+
+from lake import Catalog, ManualClock, MemoryFileIO, TableNotFound
+from registry.documents import RegistryStore
+from registry.errors import DefinitionRefused, RegistryConflict, StreamNotStopped
+from registry.leases import LeaseStore
+from registry.registrar import Registrar
+from registry.stream_entries import Verb
+from registry.table_dropper import TableDropper
+from tests.unit.registry.shop import definition, orders
+
+ORDERS = "shop.orders"
+
+
+class Shop:
+    """A warehouse with one table."""
+
+    def __init__(self) -> None:
+        self.file_io, self.clock = MemoryFileIO(), ManualClock()
+        self.catalog = Catalog("/w", file_io=self.file_io, clock=self.clock)
+        self.store = RegistryStore(self.file_io, "/w", self.clock)
+        self.registrar = Registrar(self.store, self.catalog, self.clock)
+        self.registrar.put_table("shop", "orders", orders())
+
+    def drop(self, *, keep_data: bool = False) -> None:
+        TableDropper(
+            self.store,
+            self.catalog,
+            file_io=self.file_io,
+            warehouse="/w",
+            clock=self.clock,
+        ).drop(ORDERS, keep_data=keep_data)
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return Shop()
+
+
+def test_document_and_files_go_and_the_name_is_free(shop: Shop) -> None:
+    shop.drop()
+
+    assert shop.store.identifiers() == []
+    assert shop.catalog.list_tables() == []
+    assert shop.registrar.put_table("shop", "orders", orders(buckets=9)).is_new
+
+
+def test_the_files_stay_on_demand_and_can_be_registered_again(shop: Shop) -> None:
+    shop.drop(keep_data=True)
+
+    with pytest.raises(TableNotFound):
+        shop.registrar.document(ORDERS)
+    assert shop.catalog.list_tables() == [ORDERS]
+    with pytest.raises(TableNotFound, match="registered"):
+        shop.drop(keep_data=True)
+    assert shop.registrar.put_table("shop", "orders", orders()).is_new
+
+
+def test_a_stream_that_is_wanted_or_worked_on_keeps_its_table(shop: Shop) -> None:
+    shop.registrar.put_stream(ORDERS, "sales", definition())
+    with pytest.raises(StreamNotStopped, match="sales"):
+        shop.drop()
+    shop.registrar.ask(ORDERS, "sales", Verb.STOP)
+    leases = LeaseStore(shop.file_io, "/w", shop.clock)
+    lease = leases.acquire(ORDERS, "sales", owner="r", ttl_ms=1_000)
+    assert lease is not None
+    with pytest.raises(StreamNotStopped, match="still held by r"):
+        shop.drop()
+
+    leases.release(lease)
+    shop.drop()
+
+    assert shop.catalog.list_tables() == []
+
+
+def test_a_stream_that_is_started_meanwhile_is_seen(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.registrar.put_stream(ORDERS, "sales", definition())
+    shop.registrar.ask(ORDERS, "sales", Verb.STOP)
+    mark = shop.store.mark_dropped
+
+    def start_first(identifier: str, *, expected_version: int) -> None:
+        monkeypatch.undo()
+        shop.registrar.ask(ORDERS, "sales", Verb.START)
+        mark(identifier, expected_version=expected_version)
+
+    monkeypatch.setattr(shop.store, "mark_dropped", start_first)
+
+    with pytest.raises(StreamNotStopped, match="RUNNING"):
+        shop.drop()
+    assert shop.catalog.list_tables() == [ORDERS]
+
+
+def test_a_drop_that_broke_off_is_gone_on_with(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    def die(_identifier: str) -> None:
+        raise OSError("died")
+
+    monkeypatch.setattr(shop.catalog, "drop_table", die)
+    with pytest.raises(OSError, match="died"):
+        shop.drop()
+    monkeypatch.undo()
+    with pytest.raises(TableNotFound):
+        shop.registrar.document(ORDERS)
+
+    shop.drop()
+
+    assert shop.catalog.list_tables() == []
+    assert shop.store.identifiers() == []
+
+
+def test_a_writer_that_slept_does_not_bring_the_document_back(shop: Shop) -> None:
+    stored = shop.store.stored(ORDERS)
+    assert stored is not None
+    shop.drop()
+
+    with pytest.raises(RegistryConflict):
+        shop.store.put_table(stored.value, expected_version=stored.version)
+    assert shop.store.stored(ORDERS) is None
+
+
+def test_what_is_not_there_is_not_dropped(shop: Shop) -> None:
+    shop.drop()
+
+    with pytest.raises(TableNotFound, match="there is no table"):
+        shop.drop()
+
+
+@pytest.mark.parametrize(
+    ("database", "name", "place"),
+    [("shop", "Orders", "/table"), ("SHOP", "orders", "/database"), ("Shop", "x", "/database")],
+)
+def test_names_that_differ_in_case_only_are_refused(
+    shop: Shop, database: str, name: str, place: str
+) -> None:
+    (problem,) = shop.registrar.check_table(database, name, orders())
+
+    assert problem.pointer == place
+    with pytest.raises(DefinitionRefused, match="in case only"):
+        shop.registrar.put_table(database, name, orders())
