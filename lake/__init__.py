@@ -118,6 +118,7 @@ from lake.merge.segments import Segments
 from lake.merge.selection import Pick
 from lake.merge.steps import Step, Steps
 from lake.merge.validation import validate_schema
+from lake.merge.value_checks import ValueChecks
 from lake.options import MergeEngine, TableOptions, parse_duration, parse_size
 from lake.read.changes import ChangesMode
 from lake.read.condition_text import parse_conditions
@@ -257,6 +258,7 @@ __all__ = [
     "UpdateColumnPosition",
     "UpdateColumnType",
     "UpdateComment",
+    "ValueChecks",
     "WriteResult",
     "arrow_schema",
     "assign_buckets",

@@ -27,6 +27,7 @@ class DeadLetterReason(StrEnum):
     TOMBSTONE = "tombstone"
     TOO_LARGE = "too_large"
     NEW_FIELD = "new_field"
+    UNREADABLE = "unreadable"
 
     @property
     def stage(self) -> str:
@@ -37,7 +38,12 @@ class DeadLetterReason(StrEnum):
 
 
 _CONVERSION = frozenset(
-    {DeadLetterReason.MALFORMED, DeadLetterReason.WRONG_TYPE, DeadLetterReason.OUT_OF_RANGE}
+    {
+        DeadLetterReason.MALFORMED,
+        DeadLetterReason.WRONG_TYPE,
+        DeadLetterReason.OUT_OF_RANGE,
+        DeadLetterReason.UNREADABLE,
+    }
 )
 
 

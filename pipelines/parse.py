@@ -17,7 +17,9 @@ A record is refused by the first of these that holds:
 A record whose text columns may have lost digits of a number is marked as well (`inexact`), and Python
 takes these texts from the message.
 
-Only refused and marked records carry their raw key, value and headers on to Python.
+Whether an aggregate function can read a value (a bitmap, a sketch) is for Python to tell (`unreadable`).
+
+Only refused and marked records, and all of a stream with such columns, carry their raw key, value and headers on to Python.
 """
 
 import re
@@ -128,6 +130,8 @@ class RecordParser:
         is_told = reduce(
             lambda told, mark: told | fn.col(mark), marks, fn.col("refusal").isNotNull()
         )
+        if plan.checked:
+            is_told = fn.lit(True)  # only Python can tell
         self._judged = [
             fn.col("*"),
             _judge(plan, columns).alias("refusal"),

@@ -4,7 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lake import WHOLE_ROWS, DataType, InvalidRequest, Problem, TableSchema, TypeRoot
+from lake import (
+    WHOLE_ROWS,
+    DataType,
+    InvalidRequest,
+    Problem,
+    TableSchema,
+    TypeRoot,
+    ValueChecks,
+)
 from registry.arrival_rules import is_keyed, needs_keyed_partitions
 from registry.table_definition import StreamColumns, stream_columns
 from schemas import ColumnSource, OnNullOrdering, StreamSpec, TableSpec
@@ -53,6 +61,7 @@ class StreamPlan:
         needs_keyed_partitions: Whether nothing but arrival orders the stream's records, so that
             those of a row have to be in one partition.
         is_keyed: Whether they are, as far as the stream tells.
+        checked: Its columns whose aggregate functions do not read every value.
     """
 
     table: str
@@ -68,6 +77,7 @@ class StreamPlan:
     read_elsewhere: tuple[tuple[str, ...], ...] = ()
     needs_keyed_partitions: bool = False
     is_keyed: bool = False
+    checked: tuple[str, ...] = ()
 
     @property
     def value_columns(self) -> tuple[MappedColumn, ...]:
@@ -176,6 +186,7 @@ def plan_stream(
         ),
         needs_keyed_partitions=needs_keyed_partitions(spec, stream),
         is_keyed=is_keyed(spec, stream),
+        checked=_checked(schema, [column for column, *_ in mapped]),
     )
 
 
@@ -194,7 +205,13 @@ def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
         columns=columns,
         schema_id=schema.id,
         key_bytes_max=schema.table_options.key_bytes_max,
+        checked=_checked(schema, [column for column, *_ in mapped]),
     )
+
+
+def _checked(schema: TableSchema, columns: Iterable[str]) -> tuple[str, ...]:
+    functions = ValueChecks.of(schema).functions
+    return tuple(name for name in columns if name in functions)
 
 
 def _typed(

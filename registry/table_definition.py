@@ -22,8 +22,8 @@ from lake import DataField, DataType, assign_field_ids, parse_type
 from registry.column_functions import column_functions, sequence_fields
 from registry.delete_retention import retention_options
 from registry.delete_rules import DeletedColumns, delete_options
+from registry.function_defaults import with_defaults
 from registry.names import TOPIC_LENGTH_MAX
-from registry.overflow_defaults import with_overflow
 from schemas import (
     MergeEngine,
     SequenceGroupSpec,
@@ -336,6 +336,6 @@ def _function_options(spec: TableSpec) -> dict[str, str]:
         declared = {name: f for name, f in declared.items() if name not in sequence_fields(spec)}
     return {
         f"fields.{column}.{key}": value
-        for column, function in with_overflow(spec, declared).items()
+        for column, function in with_defaults(spec, declared).items()
         for key, value in function.format_options.items()
     }

@@ -17,6 +17,8 @@ OPTION_OF_FIELD: Final[Mapping[str, str]] = {
     "count_limit": "count-limit",
     "timestamp_field": "ts-field",
     "on_overflow": "braid.on-overflow",
+    "lg_k": "braid.lg-k",
+    "hll_type": "braid.hll-type",
 }
 """The table format's option, without `fields.<column>.`, of each field of `AggregateSpec`."""
 
@@ -37,6 +39,8 @@ class AggregateSpec(Contract):
         on_overflow: What becomes of a value that an integer or DECIMAL does not hold; of `sum` and
             `product`. `wrap`: it wraps round, which minds no order. `fail`: the column's merges
             fail. None: `wrap` in tables that take several streams, else `fail`.
+        lg_k: The size of all sketches, as a power of 2; of `hll_sketch` and `theta_sketch`. None: 12.
+        hll_type: The type of all sketches; of `hll_sketch`. None: `HLL_4`.
         options: Options of a function of your own, by their names.
     """
 
@@ -50,6 +54,8 @@ class AggregateSpec(Contract):
     count_limit: PositiveInt | None = None
     timestamp_field: str | None = Field(default=None, min_length=1)
     on_overflow: Literal["wrap", "fail"] | None = None
+    lg_k: PositiveInt | None = None
+    hll_type: Literal["HLL_4", "HLL_6", "HLL_8"] | None = None
     options: Mapping[str, str] = Field(default_factory=dict)
 
     @property

@@ -12,7 +12,7 @@ from typing import Final
 
 from lake.options import DELETE_TIME_FIELDS, NULL_DELETES, NULL_DELETES_KEPT, NULL_DELETES_MARKS
 
-_OWN_OPTIONS: Final = ("braid.on-overflow",)
+_OWN_OPTIONS: Final = ("braid.on-overflow", "braid.lg-k", "braid.hll-type")
 _COLUMN_OPTIONS: Final = (
     "aggregate-function",
     "ignore-retract",

@@ -83,6 +83,23 @@ class Reduction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnfitValue:
+    """A value that no merge of its column could take.
+
+    Attributes:
+        row: Its place in the column.
+        value: The value for people, cut if it is long.
+        message: Why, in a few words.
+        hint: What is expected.
+    """
+
+    row: int
+    value: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionOption:
     """An option `fields.<column>.<key>` that a function reads.
 
@@ -118,6 +135,8 @@ class FunctionDeclaration:
             sentences each.
         differences: From the reference, and what only some of its releases do.
         problems: From the field and the column's function, what is wrong with its options.
+        unfit: From the column's function and values, those that it cannot read: they are refused when
+            they are written, because every later merge of their key would fail. None: it reads all.
         make: From the column's function and its Arrow type, the definition.
         reduction: From the same, the vectorised execution, or None.
     """
@@ -132,6 +151,7 @@ class FunctionDeclaration:
     make: Callable[[ColumnFunction, pa.DataType], AggregateFunction]
     reduction: Callable[[ColumnFunction, pa.DataType], Reduction | None] = lambda _f, _t: None
     problems: Callable[[DataField, ColumnFunction], Iterable[Problem]] = lambda _field, _f: ()
+    unfit: Callable[[ColumnFunction, pa.Array], Iterable[UnfitValue]] | None = None
     options: tuple[FunctionOption, ...] = ()
     aliases: tuple[str, ...] = ()
     order_free: bool = False

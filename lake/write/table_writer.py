@@ -15,7 +15,7 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
-from lake.errors import names_table
+from lake.errors import SchemaMismatch, names_table
 from lake.files.clock import Clock
 from lake.files.data_file_path import live_file_path, with_extra_files
 from lake.files.file_io import FileIO
@@ -31,6 +31,7 @@ from lake.format.system_columns import (
 )
 from lake.merge.fold import Machine, fold
 from lake.merge.spec import merge_spec
+from lake.merge.value_checks import ValueChecks
 from lake.options import DYNAMIC_BUCKET, ChangelogProducer
 from lake.write.changelog_files import changelog_files, input_changelog
 from lake.write.dynamic_buckets import DynamicBuckets, RoutingIndex
@@ -115,6 +116,7 @@ class TableWriter:
         self._paths = paths
         self._schema = schema
         self._spec = merge_spec(schema)
+        self._value_checks = ValueChecks.of(schema)
         self._clock = clock
         self._uuid = uuid_source()
         self._buffer_bytes = buffer_bytes
@@ -150,10 +152,12 @@ class TableWriter:
 
         Raises:
             SchemaMismatch: Rows or kinds that do not fit the table, among them a retract under
-                first-row without `ignore-delete`; none of the batch was taken.
+                first-row without `ignore-delete` and values that an aggregate function cannot read;
+                none of the batch was taken.
             StorageUnavailable: A flush failed; `abort` and write everything anew.
         """
         rows = conform(batch, self._schema)
+        self._check_values(rows)
         kind_column = row_kinds(rows, kinds, self._schema)
         rows, kind_column = self._drop_ignored(rows, kind_column)
         rows, kind_column = without_deleted_values(rows, kind_column, self._schema)
@@ -264,6 +268,12 @@ class TableWriter:
     def _rows_per_slice(self, rows: pa.Table) -> int:
         row_bytes: int = max(1, int(rows.nbytes) // max(1, rows.num_rows))
         return max(1, self._buffer_bytes // row_bytes)
+
+    def _check_values(self, rows: pa.Table) -> None:
+        problems = list(self._value_checks.problems(rows))
+        if problems:
+            message = "the rows have values that no merge could take"
+            raise SchemaMismatch(message, problems=problems)
 
     def _drop_ignored(self, rows: pa.Table, kinds: pa.Array) -> tuple[pa.Table, pa.Array]:
         options = self._schema.table_options

@@ -44,6 +44,7 @@ from pipelines.sink.long_keys import without_long_keys
 from pipelines.sink.refused_rows import refused
 from pipelines.sink.table_columns import table_columns
 from pipelines.sink.task_report import TaskReport
+from pipelines.sink.unfit_values import UnfitValues
 from pipelines.stream_plan import StreamPlan
 
 _EXAMPLES_MAX = 3
@@ -125,6 +126,7 @@ class _TaskRun:
         self._examples: list[str] = []
         self._newest_ms: int | None = None
         self._news = NewsCollector(fields_max=task.plan.spec.columns_max)
+        self._unfit = UnfitValues(task.plan, writer.schema)
 
     def take(self, batch: pa.RecordBatch) -> None:
         """Write the accepted records of a batch and send the refused ones."""
@@ -137,6 +139,7 @@ class _TaskRun:
             batch = self._look(batch, self._task.news)
         batch = with_exact_texts(batch, self._task.plan)
         batch = without_long_keys(batch, self._task.plan)
+        batch = self._unfit.refuse(batch)
         reason = batch.column(REASON)
         if reason.null_count < batch.num_rows:
             self._refuse(batch.filter(reason.is_valid()))
@@ -230,6 +233,8 @@ class _TaskRun:
 
     def _explanation(self, reason: DeadLetterReason, detail: object, value: object) -> str:
         plan = self._task.plan
+        if reason is DeadLetterReason.UNREADABLE:
+            return str(detail)
         if reason is DeadLetterReason.NEW_FIELD:
             return str(detail) if detail is not None else _new_fields(value, plan)
         if reason is DeadLetterReason.TOO_LARGE and detail == KEY:

@@ -3,13 +3,18 @@
 Source: merge-semantics 4 (`rbm32`, `rbm64`, `hll_sketch`, `theta_sketch`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
 
-from lake.errors import SchemaMismatch
-from lake.format.data_types import DataType, TypeRoot
-from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
+from lake.errors import Problem, SchemaMismatch
+from lake.format.data_types import DataField, DataType, TypeRoot
+from lake.merge.aggregate_function import (
+    AggregateFunction,
+    FunctionDeclaration,
+    FunctionOption,
+    UnfitValue,
+)
 from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
 from lake.merge.function_errors import refused_retract, value_error
@@ -18,12 +23,15 @@ from lake.merge.functions.lone_values import LONE_VALUES
 Unite = Callable[[bytes, bytes], bytes]
 """Unites what is accumulated with a value; raises ValueError when one of them is malformed."""
 
+CheckSize = Callable[[ColumnFunction, bytes], str | None]
+"""Says why well-formed bytes are not of the size that the column declares; None when they are."""
+
 _SHOWN_BYTES = 16
 _MALFORMED = Compatibility(
     subject="malformed bytes",
     verdict="stricter",
-    why="An error that names the column and shows the bytes, as soon as they meet another value; the "
-    "reference fails too, where it notices.",
+    why="An error that names the column and shows the bytes, when they are written; the reference "
+    "fails when they meet another value, where it notices.",
 )
 
 
@@ -36,6 +44,10 @@ def bytes_union(
     late_rule: str,
     unequal: str,
     differences: tuple[Compatibility, ...] = (),
+    anomalies: tuple[str, ...] = (),
+    check_size: CheckSize | None = None,
+    options: tuple[FunctionOption, ...] = (),
+    problems: Callable[[DataField, ColumnFunction], Iterable[Problem]] = lambda _field, _f: (),
 ) -> FunctionDeclaration:
     """Return the declaration of a function that unites serialised sets.
 
@@ -47,6 +59,10 @@ def bytes_union(
         late_rule: One sentence.
         unequal: What may differ between bytes of equal sets; one or two sentences.
         differences: From the reference, besides malformed bytes.
+        anomalies: Further ones.
+        check_size: Of values, where the column declares a size; None: sets have none.
+        options: That the function reads.
+        problems: What is wrong with them.
     """
 
     def make(function: ColumnFunction, _kind: pa.DataType) -> AggregateFunction:
@@ -62,14 +78,46 @@ def bytes_union(
         retract_rule=None,
         order_free=True,
         anomalies=(
-            "A lone value, or one beside nulls only, is kept as it is, well formed or not. Check "
-            "bytes where they are made.",
             unequal,
+            *anomalies,
         ),
         differences=(*differences, _MALFORMED),
+        unfit=lambda function, column: _unfit(
+            function, column, unite=unite, expected=expected, check_size=check_size
+        ),
+        options=options,
+        problems=problems,
         make=make,
         reduction=lambda _function, _kind: LONE_VALUES,
     )
+
+
+def _unfit(
+    function: ColumnFunction,
+    column: pa.Array,
+    *,
+    unite: Unite,
+    expected: str,
+    check_size: CheckSize | None,
+) -> Iterator[UnfitValue]:
+    for row, value in enumerate(column.to_pylist()):
+        if value is None:
+            continue
+        message = None
+        try:
+            unite(value, value)
+        except ValueError as error:
+            message = f"`{function.name}` of the column cannot read these bytes: {error}"
+        if message is None and check_size is not None:
+            message = check_size(function, value)
+        if message is not None:
+            yield UnfitValue(
+                row=row, value=_shown(value), message=message, hint=f"expected {expected}"
+            )
+
+
+def _shown(value: bytes) -> str:
+    return value[:_SHOWN_BYTES].hex(" ") + (" …" if len(value) > _SHOWN_BYTES else "")
 
 
 def _accepts(data_type: DataType) -> bool:
@@ -128,7 +176,7 @@ class BytesUnion:
             self._function.name,
             f"got bytes that it cannot read: {error}",
             f"expected {self._expected}",
-            value=wrong[:_SHOWN_BYTES].hex(" ") + (" …" if len(wrong) > _SHOWN_BYTES else ""),
+            value=_shown(wrong),
         )
 
     def _is_readable(self, value: bytes) -> bool:

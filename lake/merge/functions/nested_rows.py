@@ -7,7 +7,9 @@ Source: merge-semantics 4.4, 4.5, and 10 for the first value of a key (2.0.0).
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lake.errors import Problem
 from lake.format.data_types import DataField, DataType, TypeRoot
@@ -16,6 +18,7 @@ from lake.merge.aggregate_function import (
     FunctionDeclaration,
     FunctionOption,
     Reduction,
+    UnfitValue,
 )
 from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
@@ -23,6 +26,7 @@ from lake.merge.functions.list_reduction import present_elements
 from lake.merge.functions.lone_values import NULLS_ONLY
 from lake.merge.functions.nested_tables import (
     COUNT_LIMIT,
+    ERROR,
     MERGE,
     NESTED_KEY,
     NESTED_PARTIAL_UPDATE,
@@ -38,9 +42,12 @@ from lake.merge.functions.option_values import (
     count_problems,
     has_option,
     name_problems,
+    names,
     option_key,
+    word,
     word_problems,
 )
+from lake.merge.order_words import validity
 
 
 def _accepts(data_type: DataType) -> bool:
@@ -101,6 +108,25 @@ def _partial_reduction(_function: ColumnFunction, _data_type: pa.DataType) -> Re
     return NULLS_ONLY
 
 
+def _unfit_keys(function: ColumnFunction, column: pa.Array) -> Iterator[UnfitValue]:
+    """Yield the arrays that hold a row with a null in its key, where the strategy forbids that."""
+    if word(function, NULL_STRATEGY, MERGE, NULL_STRATEGIES) != ERROR:
+        return
+    rows, parents = pc.list_flatten(column), pc.list_parent_indices(column).to_numpy()
+    has_null = np.zeros(len(rows), dtype=np.bool_)
+    for name in names(function, NESTED_KEY):
+        part = pc.struct_field(rows, name)
+        has_null |= ~validity(part) & validity(rows)
+    for row in np.unique(parents[has_null]).tolist():
+        yield UnfitValue(
+            row=row,
+            value=str(column[row].as_py())[:_SHOWN_MAX],
+            message=f"`{function.name}` of the column got a row whose nested key holds a null",
+            hint=f"send no null in {', '.join(names(function, NESTED_KEY))}",
+        )
+
+
+_SHOWN_MAX = 60
 _NULL_STRATEGY_OPTION = FunctionOption(
     key=NULL_STRATEGY,
     type="merge, ignore or error",
@@ -177,6 +203,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         ),
         make=_make_update,
         reduction=_update_reduction,
+        unfit=_unfit_keys,
         problems=_update_problems,
     ),
     FunctionDeclaration(
@@ -205,6 +232,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         differences=_DIFFERENCES,
         make=_make_partial,
         reduction=_partial_reduction,
+        unfit=_unfit_keys,
         problems=_partial_problems,
     ),
 )

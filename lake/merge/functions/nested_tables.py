@@ -23,8 +23,8 @@ NULL_STRATEGY = "nested-key-null-strategy"
 SEQUENCE_FIELD = "nested-sequence-field"
 COUNT_LIMIT = "count-limit"
 
-MERGE, _IGNORE, _ERROR = "merge", "ignore", "error"
-NULL_STRATEGIES = (MERGE, _IGNORE, _ERROR)
+MERGE, _IGNORE, ERROR = "merge", "ignore", "error"
+NULL_STRATEGIES = (MERGE, _IGNORE, ERROR)
 
 Row = tuple[object, ...]
 
@@ -60,7 +60,7 @@ class NestedKey:
             key = tuple(part(row[index]) for index, part in self._parts)
             if self._strategy == MERGE or None not in key:
                 yield key, row
-            elif self._strategy == _ERROR:
+            elif self._strategy == ERROR:
                 raise self._null_key(row)
 
     def _null_key(self, row: Row) -> Exception:

@@ -80,6 +80,18 @@ def count_problems(function: ColumnFunction, key: str) -> Iterator[Problem]:
         )
 
 
+def range_problems(function: ColumnFunction, key: str, low: int, high: int) -> Iterator[Problem]:
+    """Yield what is wrong with an option that is a number within bounds."""
+    text = function.option(key, str(low))
+    number = _parse_int(text)
+    if number is None or not low <= number <= high:
+        yield Problem(
+            field=option_key(function, key),
+            value=text,
+            message=f"expected a whole number from {low} to {high}",
+        )
+
+
 def name_problems(
     function: ColumnFunction, key: str, fields: Iterable[DataField]
 ) -> Iterator[Problem]:

@@ -66,8 +66,14 @@ def found(table: TableSpec) -> list[FieldProblem]:
         ("DOUBLE", "sum", {}, {}),
         ("BYTES", "rbm32", {}, {}),
         ("BYTES", "rbm64", {}, {}),
-        ("BYTES", "hll_sketch", {}, {}),
-        ("BYTES", "theta_sketch", {}, {}),
+        ("BYTES", "hll_sketch", {}, {"braid.lg-k": "12", "braid.hll-type": "HLL_4"}),
+        (
+            "BYTES",
+            "hll_sketch",
+            {"lg_k": 10, "hll_type": "HLL_8"},
+            {"braid.lg-k": "10", "braid.hll-type": "HLL_8"},
+        ),
+        ("BYTES", "theta_sketch", {"lg_k": 14}, {"braid.lg-k": "14"}),
     ],
 )
 def test_every_function_can_be_declared_with_its_options(

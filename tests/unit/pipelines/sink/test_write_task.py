@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyroaring import BitMap
 
 from lake import MemoryFileIO, SchemaMismatch, StorageUnavailable, parse_messages
 from pipelines.kafka_cluster import KafkaCluster
@@ -14,6 +15,7 @@ from pipelines.new_fields.record_news import NewsReader
 from pipelines.new_fields.value_shape import shape_of
 from pipelines.sink.task_report import TaskReport, parse_report
 from pipelines.sink.write_task import WriteTask
+from schemas import AggregateSpec
 from tests.unit.pipelines.given_streams import (
     AT,
     given_plan,
@@ -56,6 +58,29 @@ def test_every_record_is_accepted_or_folded() -> None:
     assert sum(file.row_count for file in message.new_files) == 2
     assert report.max_sequence_number == 102
     assert report.newest_ms == int(AT.timestamp() * 1_000)
+
+
+def test_a_value_that_its_function_cannot_read_is_a_dead_letter() -> None:
+    """Written, it would make every later merge of its key fail."""
+    spec = given_spec({"id": "BIGINT", "seen": "BYTES", "version": "INT"}, buckets=1)
+    seen = spec.columns[1].model_copy(update={"aggregate": AggregateSpec(function="rbm32")})
+    spec = spec.model_copy(update={"columns": (spec.columns[0], seen, spec.columns[2])})
+    bitmap = bytes(BitMap([1, 9]).serialize())
+    types = [pa.int64(), pa.binary(), pa.int32()]
+    refused = {2: {"reason": "missing_key", "detail": "id", "value": b"{}"}}
+    records = given_records(
+        [(1, bitmap, 1), (2, b"no bitmap", 1), (None, b"neither", 1), (3, None, 1)],
+        types=types,
+        refused=refused,
+    )
+    plan = given_plan(spec)
+
+    report = _run(_task(plan=plan, table=given_table(spec)), records)
+
+    assert plan.checked == ("seen",)
+    assert report.accepted == 2
+    assert report.dead_letters == {"unreadable": 1, "missing_key": 1}
+    assert "offset 1: unreadable: column seen: `rbm32` of the column cannot" in report.examples[0]
 
 
 def test_a_task_without_records_reports_nothing() -> None:

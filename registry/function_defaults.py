@@ -1,16 +1,24 @@
-"""What becomes of sums and products that their types do not hold, where columns do not say.
+"""What aggregate functions of a declared table do where their columns do not say it. Pure.
 
-Pure. One stream's values must not make the columns of another unreadable. A sum that fails is read by
-nobody, stops every full scan and every compaction of its bucket, and those merge the columns of all
-streams: so in a table that takes several streams it wraps round unless the column says `fail`.
+1. Sums and products that their types do not hold: one stream's values must not make the columns of
+   another unreadable. A sum that fails is read by nobody, and stops every full scan and every
+   compaction of its bucket, which merge the columns of all streams: so in a table that takes several
+   streams it wraps round unless the column says `fail`.
+2. Sketches have one size, or their union would depend on which came first: that of the libraries'
+   own default.
 """
 
 from collections.abc import Mapping
+from typing import Final
 
 from lake import DataType, InvalidRequest, TypeRoot, parse_type
 from registry.column_functions import column_functions
 from schemas import AggregateSpec, MergeEngine, TableSpec
 
+_SKETCHES: Final[Mapping[str, Mapping[str, object]]] = {
+    "hll_sketch": {"lg_k": 12, "hll_type": "HLL_4"},
+    "theta_sketch": {"lg_k": 12},
+}
 _OVERFLOWING = ("sum", "product")
 _BOUNDED = (
     TypeRoot.TINYINT,
@@ -21,10 +29,10 @@ _BOUNDED = (
 )
 
 
-def with_overflow(
+def with_defaults(
     spec: TableSpec, functions: Mapping[str, AggregateSpec]
 ) -> dict[str, AggregateSpec]:
-    """Return the functions, each with its word about what its type does not hold.
+    """Return the functions, each with what takes effect where it says nothing.
 
     Args:
         spec: The table.
@@ -35,11 +43,17 @@ def with_overflow(
     word = "wrap" if _takes_several(spec) else "fail"
 
     def said(column: str, function: AggregateSpec) -> AggregateSpec:
-        if function.on_overflow is not None or column not in in_effect:
+        if column not in in_effect:
             return function
-        if not _can_overflow(function, types[column]):
-            return function
-        return function.model_copy(update={"on_overflow": word})
+        said_so = function.model_dump(exclude_none=True)
+        meant = {
+            field: value
+            for field, value in _SKETCHES.get(function.function, {}).items()
+            if field not in said_so
+        }
+        if function.on_overflow is None and _can_overflow(function, types[column]):
+            meant["on_overflow"] = word
+        return function.model_copy(update=meant)
 
     return {column: said(column, function) for column, function in functions.items()}
 

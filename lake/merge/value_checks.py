@@ -1,0 +1,77 @@
+"""Values that a column's aggregate function cannot read, found before they are written.
+
+A value is merged long after it was accepted, and one that cannot be would make every merge of its key
+fail: every full scan, every compaction. So the writer refuses it, and a stream makes its record a dead
+letter.
+
+Source: ours; merge-semantics 4 has what the functions read.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from lake.errors import Problem
+from lake.format.schema import TableSchema
+from lake.merge.aggregate_function import UnfitValue
+from lake.merge.column_function import ColumnFunction
+from lake.merge.functions.registry import function_named
+from lake.merge.order_words import one_array
+from lake.merge.own_function_errors import own_errors
+from lake.merge.spec import effective_functions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueChecks:
+    """The columns of a table whose functions do not read every value.
+
+    Attributes:
+        functions: By column.
+    """
+
+    functions: dict[str, ColumnFunction]
+
+    @classmethod
+    def of(cls, schema: TableSchema) -> "ValueChecks":
+        """Return the checks of a table.
+
+        Raises:
+            UnsupportedFeature: A function is a user's own, and its package is broken.
+        """
+        found = {}
+        for function in effective_functions(schema):
+            declaration = function_named(function.name)
+            if declaration is not None and declaration.unfit is not None:
+                found[function.column] = function
+        return cls(functions=found)
+
+    def unfit(self, column: str, values: pa.Array | pa.ChunkedArray) -> Iterator[UnfitValue]:
+        """Yield the values of a column that its function cannot read, in their order.
+
+        Args:
+            column: Any column.
+            values: Its values, in the Arrow form of the table's type.
+
+        Raises:
+            SchemaMismatch: The function is a user's own, and its check fails.
+        """
+        function = self.functions.get(column)
+        declaration = None if function is None else function_named(function.name)
+        if function is None or declaration is None or declaration.unfit is None:
+            return
+        with own_errors(function, "`unfit`"):
+            yield from declaration.unfit(function, one_array(values))
+
+    def problems(self, rows: pa.Table) -> Iterator[Problem]:
+        """Yield one problem for each column with values that its function cannot read."""
+        for column in self.functions:
+            found = list(self.unfit(column, rows.column(column)))
+            if found:
+                first = found[0]
+                yield Problem(
+                    field=column,
+                    value=first.value,
+                    message=f"row {first.row}: {first.message} ({len(found)} of {rows.num_rows} rows)",
+                    hint=first.hint,
+                )

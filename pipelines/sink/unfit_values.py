@@ -1,0 +1,57 @@
+"""Refuses records with values that the aggregate function of their column cannot read.
+
+Once written, such a value would make every merge of its key fail, and with it full scans and
+compactions of the table.
+"""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake import TableSchema, ValueChecks
+from pipelines.dead_letter import DeadLetterReason
+from pipelines.parse import REASON, value_column
+from pipelines.sink.refused_rows import refused
+from pipelines.sink.table_columns import to_table_array
+from pipelines.stream_plan import StreamPlan
+
+
+class UnfitValues:
+    """What of a stream's records its table could not merge."""
+
+    def __init__(self, plan: StreamPlan, schema: TableSchema) -> None:
+        """Take over which columns are looked at.
+
+        Args:
+            plan: The stream.
+            schema: The table's, under which rows are written.
+        """
+        self._checks = ValueChecks.of(schema)
+        self._columns = [
+            (value_column(index), column)
+            for index, column in enumerate(plan.columns)
+            if column.name in self._checks.functions
+        ]
+
+    def refuse(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the batch, those of its accepted records refused that have such a value.
+
+        Args:
+            batch: As `parse.RecordParser` gives it.
+
+        Returns:
+            As many rows, in the same order.
+        """
+        refusals: dict[int, tuple[str, str | None]] = {}
+        if not self._columns:
+            return batch
+        is_accepted = batch.column(REASON).is_null()
+        for name, column in self._columns:
+            values = batch.column(name)
+            nothing = pa.scalar(None, type=values.type)
+            accepted = pc.if_else(is_accepted, values, nothing)
+            for unfit in self._checks.unfit(column.name, to_table_array(accepted, column.type)):
+                found = (
+                    f"column {column.name}: {unfit.message} (found `{unfit.value}`); {unfit.hint}"
+                )
+                refusals.setdefault(unfit.row, (DeadLetterReason.UNREADABLE.value, found))
+        return refused(batch, refusals)
