@@ -98,7 +98,8 @@ def _wide(part: str, rows: int, memory: str | None, seconds: float) -> list[dict
             for rate in measured:
                 print(
                     f"  {rate.name}: {rate.per_s:,.0f} rows/s, median {rate.median_ms:.2f} ms, "
-                    f"99 % {rate.high_ms:.2f} (while nothing was ready {rate.first_ms:.2f})",
+                    f"99 % {rate.high_ms:.2f}, processor {rate.processor_ms:.2f} "
+                    f"(median while nothing was ready {rate.first_ms:.2f})",
                     flush=True,
                 )
     figures = [figure(f"{part}: {rate.name}", rate.per_s, "rows/s") for rate in rates]

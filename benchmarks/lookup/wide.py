@@ -1,7 +1,8 @@
 """Rows of the wide table, one by one and a hundred at a time, in process and over HTTP.
 
 The server is a process of its own; its clients keep their connections. Each measurement begins with
-a while that is not counted, in which files may be made ready; what the first rows took is told apart.
+a while that is not counted, in which files may be made ready; what the first rows took is told apart. The
+processor time of whoever answers is given besides: a busy machine changes it less.
 """
 
 import http.client
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -25,7 +27,7 @@ from lake import Table
 CONNECTIONS: Final = 16
 BATCH_CONNECTIONS: Final = 4
 BATCH_KEYS: Final = 100
-_TABLE: Final = "/v1/tables/bench/wide/rows"
+_ROWS: Final = "/v1/tables/bench/wide/rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,7 @@ class Rate:
         per_s: Keys per second afterwards.
         median_ms: Of one question.
         high_ms: Its 99th percentile.
+        processor_ms: Of one question, the server's over HTTP.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Rate:
     per_s: float
     median_ms: float
     high_ms: float
+    processor_ms: float
 
 
 def in_process(path: str, *, rows: int, seconds: float) -> list[Rate]:
@@ -73,13 +77,20 @@ def in_process(path: str, *, rows: int, seconds: float) -> list[Rate]:
         return ask
 
     return [
-        _rate("in process, get", 1, [got(Table.open(path))], seconds),
-        _rate("in process, lookup of one", 1, [looked_up(Table.open(path), 1)], seconds),
+        _rate("in process, get", 1, [got(Table.open(path))], seconds, time.process_time),
+        _rate(
+            "in process, lookup of one",
+            1,
+            [looked_up(Table.open(path), 1)],
+            seconds,
+            time.process_time,
+        ),
         _rate(
             f"in process, lookup of {BATCH_KEYS}",
             BATCH_KEYS,
             [looked_up(Table.open(path), BATCH_KEYS)],
             seconds,
+            time.process_time,
         ),
     ]
 
@@ -87,19 +98,26 @@ def in_process(path: str, *, rows: int, seconds: float) -> list[Rate]:
 def over_http(warehouse: str, *, rows: int, seconds: float) -> list[Rate]:
     """Return the rates of a server process, started for each kind of question."""
     found = []
-    with _server(warehouse) as port:
+    with _server(warehouse) as (port, processor_s):
         clients = [_one_row(port, rows, number) for number in range(CONNECTIONS)]
         name = f"over HTTP, one row, {CONNECTIONS} connections"
-        found.append(_rate(name, 1, clients, seconds))
-    with _server(warehouse) as port:
+        found.append(_rate(name, 1, clients, seconds, processor_s))
+    with _server(warehouse) as (port, processor_s):
         clients = [_batch(port, rows, number) for number in range(BATCH_CONNECTIONS)]
         name = f"over HTTP, {BATCH_KEYS} rows, {BATCH_CONNECTIONS} connections"
-        found.append(_rate(name, BATCH_KEYS, clients, seconds))
+        found.append(_rate(name, BATCH_KEYS, clients, seconds, processor_s))
     return found
 
 
-def _rate(name: str, keys: int, clients: list[Callable[[], None]], seconds: float) -> Rate:
+def _rate(
+    name: str,
+    keys: int,
+    clients: list[Callable[[], None]],
+    seconds: float,
+    processor_s: Callable[[], float],
+) -> Rate:
     first, _ = _times(clients, seconds)
+    before = processor_s()
     times, took = _times(clients, seconds)
     median, high = np.percentile(times, [50, 99]) * 1e3
     return Rate(
@@ -108,6 +126,7 @@ def _rate(name: str, keys: int, clients: list[Callable[[], None]], seconds: floa
         per_s=len(times) * keys / took,
         median_ms=float(median),
         high_ms=float(high),
+        processor_ms=(processor_s() - before) * 1e3 / len(times),
     )
 
 
@@ -132,34 +151,45 @@ def _times(clients: list[Callable[[], None]], seconds: float) -> tuple[list[floa
 
 def _one_row(port: int, rows: int, seed: int) -> Callable[[], None]:
     random = np.random.default_rng(seed)
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
 
     def ask() -> None:
-        connection.request("GET", f"{_TABLE}?id={2 * int(random.integers(rows))}")
-        answer = connection.getresponse()
-        answer.read()
-        _check(answer.status == http.client.OK)
+        status, _ = _answer(connection, "GET", f"{_ROWS}?id={2 * int(random.integers(rows))}", None)
+        _check(status == http.client.OK)
 
     return ask
 
 
 def _batch(port: int, rows: int, seed: int) -> Callable[[], None]:
     random = np.random.default_rng(seed)
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
 
     def ask() -> None:
         keys = (2 * random.integers(0, rows, BATCH_KEYS)).tolist()
         body = orjson.dumps({"keys": [{"id": key} for key in keys]})
-        headers = {"content-type": "application/json"}
-        connection.request("POST", f"{_TABLE}/lookup", body, headers)
-        answer = connection.getresponse()
-        _check(None not in orjson.loads(answer.read())["rows"])
+        status, answer = _answer(connection, "POST", f"{_ROWS}/lookup", body)
+        _check(status == http.client.OK and None not in orjson.loads(answer)["rows"])
 
     return ask
 
 
+def _answer(
+    connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None
+) -> tuple[int, bytes]:
+    headers = {} if body is None else {"content-type": "application/json"}
+    while True:
+        try:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+            # The server closes connections that were idle while others had not finished a measurement.
+            connection.close()
+
+
 @contextmanager
-def _server(warehouse: str) -> Iterator[int]:
+def _server(warehouse: str) -> Iterator[tuple[int, Callable[[], float]]]:
+    """Start a server; give its port, and what tells the processor time that it has taken."""
     command = [sys.executable, "-m", "braid", "service", "--warehouse", warehouse, "--port", "0"]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ.copy())
     try:
@@ -173,10 +203,15 @@ def _server(warehouse: str) -> Iterator[int]:
             raise RuntimeError(message)
         drain = threading.Thread(target=server.stderr.read, daemon=True)
         drain.start()
-        yield port
+        yield port, lambda: _processor_s(server.pid)
     finally:
         server.terminate()
         server.wait(timeout=60)
+
+
+def _processor_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _check(is_right: object) -> None:

@@ -1,5 +1,6 @@
 """Rows as Python values."""
 
+from functools import lru_cache
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -32,7 +33,8 @@ def python_columns(batch: pa.RecordBatch) -> dict[str, list[object]]:
     columns = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
-            columns[name] = column.cast(_without_nanoseconds(column.type)).to_pylist()
+            plain = _plain_type(column.type)
+            columns[name] = (column if plain is None else column.cast(plain)).to_pylist()
         except (OverflowError, ValueError) as error:
             message = (
                 f"column `{name}` of type {column.type} has a value that Python cannot hold: "
@@ -40,6 +42,13 @@ def python_columns(batch: pa.RecordBatch) -> dict[str, list[object]]:
             )
             raise UnsupportedFeature(message) from error
     return columns
+
+
+@lru_cache(maxsize=1_024)
+def _plain_type(kind: pa.DataType) -> pa.DataType | None:
+    """Return the type to cast a column to first; None for most, as a cast costs as much as a value."""
+    plain = _without_nanoseconds(kind)
+    return None if plain == kind else plain
 
 
 def _without_nanoseconds(kind: pa.DataType) -> pa.DataType:

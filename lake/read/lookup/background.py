@@ -19,6 +19,11 @@ def threads() -> int:
     return min(THREADS_MAX, os.cpu_count() or 1)
 
 
+def readers() -> int:
+    """Return how many read row groups side by side for want of a copy: they leave a core to each copy."""
+    return max(1, (os.cpu_count() or 1) - threads())
+
+
 class BackgroundJobs:
     """Does jobs in their order, a few at a time; safe between threads.
 

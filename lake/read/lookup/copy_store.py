@@ -21,7 +21,7 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from lake.files.scratch import ScratchDirectory, free_bytes
-from lake.read.lookup.background import BackgroundJobs, Submit, threads
+from lake.read.lookup.background import BackgroundJobs, Submit, readers
 from lake.read.lookup.copy_space import MEMORY_FILE_BYTES_MAX, CopySpace
 from lake.read.lookup.file_lookup import FileLookup
 from lake.read.lookup.lookup_settings import LookupSettings
@@ -115,7 +115,7 @@ class CopyStore:
         self._settings = settings or LookupSettings()
         self._seconds = seconds
         self.submit: Submit = BackgroundJobs().submit if submit is None else submit
-        self.reading = threading.BoundedSemaphore(threads())
+        self.reading = threading.BoundedSemaphore(readers())
         self._entries: dict[str, Entry] = {}
         self._accounts: WeakValueDictionary[str, Account] = WeakValueDictionary()
         self._lock = threading.RLock()
