@@ -94,8 +94,8 @@ def _wide(part: str, rows: int, memory: str | None, seconds: float) -> list[dict
             in_process(table.path, rows=rows, seconds=seconds),
             over_http(warehouse, rows=rows, seconds=seconds),
         ):
-            rates += measured
             for rate in measured:
+                rates.append(rate)
                 print(
                     f"  {rate.name}: {rate.per_s:,.0f} rows/s, median {rate.median_ms:.2f} ms, "
                     f"99 % {rate.high_ms:.2f}, processor {rate.processor_ms:.2f} "

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -51,8 +52,8 @@ class Rate:
     processor_ms: float
 
 
-def in_process(path: str, *, rows: int, seconds: float) -> list[Rate]:
-    """Return the rates of `get`, of `lookup_at` and of batches, each with a handle of its own.
+def in_process(path: str, *, rows: int, seconds: float) -> Iterator[Rate]:
+    """Yield the rates of `get`, of `lookup_at` and of batches, each with a handle of its own.
 
     Args:
         path: Of the table.
@@ -76,37 +77,25 @@ def in_process(path: str, *, rows: int, seconds: float) -> list[Rate]:
 
         return ask
 
-    return [
-        _rate("in process, get", 1, [got(Table.open(path))], seconds, time.process_time),
-        _rate(
-            "in process, lookup of one",
-            1,
-            [looked_up(Table.open(path), 1)],
-            seconds,
-            time.process_time,
-        ),
-        _rate(
-            f"in process, lookup of {BATCH_KEYS}",
-            BATCH_KEYS,
-            [looked_up(Table.open(path), BATCH_KEYS)],
-            seconds,
-            time.process_time,
-        ),
-    ]
+    for name, keys, ask in (
+        ("get", 1, got),
+        ("lookup of one", 1, partial(looked_up, count=1)),
+        (f"lookup of {BATCH_KEYS}", BATCH_KEYS, partial(looked_up, count=BATCH_KEYS)),
+    ):
+        clients = [ask(Table.open(path))]
+        yield _rate(f"in process, {name}", keys, clients, seconds, time.process_time)
 
 
-def over_http(warehouse: str, *, rows: int, seconds: float) -> list[Rate]:
-    """Return the rates of a server process, started for each kind of question."""
-    found = []
+def over_http(warehouse: str, *, rows: int, seconds: float) -> Iterator[Rate]:
+    """Yield the rates of a server process, started for each kind of question."""
     with _server(warehouse) as (port, processor_s):
         clients = [_one_row(port, rows, number) for number in range(CONNECTIONS)]
         name = f"over HTTP, one row, {CONNECTIONS} connections"
-        found.append(_rate(name, 1, clients, seconds, processor_s))
+        yield _rate(name, 1, clients, seconds, processor_s)
     with _server(warehouse) as (port, processor_s):
         clients = [_batch(port, rows, number) for number in range(BATCH_CONNECTIONS)]
         name = f"over HTTP, {BATCH_KEYS} rows, {BATCH_CONNECTIONS} connections"
-        found.append(_rate(name, BATCH_KEYS, clients, seconds, processor_s))
-    return found
+        yield _rate(name, BATCH_KEYS, clients, seconds, processor_s)
 
 
 def _rate(
