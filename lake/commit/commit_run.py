@@ -6,7 +6,8 @@ Each attempt:
 2. asks the intent: a commit the table has already is a replay;
 3. checks for conflicts;
 4. writes the delta's manifests and list (once) and a base list, merging manifests that are due, and
-   an index manifest when index files come;
+   an index manifest when index files come; now and then, storage's time of the list tells whether the
+   clock is ahead;
 5. creates the snapshot exclusively, and learns whether that made it the newest;
 6. on success writes the hint and removes what other attempts left.
 
@@ -23,6 +24,7 @@ from dataclasses import dataclass, field
 
 from lake.commit.attempt_files import AttemptFiles
 from lake.commit.changes import CommitChanges
+from lake.commit.clock_check import ClockCheck
 from lake.commit.commit_result import CommitResult, Outcome
 from lake.commit.identity_log import CommitIdentity, IdentityLog
 from lake.commit.intent import Intent, PlainCommit, Revision
@@ -53,6 +55,7 @@ class CommitRun:
         publisher: Of the table.
         identities: Finds commits made before.
         clock: Commit times and the deadline.
+        clock_check: Compares it with storage's.
         policy: Bounds.
         wait: Draws and waits the time after the n-th attempt; returns milliseconds.
         new_uuid: Gives the id of a snapshot.
@@ -71,6 +74,7 @@ class CommitRun:
     publisher: SnapshotPublisher
     identities: IdentityLog
     clock: Clock
+    clock_check: ClockCheck
     policy: RetryPolicy
     wait: Callable[[int], float]
     new_uuid: Callable[[], str]
@@ -142,7 +146,8 @@ class CommitRun:
             self.is_doubtful = True
             self._clean()
             return self._result(repeated, Outcome.REPLAYED)
-        time_ms = next_time_ms(state.latest, self.clock.now_ms())
+        now_ms = self.clock.now_ms()
+        time_ms = next_time_ms(state.latest, now_ms, told_ms=self.reader.snapshots.told_ms)
         revision = self.intent.revise(state.streams, time_ms=time_ms)
         if revision is None:
             self._clean()
@@ -152,6 +157,7 @@ class CommitRun:
         self.on_step("after plan")
         changes = self._changes_on(state)
         lists = self._write_lists(changes, state)
+        self.clock_check.compare(now_ms, written=lists.base.name)
         snapshot = next_snapshot(
             state.latest,
             intent=self.intent,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from lake.commit.attempt_files import AttemptFiles
 from lake.commit.changes import changes_of
+from lake.commit.clock_check import ClockCheck
 from lake.commit.commit_result import CommitResult, Outcome
 from lake.commit.commit_run import CommitRun
 from lake.commit.group_order import GroupClaim, GroupOrder
@@ -69,6 +70,7 @@ class TableCommitter:
         live: LiveFiles | None = None,
         identity: TableIdentity | None = None,
         schemas: SchemaStore | None = None,
+        clock_check: ClockCheck | None = None,
         on_step: OnStep = ignore_step,
     ) -> None:
         """Make a committer.
@@ -86,6 +88,7 @@ class TableCommitter:
             identity: The table that is meant, should another take its place; None means the one
                 that the first commit finds.
             schemas: Those read already, to share with readers of the table.
+            clock_check: When storage's clock was asked last, to share with other committers.
             on_step: Told before and after each effect on storage (see `lake.commit.steps`).
         """
         self._file_io = file_io
@@ -103,6 +106,7 @@ class TableCommitter:
         )
         self._identities = IdentityLog(self._reader.snapshots)
         self._unknown_users: set[str] = set()
+        self._clock_check = clock_check or ClockCheck(file_io, paths)
         self._hold = PositionHold(ConsumerStore(file_io, paths))
 
     @property
@@ -385,6 +389,7 @@ class TableCommitter:
             ),
             identities=self._identities,
             clock=self._clock,
+            clock_check=self._clock_check,
             policy=self._policy,
             wait=self._wait,
             new_uuid=self._new_uuid,

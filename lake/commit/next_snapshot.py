@@ -4,6 +4,7 @@ Source:
     Table format, sections 3 and 18.2.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from lake.commit.attempt_files import WrittenList
@@ -34,12 +35,21 @@ class SnapshotFiles:
     index_manifest: str | None = None
 
 
-def next_time_ms(previous: Snapshot | None, now_ms: int) -> int:
+def next_time_ms(
+    previous: Snapshot | None, now_ms: int, *, told_ms: Callable[[Snapshot], int]
+) -> int:
     """Return the commit time after `previous`: the clock's, but never going back.
 
-    Time travel searches the chain by time.
+    Time travel searches the chain by time. The time of a clock that was ahead is not carried on.
+
+    Args:
+        previous: The newest snapshot.
+        now_ms: Milliseconds since 1970 UTC.
+        told_ms: Returns when a snapshot was committed, as `SnapshotStore.told_ms`.
     """
-    return now_ms if previous is None else max(now_ms, previous.time_millis)
+    if previous is None or previous.time_millis <= now_ms:
+        return now_ms
+    return max(now_ms, told_ms(previous))
 
 
 def next_snapshot_id(previous: Snapshot | None) -> int:

@@ -139,6 +139,16 @@ class FileIO(Protocol):
         """
         ...
 
+    def modified_ms(self, path: str) -> int | None:
+        """Return when a file was last written, milliseconds since the epoch, by storage's clock.
+
+        None from a store that has no clock of its own.
+
+        Raises:
+            FileNotFoundError: No such file.
+        """
+        ...
+
     def delete(self, path: str) -> bool:
         """Delete one file; return whether it was there."""
         ...

@@ -144,6 +144,11 @@ class LocalFileIO:
         with _storage_errors(path):
             return self._disk.entry(path).size
 
+    def modified_ms(self, path: str) -> int | None:
+        """Return when a file was last written (see `FileIO`)."""
+        with _storage_errors(path):
+            return self._disk.entry(path).modified_ms
+
     def delete(self, path: str) -> bool:
         """Delete one file; return whether it was there."""
         with _storage_errors(path):

@@ -1,14 +1,17 @@
 """Storage in memory: for tests and simulations, with the same promises as a disk."""
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import pyarrow as pa
 
+from lake.files.clock import Clock, SystemClock
 from lake.files.exclusive_probe import probe_exclusive_create
 from lake.files.file_io import FileStatus
+
+_MACHINE: Final = SystemClock()
 
 
 class MemoryFileIO:
@@ -16,7 +19,14 @@ class MemoryFileIO:
 
     reads_at_once = 1
 
-    def __init__(self) -> None:
+    def __init__(self, *, clock: Clock | None = None) -> None:
+        """Make an empty storage.
+
+        Args:
+            clock: Storage's own. None: it has none, files bear the machine's time, and nobody's
+                clock is compared with it.
+        """
+        self._clock = clock
         self._files: dict[str, tuple[bytes, int]] = {}
         self._children: dict[str, set[str]] = {}  # a directory is there while it holds something
         self._lock = threading.RLock()
@@ -83,6 +93,14 @@ class MemoryFileIO:
         """Return the bytes of a file (see `FileIO`)."""
         return len(self.read_bytes(path))
 
+    def modified_ms(self, path: str) -> int | None:
+        """Return when a file was last written; None without a clock (see `FileIO`)."""
+        with self._lock:
+            found = self._files.get(path)
+        if found is None:
+            raise FileNotFoundError(path)
+        return None if self._clock is None else found[1]
+
     def delete(self, path: str) -> bool:
         """Delete one file; return whether it was there."""
         with self._lock:
@@ -115,7 +133,7 @@ class MemoryFileIO:
         )
 
     def _store(self, path: str, data: bytes) -> None:
-        self._files[path] = (bytes(data), time.time_ns() // 1_000_000)
+        self._files[path] = (bytes(data), (self._clock or _MACHINE).now_ms())
         while path:
             path, _, name = path.rpartition("/")
             self._children.setdefault(path, set()).add(name)

@@ -216,6 +216,11 @@ class ObjectStoreFileIO:
         """Return the bytes of a file (see `FileIO`)."""
         return self._on(path, lambda store, key: obstore.head(store, key)["size"])
 
+    def modified_ms(self, path: str) -> int | None:
+        """Return when a file was last written (see `FileIO`)."""
+        found = self._on(path, lambda store, key: obstore.head(store, key)["last_modified"])
+        return int(found.timestamp() * 1000)
+
     def delete(self, path: str) -> bool:
         """Delete one file; return whether it was there."""
         # Deleting does not say; and a repeated one would not know.

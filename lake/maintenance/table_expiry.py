@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from lake.commit.position_hold import HOLD_ID, PositionHold
 from lake.errors import InvalidRequest, StorageUnavailable
@@ -122,7 +123,7 @@ class TableExpiry:
             latest.id,
             retention,
             holds=(*holds, *stream_hold(latest, earliest_id, self._snapshots)),
-            time_ms_of=self._snapshot_time_ms,
+            time_ms_of=partial(self._snapshot_time_ms, older_than_ms=retention.older_than_ms),
         )
 
     def run(self, retention: Retention) -> ExpiryResult:
@@ -224,9 +225,12 @@ class TableExpiry:
             limit=options.snapshot_expire_limit,
         )
 
-    def _snapshot_time_ms(self, snapshot_id: int) -> int | None:
+    def _snapshot_time_ms(self, snapshot_id: int, *, older_than_ms: int) -> int | None:
         snapshot = self._snapshots.find(snapshot_id)
-        return None if snapshot is None else snapshot.time_millis
+        if snapshot is None or snapshot.time_millis < older_than_ms:
+            return None if snapshot is None else snapshot.time_millis
+        # It seems to be young; the clock of its writer may have been ahead.
+        return self._snapshots.told_ms(snapshot)
 
     def _changelog_time_ms(self, snapshot_id: int) -> int | None:
         changelog = self._changelogs.find(snapshot_id)

@@ -30,6 +30,10 @@ class KeptSnapshots:
         # An expiring snapshot is kept before it goes, so it is found in this order.
         return self._snapshots.find(snapshot_id) or self._changelogs.find(snapshot_id)
 
+    def told_ms(self, snapshot: Snapshot) -> int:
+        """Return when a snapshot was committed (see `SnapshotStore.told_ms`)."""
+        return self._snapshots.told_ms(snapshot)
+
     def list_ids(self) -> list[int]:
         """Return all ids in ascending order; one that is just expiring may be there twice."""
         return sorted([*self._changelogs.list_ids(), *self._snapshots.list_ids()])

@@ -9,11 +9,16 @@ removal goes from the low end. So while the hinted snapshot exists, every later 
 newest exists as well, and walking up finds the newest.
 """
 
+from typing import Final
+
 from lake.errors import CorruptData, InvalidRequest, Problem, StorageUnavailable
 from lake.files.file_io import FileIO
 from lake.files.paths import SNAPSHOT_PREFIX, TablePaths, numbered
 from lake.format.corruption import corrupt_at
 from lake.format.snapshot import Snapshot, parse_snapshot
+
+CLOCK_AHEAD_MAX_MS: Final = 300_000
+"""A clock that is further ahead of storage's is wrong; milliseconds."""
 
 # Above this a listing is cheaper than looking for one file after the other.
 _PROBES_MAX = 16
@@ -99,6 +104,20 @@ class SnapshotStore:
             message = f"{path}: the file says that it is snapshot {snapshot.id}"
             raise CorruptData(message)
         return snapshot
+
+    def told_ms(self, snapshot: Snapshot) -> int:
+        """Return when a snapshot was committed, ms since the epoch, whatever its writer's clock said.
+
+        That is the time it says, unless storage has its file from `CLOCK_AHEAD_MAX_MS` before: then
+        storage's. One look at the file.
+        """
+        try:
+            stored_ms = self._file_io.modified_ms(self._paths.snapshot(snapshot.id))
+        except FileNotFoundError:
+            return snapshot.time_millis
+        if stored_ms is None or snapshot.time_millis <= stored_ms + CLOCK_AHEAD_MAX_MS:
+            return snapshot.time_millis
+        return stored_ms
 
     def exists(self, snapshot_id: int) -> bool:
         """Return whether the file of a snapshot is there."""

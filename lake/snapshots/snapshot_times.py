@@ -1,7 +1,8 @@
 """Finds snapshots by the time of their commits.
 
-Times of commits never go back, so a few reads find one among thousands. Where another engine's clock
-went back all the same, the one that is found was committed by then, and need not be the newest of
+Times of commits never go back, so a few reads find one among thousands. A snapshot that seems too
+young may have been committed by a clock that was ahead: storage is asked as well. Where another engine's
+clock went back all the same, the one that is found was committed by then, and need not be the newest of
 those.
 
 Source: table-format 3 (`timeMillis`).
@@ -21,6 +22,7 @@ def newest_until(
     *,
     bounds: Callable[[], tuple[int, int] | None],
     find: Callable[[int], Snapshot | None],
+    told_ms: Callable[[Snapshot], int],
 ) -> Snapshot | None:
     """Return the newest snapshot of those committed at a time or before.
 
@@ -31,6 +33,7 @@ def newest_until(
         time_ms: Milliseconds since 1970 UTC.
         bounds: Returns the ids of the oldest and the newest snapshot; None where there are none.
         find: Reads a snapshot; None where it is not there, as when it has just expired.
+        told_ms: Returns when a snapshot was committed, as `SnapshotStore.told_ms`.
 
     Returns:
         None when there is no snapshot, or all are younger.
@@ -43,7 +46,7 @@ def newest_until(
         if between is None:
             return None
         try:
-            return _search(time_ms, *between, find)
+            return _search(time_ms, *between, find, told_ms)
         except _Vanished:
             continue  # by an expiry or a rollback: what is there is another range now
     message = "snapshots vanish whenever one is looked for by its time"
@@ -55,7 +58,11 @@ class _Vanished(Exception):
 
 
 def _search(
-    time_ms: int, oldest: int, newest: int, find: Callable[[int], Snapshot | None]
+    time_ms: int,
+    oldest: int,
+    newest: int,
+    find: Callable[[int], Snapshot | None],
+    told_ms: Callable[[Snapshot], int],
 ) -> Snapshot | None:
     best: Snapshot | None = None
     low, high = oldest, newest
@@ -64,7 +71,7 @@ def _search(
         snapshot = find(probe)
         if snapshot is None:
             raise _Vanished
-        if snapshot.time_millis <= time_ms:
+        if snapshot.time_millis <= time_ms or told_ms(snapshot) <= time_ms:
             best, low = snapshot, probe + 1
         else:
             high = probe - 1

@@ -63,7 +63,7 @@ def _id_until(table: OpenedTable, time_ms: int) -> int:
         ids = kept.list_ids()
         return (ids[0], ids[-1]) if ids else None
 
-    found = newest_until(time_ms, bounds=bounds, find=kept.find)
+    found = newest_until(time_ms, bounds=bounds, find=kept.find, told_ms=kept.told_ms)
     if found is not None:
         return found.id
     oldest = min(kept.list_ids(), default=1)

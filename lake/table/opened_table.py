@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from uuid import UUID, uuid4
 
+from lake.commit.clock_check import ClockCheck
 from lake.commit.committer import TableCommitter
 from lake.errors import CorruptData, TableNotFound, names_table
 from lake.files.clock import Clock
@@ -87,6 +88,11 @@ class OpenedTable:
         return Lookups(self.store.paths.root, self.store.schema.table_options, self.copies)
 
     @cached_property
+    def clock_check(self) -> ClockCheck:
+        """What compares the clock of committers with storage's."""
+        return ClockCheck(self.store.file_io, self.store.paths)
+
+    @cached_property
     def keeper(self) -> LeaseKeeper:
         """What leases snapshots for those who take long."""
         # Engines that know nothing of deadlines forget a consumer by the age of its file.
@@ -136,6 +142,7 @@ class OpenedTable:
             live=store.live,
             identity=self._identity,
             schemas=store.schemas,
+            clock_check=self.clock_check,
         )
 
     def latest_snapshot(self) -> Snapshot | None:

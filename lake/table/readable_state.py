@@ -75,7 +75,12 @@ def find_snapshot(table: OpenedTable, at: ReadAt) -> Snapshot | None:
     if at.time_ms is None:
         return table.latest_snapshot()
     snapshots = table.store.snapshots
-    found = newest_until(at.time_ms, bounds=lambda: _bounds(table), find=snapshots.find)
+    found = newest_until(
+        at.time_ms,
+        bounds=lambda: _bounds(table),
+        find=snapshots.find,
+        told_ms=snapshots.told_ms,
+    )
     return table.confirmed(found) or _refuse_time(table, at.time_ms)
 
 

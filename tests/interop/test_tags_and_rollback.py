@@ -43,7 +43,11 @@ def pair(original: Path, tmp_path: Path) -> tuple[Path, Path]:
 
 
 def ours(path: Path) -> Table:
-    """Open a table at a time at which its files are old."""
+    return Table.open(str(path))
+
+
+def tomorrow(path: Path) -> Table:
+    """Open a table at a time at which its files are old; nothing is committed by such a clock."""
     return Table.open(str(path), clock=ManualClock(start_ms=TOMORROW_MS))
 
 
@@ -100,7 +104,7 @@ def test_java_goes_on_after_our_rollback_and_we_after_javas(
     assert java.rows(by_us) == java.rows(by_java) == rows(ours(by_us)) == rows(ours(by_java))
     for path in pair:
         before = java.rows(path)
-        ours(path).clean_orphans(min_age_ms=0, delete=True)
+        tomorrow(path).clean_orphans(min_age_ms=0, delete=True)
         assert java.rows(path) == before == rows(ours(path))
         assert java.do("orphans", path) == []
 
@@ -141,9 +145,9 @@ def test_deleted_tags_take_the_files_that_javas_take(
         gone = left(by_java) - left(by_us)
         assert left(by_us) <= left(by_java)
         # Java keeps what a neighbour's manifests mention; what we take besides is needed by nobody.
-        assert {f"{by_java}/{file}" for file in gone} <= orphans(ours(by_java))
+        assert {f"{by_java}/{file}" for file in gone} <= orphans(tomorrow(by_java))
         assert java.rows(by_us) == java.rows(by_java) == rows(ours(by_us))
-    assert orphans(ours(by_us)) == set()
+    assert orphans(tomorrow(by_us)) == set()
 
 
 def test_javas_tag_of_our_snapshot_is_that_snapshot(
@@ -170,7 +174,7 @@ def test_javas_tag_of_our_snapshot_is_that_snapshot(
             assert found.epoch > position.epoch
 
         assert java.rows(path) == expected == rows(ours(path))
-        ours(path).clean_orphans(min_age_ms=0, delete=True)
+        tomorrow(path).clean_orphans(min_age_ms=0, delete=True)
         assert java.rows(path) == expected
 
 
@@ -188,7 +192,7 @@ def test_times_to_live_are_read_by_the_other(java: JavaDriver, pair: tuple[Path,
     assert abs(found["java"].created - found["ours"].created) < timedelta(minutes=5)
     assert java.rows(path, tag="ours") == rows(table, snapshot_id=3)
     assert rows(table, tag="java") == java.rows(path, snapshot=2)
-    assert {done.tag.name for done in ours(path).expire_tags()} == {"java", "ours"}
+    assert {done.tag.name for done in tomorrow(path).expire_tags()} == {"java", "ours"}
 
 
 def test_a_branch_of_java_is_read_and_kept(java: JavaDriver, pair: tuple[Path, Path]) -> None:
@@ -204,7 +208,7 @@ def test_a_branch_of_java_is_read_and_kept(java: JavaDriver, pair: tuple[Path, P
     table = ours(path)
     table.expire(retain_max=1, older_than_ms=TOMORROW_MS)
     table.delete_tag("t")
-    table.clean_orphans(min_age_ms=0, delete=True)
+    tomorrow(path).clean_orphans(min_age_ms=0, delete=True)
 
     assert before != on_branch
     assert rows(ours(path).branch("b")) == on_branch
@@ -222,10 +226,10 @@ def test_what_java_takes_for_orphans_we_do_too(java: JavaDriver, pair: tuple[Pat
     java.do("expire", path, retain=3, min=3)
     java.do("rollback", path, snapshot=max(ids(java, path)) - 1)
 
-    by_java, by_us = set(java.do("orphans", path)), orphans(ours(path))
+    by_java, by_us = set(java.do("orphans", path)), orphans(tomorrow(path))
 
     assert by_java <= by_us
     reads = [java.rows(path), java.rows(path, tag="t")]
-    ours(path).clean_orphans(min_age_ms=0, delete=True)
+    tomorrow(path).clean_orphans(min_age_ms=0, delete=True)
     assert [java.rows(path), java.rows(path, tag="t")] == reads
     assert java.do("orphans", path) == []

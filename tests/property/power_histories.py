@@ -47,7 +47,7 @@ def observed(file_io: FileIO) -> object:
 
 def works_on(file_io: FileIO) -> None:
     """Commit, claim, tag, expire, compact, roll back and clean, as after any start."""
-    catalog = opened(file_io, late=True)
+    catalog = opened(file_io)
     if not catalog.list_tables():
         _create_again(catalog, file_io)
     table = catalog.table(NAME)
@@ -57,12 +57,13 @@ def works_on(file_io: FileIO) -> None:
     )
     newest = commit(table, 99)
     assert rows_of(table) == {**before, 99: 99}
-    with table.lease():
-        table.expire(retain_max=2, older_than_ms=LATE_MS)
+    late = opened(file_io, late=True).table(NAME)
+    with late.lease():
+        late.expire(retain_max=2, older_than_ms=LATE_MS)
     table.rollback(snapshot_id=newest - 1)
     assert rows_of(table) == before
     table.compact()
-    assert_orphans_found(file_io, table)
+    assert_orphans_found(file_io, opened(file_io, late=True).table(NAME))
     assert rows_of(opened(file_io).table(NAME)) == before
     declare(file_io, 99)
     leases = LeaseStore(file_io, WAREHOUSE, ManualClock(start_ms=LATE_MS))

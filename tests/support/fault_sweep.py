@@ -23,7 +23,17 @@ HINTS = ("/LATEST", "/EARLIEST")
 """Ends of the paths of files that are replaced."""
 _HALVED = frozenset({"write_new", "create_exclusive", "overwrite", "write"})
 _LOOKS = frozenset(
-    {"read", "read_bytes", "read_range", "open_input", "list", "exists", "size", "sync_directory"}
+    {
+        "read",
+        "read_bytes",
+        "read_range",
+        "open_input",
+        "list",
+        "exists",
+        "size",
+        "modified_ms",
+        "sync_directory",
+    }
 )
 """Calls that change nothing here; what syncing is for is swept by `power_sweep`."""
 

@@ -144,6 +144,9 @@ class FaultyFileIO:
     def size(self, path: str) -> int:
         return self._call("size", path, lambda: self._inner.size(path))
 
+    def modified_ms(self, path: str) -> int | None:
+        return self._call("modified_ms", path, lambda: self._inner.modified_ms(path))
+
     def delete(self, path: str) -> bool:
         return self._call("delete", path, lambda: self._inner.delete(path))
 

@@ -18,6 +18,7 @@ class Chain:
             number: replace(given_snapshot(number), time_millis=time_ms)
             for number, time_ms in times.items()
         }
+        self.told = dict(times)
         self.reads = 0
         self.vanishing: list[int] = []
 
@@ -32,7 +33,9 @@ class Chain:
         return self.snapshots.get(snapshot_id)
 
     def newest_until(self, time_ms: int) -> int | None:
-        found = newest_until(time_ms, bounds=self.bounds, find=self.find)
+        found = newest_until(
+            time_ms, bounds=self.bounds, find=self.find, told_ms=lambda s: self.told[s.id]
+        )
         return None if found is None else found.id
 
 
@@ -68,4 +71,11 @@ def test_what_expires_meanwhile_is_not_found() -> None:
 
 def test_a_chain_that_cannot_be_read_is_told() -> None:
     with pytest.raises(StorageUnavailable, match="vanish whenever"):
-        newest_until(1, bounds=lambda: (1, 2), find=lambda _: None)
+        newest_until(1, bounds=lambda: (1, 2), find=lambda _: None, told_ms=lambda _: 0)
+
+
+def test_what_a_clock_that_was_ahead_committed_is_found_by_storages_time() -> None:
+    chain = Chain({1: 10, 2: 9_000, 3: 9_000, 4: 9_000})
+    chain.told = {1: 10, 2: 20, 3: 30, 4: 40}
+
+    assert [chain.newest_until(moment) for moment in (9, 10, 25, 30, 50)] == [None, 1, 2, 3, 4]
