@@ -28,6 +28,8 @@ class DeadLetterReason(StrEnum):
     TOO_LARGE = "too_large"
     NEW_FIELD = "new_field"
     UNREADABLE = "unreadable"
+    ROW_KIND = "row_kind"
+    REFUSED_ROW = "refused_row"
 
     @property
     def stage(self) -> str:

@@ -79,7 +79,7 @@ def explain_value(value: bytes, column: MappedColumn) -> str | None:
     fault = _fault(found, column.type, column=column, where=column.address)
     if fault is not None:
         return fault[1]
-    return _sentence(column, column.address, _shown(found), str(column.type.with_nullable(True)))
+    return _sentence(column, column.address, _shown(found), _expected(column.type))
 
 
 _JSON_TYPES = (
@@ -114,8 +114,10 @@ def _fault(
         return None
     reason = value_fault(value, data_type)
     if reason is not None:
-        expected = str(data_type.with_nullable(True))
-        return reason, _sentence(column, where, _shown(value), expected)
+        return reason, _sentence(column, where, _shown(value), _expected(data_type))
+    if _is_inner_zone(value, data_type, is_inner=where != column.address):
+        expected = f"{_expected(data_type)}, inside of another type without a zone"
+        return DeadLetterReason.WRONG_TYPE, _sentence(column, where, _shown(value), expected)
     for name, item, item_type in _items(value, data_type):
         fault = _fault(item, item_type, column=column, where=f"{where}.{name}")
         if fault is not None:
@@ -145,6 +147,27 @@ def _items(value: Any, data_type: DataType) -> Iterator[tuple[str, Any, DataType
 
 def _sentence(column: MappedColumn, where: str, found: str, expected: str) -> str:
     return f"field {where}: found {found}, expected {expected} for column {column.name}"
+
+
+_FORMS: Final = {
+    TypeRoot.DATE: "2026-01-02",
+    TypeRoot.TIME: "03:04, 03:04:05 or 03:04:05.678",
+    TypeRoot.TIMESTAMP: "2026-01-02T03:04:05.678Z, 2026-01-02 03:04:05+02:00 or 2026-01-02T03:04",
+    TypeRoot.TIMESTAMP_LTZ: "2026-01-02T03:04:05.678Z, 2026-01-02 03:04:05+02:00 or 2026-01-02T03:04",
+}
+
+
+def _expected(data_type: DataType) -> str:
+    """Return a type, and how its values are written where that is not plain."""
+    form = _FORMS.get(data_type.root)
+    return f"{data_type.with_nullable(True)}" + (f", written as {form}" if form else "")
+
+
+def _is_inner_zone(value: Any, data_type: DataType, *, is_inner: bool) -> bool:
+    """Whether a moment stands where Spark reads only what a clock shows."""
+    if not is_inner or data_type.root is not TypeRoot.TIMESTAMP:
+        return False
+    return datetime.fromisoformat(value).tzinfo is not None
 
 
 def _shown(value: Any) -> str:
@@ -221,11 +244,11 @@ def _is_date_or_time(value: Any, root: TypeRoot) -> bool:
     try:
         if root is TypeRoot.DATE:
             date.fromisoformat(value[:10])
-            return True
-        has_zone = datetime.fromisoformat(value).tzinfo is not None
+        else:
+            datetime.fromisoformat(value)
     except ValueError:
         return False
-    return root is TypeRoot.TIMESTAMP_LTZ or not has_zone
+    return True
 
 
 def _json_type(value: Any) -> str:

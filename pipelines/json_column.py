@@ -10,9 +10,12 @@
 | BINARY, VARBINARY | base64 text | length checked |
 | TIME | `HH:mm[:ss[.fraction]]` | milliseconds of the day, as INT |
 | DATE | text | ISO 8601 as `2026-01-02`, years 0001 to 9999 |
-| TIMESTAMP, up to 6 digits | text | ISO 8601, years 0001 to 9999 |
-| TIMESTAMP, 7 to 9 digits | text | nanoseconds since the epoch, as BIGINT: Spark has no finer type |
+| TIMESTAMP of either kind, up to 6 digits | text | ISO 8601, with or without a zone, years 0001 to 9999 |
+| TIMESTAMP of either kind, 7 to 9 digits | text | nanoseconds since the epoch, as BIGINT: Spark has no finer type |
 | ARRAY, MAP, ROW of BOOLEAN, INT, DATE, ... | itself | lengths, years, infinite numbers and NOT NULL of what is inside; keys given twice |
+
+A text with a zone means a moment, and one without is taken for UTC. A TIMESTAMP without a zone holds the
+moment as a clock in UTC shows it, so that nothing but the zone's own name is lost.
 
 Dates and times are read as text because Spark takes numbers for days and seconds, half a date for
 a whole one, and years that no other reader of the table can show.
@@ -37,8 +40,10 @@ _UNBOUNDED: Final = 2**31 - 1
 _SPARK_PRECISION_MAX: Final = 6
 _NANOSECOND_SECONDS_MAX: Final = 9_223_372_036
 _TIME_PATTERN: Final = r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?$"
-_TIMESTAMP_PATTERN: Final = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?"
-_ZONE_PATTERN: Final = r"(Z|[+-]\d\d(:?\d\d)?)?$"
+_TIMESTAMP_PATTERN: Final = (
+    r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?$"
+)
+_MINUTES_PATTERN: Final = r"^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d)((?:Z|[+-]).*)$"
 _SAID_INFINITE: Final = r'[:\[,]\s*(?:"[+-]?Infinity"|[+-]?(?:Infinity|INF))\s*[,\]}]'
 _DATE_PATTERN: Final = r"^\d{4}-\d\d-\d\d$"
 # Dates of years before 1 or after 9999, which ISO 8601 knows and the table's readers do not.
@@ -56,11 +61,6 @@ _INNER: Final = {
     TypeRoot.DATE: spark_types.DateType(),
     TypeRoot.TIMESTAMP: spark_types.TimestampNTZType(),
     TypeRoot.TIMESTAMP_LTZ: spark_types.TimestampType(),
-}
-_CASTS: Final = {
-    TypeRoot.DATE: "date",
-    TypeRoot.TIMESTAMP: "timestamp_ntz",
-    TypeRoot.TIMESTAMP_LTZ: "timestamp",
 }
 _INTEGER_BITS: Final = {TypeRoot.TINYINT: 8, TypeRoot.SMALLINT: 16}
 
@@ -145,7 +145,7 @@ def read_column(raw: Column, text: Column, data_type: DataType, *, column: str) 
         case TypeRoot.TIME:
             return _time(kind, raw)
         case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ if _is_nanosecond(data_type):
-            return _nanoseconds(kind, raw, has_zone=data_type.root is TypeRoot.TIMESTAMP_LTZ)
+            return _nanoseconds(kind, raw)
         case TypeRoot.DATE | TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
             return _date_or_time(kind, raw, data_type.root)
         case TypeRoot.ARRAY | TypeRoot.MAP | TypeRoot.ROW:
@@ -281,14 +281,14 @@ def _time(kind: spark_types.DataType, raw: Column) -> JsonColumn:
 
 
 def _date_or_time(kind: spark_types.DataType, raw: Column, root: TypeRoot) -> JsonColumn:
-    has_zone = root is TypeRoot.TIMESTAMP_LTZ
-    pattern = _TIMESTAMP_PATTERN + (_ZONE_PATTERN if has_zone else "$")
-    parsed = raw.try_cast(_CASTS[root])
+    is_date = root is TypeRoot.DATE
+    # The session's zone is UTC: a text without a zone is read in it.
+    parsed = raw.try_cast("date") if is_date else _instant(raw)
     is_text = parsed.isNotNull() & fn.rlike(
-        raw, fn.lit(_DATE_PATTERN if root is TypeRoot.DATE else pattern)
+        raw, fn.lit(_DATE_PATTERN if is_date else _TIMESTAMP_PATTERN)
     )
     is_near = ~fn.startswith(raw, fn.lit("0000-"))
-    if has_zone:
+    if not is_date:
         # Close to the bounds the zone decides which year it is.
         is_near &= fn.unix_seconds(parsed).between(_SECONDS_MIN, _SECONDS_MAX)
     value = fn.when(is_text & is_near, parsed)
@@ -299,15 +299,23 @@ def _date_or_time(kind: spark_types.DataType, raw: Column, root: TypeRoot) -> Js
             is_text | fn.rlike(raw, fn.lit(_FAR_PATTERN)), DeadLetterReason.OUT_OF_RANGE.value
         ).otherwise(DeadLetterReason.WRONG_TYPE.value),
     )
+    if root is TypeRoot.TIMESTAMP:
+        value = value.cast("timestamp_ntz")
     return JsonColumn(json_type=kind, value=value, fault=fault)
 
 
-def _nanoseconds(kind: spark_types.DataType, raw: Column, *, has_zone: bool) -> JsonColumn:
-    instant = raw.try_cast("timestamp")
+def _instant(raw: Column) -> Column:
+    """Return the moment that a text means; null where it means none."""
+    # Spark takes a text without seconds, and one with a zone, but not both at once.
+    seconds = fn.regexp_replace(raw, _MINUTES_PATTERN, "$1:00$2")
+    return fn.coalesce(raw.try_cast("timestamp"), seconds.try_cast("timestamp"))
+
+
+def _nanoseconds(kind: spark_types.DataType, raw: Column) -> JsonColumn:
+    instant = _instant(raw)
     finer = fn.rpad(fn.regexp_extract(raw, r"\.\d{6}(\d{1,3})", 1), 3, "0").cast("int")
     micros = fn.unix_micros(instant)
-    pattern = _TIMESTAMP_PATTERN + (_ZONE_PATTERN if has_zone else "$")
-    is_text = fn.rlike(raw, fn.lit(pattern)) & instant.isNotNull()
+    is_text = fn.rlike(raw, fn.lit(_TIMESTAMP_PATTERN)) & instant.isNotNull()
     is_near = fn.abs(fn.unix_seconds(instant)) < _NANOSECOND_SECONDS_MAX
     fault = (
         fn.when(raw.isNull(), None)

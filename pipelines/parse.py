@@ -11,7 +11,8 @@ A record is refused by the first of these that holds:
    (`too_large`);
 4. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
 5. all ordering columns are null (`null_ordering`), unless the stream clears such records;
-6. it has a field that is not declared (`new_field`), where the stream rejects those. Where the stream
+6. the column that says what a row does (`rowkind.field`) says nothing that the table does (`row_kind`);
+7. it has a field that is not declared (`new_field`), where the stream rejects those. Where the stream
    lets its table evolve, such a record is only marked (`undeclared`), and Python decides.
 
 A record whose text columns may have lost digits of a number is marked as well (`inexact`), and Python
@@ -23,7 +24,7 @@ Only refused and marked records, and all of a stream with such columns, carry th
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any, Final
 
@@ -138,40 +139,48 @@ class RecordParser:
             *values,
             *(mark.alias(name) for name, mark in marks.items()),
         ]
-        self._told = [
-            fn.col("partition").alias(PARTITION),
-            fn.col("offset").alias(OFFSET),
-            fn.col("timestamp").alias(TIMESTAMP),
-            fn.col("refusal.reason").alias(REASON),
-            fn.col("refusal.detail").alias(DETAIL),
-            *[
-                fn.when(is_told, raw).alias(name)
-                for raw, name in (
-                    (fn.col("key"), RAW_KEY),
-                    (fn.col("value"), RAW_VALUE),
-                    (fn.to_json("headers"), RAW_HEADERS),
-                )
-            ],
-            *(fn.col(name) for name in names),
-            *(fn.col(name) for name in marks),
-        ]
+        self._told = _told(is_told, names, marks)
+        self._all_told = _told(fn.expr("true"), names, marks)
 
-    def __call__(self, records: DataFrame) -> DataFrame:
+    def __call__(self, records: DataFrame, *, tells_all: bool = False) -> DataFrame:
         """Return one row per record, in the same order.
 
         Args:
             records: Of Spark's Kafka source with headers: key, value, partition, offset, timestamp,
                 headers.
+            tells_all: Whether every record has its raw parts, also those that nothing is wrong with.
 
         Returns:
             `kafka_partition` int, `kafka_offset` bigint, `kafka_timestamp`, `reason` string (null:
             accepted) and `detail` string (the column it is about, if one), the raw parts (null
-            where accepted and not marked), and `value_0`, `value_1`, ... in the order of
+            where accepted and not marked, unless `tells_all`), and `value_0`, `value_1`, ... in the order of
             `plan.columns`: their values mean something where the record is accepted. Of a stream
             that lets its table evolve also `undeclared` boolean: the record may have a new field. Of
             one with text columns also `inexact` boolean: numbers in them may have lost digits.
         """
-        return records.select(*self._parsed).select(*self._judged).select(*self._told)
+        told = self._all_told if tells_all else self._told
+        return records.select(*self._parsed).select(*self._judged).select(*told)
+
+
+def _told(is_told: Column, names: Sequence[str], marks: Iterable[str]) -> list[Column]:
+    """Return the columns that go to Python, raw parts only where a record is told whole."""
+    return [
+        fn.col("partition").alias(PARTITION),
+        fn.col("offset").alias(OFFSET),
+        fn.col("timestamp").alias(TIMESTAMP),
+        fn.col("refusal.reason").alias(REASON),
+        fn.col("refusal.detail").alias(DETAIL),
+        *[
+            fn.when(is_told, raw).alias(name)
+            for raw, name in (
+                (fn.col("key"), RAW_KEY),
+                (fn.col("value"), RAW_VALUE),
+                (fn.to_json("headers"), RAW_HEADERS),
+            )
+        ],
+        *(fn.col(name) for name in names),
+        *(fn.col(name) for name in marks),
+    ]
 
 
 _RECORD: Final = ("partition", "offset", "timestamp", "key", "value", "headers")
@@ -192,6 +201,7 @@ def _judge(plan: StreamPlan, columns: Sequence[JsonColumn]) -> Column:
         *_partition_refusals(plan, message),
         *_key_refusals(plan, columns),
         *_null_refusals(plan, message),
+        *_row_kind_refusals(plan, message),
         *_field_refusals(plan, message),
         fn.lit(None).cast(_REFUSAL_TYPE),
     )
@@ -289,6 +299,19 @@ def _null_refusals(plan: StreamPlan, message: str) -> list[Column]:
             _refuse(are_null, DeadLetterReason.NULL_ORDERING, detail=", ".join(plan.ordering))
         )
     return refusals
+
+
+def _row_kind_refusals(plan: StreamPlan, message: str) -> list[Column]:
+    """Refuse what does not say what the row does, or says what the table never does."""
+    fields = (_raw(message, column) for column in plan.columns if column.name == plan.kind_column)
+    return [
+        _refuse(
+            field.isNull() | ~field.isin(*plan.row_kinds),
+            DeadLetterReason.ROW_KIND,
+            detail=plan.kind_column,
+        )
+        for field in fields
+    ]
 
 
 def _field_refusals(plan: StreamPlan, message: str) -> list[Column]:

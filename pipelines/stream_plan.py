@@ -8,7 +8,9 @@ from lake import (
     WHOLE_ROWS,
     DataType,
     InvalidRequest,
+    MergeEngine,
     Problem,
+    RowKind,
     TableSchema,
     TypeRoot,
     ValueChecks,
@@ -57,6 +59,8 @@ class StreamPlan:
         key_bytes_max: How many bytes the texts and bytes of a key may have together.
         version: Of the stream's entry in the registry.
         schema_id: Of the schema that `columns` were taken from.
+        kind_column: The column that says what a row does (`rowkind.field`); None: there is none.
+        row_kinds: What it may say.
         read_elsewhere: Paths that other streams of the table read in messages of the same topic.
         needs_keyed_partitions: Whether nothing but arrival orders the stream's records, so that
             those of a row have to be in one partition.
@@ -78,6 +82,8 @@ class StreamPlan:
     needs_keyed_partitions: bool = False
     is_keyed: bool = False
     checked: tuple[str, ...] = ()
+    kind_column: str | None = None
+    row_kinds: tuple[str, ...] = ()
 
     @property
     def value_columns(self) -> tuple[MappedColumn, ...]:
@@ -177,6 +183,8 @@ def plan_stream(
         key_bytes_max=schema.table_options.key_bytes_max,
         version=version,
         schema_id=schema.id,
+        kind_column=schema.table_options.rowkind_field,
+        row_kinds=_row_kinds(schema),
         read_elsewhere=tuple(
             column.source_path
             for other in beside
@@ -206,12 +214,25 @@ def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
         schema_id=schema.id,
         key_bytes_max=schema.table_options.key_bytes_max,
         checked=_checked(schema, [column for column, *_ in mapped]),
+        kind_column=schema.table_options.rowkind_field,
+        row_kinds=_row_kinds(schema),
     )
 
 
 def _checked(schema: TableSchema, columns: Iterable[str]) -> tuple[str, ...]:
     functions = ValueChecks.of(schema).functions
     return tuple(name for name in columns if name in functions)
+
+
+def _row_kinds(schema: TableSchema) -> tuple[str, ...]:
+    """Return what a row may do in a table: first-row takes no retracts, unless it drops them."""
+    options = schema.table_options
+    kinds = list(RowKind)
+    if options.merge_engine is MergeEngine.FIRST_ROW and not options.ignore_delete:
+        kinds.remove(RowKind.DELETE)
+        if not options.ignore_update_before:
+            kinds.remove(RowKind.UPDATE_BEFORE)
+    return tuple(kind.symbol for kind in kinds)
 
 
 def _typed(

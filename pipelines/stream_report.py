@@ -152,6 +152,8 @@ class StreamReport:
             batch_records=done.batch_records,
             batch_ms=done.batch_ms,
             back_pressure=None if pace is None else _back_pressure(pace),
+            records_since_start=done.records,
+            unmatched_columns=dict(done.unmatched),
         )
 
     def _forget_lag(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from lake import DataType, parse_type
 from registry.findings import found_at, listed
 from registry.json_types import HINT as JSON_HINT, unreadable_in_json
+from registry.message_paths import path_fault
 from registry.table_definition import define_groups
 from schemas import FieldProblem, StreamColumn, StreamSpec, TableSpec
 
@@ -78,9 +79,10 @@ def _check_path(
     mapping = stream.columns[index]
     path = mapping.source_path
     place = ("columns", index, "path")
-    if not all(path):
-        hint = "for example `payload.after.amount`"
-        message = "a path is field names joined by single dots"
+    # A column's own name is a field's name, whatever it looks like.
+    fault = path_fault(mapping.path or mapping.column) if mapping.path or not all(path) else None
+    if fault is not None:
+        message, hint = fault
         yield found_at(*place, value=mapping.path, message=message, hint=hint)
     if len(path) > PATH_PARTS_MAX:
         message = f"a path has at most {PATH_PARTS_MAX} names, this has {len(path)}"

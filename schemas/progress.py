@@ -107,6 +107,8 @@ class StreamProgress(Contract):
         batch_records: Records in it.
         batch_ms: How long it took.
         back_pressure: How fast the stream writes; None before its first commit.
+        records_since_start: Records that its query has committed.
+        unmatched_columns: Columns that none of them had a value for, and the path of each in messages.
         schema_id: The table's schema that it writes by.
         stream_version: The version of its declaration that it writes by.
         followed_ms: When both came into effect, milliseconds since the epoch, UTC.
@@ -133,6 +135,8 @@ class StreamProgress(Contract):
     batch_records: int | None = None
     batch_ms: int | None = None
     back_pressure: BackPressure | None = None
+    records_since_start: int | None = None
+    unmatched_columns: Mapping[str, str] = Field(default_factory=dict)
     schema_id: int | None = None
     stream_version: int | None = None
     followed_ms: int | None = None

@@ -77,6 +77,9 @@ class StreamStatus(Contract):
         dead_letters: Records by reason, since the query's start.
         back_pressure: How far the stream is slowed down because compaction is behind; None unless
             a query is RUNNING and has committed.
+        records_since_start: Records that the running query has committed.
+        unmatched_columns: Columns that none of them had a value for, and the path that messages were read
+            at: a path that is misspelt shows here.
         version: Of the stream, as registered.
         followed_version: The version that it writes by, as its runner last said.
         followed_schema_id: The table's schema that it writes by, likewise.
@@ -106,6 +109,8 @@ class StreamStatus(Contract):
     account: AccountView = Field(default_factory=AccountView)
     dead_letters: Mapping[str, int] = Field(default_factory=dict)
     back_pressure: BackPressure | None = None
+    records_since_start: int | None = None
+    unmatched_columns: Mapping[str, str] = Field(default_factory=dict)
     version: int = 1
     followed_version: int | None = None
     followed_schema_id: int | None = None

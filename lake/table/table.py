@@ -82,6 +82,22 @@ class Table(ReadableTable):
             drop_null_columns=drop_null_columns,
         )
 
+    @names_table
+    def try_rows(self, rows: pa.Table | pa.RecordBatch, *, kinds: pa.Array | None = None) -> None:
+        """Write rows to memory, and forget them: to find out whether this table takes them.
+
+        What a writer checks when it takes rows is only a part of what can refuse them: they are
+        routed, folded, encoded and described by statistics here as well.
+
+        Args:
+            rows: As for `TableWriter.write`.
+            kinds: Likewise.
+
+        Raises:
+            SchemaMismatch: As `TableWriter.write` and `TableWriter.flush`.
+        """
+        TableWriting(self._opened).try_rows(rows, kinds=kinds)
+
     def committer(self) -> TableCommitter:
         """Return a committer of this table.
 

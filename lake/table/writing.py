@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from lake.commit.commit_result import CommitResult
 from lake.files.data_file_path import live_file_path, with_extra_files
+from lake.files.memory import MemoryFileIO
 from lake.files.unused_files import delete_unused
 from lake.format.commit_message import CommitMessage
 from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER
@@ -57,6 +58,21 @@ class TableWriting:
             drop_null_columns=drop_null_columns,
             dynamic_buckets=dynamic_buckets,
         )
+
+    def try_rows(self, rows: pa.Table | pa.RecordBatch, *, kinds: pa.Array | None) -> None:
+        """Raise what a writer would raise of rows (see `Table.try_rows`)."""
+        check_rows(rows, kinds)
+        store = self.table.store
+        writer = TableWriter(
+            MemoryFileIO(),
+            store.paths,
+            store.schema,
+            first_sequence_number=0,
+            clock=store.clock,
+            uuid_source=store.new_uuid,
+        )
+        writer.write(rows, kinds=kinds)
+        writer.prepare_commit()
 
     def write_and_commit(
         self,

@@ -8,7 +8,9 @@
    after all. Files are deleted where it is certain that no snapshot names them, or ever will.
 5. Where records have what the table has no place for, and the stream lets its table evolve, the table
    is changed first (`FieldEvolution`), and the batch is parsed and written again.
-6. Where the schema has changed, or the table is rescaled, nothing is committed: the batch is parsed
+6. Where the table refuses rows that parsing has found nothing wrong with, the batch is parsed and written
+   again, and its rows are tried first: those that are refused become dead letters (`refused_by_table`).
+7. Where the schema has changed, or the table is rescaled, nothing is committed: the batch is parsed
    and written again by the newest declaration and schema, once a rescale under way has ended.
 
 Records come unparsed from Spark's source, and what step 2 does with them is planned anew for each
@@ -47,6 +49,7 @@ from lake import (
 )
 from pipelines.back_pressure import Pace, PaceRule
 from pipelines.checkpoint import batch_end, batch_start
+from pipelines.dead_letter import DeadLetterReason
 from pipelines.kafka_cluster import KafkaCluster
 from pipelines.parse import OFFSET, PARTITION
 from pipelines.plan_source import PlanSource, SameDeclaration
@@ -65,6 +68,9 @@ from pipelines.topic import TopicReader
 _LOG = logging.getLogger(__name__)
 # Each one lost means that the table has changed while a micro-batch was written.
 _SCHEMA_ATTEMPTS = 10
+# After a batch with a row that the table refused, rows of so many are tried before they are written: where
+# there is one there are more, and finding out takes an attempt in vain.
+_TRIED_BATCHES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +89,9 @@ class SinkProgress:
         newest_ms: Kafka's largest timestamp among committed records; None before the first.
         pace: How fast the stream writes from now on; None before the first commit.
         following: Which declaration and schema the stream writes by.
+        records: Records of the micro-batches committed.
+        seen: Columns that some of them had a value for.
+        unmatched: The others, and where messages were to have their values.
     """
 
     position: StreamPosition
@@ -96,6 +105,9 @@ class SinkProgress:
     newest_ms: int | None = None
     pace: Pace | None = None
     following: Following | None = None
+    records: int = 0
+    seen: frozenset[str] = frozenset()
+    unmatched: tuple[tuple[str, str], ...] = ()
 
 
 class BatchSink:
@@ -132,6 +144,7 @@ class BatchSink:
                 ignored.
         """
         self._evolution = FieldEvolution(evolver)
+        self._tried_batches = 0
         self._follower = PlanFollower(
             plan, table=table, source=plans or SameDeclaration(), clock=clock
         )
@@ -245,6 +258,16 @@ class BatchSink:
         while True:
             self._follower.keep_up()
             report = self._write(records, batch)
+            if report.refusal is not None:
+                self._table.delete_uncommitted(_messages(report))
+                _LOG.warning(
+                    "rows refused, looking for them stream=%s batch=%d error=%s",
+                    self._plan.key,
+                    batch_id,
+                    report.refusal.partition("\n")[0],
+                )
+                self._tried_batches = _TRIED_BATCHES
+                continue
             if report.news:
                 self._table.delete_uncommitted(_messages(report))
                 self._evolution.evolve(self._follower, report.news)
@@ -305,13 +328,14 @@ class BatchSink:
             first_sequence_number=self._committer.max_sequence_number() + 1,
             sequence_numbers=records_max,
             dead_letters_max=self._budget.limit(records_max),
+            tries_rows=self._tried_batches > 0,
             news=self._evolution.reader(self._plan, self._table),
             generation=self._claimed.generation,
         )
         schema = self._table.schema
         buckets = schema.table_options.bucket
         tasks = plan_tasks(records=records_max, buckets=buckets, cores=self._cores)
-        parsed = self._follower.parser(records)
+        parsed = self._follower.parser(records, tells_all=task.tries_rows)
         if tasks == 1:
             # Nothing is shuffled: the task reads one Kafka partition after the other.
             arrived = parsed.coalesce(1)
@@ -362,6 +386,11 @@ class BatchSink:
         if result is None or not is_new:
             self._progress = replace(old, batch_id=batch_id, replays=old.replays + 1)
             return
+        if DeadLetterReason.REFUSED_ROW.value in report.dead_letters:
+            self._tried_batches = _TRIED_BATCHES
+        else:
+            self._tried_batches = max(0, self._tried_batches - 1)
+        seen = old.seen | frozenset(report.seen)
         reasons = Counter(dict(old.dead_letters)) + Counter(dict(report.dead_letters))
         position = self._committer.stream_positions()[self._plan.stream]
         self._progress = SinkProgress(
@@ -375,6 +404,13 @@ class BatchSink:
             dead_letters=tuple(sorted(reasons.items())),
             newest_ms=max(report.newest_ms or 0, old.newest_ms or 0) or None,
             pace=self._pace,
+            records=old.records + report.account.records,
+            seen=seen,
+            unmatched=tuple(
+                (column.name, column.address)
+                for column in self._plan.columns
+                if column.name not in seen
+            ),
         )
 
 

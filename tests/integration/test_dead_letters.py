@@ -1,15 +1,20 @@
 """What a stream refuses is on the dead-letter topic with its reason, and the stream goes on."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from kafka import KafkaProducer
+from pyspark.sql import SparkSession
 
+from demo.broker import KafkaBroker
 from lake import BatchAccount, LimitExceeded
 from pipelines.dead_letter import DeadLetter, DeadLetterReason
 from pipelines.kafka_cluster import KafkaCluster
 from pipelines.settings import DeadLetterBudget
 from pipelines.sink.dead_letter_sender import DeadLetterSender
+from schemas import TableSpec
 from tests.integration.ingest_bed import IngestBed, left
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -55,6 +60,54 @@ def test_refused_records_go_to_the_dead_letter_topic_and_the_stream_goes_on(
     assert bed.position("left").account == BatchAccount(accepted=3, dead_lettered=8)
     assert ingest.progress is not None
     assert dict(ingest.progress.dead_letters) == dict.fromkeys(refused, 1) | {"missing_key": 2}
+
+
+def test_a_record_that_the_table_refuses_is_a_dead_letter_once_and_the_stream_goes_on(
+    kafka: KafkaBroker, session: SparkSession, tmp_path: Path
+) -> None:
+    """One says no kind of a row, one cannot be merged with an earlier one of its key."""
+    total = {"function": "sum", "on_overflow": "fail"}
+    spec = TableSpec.model_validate(
+        {
+            "columns": [
+                {"name": "id", "type": "INT"},
+                {"name": "n", "type": "BIGINT", "aggregate": total},
+                {"name": "kind", "type": "STRING"},
+            ],
+            "primary_key": ["id"],
+            "merge_engine": "aggregation",
+            "deletes": "ignore",
+            "unordered": "allowed",
+            "options": {"rowkind.field": "kind"},
+        }
+    )
+    bed = IngestBed(broker=kafka, session=session, directory=tmp_path, spec=spec)
+    topic = bed.topic("left", partitions=1)
+    plan = bed.plan("left", topic=topic)
+
+    def row(key: int, number: int, kind: str | None = "+I") -> dict[str, Any]:
+        return {"id": key, "n": number, "kind": kind}
+
+    bed.produce(
+        topic, [row(1, 2**63 - 1), row(1, 1), row(2, 1, None), row(3, 1, "upsert"), row(4, 1)]
+    )
+    with bed.running(plan) as ingest:
+        ingest.process_available()
+        bed.produce(topic, [row(5, 1)])
+        ingest.process_available()
+
+    letters = bed.records(plan.spec.dead_letter_topic)
+    assert sorted(zip(_reasons(letters), [letter.value for letter in letters], strict=True)) == [
+        ("refused_row", json.dumps(row(1, 1)).encode()),
+        ("row_kind", json.dumps(row(2, 1, None)).encode()),
+        ("row_kind", json.dumps(row(3, 1, "upsert")).encode()),
+    ]
+    messages = {_headers(letter)["__connect.errors.exception.message"] for letter in letters}
+    assert (
+        "column kind says what the row does: expected one of +I, -U, +U, -D, found null"
+    ) in messages
+    assert [found["id"] for found in bed.rows("n")] == [1, 4, 5]
+    assert bed.position("left").account == BatchAccount(accepted=3, dead_lettered=3)
 
 
 def test_a_dead_letter_names_its_record_as_kafka_connect_does(bed: IngestBed) -> None:

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from lake import parse_type
 from pipelines.dead_letter import DeadLetterReason
-from pipelines.explain_unparsable import explain_unparsable
+from pipelines.explain_unparsable import explain_unparsable, explain_value
+from pipelines.stream_plan import MappedColumn
 from tests.unit.pipelines.given_streams import given_plan, given_spec
 
 MALFORMED = DeadLetterReason.MALFORMED
@@ -80,7 +82,7 @@ def test_what_is_no_json_object_is_malformed(value: bytes, message: str) -> None
         ("bytes", 5, WRONG_TYPE),
         ("day", "soon", WRONG_TYPE),
         ("day", 5, WRONG_TYPE),
-        ("moment", "2026-01-02T03:04:05Z", WRONG_TYPE),
+        ("moment", "noon", WRONG_TYPE),
         ("instant", "later", WRONG_TYPE),
         ("price", " 5", WRONG_TYPE),
         ("price", "1_0", WRONG_TYPE),
@@ -141,3 +143,26 @@ def test_what_cannot_be_explained_is_still_a_dead_letter() -> None:
 
     assert reason is WRONG_TYPE
     assert message == "a field cannot be read as its column's type"
+
+
+@pytest.mark.parametrize(
+    ("sql", "value", "expected"),
+    [
+        ("DATE", "tomorrow", "DATE, written as 2026-01-02 for"),
+        ("TIME(3)", "noon", "TIME(3), written as 03:04, 03:04:05 or 03:04:05.678 for"),
+        (
+            "TIMESTAMP(3)",
+            "2026",
+            "TIMESTAMP(3), written as 2026-01-02T03:04:05.678Z, 2026-01-02 03",
+        ),
+        (
+            "ARRAY<TIMESTAMP(3)>",
+            ["2026-01-02T03:04:05Z"],
+            "or 2026-01-02T03:04, inside of another type without a zone for column",
+        ),
+    ],
+)
+def test_the_forms_that_are_read_are_told(sql: str, value: Any, expected: str) -> None:
+    column = MappedColumn(name="at", path=("at",), type=parse_type(sql))
+
+    assert expected in str(explain_value(json.dumps({"at": value}).encode(), column))

@@ -220,6 +220,17 @@ def test_dead_letters_of_an_earlier_table_of_the_name_are_not_counted() -> None:
     assert bench.supervisor.progress.dead_letters_by_reason == {}
 
 
+def test_columns_that_no_record_has_a_value_for_are_told(bench: Bench) -> None:
+    bench.step()
+    query = bench.starter.started[0]
+    assert query.progress is not None
+    query.progress = replace(query.progress, records=7, unmatched=(("a", "payload.aa"),))
+    bench.step()
+
+    progress = bench.supervisor.progress
+    assert (progress.records_since_start, progress.unmatched_columns) == (7, {"a": "payload.aa"})
+
+
 def test_a_stream_whose_lease_another_holds_is_left_alone(bench: Bench) -> None:
     bench.leases.acquire("db.t", "s", "another", TTL_MS)
 

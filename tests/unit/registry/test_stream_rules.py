@@ -138,6 +138,17 @@ def test_a_stream_is_not_compared_with_what_it_replaces() -> None:
             {
                 "columns": [
                     *mapped(*KEY, "total", "order_version"),
+                    {"column": "currency", "path": "$.currency"},
+                ]
+            },
+            [("/columns/4/path", "$.currency")],
+            id="path-in-jsonpath",
+        ),
+        pytest.param(
+            "sales",
+            {
+                "columns": [
+                    *mapped(*KEY, "total", "order_version"),
                     {"column": "currency", "path": "total.currency"},
                 ]
             },

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pytest
 from pyroaring import BitMap
 
-from lake import MemoryFileIO, SchemaMismatch, StorageUnavailable, parse_messages
+from lake import MemoryFileIO, StorageUnavailable, parse_messages
 from pipelines.kafka_cluster import KafkaCluster
 from pipelines.new_fields.record_news import NewsReader
 from pipelines.new_fields.value_shape import shape_of
 from pipelines.sink.task_report import TaskReport, parse_report
 from pipelines.sink.write_task import WriteTask
-from schemas import AggregateSpec
+from schemas import AggregateSpec, TableSpec
 from tests.unit.pipelines.given_streams import (
     AT,
     given_plan,
@@ -174,14 +174,99 @@ def test_a_failing_cleanup_does_not_hide_the_first_error(
     assert "cannot delete" in caplog.text
 
 
-def test_a_failing_task_leaves_no_file() -> None:
+def test_a_refused_row_has_the_micro_batch_written_again_and_leaves_no_file() -> None:
     table = given_table(SPEC)
     bad = given_records([(None, "x", 1)], types=TYPES)
 
-    with pytest.raises(SchemaMismatch):
-        _run(_task(table=table), given_records([(1, "x", 1)], types=TYPES), bad)
+    report = _run(_task(table=table), given_records([(1, "x", 1)], types=TYPES), bad)
 
+    assert "the column is NOT NULL" in str(report.refusal)
+    assert parse_messages(report.messages[0]) == ()
     assert not [s for s in table.file_io.list(table.path) if "bucket" in s.path]
+
+
+def test_rows_that_are_tried_first_are_refused_one_by_one() -> None:
+    records: list[tuple[int | None, str, int]] = [(key, "x", 1) for key in range(50)]
+    records[7] = records[31] = (None, "x", 1)
+    values = {row: {"value": b"{}"} for row in range(50)}
+    batch = given_records(records, types=TYPES, refused=values)
+
+    report = _run(_task(tries_rows=True), batch)
+
+    assert (report.refusal, report.accepted) == (None, 48)
+    assert report.dead_letters == {"refused_row": 2}
+    assert report.examples[0].startswith(
+        "partition 0, offset 7: refused_row: the table does not take the row: table db.t: "
+        "the rows do not fit schema 0 of the table; id: row 0: the column is NOT NULL"
+    )
+
+
+def test_a_record_that_cannot_be_merged_with_an_earlier_one_is_refused() -> None:
+    """Each is fine by itself; what refuses one of them is the fold of the whole task."""
+    total = {"function": "sum", "on_overflow": "fail"}
+    spec = TableSpec.model_validate(
+        {
+            "columns": [
+                {"name": "id", "type": "INT"},
+                {"name": "n", "type": "BIGINT", "aggregate": total},
+            ],
+            "primary_key": ["id"],
+            "merge_engine": "aggregation",
+            "unordered": "allowed",
+            "buckets": 1,
+        }
+    )
+    given = {"plan": given_plan(spec), "table": given_table(spec)}
+    values = [(1, 2**63 - 1), (2, 1), (1, 1), (1, -5)]
+    raw = {row: {"value": b"{}"} for row in range(4)}
+    batches = [given_records(values, types=[pa.int32(), pa.int64()], refused=raw)]
+
+    first = _run(_task(**given), *batches)
+    again = _run(_task(**given, tries_rows=True), *batches)
+
+    assert str(first.refusal).startswith("SchemaMismatch: table db.t: the records of key id = 1")
+    assert (again.accepted, again.folded, again.dead_letters) == (2, 1, {"refused_row": 1})
+    assert "offset 2: refused_row: the table does not take the row" in again.examples[0]
+
+
+def test_letters_of_a_micro_batch_that_is_written_again_are_not_sent() -> None:
+    """Nobody listens where they would go."""
+    records = given_records(
+        [(None, None, None), (None, "x", 1)],
+        types=TYPES,
+        refused={0: {"reason": "unparsable", "value": b"{"}},
+    )
+
+    report = _run(_task(dead_letters_max=10), records)
+
+    assert report.refusal is not None
+
+
+def test_what_storage_says_is_no_refusal() -> None:
+    file_io = _FullFileIO()
+    task = _task(table=given_table(SPEC, file_io=file_io), tries_rows=True)
+    file_io.is_full = True
+
+    with pytest.raises(StorageUnavailable, match="cannot write"):
+        _run(task, given_records([(1, "x", 1)], types=TYPES))
+
+
+def test_columns_that_had_a_value_are_told() -> None:
+    report = _run(_task(), given_records([(1, None, 1), (2, None, None)], types=TYPES))
+
+    assert report.seen == ("id", "version")
+
+
+def test_halves_of_letters_in_names_of_fields_do_not_stop_a_letter() -> None:
+    spec = given_spec({"id": "BIGINT", "m": "MAP<STRING, INT>", "version": "INT"}, buckets=1)
+    value = b'{"id": 1, "m": {"\\ud800": "x"}, "version": 1}'
+    types = [pa.int64(), pa.map_(pa.string(), pa.int32()), pa.int32()]
+    refused = {0: {"reason": "unparsable", "value": value}}
+    records = given_records([(None, None, None)], types=types, refused=refused)
+
+    report = _run(_task(plan=given_plan(spec), table=given_table(spec)), records)
+
+    assert "field m.\\ud800: found" in report.examples[0]
 
 
 def _marked(*records: tuple[tuple[Any, ...], bytes | None], **given: Any) -> pa.RecordBatch:

@@ -1,0 +1,121 @@
+"""The rows of a micro-batch that the table's writer refuses, found by trying them without writing.
+
+What is checked while a record is parsed is never all that can refuse it: the writer's checks, the
+bucket function, partition paths, merge functions, encoders and statistics have limits of their own. One such
+row must not stop its stream. So where a write is refused, the micro-batch is written again and the rows
+are tried first, on storage that nobody keeps:
+
+1. All together. That is enough where none is refused.
+2. Else in halves, down to the rows that are refused by themselves.
+3. Rows that are refused only beside others, such as two whose sum overflows: what is left is tried again
+   in halves, each beside all that was taken before it. So the later one is refused.
+
+The cost is some trials for each refused row, and nothing where there is none.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import pyarrow as pa
+
+from lake import LakeError, SchemaMismatch
+
+_CHARACTERS_MAX: Final = 500
+
+Try = Callable[[pa.Table], None]
+"""Raises what refuses rows."""
+
+
+def is_refusal(error: Exception) -> bool:
+    """Return whether an error of a write is about its rows, as far as its kind tells.
+
+    Of our own errors one says so. Others come of a library or of a defect, which met a value
+    that nobody thought of; what storage or memory says is about neither.
+    """
+    if isinstance(error, LakeError):
+        return isinstance(error, SchemaMismatch)
+    return not isinstance(error, OSError | MemoryError)
+
+
+def find_refused(rows: pa.Table, attempt: Try) -> Mapping[int, str]:
+    """Return the positions of the rows that are refused, and why.
+
+    Args:
+        rows: In the order of arrival.
+        attempt: Tries rows; has no effect but its error.
+
+    Raises:
+        Exception: What `attempt` raises, where it is not about the rows.
+    """
+    trial = _Trial(attempt=attempt)
+    if trial.refusal(rows) is None:
+        return {}
+    trial.split(rows, first=0)
+    kept = _without(rows, trial.refused)
+    if trial.refusal(kept) is None:
+        return trial.refused
+    positions = [row for row in range(rows.num_rows) if row not in trial.refused]
+    beside = _Trial(attempt=attempt)
+    beside.split_beside(kept.slice(0, 0), kept, first=0)
+    return trial.refused | {positions[row]: why for row, why in beside.refused.items()}
+
+
+@dataclass(slots=True, kw_only=True)
+class _Trial:
+    attempt: Try
+    refused: dict[int, str] = field(default_factory=dict)
+
+    def refusal(self, rows: pa.Table) -> str | None:
+        """Return why rows are refused; None when they are taken."""
+        if not rows.num_rows:
+            return None
+        try:
+            self.attempt(rows)
+        except Exception as error:
+            if not is_refusal(error):
+                raise
+            return _reason(error)
+        return None
+
+    def split(self, rows: pa.Table, *, first: int) -> None:
+        """Note which of some rows are refused by themselves; together they are."""
+        for start, part in _halves(rows):
+            reason = self.refusal(part)
+            if reason is None:
+                continue
+            if part.num_rows == 1:
+                self.refused[first + start] = reason
+            else:
+                self.split(part, first=first + start)
+
+    def split_beside(self, taken: pa.Table, rows: pa.Table, *, first: int) -> pa.Table:
+        """Note which of some rows are refused beside others; return those that are taken, too."""
+        reason = self.refusal(pa.concat_tables([taken, rows]))
+        if reason is None:
+            return pa.concat_tables([taken, rows])
+        if rows.num_rows == 1:
+            self.refused[first] = reason
+            return taken
+        for start, part in _halves(rows):
+            taken = self.split_beside(taken, part, first=first + start)
+        return taken
+
+
+def _halves(rows: pa.Table) -> list[tuple[int, pa.Table]]:
+    if rows.num_rows == 1:
+        return [(0, rows)]
+    middle = rows.num_rows // 2
+    return [(0, rows.slice(0, middle)), (middle, rows.slice(middle))]
+
+
+def _without(rows: pa.Table, refused: Mapping[int, str]) -> pa.Table:
+    kept = [row not in refused for row in range(rows.num_rows)]
+    return rows.filter(pa.array(kept, pa.bool_()))
+
+
+def _reason(error: Exception) -> str:
+    """Return what an error says of one row, in a line."""
+    text = str(error) if isinstance(error, LakeError) else f"{type(error).__name__}: {error}"
+    line = "; ".join(part.strip() for part in text.splitlines() if part.strip())
+    return line[:_CHARACTERS_MAX]

@@ -1,0 +1,38 @@
+"""Paths into messages that can match nothing: other notations than field names joined by dots. Pure."""
+
+import re
+from typing import Final
+
+# `[0]`, `[*]`, `['name']`, at any place of a JSONPath.
+_SUBSCRIPT: Final = re.compile(r"\[([^\]]*)\]")
+_ROOT: Final = "$"
+
+
+def path_fault(path: str) -> tuple[str, str] | None:
+    """Return what is wrong with a path and how to mend it; None when it may match.
+
+    Example:
+        >>> path_fault("payload.after.amount")
+        >>> path_fault("$.v")
+        ('a path is field names joined by dots, and no JSONPath: this matches nothing', 'write `v`')
+    """
+    if not all(path.split(".")):
+        return "a path is field names joined by single dots", "for example `payload.after.amount`"
+    is_rooted = path == _ROOT or path.startswith((f"{_ROOT}.", f"{_ROOT}["))
+    subscripts = _SUBSCRIPT.findall(path)
+    if not is_rooted and not subscripts:
+        return None
+    message = "a path is field names joined by dots, and no JSONPath: this matches nothing"
+    if any(not _is_name(subscript) for subscript in subscripts):
+        hint = "a single element has no path: declare a column for the whole ARRAY"
+        return message, f"{hint}, read from `{_plain(path.partition('[')[0])}`"
+    plain = _plain(_SUBSCRIPT.sub(lambda found: f".{found[1][1:-1]}", path))
+    return message, f"write `{plain}`"
+
+
+def _is_name(subscript: str) -> bool:
+    return len(subscript) > 2 and subscript[0] == subscript[-1] and subscript[0] in "'\""
+
+
+def _plain(path: str) -> str:
+    return path.removeprefix(_ROOT).strip(".") or "name"

@@ -1,0 +1,204 @@
+"""Whatever a record brings, its stream goes on, and the record is accounted for exactly once."""
+
+import dataclasses
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from lake import parse_messages, parse_type
+from pipelines.kafka_cluster import KafkaCluster
+from pipelines.parse import RecordParser
+from pipelines.sink.task_report import TaskReport, parse_report
+from pipelines.sink.write_task import WriteTask
+from pipelines.stream_plan import StreamPlan
+from registry.table_rules import check_table
+from schemas import TableSpec
+from tests.property.odd_messages import messages
+from tests.unit.pipelines.given_streams import AT, given_plan, given_table
+
+pytestmark = [pytest.mark.spark]
+
+RECORDS = 300
+EVERY_TYPE = {
+    "flag": "BOOLEAN",
+    "tiny": "TINYINT",
+    "small": "SMALLINT",
+    "big": "BIGINT",
+    "real": "FLOAT",
+    "double": "DOUBLE",
+    "price": "DECIMAL(5, 2)",
+    "code": "VARCHAR(3)",
+    "fixed": "CHAR(2)",
+    "text": "STRING",
+    "bytes": "VARBINARY(2)",
+    "time": "TIME(3)",
+    "day": "DATE",
+    "moment": "TIMESTAMP(6)",
+    "instant": "TIMESTAMP(3) WITH LOCAL TIME ZONE",
+    "exact": "TIMESTAMP(9)",
+    "map": "MAP<STRING, INT>",
+    "list": "ARRAY<VARCHAR(2) NOT NULL>",
+    "row": "ROW<n INT NOT NULL, days ARRAY<DATE>, m MAP<VARCHAR(2), TIMESTAMP(3)>>",
+}
+AGGREGATED = {
+    "total": ("BIGINT", {"function": "sum"}),
+    "product": ("INT", {"function": "product"}),
+    "price": ("DECIMAL(5, 2)", {"function": "sum"}),
+    "most": ("DATE", {"function": "max"}),
+    "all_of": ("BOOLEAN", {"function": "bool_and"}),
+    "words": ("STRING", {"function": "listagg"}),
+    "items": ("ARRAY<STRING>", {"function": "collect", "distinct": True}),
+    "merged": ("MAP<STRING, INT>", {"function": "merge_map"}),
+    "nested": (
+        "ARRAY<ROW<k INT, v STRING>>",
+        {"function": "nested_update", "nested_key": ["k"], "nested_key_null_strategy": "error"},
+    ),
+    "bits": ("VARBINARY(1000)", {"function": "rbm32"}),
+    "sketch": ("VARBINARY(1000)", {"function": "hll_sketch"}),
+    "thetas": ("VARBINARY(1000)", {"function": "theta_sketch"}),
+    "last": ("STRING", {"function": "last_value"}),
+}
+
+
+def _columns(types: dict[str, str], **first: str) -> list[dict[str, Any]]:
+    return [{"name": name, "type": sql} for name, sql in {**first, **types}.items()]
+
+
+def _declared() -> Iterator[tuple[str, dict[str, Any]]]:
+    yield (
+        "partial-update",
+        {
+            "columns": _columns(EVERY_TYPE, id="INT", version="INT"),
+            "primary_key": ["id"],
+            "sequence_groups": [
+                {"name": "s", "ordering": ["version"], "columns": list(EVERY_TYPE)}
+            ],
+        },
+    )
+    yield (
+        "deduplicate",
+        {
+            "columns": _columns(EVERY_TYPE, part="STRING", id="DECIMAL(9, 3)", kind="STRING"),
+            "primary_key": ["part", "id"],
+            "partition_keys": ["part"],
+            "merge_engine": "deduplicate",
+            "deletes": "remove_row",
+            "options": {"rowkind.field": "kind"},
+        },
+    )
+    yield (
+        "first-row",
+        {
+            "columns": _columns({"note": "STRING"}, day="DATE", id="VARBINARY(4)", kind="STRING"),
+            "primary_key": ["day", "id"],
+            "partition_keys": ["day"],
+            "merge_engine": "first-row",
+            "deletes": "ignore",
+            "options": {"rowkind.field": "kind"},
+        },
+    )
+    yield (
+        "aggregation",
+        {
+            "columns": [
+                {"name": "id", "type": "TIMESTAMP(3)"},
+                *(
+                    {"name": name, "type": sql, "aggregate": aggregate}
+                    for name, (sql, aggregate) in AGGREGATED.items()
+                ),
+            ],
+            "primary_key": ["id"],
+            "merge_engine": "aggregation",
+            "unordered": "allowed",
+        },
+    )
+
+
+@pytest.mark.parametrize(("name", "declared"), list(_declared()), ids=lambda value: str(value)[:14])
+def test_every_record_is_accounted_for_once(
+    spark: SparkSession, name: str, declared: dict[str, Any]
+) -> None:
+    spec = TableSpec.model_validate({"buckets": 2, **declared})
+    assert check_table("db", "t", spec) == [], name
+    plan = given_plan(spec)
+    source = random.Random(name)
+    fields = {column.name: parse_type(column.type) for column in spec.columns}
+    values = messages(fields, count=RECORDS, source=source)
+
+    report, is_again = _written(spark, spec, plan, values)
+
+    assert report.account.records == RECORDS
+    assert report.account.accepted > RECORDS // 20, dict(report.dead_letters)
+    assert report.account.dead_lettered > RECORDS // 10
+    assert report.refusal is None
+    if not is_again:
+        assert "refused_row" not in report.dead_letters
+
+
+def _written(
+    spark: SparkSession, spec: TableSpec, plan: StreamPlan, values: list[bytes | None]
+) -> tuple[TaskReport, bool]:
+    """Parse and write messages as a micro-batch does, and commit them; whether it took two attempts."""
+    table = given_table(spec)
+    records = _frame(spark, values)
+    parser = RecordParser(plan)
+    task = WriteTask(
+        plan=plan,
+        table=table,
+        # Nobody listens there; above the limit nothing is sent.
+        cluster=KafkaCluster(bootstrap_servers="127.0.0.1:1"),
+        first_sequence_number=0,
+        sequence_numbers=len(values),
+        dead_letters_max=0,
+    )
+    report = _run(task, parser(records).toArrow())
+    is_again = report.refusal is not None
+    if is_again:
+        again = dataclasses.replace(task, tries_rows=True)
+        report = _run(again, parser(records, tells_all=True).toArrow())
+    committed = parse_messages(report.messages[0])
+    table.committer().commit(committed, commit_user="s", commit_identifier=0)
+    # What was taken is read and merged as well.
+    found = table.scan().to_arrow()
+    assert found.num_rows <= report.accepted
+    table.compact(full=True)
+    return report, is_again
+
+
+def _run(task: WriteTask, records: pa.Table) -> TaskReport:
+    (output,) = task(iter(records.combine_chunks().to_batches(max_chunksize=256)))
+    (row,) = output.to_pylist()
+    return parse_report(row["messages"], row["report"])
+
+
+def _frame(spark: SparkSession, values: list[bytes | None]) -> Any:
+    header = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+    schema = StructType(
+        [
+            StructField("key", BinaryType()),
+            StructField("value", BinaryType()),
+            StructField("partition", IntegerType()),
+            StructField("offset", LongType()),
+            StructField("timestamp", TimestampType()),
+            StructField("headers", ArrayType(header)),
+        ]
+    )
+    rows = [
+        (None, None if value is None else bytearray(value), 0, offset, AT, None)
+        for offset, value in enumerate(values)
+    ]
+    return spark.createDataFrame(rows, schema)
