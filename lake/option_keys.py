@@ -26,7 +26,7 @@ blob-as-descriptor
 blob-compaction.enabled blob-descriptor-field blob-descriptor.source-table blob-field
 blob-view-field blob-view.resolve.enabled blob-write-null-on-fetch-failure
 blob-write-null-on-missing-file blob.copy-buffer-size blob.split-by-file-size
-blob.target-file-size braid.delete-retention braid.delete-retention.time-fields braid.key.max-bytes
+blob.target-file-size braid.defaults-by-group braid.delete-retention braid.delete-retention.time-fields braid.key.max-bytes
 braid.null-deletes braid.null-deletes.kept-fields braid.null-deletes.mark-fields branch bucket
 bucket-append-ordered bucket-function.type bucket-key
 cache-page-size chain-table.chain-partition-keys chain-table.enabled

@@ -20,6 +20,7 @@ POSTPONE_BUCKET: Final = -2
 DELETE_RETENTION: Final = "braid.delete-retention"
 DELETE_TIME_FIELDS: Final = "braid.delete-retention.time-fields"
 KEY_BYTES_MAX: Final = "braid.key.max-bytes"
+DEFAULTS_BY_GROUP: Final = "braid.defaults-by-group"
 NULL_DELETES: Final = "braid.null-deletes"
 NULL_DELETES_KEPT: Final = "braid.null-deletes.kept-fields"
 NULL_DELETES_MARKS: Final = "braid.null-deletes.mark-fields"
@@ -191,6 +192,8 @@ class TableOptions:
     delete_retention_ms: int | None = None  # braid.delete-retention
     delete_time_fields: tuple[str, ...] = ()  # braid.delete-retention.time-fields
     key_bytes_max: int = 64 << 10  # braid.key.max-bytes; ours: of texts and bytes, when written
+    # Ours: in sequence groups, default values are for records that take part in the group.
+    defaults_by_group: bool = False  # braid.defaults-by-group
     # Ours: ordering columns of the groups whose retracts are written without values, the columns
     # that keep theirs, and those that say that a group was cleared.
     null_deletes: tuple[str, ...] = ()  # braid.null-deletes
@@ -375,6 +378,7 @@ class TableOptions:
             delete_retention_ms=reader.optional_duration(DELETE_RETENTION),
             delete_time_fields=reader.names(DELETE_TIME_FIELDS),
             key_bytes_max=reader.size(KEY_BYTES_MAX, 64 << 10),
+            defaults_by_group=reader.flag(DEFAULTS_BY_GROUP),
             null_deletes=reader.names(NULL_DELETES, strip=False),
             null_deletes_kept_fields=reader.names(NULL_DELETES_KEPT, strip=False),
             null_deletes_mark_fields=reader.names(NULL_DELETES_MARKS, strip=False),

@@ -4,8 +4,8 @@ Pure. Whoever writes a record without a value for a column writes its default, a
 stream have no values for the columns of the others. So a default is allowed where another stream's
 record does not reach the column:
 
-1. In a sequence group: the record of another stream has no place in the group's order, and what it
-   holds in the group's columns is passed over. The ordering columns themselves have none: a default
+1. In a sequence group: the writer fills it only into records with a place in the group's order
+   (`lake.write.group_defaults`), which another stream's have not. The ordering columns themselves have none: a default
    there would give it a place.
 2. In a table of whole rows, which takes one stream.
 3. In an aggregation table, if every stream writes the column; with one stream it does.

@@ -37,6 +37,7 @@ FIELD_OF_OPTION: Final[Mapping[str, str]] = {
     "partial-update.remove-record-on-delete": "deletes",
     "partial-update.remove-record-on-sequence-group": "deletes",
     "aggregation.remove-record-on-delete": "deletes",
+    "braid.defaults-by-group": "columns",
     NULL_DELETES: "deletes",
     NULL_DELETES_KEPT: "deletes",
     NULL_DELETES_MARKS: "deletes",

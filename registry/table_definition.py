@@ -324,6 +324,9 @@ def _options(spec: TableSpec, groups: tuple[GroupDefinition, ...]) -> dict[str, 
     }
     options.update(group.option for group in groups)
     options |= delete_options(spec, [group.deleted_columns(spec) for group in groups])
+    grouped = {name for group in groups for name in group.columns}
+    if any(column.default is not None and column.name in grouped for column in spec.columns):
+        options["braid.defaults-by-group"] = "true"
     options |= retention_options(spec, {group.name: group.at_column for group in groups})
     return options | _function_options(spec) | dict(spec.options)
 

@@ -34,7 +34,7 @@ from registry.engine_check import FIELD_OF_OPTION, check_with_engine
 from registry.findings import found_at, listed
 from registry.option_rules import check_option, orders_whole_rows
 from registry.table_definition import define_groups, ungrouped_columns
-from schemas import FieldProblem, MergeEngine, TableSpec, Unordered
+from schemas import BUCKETS_MAX, FieldProblem, MergeEngine, TableSpec, Unordered
 
 COLUMNS_MAX = 5_000
 
@@ -66,6 +66,7 @@ def check_table(database: str, name: str, spec: TableSpec) -> list[FieldProblem]
         *names.check_name(name, "table", kind="table"),
         *_check_columns(spec),
         *_check_keys(spec),
+        *_check_buckets(spec),
         *_check_groups(spec),
         *_check_generated(spec),
         *_check_group_columns(spec),
@@ -136,6 +137,16 @@ def _check_keys(spec: TableSpec) -> Iterator[FieldProblem]:
             value=", ".join(spec.partition_keys),
             message="the primary key needs a column that is not a partition column",
             hint="partition by fewer columns",
+        )
+
+
+def _check_buckets(spec: TableSpec) -> Iterator[FieldProblem]:
+    if not 1 <= spec.buckets <= BUCKETS_MAX:
+        yield found_at(
+            "buckets",
+            value=str(spec.buckets),
+            message=f"expected a whole number from 1 to {BUCKETS_MAX}",
+            hint="leave it out for 4",
         )
 
 

@@ -61,6 +61,7 @@ from schemas.stream import (
     StreamSpec,
 )
 from schemas.table import (
+    BUCKETS_MAX,
     ColumnSpec,
     CompletenessSpec,
     DeleteRetentionSpec,
@@ -73,6 +74,7 @@ from schemas.table import (
 )
 
 __all__ = [
+    "BUCKETS_MAX",
     "OPTION_OF_FIELD",
     "Account",
     "AccountView",

@@ -124,7 +124,8 @@ class TableSpec(Contract):
         columns: In the order in which readers see them; generated columns come after them.
         primary_key: Column names; they become NOT NULL.
         partition_keys: A part of the primary key, fewer columns than it has.
-        buckets: Number of buckets of every partition; `braid table rescale` changes it, and the
+        buckets: Number of buckets of every partition, from 1 to `BUCKETS_MAX`, which the rules for
+            tables check beside everything else; `braid table rescale` changes it, and the
             declaration with it.
         merge_engine: What several versions of one key become.
         sequence_groups: For `partial-update`; groups share no column.
@@ -147,7 +148,7 @@ class TableSpec(Contract):
     columns: tuple[ColumnSpec, ...] = Field(min_length=1)
     primary_key: tuple[str, ...] = Field(min_length=1)
     partition_keys: tuple[str, ...] = ()
-    buckets: int = Field(default=4, gt=0, le=BUCKETS_MAX, strict=True)
+    buckets: int = Field(default=4, strict=True)
     merge_engine: MergeEngine = MergeEngine.PARTIAL_UPDATE
     sequence_groups: tuple[SequenceGroupSpec, ...] = ()
     default_aggregate: str | None = Field(default=None, min_length=1)

@@ -5,6 +5,7 @@ replace it (merge-semantics 1.3).
 """
 
 from collections import Counter
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,6 +20,7 @@ from lake.format.float_order import with_one_nan
 from lake.format.schema import TableSchema
 from lake.format.value_limits import limit_problems
 from lake.write.file_encodings import formats_of
+from lake.write.group_defaults import group_default_columns, with_group_defaults
 from lake.write.key_length import long_key_problems
 from lake.write.lossless_cast import lossless_cast
 
@@ -48,12 +50,14 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
     problems = _misnamed_columns(given, schema)
     columns: list[pa.ChunkedArray] = []
     keys = {*schema.primary_keys, *schema.partition_keys}
+    of_groups = group_default_columns(schema)
     has_orc_files = FileFormat.ORC in formats_of(schema.table_options)
     for field, arrow_field in zip(schema.fields, schema.arrow_schema, strict=True):
         if given[field.name] > 1:
             continue  # told already, and which of them is meant nobody knows
         column = table.column(field.name) if given[field.name] else None
-        column, problem = _conform_column(column, field, arrow_field.type, table.num_rows)
+        told = replace(field, default_value=None) if field.name in of_groups else field
+        column, problem = _conform_column(column, told, arrow_field.type, table.num_rows)
         columns.append(column)
         if problem is not None:
             problems.append(problem)
@@ -66,7 +70,7 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
             if field.name in keys and pa.types.is_floating(column.type):
                 columns[-1] = with_one_nan(column)
     _refuse(problems, schema)
-    rows = pa.Table.from_arrays(columns, schema=schema.arrow_schema)
+    rows = with_group_defaults(pa.Table.from_arrays(columns, schema=schema.arrow_schema), schema)
     _refuse(list(long_key_problems(rows, schema)), schema)
     return rows
 

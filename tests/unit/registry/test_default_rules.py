@@ -41,11 +41,13 @@ def test_the_default_of_a_group_is_not_written_by_other_streams(file_io: MemoryF
     table.write_and_commit(pa.table({**key, **paid, "method": ["card"]}))
     table.write_and_commit(pa.table({**key, "order_version": [1], "currency": ["EUR"]}))
     table.write_and_commit(pa.table({"id": [8], "region": ["eu"], **paid}))
+    table.write_and_commit(pa.table({"id": [9], "region": ["eu"], "order_version": [1]}))
 
     rows = table.scan(columns=["id", "method", "currency"]).to_arrow().to_pylist()
     assert sorted(rows, key=lambda row: row["id"]) == [
         {"id": 7, "method": "card", "currency": "EUR"},
         {"id": 8, "method": "cash", "currency": None},
+        {"id": 9, "method": None, "currency": None},
     ]
 
 

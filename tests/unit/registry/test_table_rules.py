@@ -281,3 +281,10 @@ def test_options_that_contradict_each_other_are_told_with_their_place() -> None:
         ("/options/num-sorted-run.stop-trigger", "1"),
     ]
     assert all(problem.hint for problem in problems)
+
+
+@pytest.mark.parametrize("buckets", [0, -1, 100_001])
+def test_a_wrong_number_of_buckets_hides_nothing_else(buckets: int) -> None:
+    found = check_table("shop", "orders", orders(buckets=buckets, primary_key=["nope"]))
+
+    assert {"/buckets", "/primary_key/0"} <= {problem.pointer for problem in found}

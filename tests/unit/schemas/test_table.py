@@ -37,7 +37,7 @@ def test_a_declaration_survives_json() -> None:
         ({"colums": []}, ("colums",)),
         ({"columns": []}, ("columns",)),
         ({"primary_key": []}, ("primary_key",)),
-        ({"buckets": 0}, ("buckets",)),
+        ({"buckets": "4"}, ("buckets",)),
         ({"merge_engine": "last-row"}, ("merge_engine",)),
         (
             {"columns": [{"name": "id", "type": "INT", "nullable": True}]},
