@@ -1,0 +1,106 @@
+"""Of one stream's records the newest wins, to the last tie, whatever the schedule (design 4).
+
+Histories have equal and missing ordering values, deletes that clear columns, topics that are exchanged
+and partitions that are added; schedules interleave the steps of three streams with compactions, so that
+sequence numbers say nothing about which record is newer.
+"""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from lake import Machine
+from tests.property.arrival_bed import VALUE_OF, ArrivalBed
+
+BOTH = pytest.mark.parametrize("machine", Machine, ids=lambda machine: machine.name.lower())
+FEW = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+
+
+@FEW
+@given(st.randoms(use_true_random=False), st.sampled_from(Machine))
+def test_any_schedule_leaves_the_newest_record_of_each_group(
+    chance: random.Random, machine: Machine
+) -> None:
+    bed = ArrivalBed(chance=chance, machine=machine)
+    running: dict[str, Iterator[None]] = {}
+    for _ in range(chance.randint(10, 40)):
+        group = chance.choice(list(VALUE_OF))
+        match chance.randrange(12):
+            case 0 | 1 | 2 | 3:
+                bed.produce(group)
+            case 4 if group not in running:
+                bed.take_over(group, partitions=chance.randint(1, 3))
+            case 5 if group not in running:
+                bed.add_partitions(group)
+            case 6:
+                bed.table.compact(full=chance.random() < 0.5, machine=machine)
+            case 7 if group not in running:
+                bed.claim(group)
+            case _:
+                step = running.setdefault(group, bed.micro_batch(group))
+                if next(step, "over") == "over":
+                    del running[group]
+    for step in running.values():
+        list(step)
+
+    assert bed.found() == bed.expected()
+    bed.table.compact(full=True, machine=machine)
+    assert bed.found() == bed.expected()
+
+
+@BOTH
+def test_of_two_equal_ordering_values_the_later_record_stays(machine: Machine) -> None:
+    """Another stream commits between the two, and a compaction makes one row of both streams."""
+    bed = ArrivalBed(chance=random.Random(1), machine=machine)
+    given_record(bed, "sales", declared=2)
+    bed.produce("sales", key=0, declared=2, is_delete=False)
+    correction = bed.micro_batch("sales")
+    next(correction)  # its sequence numbers are given out
+    for _ in range(4):
+        given_record(bed, "shipping")
+    bed.table.compact(full=True, machine=machine)
+
+    list(correction)
+
+    correct = bed.expected()[0]["sales"]
+    assert bed.found()[0]["sales"] == correct
+    bed.table.compact(full=True, machine=machine)
+    assert bed.found()[0]["sales"] == correct
+
+
+@BOTH
+def test_a_topic_that_is_exchanged_goes_on_above_the_former_one(machine: Machine) -> None:
+    bed = ArrivalBed(chance=random.Random(1), machine=machine)
+    for _ in range(3):
+        given_record(bed, "shipping")
+
+    bed.take_over("shipping", partitions=1)
+    given_record(bed, "shipping")
+
+    newest = bed.produced - 1
+    assert bed.found()[0]["shipping"] == (newest, "upsert", (1, 0, 0))
+
+
+@BOTH
+def test_a_key_that_moves_to_an_added_partition_goes_on_above(machine: Machine) -> None:
+    bed = ArrivalBed(chance=random.Random(1), machine=machine)
+    bed.take_over("shipping", partitions=1)
+    given_record(bed, "shipping", key=1)
+    given_record(bed, "shipping", key=1)
+
+    bed.add_partitions("shipping")
+    given_record(bed, "shipping", key=1)
+
+    newest = bed.produced - 1
+    assert bed.found()[1]["shipping"] == (newest, "upsert", (2, 1, 0))
+
+
+def given_record(bed: ArrivalBed, group: str, *, key: int = 0, declared: int = 1) -> None:
+    """Produce one record, and read it."""
+    bed.produce(group, key=key, declared=declared, is_delete=False)
+    while bed.sources[group].has_more:
+        list(bed.micro_batch(group))
