@@ -44,6 +44,26 @@ def partition_directory(partition: bytes, schema: TableSchema) -> str:
     return "/".join(parts)
 
 
+def partition_label(partition: bytes, schema: TableSchema) -> str:
+    """Return a text that tells a partition from every other, for people; mostly its directory.
+
+    Null, blank texts and the text that stands for them share a directory. The label of null is
+    the directory, that of a text has the text behind it: `p=__DEFAULT_PARTITION__ (p=' ')`.
+
+    Raises:
+        CorruptData: The row has another arity.
+    """
+    values = decode_row(partition, schema.partition_fields)
+    alike = [
+        f"{field.name}={value!r}"
+        for field, value in zip(schema.partition_fields, values, strict=True)
+        if isinstance(value, str)
+        and (_is_blank(value) or value == schema.table_options.partition_default_name)
+    ]
+    directory = partition_directory(partition, schema)
+    return f"{directory} ({', '.join(alike)})" if alike else directory
+
+
 def bucket_directory(partition: bytes, bucket: int, schema: TableSchema) -> str:
     """Return the directory of a bucket under the table, `p=a/q=b/bucket-0`.
 

@@ -1,7 +1,7 @@
 """The files of one snapshot, one by one and summed up; pure.
 
-Partitions are named by their directories (`day=2024-05-01/region=eu`), an unpartitioned table by the
-empty text. Rows are physical: several records of a key, and retracts, are as many rows.
+Partitions are named by their directories (`day=2024-05-01/region=eu`), and where several share one by
+their values, too; an unpartitioned table by the empty text. Rows are physical: several records of a key, and retracts, are as many rows.
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lake.format.index_manifest import IndexManifestEntry
 from lake.format.manifest import ManifestEntry
-from lake.format.partition_path import partition_directory
+from lake.format.partition_path import partition_label
 from lake.format.schema import TableSchema
 from lake.lsm.levels import levels_of
 
@@ -230,7 +230,7 @@ def _partition_names(schema: TableSchema) -> Callable[[bytes], str]:
 
     def name(partition: bytes) -> str:
         if partition not in known:
-            known[partition] = partition_directory(partition, schema)
+            known[partition] = partition_label(partition, schema)
         return known[partition]
 
     return name

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from lake.format.manifest import FileKind, ManifestEntry
-from lake.format.partition_path import partition_directory
+from lake.format.partition_path import partition_label
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.table.inspection.file_views import table_of
@@ -93,7 +93,7 @@ def compaction_rows(
     for snapshot, entries in deltas:
         groups: defaultdict[tuple[str, int], list[ManifestEntry]] = defaultdict(list)
         for entry in entries:
-            groups[partition_directory(entry.partition, schema), entry.bucket].append(entry)
+            groups[partition_label(entry.partition, schema), entry.bucket].append(entry)
         for (partition, bucket), members in sorted(groups.items()):
             rows.append(
                 {

@@ -8,7 +8,12 @@ from lake.errors import CorruptData, UnsupportedFeature
 from lake.format.binary_row import EMPTY_ROW, encode_row
 from lake.format.data_types import DataField, parse_type
 from lake.format.manifest import decode_manifest
-from lake.format.partition_path import bucket_directory, escape, partition_directory
+from lake.format.partition_path import (
+    bucket_directory,
+    escape,
+    partition_directory,
+    partition_label,
+)
 from lake.format.schema import TableSchema, parse_schema
 from tests.unit.lake.format.java_files import java_file
 
@@ -92,6 +97,22 @@ def test_values_are_spelt_as_java_spells_them(
 @pytest.mark.parametrize("value", [None, "", "  \t"])
 def test_null_and_blank_values_share_the_default_partition(value: str | None) -> None:
     assert _directory(value, _schema("STRING")) == "p0=__DEFAULT_PARTITION__"
+
+
+@pytest.mark.parametrize(
+    ("value", "behind"),
+    [
+        (None, ""),
+        ("", " (p0='')"),
+        (" ", " (p0=' ')"),
+        ("__DEFAULT_PARTITION__", " (p0='__DEFAULT_PARTITION__')"),
+    ],
+)
+def test_a_label_tells_apart_what_shares_a_directory(value: str | None, behind: str) -> None:
+    schema = _schema("STRING")
+    partition = encode_row([value], [parse_type("STRING")])
+
+    assert partition_label(partition, schema) == f"p0=__DEFAULT_PARTITION__{behind}"
 
 
 def test_a_no_break_space_is_not_blank() -> None:

@@ -213,3 +213,23 @@ def test_what_a_view_cannot_take_is_refused(
         table.inspect.view(**arguments)
 
     assert said in str(refused.value)
+
+
+def test_partitions_that_share_a_directory_are_told_apart() -> None:
+    table = given_table({"bucket": "1"})
+    for number, p in enumerate(("", " ", "__DEFAULT_PARTITION__", "x")):
+        write(table, *range(number + 1), p=p)
+    table.compact()
+    names = [
+        "p=__DEFAULT_PARTITION__ (p=' ')",
+        "p=__DEFAULT_PARTITION__ (p='')",
+        "p=__DEFAULT_PARTITION__ (p='__DEFAULT_PARTITION__')",
+        "p=x",
+    ]
+
+    assert rows(table.inspect.partitions(), "partition", "rows") == list(
+        zip(names, (2, 1, 3, 4), strict=True)
+    )
+    assert rows(table.inspect.files(), "partition") == [(name,) for name in names]
+    assert rows(table.inspect.buckets(), "partition", "runs") == [(name, 1) for name in names]
+    assert rows(table.inspect.compactions(), "partition") == [(name,) for name in names]
