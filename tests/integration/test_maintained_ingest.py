@@ -33,10 +33,8 @@ STOP_TRIGGER = 12
 SNAPSHOTS_KEPT = 20
 SNAPSHOTS_MAX = SNAPSHOTS_KEPT + 100
 """Those that come between two expiries, ten seconds apart, included."""
-COMPACTED_SECONDS = 5.0
-"""Between two compactions of the test itself, which may be in the way of the runner's."""
-SETTLED_SECONDS = 15.0
-"""Spark's first micro-batches take long, and the first expiry waits for its interval."""
+COMPACTED_AFTER = 10
+"""Sendings between two compactions of the test itself, which may be in the way of the runner's."""
 
 SPEC = TableSpec.model_validate(
     {
@@ -128,21 +126,36 @@ def bed(kafka: KafkaBroker, session: SparkSession, tmp_path: Path) -> IngestBed:
 
 
 @pytest.mark.slow
-def test_streams_and_compaction_run_together_for_a_minute(
+def test_streams_and_compaction_run_together(
     bed: IngestBed, caplog: pytest.LogCaptureFixture
 ) -> None:
-    run_together(bed, caplog, seconds=60)
+    run_together(bed, caplog, snapshots=100)
 
 
 @pytest.mark.soak
-def test_streams_and_compaction_run_together_for_ten_minutes(
+def test_streams_and_compaction_run_together_for_long(
     bed: IngestBed, caplog: pytest.LogCaptureFixture
 ) -> None:
-    run_together(bed, caplog, seconds=600)
+    run_together(bed, caplog, snapshots=2_000)
 
 
-def run_together(bed: IngestBed, caplog: pytest.LogCaptureFixture, *, seconds: float) -> None:
-    """Run everything for a while; then nothing is missing and nothing has grown."""
+def newest_id(table: Table) -> int:
+    newest = table.latest_snapshot()
+    return 0 if newest is None else newest.id
+
+
+def has_expired(registry: Registry) -> bool:
+    return any(
+        IDENTIFIER in runner.tables and runner.tables[IDENTIFIER].expired > 0
+        for runner in registry.runners()
+    )
+
+
+def run_together(bed: IngestBed, caplog: pytest.LogCaptureFixture, *, snapshots: int) -> None:
+    """Run everything until there have been so many snapshots; then nothing is missing and nothing has grown.
+
+    They count from the first expiry, which waits for its interval: then all is under way.
+    """
     registry, watch = Registry(bed), Watch()
     topics = {name: bed.topic(name) for name in STREAMS}
     seed = random.SystemRandom().randrange(1 << 32)
@@ -150,20 +163,22 @@ def run_together(bed: IngestBed, caplog: pytest.LogCaptureFixture, *, seconds: f
     producer = Producer(bed, topics, seed=seed)
     table = bed.table()
     caplog.set_level(logging.INFO, logger="lake.table.maintenance_service")
-    lost, next_compaction = 0, SETTLED_SECONDS
+    lost = sendings = 0
+    last: int | None = None
     with running_runner(bed):
         for name, topic in topics.items():
             registry.register(name, topic=topic, trigger_ms=1_000)
         for name in STREAMS:
             registry.wait_for(name, lambda p: p.state is StreamState.RUNNING)
-        start = time.monotonic()
-        while (passed := time.monotonic() - start) < SETTLED_SECONDS + seconds:
+        while last is None or newest_id(table) < last:
             producer.send()
-            if passed >= SETTLED_SECONDS:
+            if last is None and has_expired(registry):
+                last = newest_id(table) + snapshots
+            if last is not None:
                 watch.look(table, registry)
-            if passed >= next_compaction:
-                lost += len(table.compact().dropped)
-                next_compaction = passed + COMPACTED_SECONDS
+                sendings += 1
+                if sendings % COMPACTED_AFTER == 0:
+                    lost += len(table.compact().dropped)
             time.sleep(0.5)
         finished = {
             name: registry.wait_for(name, has_read(producer.sent[name])) for name in STREAMS

@@ -111,6 +111,17 @@ class JavaDriver:
         rows: list[list[Any]] = self.do("read", table, **arguments)
         return rows
 
+    def run_program(self, program: str, arguments: Sequence[str]) -> str:
+        """Return what a program of `java/` prints.
+
+        Raises:
+            JavaReaderFailed: It failed.
+        """
+        done = self.do("program", "", program=program, arguments=list(arguments))
+        if "failed" in done:
+            raise java_reader.JavaReaderFailed(f"{' '.join(arguments)}\n{done['failed'][-4000:]}")
+        return str(done["output"])
+
     def _last_words(self) -> str:
         assert self._process is not None
         assert self._errors is not None

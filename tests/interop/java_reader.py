@@ -1,8 +1,8 @@
 """Asks the format's own Java implementation what is in a table, or lets it write one.
 
 `java/` holds a small program over Paimon's Java API; the jars come from the `paimon` conf of the
-lock file, Hadoop from pyspark. The program is compiled once into `.cache/` and takes a second
-to start, so a test that has many questions puts them into one call.
+lock file, Hadoop from pyspark. The program is compiled once into `.cache/`. It takes a second to start
+and more to be warm, so the tests have one Java run all of them (`programs_run_by`).
 """
 
 import fcntl
@@ -12,7 +12,8 @@ import os
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -32,6 +33,22 @@ _JVM = (
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--add-opens=java.base/java.lang=ALL-UNNAMED",
 )
+
+
+Run = Callable[[str, Sequence[str]], str]
+"""Runs a program of `java/` with arguments, and returns what it prints."""
+
+_hosts: list[Run] = []
+
+
+@contextmanager
+def programs_run_by(run: Run) -> Iterator[None]:
+    """Let programs be run by a Java that is running already, not each by one of its own."""
+    _hosts.append(run)
+    try:
+        yield
+    finally:
+        _hosts.remove(run)
 
 
 class JavaReaderFailed(AssertionError):
@@ -221,6 +238,8 @@ def _json(output: str) -> dict[str, Any]:
 
 def _run(*arguments: str, program: str = "Oracle") -> str:
     """Run a program of `java/` and return its standard output."""
+    if _hosts:
+        return _hosts[-1](program, arguments)
     ran = subprocess.run(
         command(program, *arguments),
         env=environment(),

@@ -1,4 +1,4 @@
-"""Java and we take turns on one table, twenty random rounds of it for every engine."""
+"""Java and we take turns on one table, twelve random rounds of it for every engine."""
 
 import random
 import shutil
@@ -16,7 +16,7 @@ from tests.support.soaking import soak
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
-ROUNDS = 20
+ROUNDS = 12
 SEEDS = range(2)
 ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
 KINDS: Mapping[str, Mapping[str, str]] = {

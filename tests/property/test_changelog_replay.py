@@ -25,7 +25,7 @@ PRODUCERS = {
 }
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=32)
 @given(data=st.data())
 def test_changes_add_up_to_the_rows(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(PRODUCERS)), label="engine")

@@ -38,7 +38,7 @@ from lake.format.snapshot import CommitKind, Snapshot, parse_snapshot, serialize
 from lake.format.statistics import SimpleStats, round_up_text
 
 SETTINGS = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 
 LONGS = st.integers(-(2**63), 2**63 - 1)

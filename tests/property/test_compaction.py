@@ -37,7 +37,7 @@ COMPACTED = {
 }
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(data=st.data())
 def test_a_compaction_never_changes_what_a_scan_gives(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(COMPACTED)), label="engine")

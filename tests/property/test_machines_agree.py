@@ -16,9 +16,9 @@ from tests.property.declarations import Declaration
 from tests.property.strategies import ADDS, History, cuts, declarations, histories, plain
 
 SETTINGS = settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
-FEWER = settings(SETTINGS, max_examples=100)
+FEWER = settings(SETTINGS, max_examples=50)
 
 
 @SETTINGS

@@ -20,9 +20,9 @@ from tests.property.same_values import comparable
 from tests.property.strategies import History, order_free_histories
 
 SETTINGS = settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
-FEW = settings(SETTINGS, max_examples=60)
+FEW = settings(SETTINGS, max_examples=30)
 MACHINES = st.sampled_from(Machine)
 
 

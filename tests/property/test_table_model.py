@@ -246,7 +246,7 @@ def write(table: Table, commit: Commit, *, flush_after: int) -> int:
     return table.committer().commit(result.messages, commit_user="model").snapshot_id
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=40)
 @given(data=st.data())
 def test_a_scan_is_the_model_filtered_and_projected(data: st.DataObject) -> None:
     engine = ENGINES[data.draw(st.sampled_from(sorted(ENGINES)), label="engine")]

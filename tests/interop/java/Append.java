@@ -15,6 +15,12 @@ import java.nio.file.Files;
  */
 public final class Append {
     public static void main(String[] args) throws Exception {
+        work(args);
+        System.out.flush();
+        System.exit(0);
+    }
+
+    static void work(String[] args) throws Exception {
         Path path = new Path(new File(args[0]).getAbsolutePath());
         JsonNode steps = Oracle.M.readTree(new File(args[1])).get("steps");
         File scratch = Files.createTempDirectory("append").toFile();
@@ -29,7 +35,5 @@ public final class Append {
             System.out.println(Oracle.M.writeValueAsString(Oracle.rows(table, null)));
         }
         Oracle.Runner.rm(scratch);
-        System.out.flush();
-        System.exit(0);
     }
 }

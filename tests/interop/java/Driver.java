@@ -44,6 +44,7 @@ import java.util.concurrent.*;
  *   file_index  {"column": name, "values": [...]}                 [[name, "manifest" | index file | null, [may have the value, ...]], ...]
  *   snapshots   {}                                                [[id, kind], ...]
  *   orphans     {}                                                [path, ...] of what orphan cleaning would delete at any age
+ *   program     {"program": class, "arguments": [...]}            {"output": what it printed, "failed": trace, if it did}
  * </pre>
  *
  * Any command takes {"options": {...}}: options of the table for this command alone. A table is opened anew for
@@ -80,7 +81,35 @@ public final class Driver {
         System.exit(0);
     }
 
+    /** Runs what is a program of its own elsewhere; what it prints is the answer. */
+    private static JsonNode program(JsonNode command) throws Exception {
+        List<String> given = new ArrayList<>();
+        command.get("arguments").forEach(a -> given.add(a.asText()));
+        String[] args = given.toArray(new String[0]);
+        ObjectNode done = F.objectNode();
+        ByteArrayOutputStream printed = new ByteArrayOutputStream();
+        PrintStream before = System.out;
+        System.setOut(new PrintStream(printed, true, "UTF-8"));
+        try {
+            switch (command.get("program").asText()) {
+                case "Append": Append.work(args); break;
+                case "Oracle": Oracle.work(args); break;
+                case "ReadTables": ReadTables.work(args); break;
+                default: throw new IllegalArgumentException("unknown program " + command);
+            }
+        } catch (Throwable e) {
+            StringWriter trace = new StringWriter();
+            e.printStackTrace(new PrintWriter(trace));
+            done.put("failed", trace.toString());
+        } finally {
+            System.out.flush();
+            System.setOut(before);
+        }
+        return done.put("output", printed.toString("UTF-8"));
+    }
+
     private static JsonNode answer(JsonNode command) throws Exception {
+        if (command.get("do").asText().equals("program")) return program(command);
         Path path = new Path(new File(command.get("table").asText()).getAbsolutePath());
         String what = command.get("do").asText();
         if (what.equals("create")) {

@@ -18,6 +18,12 @@ import java.util.*;
  */
 public final class ReadTables {
     public static void main(String[] args) throws Exception {
+        work(args);
+        System.out.flush();
+        System.exit(0);
+    }
+
+    static void work(String[] args) throws Exception {
         for (String dir : Files.readAllLines(Paths.get(args[0]))) {
             Path path = new Path(new File(dir).getAbsolutePath());
             FileStoreTable table = FileStoreTableFactory.create(LocalFileIO.create(), path);
@@ -36,7 +42,5 @@ public final class ReadTables {
             }
             System.out.println(Oracle.M.writeValueAsString(rows));
         }
-        System.out.flush();
-        System.exit(0);
     }
 }
