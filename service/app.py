@@ -12,10 +12,11 @@ from registry.registrar import Registrar
 from registry.table_dropper import TableDropper
 from schemas import Problem
 from service.access_log import AccessLog
-from service.components import Components, OpenTables
+from service.components import Components
 from service.guard.admission import Admission
 from service.guard.body_bounds import BodyBounds
 from service.guard.same_site import SameSite
+from service.open_tables import OpenTables
 from service.problems import MEDIA_TYPE, install_problem_handlers
 from service.request_context import RequestContext
 from service.routes import changes, health, inspection, rows, schema_changes, streams, tables
@@ -61,7 +62,7 @@ def create_app(
         settings=replace(settings, warehouse=warehouse),
         file_io=file_io,
         clock=clock,
-        tables=OpenTables(catalog),
+        tables=OpenTables(catalog, clock=clock),
         registry=store,
         registrar=Registrar(store, catalog, clock, clusters=settings.clusters),
         dropper=TableDropper(store, catalog, file_io=file_io, warehouse=warehouse, clock=clock),

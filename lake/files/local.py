@@ -39,6 +39,11 @@ class LocalFileIO:
         """
         self._disk = disk or SystemDisk()
 
+    @property
+    def identity(self) -> str | None:
+        """What tells these files from those of other storage; None: nobody else sees them."""
+        return "local" if type(self._disk) is SystemDisk else None
+
     def read_bytes(self, path: str) -> bytes:
         """Return the whole content of a file (see `FileIO`)."""
         with _storage_errors(path):

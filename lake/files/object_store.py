@@ -88,6 +88,11 @@ class ObjectStoreFileIO:
         """Take only the settings along."""
         return ObjectStoreFileIO, (self._settings,)
 
+    @property
+    def identity(self) -> StoreSettings:
+        """What tells these files from those of other stores, together with the address."""
+        return self._settings
+
     def read_bytes(self, path: str) -> bytes:
         """Return the whole content of a file (see `FileIO`)."""
         return self._on(path, lambda store, key: obstore.get(store, key).bytes().to_bytes())

@@ -6,34 +6,38 @@ is usually base + delta of N) is a known state, and only the delta is applied to
 random and files immutable, so this holds across rollbacks and overwritten snapshots too.
 """
 
-import threading
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from lake.format.manifest import FileIdentity, FileKind, ManifestEntry
 from lake.format.manifest_list import ManifestFileMeta
 from lake.format.snapshot import Snapshot
 from lake.snapshots.manifest_store import ManifestStore
+from lake.snapshots.metadata_memory import entries_bytes
 
-# Successive states share their entries; what each costs is one dictionary.
-STATES_MAX = 8
+# Of one table. Successive states share their entries; what each costs besides is one dictionary.
+STATES_MAX = 4
+_PLACE_BYTES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
     manifests: frozenset[str]
     entries: Mapping[FileIdentity, ManifestEntry]
+    bytes: int
 
 
 class LiveFiles:
-    """Finds the live files of snapshots and remembers recent states; safe between threads."""
+    """Finds the live files of snapshots and remembers recent states; safe between threads.
+
+    States are remembered with the manifests, for whoever reads the same table.
+    """
 
     def __init__(self, store: ManifestStore, *, states_max: int = STATES_MAX) -> None:
         self._store = store
         self._states_max = states_max
-        self._states: OrderedDict[frozenset[str], _State] = OrderedDict()
-        self._lock = threading.Lock()
+        self._place = f"{store.root}#live"
 
     def entries(
         self,
@@ -63,7 +67,7 @@ class LiveFiles:
             found: Iterable[ManifestEntry] = self.by_identity(snapshot).values()
         else:
             wanted = [manifest for manifest in (*base, *delta) if _may_hold(manifest, buckets)]
-            found = self._combine({}, wanted).values()
+            found = self._combine(None, wanted)[0].values()
         return [
             entry
             for entry in found
@@ -85,11 +89,8 @@ class LiveFiles:
         if known is not None:
             return known.entries
         before = self._known(_names(base))
-        if before is not None:
-            entries = self._combine(before.entries, delta)
-        else:
-            entries = self._combine({}, (*base, *delta))
-        self._remember(_State(names, entries))
+        entries, size = self._combine(before, delta if before is not None else (*base, *delta))
+        self._remember(_State(names, entries, size))
         return entries
 
     def recognise(
@@ -101,39 +102,44 @@ class LiveFiles:
         """
         known = self._known(_names(same_as))
         if known is not None:
-            self._remember(_State(_names(manifests), known.entries))
+            self._remember(_State(_names(manifests), known.entries, known.bytes))
 
     def _combine(
         self,
-        start: Mapping[FileIdentity, ManifestEntry],
+        before: _State | None,
         manifests: Sequence[ManifestFileMeta],
-    ) -> dict[FileIdentity, ManifestEntry]:
+    ) -> tuple[dict[FileIdentity, ManifestEntry], int]:
+        """Return the live files after some manifests, and what they take in memory, about."""
         # Deletes are taken out last: a list may name them before what they delete.
-        entries = dict(start)
+        entries = {} if before is None else dict(before.entries)
+        size = 0 if before is None else before.bytes
+        added: list[ManifestEntry] = []
         deleted: list[FileIdentity] = []
         for found in self._store.read_manifests([manifest.file_name for manifest in manifests]):
             for entry in found:
                 if entry.kind is FileKind.ADD:
                     entries[entry.identity] = entry
+                    added.append(entry)
                 else:
                     deleted.append(entry.identity)
-        for identity in deleted:
-            entries.pop(identity, None)
-        return entries
+        gone = [entries.pop(identity) for identity in deleted if identity in entries]
+        return entries, size + entries_bytes(added) - entries_bytes(gone)
 
     def _known(self, names: frozenset[str]) -> _State | None:
-        with self._lock:
-            state = self._states.get(names)
-            if state is not None:
-                self._states.move_to_end(names)
-            return state
+        return next((state for state in self._states() if state.manifests == names), None)
 
     def _remember(self, state: _State) -> None:
-        with self._lock:
-            self._states[state.manifests] = state
-            self._states.move_to_end(state.manifests)
-            while len(self._states) > self._states_max:
-                self._states.popitem(last=False)
+        # Of two threads that do so at once one may forget what the other has remembered: it is
+        # found out anew.
+        others = [known for known in self._states() if known.manifests != state.manifests]
+        states = (state, *others)[: self._states_max]
+        size = max(known.bytes for known in states)
+        size += sum(_PLACE_BYTES * len(known.entries) for known in states)
+        self._store.memory.put(self._place, states, size)
+
+    def _states(self) -> tuple[_State, ...]:
+        """Return what is known, newest first."""
+        return cast("tuple[_State, ...]", self._store.memory.get(self._place) or ())
 
 
 def live_entries(

@@ -21,12 +21,11 @@ from lake.format.manifest_list import (
     describe_manifest,
     encode_manifest_list,
 )
-from lake.snapshots.bytes_bound_cache import BytesBoundCache
+from lake.snapshots.metadata_memory import MetadataMemory, entries_bytes
 
 T = TypeVar("T")
 
-CACHE_BYTES = 256 << 20
-# Python objects made of one encoded (compressed) byte, measured on manifests of wide tables.
+# Python objects made of one encoded (compressed) byte of a list, measured on those of wide tables.
 _DECODED_BYTES_PER_BYTE = 8
 
 
@@ -37,15 +36,27 @@ class ManifestGone(InvalidRequest):
 class ManifestStore:
     """Reads and writes manifests; safe to share between threads.
 
-    Decoded files are kept, least recently used first to go, within `cache_bytes` (an estimate).
+    Decoded files are kept in a memory that tables share.
+
+    Attributes:
+        memory: What is remembered; live files are, too.
+        root: Of the table.
     """
 
     def __init__(
-        self, file_io: FileIO, paths: TablePaths, *, cache_bytes: int = CACHE_BYTES
+        self, file_io: FileIO, paths: TablePaths, *, memory: MetadataMemory | None = None
     ) -> None:
+        """Make a store.
+
+        Args:
+            file_io: Storage.
+            paths: Of the table.
+            memory: Shared with others; None: of its own.
+        """
         self._file_io = file_io
         self._paths = paths
-        self._cache = BytesBoundCache(cache_bytes)
+        self.memory = memory or MetadataMemory()
+        self.root = paths.root
 
     def read_manifest(self, name: str) -> tuple[ManifestEntry, ...]:
         """Return the entries of a manifest, in file order.
@@ -55,7 +66,7 @@ class ManifestStore:
             CorruptData: It cannot be read.
             UnsupportedFeature: It names files that this version does not handle.
         """
-        return self._read(name, lambda data: tuple(decode_manifest(data)))
+        return self._read(name, lambda data: tuple(decode_manifest(data)), entries_bytes)
 
     def read_manifests(self, names: Sequence[str]) -> Iterator[tuple[ManifestEntry, ...]]:
         """Yield the entries of several manifests, in the order of their names.
@@ -101,7 +112,7 @@ class ManifestStore:
         """Write one manifest, durable on return, and return its line for a list."""
         data = encode_manifest(entries, compression)
         self._file_io.write_new(self._paths.manifest(name), data)
-        self._cache.put(name, tuple(entries), len(data) * _DECODED_BYTES_PER_BYTE)
+        self._remember(name, tuple(entries), entries_bytes(entries))
         return describe_manifest(name, len(data), entries, partition_fields)
 
     def write_list(
@@ -110,7 +121,7 @@ class ManifestStore:
         """Write one manifest list, durable on return, and return its bytes."""
         data = encode_manifest_list(manifests, compression)
         self._file_io.write_new(self._paths.manifest(name), data)
-        self._cache.put(name, tuple(manifests), len(data) * _DECODED_BYTES_PER_BYTE)
+        self._remember(name, tuple(manifests), len(data) * _DECODED_BYTES_PER_BYTE)
         return len(data)
 
     def write_index_manifest(
@@ -119,15 +130,23 @@ class ManifestStore:
         """Write one index manifest, durable on return."""
         data = encode_index_manifest(entries, compression)
         self._file_io.write_new(self._paths.manifest(name), data)
-        self._cache.put(name, tuple(entries), len(data) * _DECODED_BYTES_PER_BYTE)
+        self._remember(name, tuple(entries), len(data) * _DECODED_BYTES_PER_BYTE)
 
     def delete(self, name: str) -> bool:
         """Delete a manifest or list that no snapshot names; return whether it was there."""
-        self._cache.remove(name)
+        self.memory.remove(self._paths.manifest(name))
         return self._file_io.delete(self._paths.manifest(name))
 
-    def _read(self, name: str, decode: Callable[[bytes], T]) -> T:
-        known = self._cache.get(name)
+    def _remember(self, name: str, value: object, size: int) -> None:
+        self.memory.put(self._paths.manifest(name), value, size)
+
+    def _read(
+        self,
+        name: str,
+        decode: Callable[[bytes], T],
+        size_of: Callable[[T], int] | None = None,
+    ) -> T:
+        known = self.memory.get(self._paths.manifest(name))
         if known is not None:
             return cast("T", known)
         try:
@@ -140,5 +159,6 @@ class ManifestStore:
             raise ManifestGone(message) from error
         with corrupt_at(self._paths.manifest(name)):
             decoded = decode(data)
-        self._cache.put(name, decoded, len(data) * _DECODED_BYTES_PER_BYTE)
+        size = len(data) * _DECODED_BYTES_PER_BYTE if size_of is None else size_of(decoded)
+        self._remember(name, decoded, size)
         return decoded

@@ -27,6 +27,7 @@ from lake.format.schema import TableSchema, check_supported
 from lake.merge.validation import validate_schema
 from lake.read.lookup.copy_store import CopyStore
 from lake.read.lookup.lookup_settings import LookupSettings
+from lake.snapshots.metadata_memory import memory_of
 from lake.snapshots.schema_store import SchemaStore
 from lake.table.arguments import check_columns, check_names, check_options
 from lake.table.table import Table
@@ -65,6 +66,7 @@ class Catalog:
         self._warehouse = warehouse.rstrip("/")
         self._clock = clock or SystemClock()
         self._random = random
+        self._memory = memory_of(file_io)
         self._copies = CopyStore(lookups)
 
     def database_path(self, database: str) -> str:
@@ -152,6 +154,7 @@ class Catalog:
             random=self._random,
             identifier=identifier,
             copies=self._copies,
+            memory=self._memory,
         )
 
     def list_tables(self, database: str | None = None) -> list[str]:

@@ -24,6 +24,7 @@ from lake.snapshots.deletion_vectors import vector_entries
 from lake.snapshots.lease import LEASE_MS
 from lake.snapshots.lease_keeper import LeaseKeeper
 from lake.snapshots.manifest_store import ManifestGone
+from lake.snapshots.metadata_memory import MetadataMemory
 from lake.snapshots.table_identity import TableIdentity
 from lake.snapshots.table_store import TableStore, table_store
 from lake.table.arguments import check_snapshot_id
@@ -42,6 +43,7 @@ class OpenedTable:
         store: Under the newest schema that was seen; another one after each `refresh`.
         random: Source of names and waiting times; the system's when None.
         copies: What lookups keep, together with other tables; another process has another.
+        memory: What is remembered of metadata, together with other tables; likewise.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class OpenedTable:
         clock: Clock,
         random: random_module.Random | None,
         copies: CopyStore | None = None,
+        memory: MetadataMemory | None = None,
     ) -> None:
         """Take over a table whose schema has been read.
 
@@ -62,8 +65,14 @@ class OpenedTable:
         """
         check_supported(schema)
         self.identifier = identifier
+        self.memory = memory or MetadataMemory()
         self.store = table_store(
-            file_io, paths, schema, clock=clock, new_uuid=partial(_random_uuid, random)
+            file_io,
+            paths,
+            schema,
+            clock=clock,
+            new_uuid=partial(_random_uuid, random),
+            memory=self.memory,
         )
         self.random = random
         self.copies = copies or CopyStore()
@@ -79,6 +88,7 @@ class OpenedTable:
             schema=self.store.schema,
             clock=self.store.clock,
             random=self.random,
+            memory=self.memory,
         )
         return anew, ()
 

@@ -28,6 +28,7 @@ from lake.read.lookup.copy_store import CopyStore
 from lake.read.predicate import Condition
 from lake.read.reader import BATCH_ROWS
 from lake.snapshots.consumer_store import ConsumerFile
+from lake.snapshots.metadata_memory import MetadataMemory
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.tag_store import branch_paths, list_branches
 from lake.table.changes import Changes
@@ -55,6 +56,7 @@ class ReadableTable:
         random: random_module.Random | None,
         branch: str = "",
         copies: CopyStore | None = None,
+        memory: MetadataMemory | None = None,
     ) -> None:
         """Take over what `open` has read."""
         self._opened = OpenedTable(
@@ -65,6 +67,7 @@ class ReadableTable:
             clock=clock,
             random=random,
             copies=copies,
+            memory=memory,
         )
 
     @classmethod
@@ -77,6 +80,7 @@ class ReadableTable:
         random: random_module.Random | None = None,
         identifier: str | None = None,
         copies: CopyStore | None = None,
+        memory: MetadataMemory | None = None,
     ) -> Self:
         """Open the table at a path.
 
@@ -87,6 +91,7 @@ class ReadableTable:
             random: Source of names and waiting times; the system's when None.
             identifier: `db.table`; taken from the path when None.
             copies: What lookups keep, together with other tables; of its own when None.
+            memory: What is remembered of metadata, together with other tables; of its own when None.
 
         Raises:
             TableNotFound: No table is there.
@@ -106,6 +111,7 @@ class ReadableTable:
             clock=clock or SystemClock(),
             random=random,
             copies=copies,
+            memory=memory,
         )
 
     @property
@@ -452,4 +458,5 @@ class ReadableTable:
             random=self._opened.random,
             branch=name,
             copies=self._opened.copies,
+            memory=self._opened.memory,
         )

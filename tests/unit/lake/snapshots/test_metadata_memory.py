@@ -1,0 +1,107 @@
+"""Tables of one process remember within one bound, and what is the same only once."""
+
+import pickle
+from pathlib import Path
+
+import pyarrow as pa
+
+from lake import Catalog, LocalFileIO, MemoryFileIO, Table
+from lake.commit.changes import changes_of
+from lake.files.disk import SystemDisk
+from lake.files.object_store import ObjectStoreFileIO
+from lake.files.object_store_settings import StoreSettings
+from lake.files.paths import TablePaths
+from lake.format.snapshot import CommitKind
+from lake.snapshots.bytes_bound_cache import BytesBoundCache
+from lake.snapshots.manifest_store import ManifestStore
+from lake.snapshots.metadata_memory import MetadataMemory, entries_bytes, memory_of
+from tests.support.committing import appended, data_file
+from tests.support.faulty_file_io import FaultyFileIO
+
+ROWS = pa.table({"k": pa.array([1], pa.int32())})
+
+
+class _CountingDisk(SystemDisk):
+    """The system's disk, which notes the manifests that are read."""
+
+    def __init__(self) -> None:
+        self.reads: list[str] = []
+
+    def read(self, path: str, offset: int = 0, length: int = -1) -> bytes:
+        if "/manifest/" in path:
+            self.reads.append(path)
+        return super().read(path, offset, length)
+
+
+def given_table(catalog: Catalog) -> Table:
+    return catalog.create_table(
+        "db.t", columns=[("k", "INT")], primary_key=["k"], options={"bucket": "1"}
+    )
+
+
+def test_a_table_that_is_opened_again_reads_no_manifest_again(tmp_path: Path) -> None:
+    given_table(Catalog(str(tmp_path))).write_and_commit(ROWS)
+    first = Catalog(str(tmp_path)).table("db.t")
+    second = Catalog(str(tmp_path)).table("db.t")
+
+    one = first._opened.store.live.by_identity(first.snapshot(1))
+    other = second._opened.store.live.by_identity(second.snapshot(1))
+
+    assert one is other
+
+
+def test_storage_of_its_owner_alone_is_remembered_apart(tmp_path: Path) -> None:
+    disk = _CountingDisk()
+    given_table(Catalog(str(tmp_path))).write_and_commit(ROWS)
+    for _ in range(2):
+        Catalog(str(tmp_path), file_io=LocalFileIO(disk)).table("db.t").runs_per_bucket()
+
+    assert len(disk.reads) == 2 * len(set(disk.reads))
+    assert memory_of(MemoryFileIO()) is not memory_of(MemoryFileIO())
+
+
+def test_storage_is_told_from_other_storage() -> None:
+    local = LocalFileIO()
+    ours = ObjectStoreFileIO(StoreSettings(endpoint="http://one"))
+    theirs = ObjectStoreFileIO(StoreSettings(endpoint="http://two"))
+    memory_of(local).put("/a", "local", 1)
+    memory_of(ours).put("/a", "ours", 1)
+
+    assert memory_of(LocalFileIO()).get("/a") == "local"
+    assert memory_of(ours).get("/a") == "ours"
+    assert memory_of(theirs).get("/a") is None
+    memory_of(local).remove("/a")
+    assert memory_of(LocalFileIO()).get("/a") is None
+
+
+def test_all_tables_share_one_bound() -> None:
+    cache = BytesBoundCache(50_000)
+    storage = FaultyFileIO(MemoryFileIO())
+    for number in range(20):
+        memory = MetadataMemory(cache, storage="s")
+        store = ManifestStore(storage, TablePaths(f"/t{number}"), memory=memory)
+        changes = changes_of([appended(*map(data_file, "abcd"))], CommitKind.APPEND)
+        store.write_manifest("m", changes.delta, partition_fields=(), compression="null")
+
+    assert 0 < cache.bytes <= 50_000
+
+
+def test_what_entries_take_grows_with_their_keys() -> None:
+    changes = changes_of([appended(*map(data_file, "abcd"))], CommitKind.APPEND)
+
+    one, four = entries_bytes(changes.delta[:1]), entries_bytes(changes.delta)
+
+    assert entries_bytes(()) == 0
+    assert four == 4 * one
+    assert entries_bytes(changes.delta * 1_000) == 4_000 * one
+
+
+def test_a_memory_travels_as_what_the_other_process_has() -> None:
+    shared = memory_of(LocalFileIO())
+    shared.put("/travelled", 1, 1)
+
+    assert pickle.loads(pickle.dumps(shared)).get("/travelled") == 1
+    own = MetadataMemory()
+    own.put("/travelled", 1, 1)
+    assert pickle.loads(pickle.dumps(own)).get("/travelled") is None
+    shared.remove("/travelled")
