@@ -256,7 +256,10 @@ class ArrivalBed:
 
     def _plan(self, group: str) -> StreamPlan:
         definition = StreamDefinition(
-            topic="t", sequence_group=group, on_null_ordering=OnNullOrdering.CLEAR, partitioned_by_key=True
+            topic="t",
+            sequence_group=group,
+            on_null_ordering=OnNullOrdering.CLEAR,
+            partitioned_by_key=True,
         )
         return plan_stream(
             table="db.t",
