@@ -173,7 +173,8 @@ def old(key: int) -> str:
     return f"old {key} {sha256(str(key).encode()).hexdigest()}"
 
 
-def given_large_file() -> GivenTable:
+@pytest.fixture(scope="module")
+def large_table() -> GivenTable:
     """Return keys 0..69999 on level 5, in three row groups, and two of them on level 0."""
     table = given_table()
     table.write(*[[key, old(key)] for key in range(70_000)])
@@ -192,8 +193,10 @@ def find_values(lookup: BucketLookup, table: GivenTable, *wanted: int) -> dict[i
     return values
 
 
-def test_a_large_file_is_read_by_row_group_until_a_quarter_of_it_was_then_it_has_a_copy() -> None:
-    table = given_large_file()
+def test_a_large_file_is_read_by_row_group_until_a_quarter_of_it_was_then_it_has_a_copy(
+    large_table: GivenTable,
+) -> None:
+    table = large_table
     jobs: list[Job] = []
     lookup = given_lookup(table, keeps="disk", submit=jobs.append)
 
@@ -212,8 +215,10 @@ def test_a_large_file_is_read_by_row_group_until_a_quarter_of_it_was_then_it_has
     assert table.file_io.opened == opened
 
 
-def test_a_file_without_room_for_a_copy_is_never_decoded_whole_for_one_key() -> None:
-    table = given_large_file()
+def test_a_file_without_room_for_a_copy_is_never_decoded_whole_for_one_key(
+    large_table: GivenTable,
+) -> None:
+    table = large_table
     lookup = given_lookup(table, keeps="nothing")
     assert isinstance(table.file_io, CountingFileIO)
     find_values(lookup, table, 3)

@@ -27,7 +27,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=str)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=30)
 @given(data=st.data())
 def test_hashes_are_equal_where_values_are(kind: pa.DataType, data: st.DataObject) -> None:
     values = data.draw(st.lists(TYPES[kind], min_size=1, max_size=30))
