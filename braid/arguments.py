@@ -1,6 +1,7 @@
 """What the command line accepts, checked before anything is started: one line says what is wrong."""
 
 import re
+import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,6 +80,12 @@ def known_clusters(path: Path | None, *, kafka: str | None = None) -> KafkaClust
     with one_line_errors():
         clusters = KafkaClusters() if path is None else load_clusters(path)
         return clusters if kafka is None else clusters.with_default(kafka)
+
+
+def machine_name() -> str:
+    """Return the machine's name as a runner's: the same at each start, so that its report is replaced."""
+    name = re.sub(r"[^A-Za-z0-9_.-]", "-", socket.gethostname()).lstrip(".-")
+    return name if is_runner_name(name) else "runner"
 
 
 def check_runner(*, name: str, streams: Sequence[str], memory: str) -> None:

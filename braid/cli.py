@@ -102,7 +102,10 @@ def service(
 def runner(
     *,
     warehouse: Warehouse,
-    name: Annotated[str, typer.Option(help="Unique among the warehouse's runners.")],
+    name: Annotated[
+        str | None,
+        typer.Option(help="Unique among the warehouse's runners; the machine's without it."),
+    ] = None,
     kafka: Annotated[
         str | None,
         typer.Option(help="host:port,… of the cluster `default`.", metavar="SERVERS"),
@@ -121,10 +124,17 @@ def runner(
 ) -> None:
     """Keep streaming queries running as the registry wants them."""
     # Before Spark is loaded, which takes seconds.
-    from braid.arguments import check_runner, known_clusters, one_line_errors, warehouse_path
+    from braid.arguments import (
+        check_runner,
+        known_clusters,
+        machine_name,
+        one_line_errors,
+        warehouse_path,
+    )
 
     warehouse = warehouse_path(warehouse)
     known = known_clusters(clusters, kafka=kafka)
+    name = machine_name() if name is None else name
     check_runner(name=name, streams=stream or (), memory=memory)
 
     # Here, not above: the service must start without Spark.

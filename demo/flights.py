@@ -8,6 +8,7 @@ program ends with 1 if it does not.
 
 import argparse
 import json
+import shlex
 import shutil
 import sys
 import tempfile
@@ -203,10 +204,12 @@ def _print_store(store: S3Server, console: Console) -> None:
 
 
 def _keep(run: FlightsRun, console: Console) -> None:
-    console.print(f"API={run.api} KAFKA={run.broker.bootstrap_servers}", highlight=False)
-    console.print(f"warehouse: {run.warehouse}; Ctrl-C ends everything", highlight=False)
-    for name, value in run.environment.items():
-        console.print(f"export {name}={value}", highlight=False)
+    console.print("running until Ctrl-C; for another shell:", highlight=False)
+    named = {"API": run.api, "KAFKA": run.broker.bootstrap_servers, "WAREHOUSE": run.warehouse}
+    for name, value in {**named, **run.environment}.items():
+        # Whole, however narrow the terminal: the line is to be pasted.
+        line = f"export {name}={shlex.quote(value)}"
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     while True:
         run.check_children()  # a runner that dies must not go unnoticed
         time.sleep(1.0)

@@ -3,10 +3,13 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 from formats.kafka_clusters import KafkaClusters
-from lake import Catalog, SystemClock
+from lake import Catalog, SystemClock, file_io_for
 from pipelines.ingest import IngestContext
 from pipelines.ingest_starter import IngestStarter
 from pipelines.runner import Runner
@@ -125,8 +128,6 @@ def is_state(state: StreamState) -> Callable[[StreamProgress], bool]:
 @contextmanager
 def running_runner(bed: IngestBed) -> Iterator[None]:
     """Run a runner of this process's session in a thread."""
-    table = bed.table()
-    clock = SystemClock()
     settings = RunnerSettings(
         warehouse=bed.warehouse,
         name="inside",
@@ -134,17 +135,25 @@ def running_runner(bed: IngestBed) -> Iterator[None]:
         poll_ms=50,
         progress_ms=100,
     )
-    context = IngestContext(
-        session=bed.session, cores=2, work_dir=bed.directory / "work", clock=clock
-    )
+    with running_settings(settings, bed.session, bed.directory):
+        yield
+
+
+@contextmanager
+def running_settings(
+    settings: RunnerSettings, session: SparkSession, directory: Path
+) -> Iterator[None]:
+    """Run a runner in a thread, on a session that is there; checkpoints are made in the directory."""
+    clock, file_io = SystemClock(), file_io_for(settings.warehouse)
+    context = IngestContext(session=session, cores=2, work_dir=directory / "work", clock=clock)
     starter = IngestStarter(
         context,
-        warehouse=bed.warehouse,
-        file_io=table.file_io,
-        progress=ProgressStore(table.file_io, bed.warehouse),
+        warehouse=settings.warehouse,
+        file_io=file_io,
+        progress=ProgressStore(file_io, settings.warehouse),
         clusters=settings.clusters,
     )
-    runner = Runner(settings, starter=starter, file_io=table.file_io, clock=clock)
+    runner = Runner(settings, starter=starter, file_io=file_io, clock=clock)
     stop = threading.Event()
     thread = threading.Thread(target=runner.run, args=(stop,))
     thread.start()

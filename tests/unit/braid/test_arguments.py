@@ -1,12 +1,14 @@
 """A command that cannot work ends at once, with one line and a status."""
 
+import socket
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from braid.arguments import make_warehouse, warehouse_path
+from braid.arguments import machine_name, make_warehouse, warehouse_path
 from braid.cli import app
+from registry.names import is_runner_name
 
 RUNNER = ["runner", "--warehouse", "/w"]
 
@@ -82,3 +84,18 @@ def test_nothing_is_created_for_an_address(
     assert warehouse_path("s3://bucket/w/") == "s3://bucket/w"
     assert list(tmp_path.iterdir()) == []
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [("web-1.example", "web-1.example"), ("Jo's Mac", "Jo-s-Mac"), ("", "runner"), ("é", "runner")],
+)
+def test_a_runner_without_a_name_has_the_machines(
+    monkeypatch: pytest.MonkeyPatch, host: str, expected: str
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: host)
+
+    found = machine_name()
+
+    assert is_runner_name(found)
+    assert found == expected
