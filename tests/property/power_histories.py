@@ -20,6 +20,7 @@ from lake import (
     TableExists,
     parse_type,
 )
+from lake.commit.position_hold import HOLD_ID
 from lake.snapshots.snapshot_store import SnapshotStore
 from registry.documents import RegistryStore
 from registry.leases import LeaseStore
@@ -243,7 +244,12 @@ def _observed_table(file_io: FileIO) -> object:
     assert all(file.error is None for file in table.consumers())
     positions = table.committer().stream_positions()
     tags: Mapping[str, Any] = {tag.name: rows_of(table, tag=tag.name) for tag in table.tags()}
-    consumers = {file.id: file.consumer for file in table.consumers() if not file.is_lease}
+    # What the hold for other engines says may be old: streams move it along.
+    consumers = {
+        file.id: file.consumer
+        for file in table.consumers()
+        if not file.is_lease and file.id != HOLD_ID
+    }
     offsets = {name: dict(position.offsets) for name, position in positions.items()}
     return rows_of(table), tags, consumers, offsets, table.schema.field_names
 
