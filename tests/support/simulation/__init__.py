@@ -1,0 +1,1 @@
+"""A deterministic simulation of processes that work on one table at the same time."""

@@ -1,0 +1,159 @@
+"""What the actors of a simulation were told, and what the table must therefore say.
+
+A file of rows is named for what is in it: of a stream, a range of offsets; of others, a name of its own.
+What a compacted file consists of is noted here. So the content of a snapshot is known without rows, and
+compared with
+
+1. itself: nothing is in it twice, and of each stream exactly what lies below the offset that it carries;
+2. what was acknowledged: it is there at the end, but for what a rollback took away;
+3. what was told not to be committed: it is nowhere.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from lake.commit.stream_position import batch_of, positions_of
+from lake.errors import CorruptData
+from lake.files.memory import MemoryFileIO
+from lake.files.paths import SNAPSHOT_PREFIX, TablePaths
+from lake.format.snapshot import Snapshot, parse_snapshot
+from lake.snapshots.lineage import follows
+from lake.snapshots.live_files import LiveFiles
+from lake.snapshots.manifest_store import ManifestGone, ManifestStore
+from lake.snapshots.snapshot_store import SnapshotStore
+
+Record = tuple[str, int]
+"""A stream and an offset of it, or the name of a plain commit and 0."""
+
+
+@dataclass(kw_only=True)
+class Ledger:
+    """The judge of one run.
+
+    Attributes:
+        file_io: The storage itself.
+        paths: Of the table.
+        now: Counts what happens.
+        removes_snapshots: Whether the one who acts is an expiry or a rollback.
+        contents: Of files, by name.
+        acknowledged: When a record was acknowledged last.
+        refused: Files of commits that are said to have left nothing in the table.
+        rolled_back: When a rollback removed what was the newest snapshot until then.
+        broken_off: Rollbacks that died.
+        wrong: What was found, for people.
+    """
+
+    file_io: MemoryFileIO
+    paths: TablePaths
+    now: Callable[[], int]
+    removes_snapshots: Callable[[], bool]
+    contents: dict[str, tuple[Record, ...]] = field(default_factory=dict)
+    acknowledged: dict[Record, int] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)
+    rolled_back: list[int] = field(default_factory=list)
+    broken_off: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._live = LiveFiles(ManifestStore(self.file_io, self.paths))
+        self._snapshots = SnapshotStore(self.file_io, self.paths)
+        create = self.file_io.create_exclusive
+
+        def create_and_judge(path: str, data: bytes) -> bool:
+            is_created = create(path, data)
+            if is_created and path.startswith(f"{self.paths.snapshot_dir}/{SNAPSHOT_PREFIX}"):
+                self.judge_published(parse_snapshot(data))
+            return is_created
+
+        delete = self.file_io.delete
+
+        def judge_and_delete(path: str) -> bool:
+            if path.startswith(f"{self.paths.snapshot_dir}/{SNAPSHOT_PREFIX}"):
+                self._judge_taken_back(path)
+            return delete(path)
+
+        self.file_io.delete = judge_and_delete  # type: ignore[method-assign]
+        # What is published is judged in that moment, whoever removes it afterwards.
+        self.file_io.create_exclusive = create_and_judge  # type: ignore[method-assign]
+
+    def acknowledge(self, file_name: str) -> None:
+        """Note that somebody was told that a file is committed."""
+        for record in self.contents[file_name]:
+            self.acknowledged[record] = self.now()
+
+    def live_names(self, snapshot: Snapshot) -> list[str]:
+        """Return the names of the live files of a snapshot."""
+        return [entry.file.file_name for entry in self._live.by_identity(snapshot).values()]
+
+    def records(self, snapshot: Snapshot) -> Counter[Record]:
+        """Return what is in a snapshot, and how often."""
+        names = self.live_names(snapshot)
+        return Counter(record for name in names for record in self.contents[name])
+
+    def judge_published(self, snapshot: Snapshot) -> None:
+        """Judge what a snapshot says by itself, in the moment in which it is published."""
+        try:
+            records = self.records(snapshot)
+        except ManifestGone:
+            return  # built on what has expired; nobody will see it as the newest
+        place = f"snapshot {snapshot.id}, {snapshot.commit_kind} of {snapshot.commit_user}"
+        twice = sorted(record for record, count in records.items() if count > 1)
+        if twice:
+            self.wrong.append(f"{place}: twice {twice[:5]}")
+        for stream, position in positions_of(snapshot).items():
+            found = sorted(offset for name, offset in records if name == stream)
+            if found != list(range(position.offsets[0])):
+                self.wrong.append(f"{place}: {stream} is at {position.offsets[0]}, has {found}")
+        batch = batch_of(snapshot)
+        if batch is not None and positions_of(snapshot)[batch.stream].epoch != batch.epoch:
+            self.wrong.append(f"{place}: a batch of epoch {batch.epoch} passed a newer claim")
+
+    def judge_chain(self) -> None:
+        """Judge the snapshots that are left when all are done."""
+        ids = self._snapshots.list_ids()
+        if not self.broken_off and ids and len(ids) != ids[-1] - ids[0] + 1:
+            self.wrong.append(f"the chain has a gap: {ids}")
+        latest = self._snapshots.latest()
+        if (latest.id if latest else None) != (ids[-1] if ids else None):
+            self.wrong.append(f"the hint leads to {latest and latest.id}, snapshots are {ids}")
+        if latest is None:
+            if self.acknowledged:
+                self.wrong.append("there is no snapshot any more")
+            return
+        for number in ids:
+            self._judge_files(self._snapshots.get(number))
+        there = self.records(latest)
+        since = max(self.rolled_back, default=-1)
+        lost = sorted(
+            record for record, at in self.acknowledged.items() if at > since and not there[record]
+        )
+        if lost:
+            self.wrong.append(f"acknowledged and not in snapshot {latest.id}: {lost[:5]}")
+
+    def judge_tag(self, snapshot: Snapshot) -> None:
+        """Judge a snapshot that a tag keeps."""
+        self._judge_files(snapshot)
+
+    def _judge_taken_back(self, path: str) -> None:
+        """Judge a writer that deletes a snapshot: nothing may have been built on it."""
+        if self.removes_snapshots():
+            return
+        number = int(path.rpartition("-")[2])
+        snapshot, successor = self._snapshots.find(number), self._snapshots.find(number + 1)
+        if snapshot and successor and follows(successor, snapshot):
+            self.wrong.append(f"snapshot {number} is taken back, and {number + 1} is built on it")
+
+    def _judge_files(self, snapshot: Snapshot) -> None:
+        try:
+            names = self.live_names(snapshot)
+        except (ManifestGone, CorruptData) as error:
+            self.wrong.append(f"snapshot {snapshot.id} cannot be read: {error}")
+            return
+        for entry in self._live.by_identity(snapshot).values():
+            path = f"{self.paths.root}/bucket-{entry.bucket}/{entry.file.file_name}"
+            if not self.file_io.exists(path):
+                self.wrong.append(f"snapshot {snapshot.id} names {path}, which is gone")
+        refused = sorted(self.refused.intersection(names))
+        if refused:
+            self.wrong.append(f"snapshot {snapshot.id} has what was not committed: {refused[:5]}")

@@ -1,0 +1,218 @@
+"""Defects that the simulation has to find: each is one method with the body that it must not have.
+
+The first ones were in the engine once; the others are mistakes that are easily made there.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+from unittest.mock import patch
+
+from lake.commit import discard, exactly_once, intent
+from lake.commit.attempt_files import AttemptFiles
+from lake.commit.commit_result import CommitResult, Outcome
+from lake.commit.commit_run import CommitRun
+from lake.commit.exactly_once import Decision
+from lake.commit.identity_log import IdentityLog
+from lake.commit.publisher import Published, SnapshotPublisher
+from lake.commit.stream_authority import StreamAuthority
+from lake.errors import CommitUnknown
+from lake.format.snapshot import Snapshot
+from lake.maintenance.protectors import Protectors
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlantedDefect:
+    """One defect.
+
+    Attributes:
+        name: For the table in the docs.
+        owner: Class or module.
+        attribute: Of the method or function that is replaced.
+        body: What it is replaced by.
+        is_often_found: In one of a few seeds; the others are looked for in the long run alone.
+    """
+
+    name: str
+    owner: Any
+    attribute: str
+    body: Callable[..., Any]
+    is_often_found: bool = False
+
+
+@contextmanager
+def planted(defect: PlantedDefect) -> Iterator[None]:
+    """Let the engine have a defect for a while."""
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(defect.owner, defect.attribute, defect.body))
+        yield
+
+
+def _discard_after_anything(
+    commit: Callable[[], CommitResult], *, discard: Callable[[], object]
+) -> CommitResult:
+    is_referenced = False
+    try:
+        result = commit()
+        is_referenced = result.outcome is not Outcome.REPLAYED
+    except CommitUnknown:
+        is_referenced = True
+        raise
+    finally:
+        if not is_referenced:
+            discard()
+    return result
+
+
+def _previous_is_proof(
+    self: SnapshotPublisher, snapshot: Snapshot, previous: Snapshot | None
+) -> Published:
+    """What the previous snapshot's presence told before rollbacks left a mark."""
+    if previous is not None and self._snapshots.find(previous.id) == previous:
+        return Published.YES
+    return _look_around(self, snapshot, previous)
+
+
+_look_around = SnapshotPublisher._look_around
+
+
+def _files_are_the_only_trace(
+    self: SnapshotPublisher, snapshot: Snapshot, previous: Snapshot | None
+) -> Published:
+    """How a snapshot with others above it was judged before it was named by them."""
+    if previous is not None and self._snapshots.find(previous.id) == previous:
+        return _look_around(self, snapshot, previous)
+    ids = self._snapshots.list_ids()
+    is_rolled_back = any(number < snapshot.id for number in ids)
+    if max(ids, default=0) <= snapshot.id and not is_rolled_back:
+        return Published.YES
+    return Published.IN_DOUBT
+
+
+def _everything_is_newest(self: StreamAuthority, fallback: object) -> bool:
+    del self, fallback
+    return True
+
+
+def _never_look(
+    self: SnapshotPublisher, snapshot: Snapshot, previous: Snapshot | None
+) -> Published:
+    del self, snapshot, previous
+    return Published.YES
+
+
+def _any_file_is_ours(self: SnapshotPublisher, snapshot: Snapshot) -> bool | None:
+    return True if self._snapshots.exists(snapshot.id) else None
+
+
+def _settle_and_clean(self: CommitRun, *args: Any, **given: Any) -> CommitResult | None:
+    try:
+        return _settle(self, *args, **given)
+    except BaseException:
+        self._clean()
+        raise
+
+
+_settle = CommitRun._settle
+
+
+def _keep_nothing(self: AttemptFiles, **given: object) -> None:
+    del given
+    _clean(self)
+
+
+_clean = AttemptFiles.clean
+
+
+def _any_epoch(position: Any, batch: Any) -> Decision:
+    if position is not None and batch.epoch < position.epoch:
+        expected = [position.offsets.get(part, at) for part, at in batch.start.items()]
+        if expected == list(batch.start.values()):
+            return Decision.COMMIT
+    return exactly_once.decide(position, batch)
+
+
+def _no_repeat(self: IdentityLog, identity: object, latest: object) -> None:
+    del self, identity, latest
+
+
+def _no_protectors(self: Protectors, snapshot_id: int) -> list[Any]:
+    del self, snapshot_id
+    return []
+
+
+DEFECTS: Final = (
+    PlantedDefect(
+        name="data files are deleted after every exception but one",
+        owner=discard,
+        attribute="commit_or_discard",
+        body=_discard_after_anything,
+        is_often_found=True,
+    ),
+    PlantedDefect(
+        name="a commit in the gap of a rollback that broke off is acknowledged",
+        owner=SnapshotPublisher,
+        attribute="_look_around",
+        body=_previous_is_proof,
+    ),
+    PlantedDefect(
+        name="an empty snapshot is taken back although others were built on it",
+        owner=SnapshotPublisher,
+        attribute="_look_around",
+        body=_files_are_the_only_trace,
+    ),
+    PlantedDefect(
+        name="a stream starts from a position older than its last commit",
+        owner=StreamAuthority,
+        attribute="is_newest_word",
+        body=_everything_is_newest,
+    ),
+    PlantedDefect(
+        name="a created snapshot is believed without a look at the chain",
+        owner=SnapshotPublisher,
+        attribute="_verify",
+        body=_never_look,
+    ),
+    PlantedDefect(
+        name="any file of that number is taken for our own",
+        owner=SnapshotPublisher,
+        attribute="_is_ours",
+        body=_any_file_is_ours,
+        is_often_found=True,
+    ),
+    PlantedDefect(
+        name="manifests are deleted after an unknown outcome",
+        owner=CommitRun,
+        attribute="_settle",
+        body=_settle_and_clean,
+        is_often_found=True,
+    ),
+    PlantedDefect(
+        name="a commit cleans up the manifests that its snapshot names",
+        owner=AttemptFiles,
+        attribute="clean",
+        body=_keep_nothing,
+        is_often_found=True,
+    ),
+    PlantedDefect(
+        name="a batch of an older epoch is committed",
+        owner=intent,
+        attribute="decide",
+        body=_any_epoch,
+        is_often_found=True,
+    ),
+    PlantedDefect(
+        name="a repeated commit is not recognised",
+        owner=IdentityLog,
+        attribute="find",
+        body=_no_repeat,
+    ),
+    PlantedDefect(
+        name="an expiry does not look for tags",
+        owner=Protectors,
+        attribute="of_step",
+        body=_no_protectors,
+        is_often_found=True,
+    ),
+)

@@ -1,0 +1,110 @@
+"""One process at a time: who goes on is drawn at every storage call.
+
+Each actor is a thread, and only the one whose turn it is runs. The same seed gives the same run. Two
+ways of drawing are used, for they find different things: with *drawn turns* somebody else comes next
+with some probability, which changes now and then; with *priorities* the first in a drawn order runs
+until it is put to the end, so that an actor can sleep for long between two calls.
+"""
+
+import random
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Final
+
+from tests.support.faulty_file_io import Died
+
+_STICKY: Final = (0.0, 0.5, 0.8, 0.95)
+_DEMOTION: Final = 0.04
+
+
+class _Noting:
+    """Takes note of whatever ends an actor, which goes no further; a death is to be expected."""
+
+    def __init__(self, name: str, crashes: list[str]) -> None:
+        self._name = name
+        self._crashes = crashes
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> bool:
+        if error is not None and kind is not Died:
+            told = "".join(traceback.format_exception(error))
+            self._crashes.append(f"{self._name}: {told}")
+        return True
+
+
+class Schedule:
+    """Draws whose turn it is.
+
+    Attributes:
+        random: Of the whole run; for the actor whose turn it is.
+        now: How many turns there were.
+        crashes: Tracebacks of actors that ended with what nobody expects.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.now = 0
+        self.crashes: list[str] = []
+        self._turns: dict[str, threading.Semaphore] = {}
+        self._alive: list[str] = []
+        self._over = threading.Semaphore(0)
+        self._current: str | None = None
+        self._stays = self.random.choice(_STICKY)
+        self._has_priorities = self.random.random() < 0.5
+
+    @property
+    def current(self) -> str | None:
+        """Whose turn it is."""
+        return self._current
+
+    def run(self, actors: Mapping[str, Callable[[], None]]) -> None:
+        """Let actors act until all have ended."""
+        threads = []
+        for name, act in actors.items():
+            self._turns[name] = threading.Semaphore(0)
+            self._alive.append(name)
+            threads.append(threading.Thread(target=self._body, args=(name, act), daemon=True))
+        self.random.shuffle(self._alive)
+        for thread in threads:
+            thread.start()
+        self._pass_on()
+        self._over.acquire()
+        for thread in threads:
+            thread.join()
+
+    def turn(self, name: str) -> None:
+        """End the turn of an actor, and return when it is its turn again."""
+        self.now += 1
+        if self._draw() != name:
+            self._turns[self._current or name].release()
+            self._turns[name].acquire()
+
+    def _body(self, name: str, act: Callable[[], None]) -> None:
+        self._turns[name].acquire()
+        with _Noting(name, self.crashes):
+            act()
+        self._alive.remove(name)
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        if self._alive:
+            self._turns[self._draw()].release()
+        else:
+            self._over.release()
+
+    def _draw(self) -> str:
+        if self._has_priorities:
+            if self.random.random() < _DEMOTION:
+                self._alive.append(self._alive.pop(0))
+            self._current = self._alive[0]
+        elif self._current not in self._alive or self.random.random() >= self._stays:
+            self._current = self.random.choice(self._alive)
+            if self.random.random() < 0.1:
+                self._stays = self.random.choice(_STICKY)
+        return self._current
