@@ -137,6 +137,7 @@ class FunctionDeclaration:
         problems: From the field and the column's function, what is wrong with its options.
         unfit: From the column's function and values, those that it cannot read: they are refused when
             they are written, because every later merge of their key would fail. None: it reads all.
+        stores_unfit: The format stores such values, and so does the writer; only streams refuse them.
         make: From the column's function and its Arrow type, the definition.
         reduction: From the same, the vectorised execution, or None.
     """
@@ -152,6 +153,7 @@ class FunctionDeclaration:
     reduction: Callable[[ColumnFunction, pa.DataType], Reduction | None] = lambda _f, _t: None
     problems: Callable[[DataField, ColumnFunction], Iterable[Problem]] = lambda _field, _f: ()
     unfit: Callable[[ColumnFunction, pa.Array], Iterable[UnfitValue]] | None = None
+    stores_unfit: bool = False
     options: tuple[FunctionOption, ...] = ()
     aliases: tuple[str, ...] = ()
     order_free: bool = False

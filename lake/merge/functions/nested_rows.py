@@ -204,6 +204,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         make=_make_update,
         reduction=_update_reduction,
         unfit=_unfit_keys,
+        stores_unfit=True,
         problems=_update_problems,
     ),
     FunctionDeclaration(
@@ -233,6 +234,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         make=_make_partial,
         reduction=_partial_reduction,
         unfit=_unfit_keys,
+        stores_unfit=True,
         problems=_partial_problems,
     ),
 )
