@@ -1,11 +1,13 @@
 """Java reads the newest value, too, where a slow writer was overtaken and compacted."""
 
+import random
 from pathlib import Path
 
 import pytest
 
 from lake import Machine
 from tests.interop import java_reader
+from tests.property.arrival_bed import ArrivalBed
 from tests.property.lost_update import GROUPS, NEWEST, NO_GROUPS, overtaken_table
 
 pytestmark = pytest.mark.interop
@@ -23,6 +25,28 @@ def test_java_reads_the_newest_value_with_groups_and_the_older_one_without(tmp_p
     assert list(with_groups) == list(without) == [1, 2, 3, 4]
     assert row_of_key_1(with_groups[4]) == newest
     assert row_of_key_1(without[4]) == [1, 1, 1, *newest[3:]]
+
+
+def test_java_reads_what_any_schedule_leaves_in_the_order_of_arrival(tmp_path: Path) -> None:
+    beds = [
+        ArrivalBed(chance=random.Random(seed), warehouse=tmp_path / str(seed)) for seed in (1, 2)
+    ]
+    for bed in beds:
+        bed.live(40)
+
+    tables = java_reader.read_tables([Path(bed.table.path) for bed in beds], tmp_path)
+
+    names = [name for name in beds[0].table.schema.field_names if not name.endswith("__at")]
+    for bed, snapshots in zip(beds, tables, strict=True):
+        rows = snapshots[max(snapshots)]
+        assert not isinstance(rows, str), rows
+        found = [dict(zip(bed.table.schema.field_names, row, strict=True)) for row in rows]
+        expected = bed.table.scan(columns=names).to_arrow().to_pylist()
+        assert expected
+        assert sorted([row[name] for name in names] for row in found) == sorted(
+            [row[name] for name in names] for row in expected
+        )
+        assert bed.found() == bed.expected()
 
 
 def row_of_key_1(rows: list[list[object]] | str) -> list[object]:

@@ -8,6 +8,7 @@ no ordering it is the one that was produced last.
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -93,6 +94,7 @@ class ArrivalBed:
     """One table and the sources of its groups; `chance` decides everything that is left open."""
 
     chance: random.Random
+    warehouse: Path | None = None
     machine: Machine = Machine.COLUMN
     produced: int = 0
     sources: dict[str, Source] = field(default_factory=dict)
@@ -100,7 +102,10 @@ class ArrivalBed:
 
     def __post_init__(self) -> None:
         definition = define_table(SPEC)
-        self.table: Table = Catalog("/w", file_io=MemoryFileIO(), clock=ManualClock()).create_table(
+        catalog = Catalog("/w", file_io=MemoryFileIO(), clock=ManualClock())
+        if self.warehouse is not None:
+            catalog = Catalog(str(self.warehouse))
+        self.table: Table = catalog.create_table(
             "db.t",
             columns=definition.columns,
             primary_key=definition.primary_key,
@@ -110,6 +115,30 @@ class ArrivalBed:
         for group in VALUE_OF:
             self.committed[group] = []
             self.take_over(group, partitions=1 if group == "payments" else 2)
+
+    def live(self, steps: int) -> None:
+        """Let so many things happen to the table, one after the other."""
+        chance = self.chance
+        running: dict[str, Iterator[None]] = {}
+        for _ in range(steps):
+            group = chance.choice(list(VALUE_OF))
+            match chance.randrange(12):
+                case 0 | 1 | 2 | 3:
+                    self.produce(group)
+                case 4 if group not in running:
+                    self.take_over(group, partitions=chance.randint(1, 3))
+                case 5 if group not in running:
+                    self.add_partitions(group)
+                case 6:
+                    self.table.compact(full=chance.random() < 0.5, machine=self.machine)
+                case 7 if group not in running:
+                    self.claim(group)
+                case _:
+                    step = running.setdefault(group, self.micro_batch(group))
+                    if next(step, "over") == "over":
+                        del running[group]
+        for step in running.values():
+            list(step)
 
     def take_over(self, group: str, *, partitions: int) -> None:
         """Feed a group from another topic by another stream, which is claimed."""

@@ -6,13 +6,12 @@ sequence numbers say nothing about which record is newer.
 """
 
 import random
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from lake import Machine
-from tests.property.arrival_bed import VALUE_OF, ArrivalBed
+from tests.property.arrival_bed import ArrivalBed
 
 BOTH = pytest.mark.parametrize("machine", Machine, ids=lambda machine: machine.name.lower())
 FEW = settings(
@@ -26,26 +25,7 @@ def test_any_schedule_leaves_the_newest_record_of_each_group(
     chance: random.Random, machine: Machine
 ) -> None:
     bed = ArrivalBed(chance=chance, machine=machine)
-    running: dict[str, Iterator[None]] = {}
-    for _ in range(chance.randint(10, 40)):
-        group = chance.choice(list(VALUE_OF))
-        match chance.randrange(12):
-            case 0 | 1 | 2 | 3:
-                bed.produce(group)
-            case 4 if group not in running:
-                bed.take_over(group, partitions=chance.randint(1, 3))
-            case 5 if group not in running:
-                bed.add_partitions(group)
-            case 6:
-                bed.table.compact(full=chance.random() < 0.5, machine=machine)
-            case 7 if group not in running:
-                bed.claim(group)
-            case _:
-                step = running.setdefault(group, bed.micro_batch(group))
-                if next(step, "over") == "over":
-                    del running[group]
-    for step in running.values():
-        list(step)
+    bed.live(chance.randint(10, 40))
 
     assert bed.found() == bed.expected()
     bed.table.compact(full=True, machine=machine)
