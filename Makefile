@@ -62,6 +62,9 @@ bench-scan: jars ## Scans beside Java and plain pyarrow: make bench-scan ARGS="-
 bench-peers: $(INSTALL) peer ## Commits of several processes at once, beside pypaimon and paimon-rust
 	@$(BIN)/python -m benchmarks.peers $(ARGS)
 
+bench-hostile: $(INSTALL) ## Hostile requests against the service: make bench-hostile ARGS="--help"
+	@$(BIN)/python -m benchmarks.hostile $(ARGS)
+
 docs: $(INSTALL) ## Write the reference pages that are made from the code
 	@$(BIN)/python -m docs.generate
 

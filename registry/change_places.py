@@ -4,6 +4,7 @@ Pure. The rules judge the table and the streams that come of a request; people m
 no single change of it is to blame for is told by the field of the declaration, without a pointer.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -20,6 +21,8 @@ _ENGINE_PARTS: Final[Mapping[str, str]] = {
     "keep_nullability": "type",
 }
 """Parts of the engine's changes that a request calls otherwise."""
+
+_INDEX = re.compile(r"[0-9]{1,9}")  # longer texts of digits are names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,4 +156,4 @@ def _parts(pointer: str | None) -> Place:
     if not pointer:
         return ()
     parts = (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
-    return tuple(int(part) if part.isdigit() else part for part in parts)
+    return tuple(int(part) if _INDEX.fullmatch(part) else part for part in parts)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from registry.findings import found_at
-from registry.table_rules import COLUMNS_MAX
 from schemas import FieldProblem, StreamSpec
+from schemas.contract import COLUMNS_MAX
 
 BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
     "trigger_ms": (100, 3_600_000),  # below, starting micro-batches is all that a runner does

@@ -36,8 +36,6 @@ from registry.option_rules import check_option, orders_whole_rows
 from registry.table_definition import define_groups, ungrouped_columns
 from schemas import BUCKETS_MAX, FieldProblem, MergeEngine, TableSpec, Unordered
 
-COLUMNS_MAX = 5_000
-
 # Options that are the same for every table.
 _FIXED_OPTIONS = ("write-only", "write.sequence-number-init-mode", "type", "path")
 # Options that say where files lie: a declaration must not reach out of its table's directory.
@@ -57,10 +55,6 @@ def check_table(database: str, name: str, spec: TableSpec) -> list[FieldProblem]
         name: The second part.
         spec: The declaration.
     """
-    if len(spec.columns) > COLUMNS_MAX:
-        message = f"a table has at most {COLUMNS_MAX} columns, this has {len(spec.columns)}"
-        hint = "put columns that belong together into one column of the type ROW"
-        return [found_at("columns", message=message, hint=hint)]
     problems = [
         *names.check_database(database, "database"),
         *names.check_name(name, "table", kind="table"),

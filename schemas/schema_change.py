@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import Field, StringConstraints
 
 from schemas.aggregate import AggregateSpec
-from schemas.contract import Contract, StrictBool
+from schemas.contract import Contract, StrictBool, at_most
 from schemas.table import TYPE_LENGTH_MAX, Deletes, SequenceGroupSpec
 
 CHANGES_MAX: Final = 1_000  # of one request; each is made to what the ones before have made
@@ -221,5 +221,6 @@ class SchemaChanges(Contract):
 
     changes: Annotated[
         tuple[Annotated[TableChange, Field(discriminator="change")], ...],
-        Field(min_length=1, max_length=CHANGES_MAX),
+        at_most(CHANGES_MAX),
+        Field(min_length=1),
     ]

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import Field
 
-from schemas.contract import Contract, PositiveInt, StrictBool
+from schemas.contract import COLUMNS_MAX, OPTIONS_MAX, Contract, PositiveInt, StrictBool, at_most
 
 
 class StreamFormat(StrEnum):
@@ -94,7 +95,7 @@ class KafkaSpec(Contract):
 
     cluster: str | None = Field(default=None, min_length=1, examples=["shop"])
     bootstrap_servers: str | None = Field(default=None, min_length=1)
-    options: Mapping[str, str] = Field(default_factory=dict)
+    options: Annotated[Mapping[str, str], at_most(OPTIONS_MAX)] = Field(default_factory=dict)
 
 
 class StreamDefinition(Contract):
@@ -128,7 +129,7 @@ class StreamDefinition(Contract):
     name: str | None = None
     topic: str = Field(min_length=1, max_length=249, examples=["departures"])
     format: StreamFormat = StreamFormat.JSON
-    columns: tuple[StreamColumn, ...] = ()
+    columns: Annotated[tuple[StreamColumn, ...], at_most(COLUMNS_MAX)] = ()
     sequence_group: str | None = Field(default=None, min_length=1)
     starting_offsets: StartingOffsets = StartingOffsets.EARLIEST
     dead_letter_topic: str | None = Field(default=None, min_length=1, max_length=249)

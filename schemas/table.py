@@ -2,12 +2,19 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from schemas.aggregate import AggregateSpec
-from schemas.contract import Contract, PositiveInt, StrictBool
+from schemas.contract import (
+    COLUMNS_MAX,
+    OPTIONS_MAX,
+    Contract,
+    PositiveInt,
+    StrictBool,
+    at_most,
+)
 
 TYPE_LENGTH_MAX: Final = 1_000  # characters; what nests deeper than that has no reader
 BUCKETS_MAX: Final = 100_000  # each is a directory in every partition
@@ -76,7 +83,7 @@ class SequenceGroupSpec(Contract):
 
     name: str = Field(min_length=1, examples=["departures"])
     ordering: tuple[str, ...] | None = Field(default=None, min_length=1)
-    columns: tuple[str, ...] = Field(min_length=1)
+    columns: Annotated[tuple[str, ...], at_most(COLUMNS_MAX)] = Field(min_length=1)
     deletes: Deletes | None = None
 
 
@@ -145,12 +152,12 @@ class TableSpec(Contract):
         options: Further options of the table format, by their own names.
     """
 
-    columns: tuple[ColumnSpec, ...] = Field(min_length=1)
-    primary_key: tuple[str, ...] = Field(min_length=1)
-    partition_keys: tuple[str, ...] = ()
+    columns: Annotated[tuple[ColumnSpec, ...], at_most(COLUMNS_MAX)] = Field(min_length=1)
+    primary_key: Annotated[tuple[str, ...], at_most(COLUMNS_MAX)] = Field(min_length=1)
+    partition_keys: Annotated[tuple[str, ...], at_most(COLUMNS_MAX)] = ()
     buckets: int = Field(default=4, strict=True)
     merge_engine: MergeEngine = MergeEngine.PARTIAL_UPDATE
-    sequence_groups: tuple[SequenceGroupSpec, ...] = ()
+    sequence_groups: Annotated[tuple[SequenceGroupSpec, ...], at_most(COLUMNS_MAX)] = ()
     default_aggregate: str | None = Field(default=None, min_length=1)
     deletes: Deletes | None = None
     delete_retention: DeleteRetentionSpec | None = None
@@ -159,7 +166,7 @@ class TableSpec(Contract):
     completeness: CompletenessSpec = Field(default_factory=CompletenessSpec)
     unordered: Unordered = Unordered.REFUSED
     comment: str | None = None
-    options: Mapping[str, str] = Field(default_factory=dict)
+    options: Annotated[Mapping[str, str], at_most(OPTIONS_MAX)] = Field(default_factory=dict)
 
     @property
     def column_names(self) -> tuple[str, ...]:

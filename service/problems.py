@@ -20,6 +20,7 @@ from registry.errors import (
     StreamNotStopped,
 )
 from schemas import FieldProblem, Problem, ProblemCode
+from schemas.contract import TOO_LONG
 from service.control.key_values import KeyRefused
 from service.problem_table import STATUS_AND_TITLE, code_of, code_of_status
 from service.request_problems import field_problems
@@ -125,6 +126,9 @@ async def _on_unreadable_request(request: Request, error: Exception) -> Response
         if isinstance(cause, json.JSONDecodeError):
             reason = f"{reason} at line {cause.lineno}, column {cause.colno}"
         return _answer(request, ProblemCode.MALFORMED_REQUEST, f"the body is not JSON: {reason}")
+    if any(e["type"] == TOO_LONG for e in found):
+        detail = "a list or an object has more entries than one request may ask for"
+        return _answer(request, ProblemCode.LIMIT_EXCEEDED, detail, problems)
     count = len(problems)
     detail = f"{count} field{'s are' if count != 1 else ' is'} not as declared"
     return _answer(request, ProblemCode.INVALID_REQUEST, detail, problems)

@@ -5,7 +5,7 @@ pydantic says what is wrong; a person also wants to know what would be right, an
 
 import inspect
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -58,12 +58,12 @@ def field_problems(
         model: What the body was to become; None when the address takes no body.
     """
     found = [_field_problem(error, body=body, model=model) for error in errors]
-    pointers = [problem.pointer for problem in found if problem.pointer is not None]
+    around = _places_around(problem.pointer for problem in found if problem.pointer is not None)
     merged: dict[tuple[str | None, str], FieldProblem] = {}
     for problem in found:
         # A list with a wrong entry also fails as a list, and as the word that could stand for it:
         # what lies deepest is what has to be mended.
-        if any(other.startswith(f"{problem.pointer}/") for other in pointers):
+        if problem.pointer in around:
             continue
         key = (problem.pointer, problem.field)
         earlier = merged.get(key)
@@ -73,6 +73,19 @@ def field_problems(
             message = f"{earlier.message}, or {problem.message}"
             merged[key] = earlier.model_copy(update={"message": message})
     return list(merged.values())
+
+
+def _places_around(pointers: Iterable[str]) -> set[str]:
+    """Return the pointers of everything that something of these lies inside of."""
+    around: set[str] = set()
+    for pointer in pointers:
+        inner = pointer
+        while inner:
+            inner = inner.rpartition("/")[0]
+            if inner in around:
+                break
+            around.add(inner)
+    return around
 
 
 def _field_problem(

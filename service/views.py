@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from schemas import Contract, DesiredState, FieldProblem, SnapshotInfo, StreamSpec, TableSpec
+from schemas.contract import at_most
 
 SNAPSHOT_ID_MAX: Final = 2**63 - 1
 KEYS_MAX: Final = 1_000
@@ -80,7 +81,7 @@ class RowKeys(Contract):
             UTC, or ISO 8601 with a zone.
     """
 
-    keys: Annotated[tuple[dict[str, str | bool | int | float], ...], Field(max_length=KEYS_MAX)]
+    keys: Annotated[tuple[dict[str, str | bool | int | float], ...], at_most(KEYS_MAX)]
     snapshot_id: int | None = Field(default=None, ge=1, le=SNAPSHOT_ID_MAX, strict=True)
     tag: str | None = None
     timestamp: str | int | None = None

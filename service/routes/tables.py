@@ -1,7 +1,6 @@
 """Tables: declare, read, list, try."""
 
 import base64
-import binascii
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -105,7 +104,7 @@ def _parse_token(token: str) -> str:
     try:
         padded = token + "=" * (-len(token) % 4)
         return base64.b64decode(padded, altchars=b"-_", validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError) as error:
+    except ValueError as error:
         message = "not a token that this service gave"
         hint = "use `next_page_token` of the page before, or leave it out"
         problem = Problem(field="page_token", value=token, message=message, hint=hint)

@@ -3,7 +3,7 @@
 import pytest
 
 from registry.option_rules import DURATIONS, NUMBERS, SIZES
-from registry.table_rules import COLUMNS_MAX, check_table
+from registry.table_rules import check_table
 from tests.unit.registry.shop import orders
 
 
@@ -54,11 +54,3 @@ def test_what_is_listed_is_set(key: str, value: str) -> None:
 def test_every_bound_admits_its_ends() -> None:
     for key, (least, most) in {**NUMBERS, **SIZES, **DURATIONS}.items():
         assert least < most, key
-
-
-def test_a_table_of_too_many_columns_is_refused_before_anything_else() -> None:
-    columns = [{"name": f"c{number}", "type": "NONE"} for number in range(COLUMNS_MAX + 1)]
-
-    (problem,) = check_table("shop", "orders", orders(columns=columns))
-
-    assert problem.pointer == "/columns"

@@ -37,7 +37,7 @@ def test_the_examples_of_tables_can_be_created(client: HttpClient, example: str)
 
 def test_every_field_of_an_aggregate_is_in_the_reference_with_its_option() -> None:
     (table,) = re.findall(r"^\| field of `aggregate` .*?\n\n", DOC, re.DOTALL | re.MULTILINE)
-    documented = dict(re.findall(r"^\| `(\w+)` \|.*\| `([\w-]+)` \|$", table, re.MULTILINE))
+    documented = dict(re.findall(r"^\| `(\w+)` \|.*\| `([\w.-]+)` \|$", table, re.MULTILINE))
 
     assert documented == {"function": "aggregate-function", **OPTION_OF_FIELD}
 

@@ -1,0 +1,201 @@
+"""Thousands of hostile requests against a real service: memory stays flat, /health stays quick.
+
+    make bench-hostile ARGS="--requests 10000"
+
+A probe in a process of its own asks /health all the while. Ends with 1 when an answer is no
+documented problem, or when memory or the probe is beyond its bound.
+"""
+
+import argparse
+import asyncio
+import http.client
+import json
+import multiprocessing
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from multiprocessing.synchronize import Event
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from demo.ports import free_port
+from demo.processes import Supervisor
+from service.problem_table import STATUS_AND_TITLE
+from tests.support.hostile_requests import HostileRequest, hostile_requests
+
+WARM_UP = 1_000  # what is loaded or cached once is then there
+AT_ONCE = 8
+PROBE_SECONDS = 0.02
+MEMORY_GROWTH_MAX = 0.10
+HEALTH_P99_MS = 50.0
+SLOW_SECONDS = 30.0
+_CODES = {code.value: status for code, (status, _) in STATUS_AND_TITLE.items()}
+_ORDERS = {
+    "columns": [{"name": "id", "type": "BIGINT"}, {"name": "total", "type": "INT"}],
+    "primary_key": ["id"],
+    "buckets": 1,
+    "sequence_groups": [{"name": "sales", "columns": ["total"]}],
+}
+
+
+def main() -> int:
+    """Send the requests, print the figures, and return the status to exit with."""
+    parser = argparse.ArgumentParser(prog="make bench-hostile ARGS=…", description=__doc__)
+    parser.add_argument("--requests", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="braid-hostile-") as folder:
+        return _run(Path(folder), seed=arguments.seed, count=arguments.requests)
+
+
+def _run(folder: Path, *, seed: int, count: int) -> int:
+    port = free_port()
+    (folder / "warehouse").mkdir()
+    with Supervisor(folder / "logs") as supervisor:
+        service = supervisor.start_module(
+            "service", "braid", "service",
+            "--warehouse", str(folder / "warehouse"), "--port", str(port),
+        )  # fmt: skip
+        service.wait_ready(lambda: _is_alive(port), timeout_s=60)
+        stop = multiprocessing.Event()
+        waits: multiprocessing.Queue[list[float]] = multiprocessing.Queue()
+        probe = multiprocessing.Process(target=_probe, args=(port, stop, waits))
+        probe.start()
+        try:
+            found = asyncio.run(_attack(port, service.process_id, seed=seed, count=count))
+        finally:
+            stop.set()
+            health = waits.get(timeout=60)
+            probe.join()
+    return _report(found, health)
+
+
+class _Found:
+    """What came of the requests."""
+
+    def __init__(self) -> None:
+        self.statuses: Counter[int] = Counter()
+        self.faults: Counter[str] = Counter()
+        self.memory: list[int] = []
+
+
+async def _attack(port: int, process_id: int, *, seed: int, count: int) -> _Found:
+    found, slow = _Found(), set[asyncio.Task[None]]()
+    requests = hostile_requests(seed, count)
+    sent = 0
+
+    async def send_all(client: httpx.AsyncClient) -> None:
+        nonlocal sent
+        for request in requests:
+            sent += 1
+            if sent >= WARM_UP and sent % 500 == 0:
+                found.memory.append(_resident_bytes(process_id))
+            if request.is_slow:
+                slow.add(asyncio.create_task(_send_slowly(port, request, found)))
+            else:
+                await _send(client, request, found)
+
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+        headers = {"content-type": "application/json"}
+        await client.put("/v1/tables/shop/orders", json=_ORDERS, headers=headers)
+        await asyncio.gather(*(send_all(client) for _ in range(AT_ONCE)))
+    await asyncio.gather(*slow)
+    found.memory.append(_resident_bytes(process_id))
+    return found
+
+
+async def _send(client: httpx.AsyncClient, request: HostileRequest, found: _Found) -> None:
+    url = httpx.URL(f"{client.base_url}".rstrip("/") + request.target)
+    try:
+        answer = await client.request(
+            request.method, url, headers=dict(request.headers), content=request.body
+        )
+    except (httpx.TransportError, httpx.InvalidURL) as error:
+        found.faults[f"{request.kind}: {type(error).__name__}"] += 1
+        return
+    found.statuses[answer.status_code] += 1
+    fault = _fault(answer, request.method)
+    if fault is not None:
+        found.faults[f"{request.kind}: {request.method} {request.target[:80]}: {fault}"] += 1
+
+
+def _fault(answer: httpx.Response, method: str) -> str | None:
+    if answer.is_success or (method == "HEAD" and not answer.is_server_error):
+        return None
+    if answer.headers.get("content-type") != "application/problem+json":
+        return f"{answer.status_code} is no problem"
+    code = json.loads(answer.content)["code"]
+    is_busy = code == "overloaded"  # documented, and asked for: more at once than there are places
+    if _CODES.get(code) != answer.status_code or (answer.is_server_error and not is_busy):
+        return f"{answer.status_code} {code}"
+    return None
+
+
+async def _send_slowly(port: int, request: HostileRequest, found: _Found) -> None:
+    """Send the half of a request and wait for what the service says to that."""
+    head = f"{request.method} {request.target} HTTP/1.1\r\nhost: localhost\r\n"
+    head += "content-type: application/json\r\n"
+    full = f"{head}content-length: {len(request.body)}\r\n\r\n".encode() + request.body
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(full[: len(full) * 2 // 3])
+        answer = await asyncio.wait_for(reader.read(), SLOW_SECONDS)
+        status = int(answer.split(b" ", 2)[1]) if answer else 0
+        found.statuses[status] += 1
+        if status != 408:
+            found.faults[f"slow: {status}"] += 1
+    except (OSError, TimeoutError) as error:
+        found.faults[f"slow: {type(error).__name__}"] += 1
+    finally:
+        writer.close()
+
+
+def _probe(port: int, stop: Event, waits: Any) -> None:
+    """Ask /health until told to end, then give the milliseconds of each answer."""
+    found: list[float] = []
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    while not stop.wait(PROBE_SECONDS):
+        started = time.perf_counter()
+        connection.request("GET", "/health")
+        answer = connection.getresponse()
+        answer.read()
+        found.append((time.perf_counter() - started) * 1_000)
+    connection.close()
+    waits.put(found)
+
+
+def _report(found: _Found, health: Sequence[float]) -> int:
+    first, most, last = found.memory[0], max(found.memory), found.memory[-1]
+    growth = most / first - 1
+    ordered = sorted(health)
+    p50, p99 = (ordered[int(len(ordered) * part)] for part in (0.5, 0.99))
+    print(f"answers: {dict(sorted(found.statuses.items()))}")
+    print(
+        f"memory after {WARM_UP} requests {first / 1e6:.0f} MB, most {most / 1e6:.0f} MB "
+        f"({growth:+.1%}), at the end {last / 1e6:.0f} MB"
+    )
+    print(f"/health beside them, {len(ordered)} times: p50 {p50:.1f} ms, p99 {p99:.1f} ms")
+    for fault, count in found.faults.most_common(20):
+        print(f"fault ({count} times): {fault}")
+    is_fine = growth <= MEMORY_GROWTH_MAX and p99 <= HEALTH_P99_MS and not found.faults
+    return 0 if is_fine else 1
+
+
+def _resident_bytes(process_id: int) -> int:
+    pages = int(Path(f"/proc/{process_id}/statm").read_text().split()[1])
+    return pages * 4096
+
+
+def _is_alive(port: int) -> bool:
+    with suppress(httpx.TransportError):
+        return httpx.get(f"http://127.0.0.1:{port}/health").is_success
+    return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())
