@@ -152,6 +152,8 @@ class MaintenanceStatus(Contract):
         snapshot_id: The snapshot that was looked at; None before the first commit.
         buckets: Buckets with files in it.
         most_runs: The most sorted runs of a bucket, which every read of it merges.
+        tombstones: Deletes of removed rows that compactions keep on the highest level, so that older
+            records do not bring the rows back.
         compaction_trigger: As many runs make a compaction due (`num-sorted-run.compaction-trigger`).
         stop_trigger: More slow down the streams that write there (`num-sorted-run.stop-trigger`).
         upkeep: What living runners that look after the table say, one at most times.
@@ -163,6 +165,7 @@ class MaintenanceStatus(Contract):
     snapshot_id: int | None
     buckets: int
     most_runs: int
+    tombstones: int
     compaction_trigger: int
     stop_trigger: int
     upkeep: tuple[TableUpkeepView, ...] = ()

@@ -1,6 +1,6 @@
 """How far compaction is with a table: what its newest snapshot shows and its runners say."""
 
-from lake import Table
+from lake import Snapshot, Table
 from registry.progress import RunnerReports
 from schemas import MaintenanceStatus, TableUpkeepView
 from service.times import iso_utc
@@ -35,8 +35,19 @@ def maintenance_status(
         snapshot_id=None if newest is None else newest.id,
         buckets=len(runs),
         most_runs=max(runs.values(), default=0),
+        tombstones=0 if newest is None else _tombstones(table, newest),
         compaction_trigger=options.num_sorted_run_compaction_trigger,
         stop_trigger=options.num_sorted_run_stop_trigger,
         upkeep=tuple(upkeep),
         unreadable_reports=reports.unreadable,
+    )
+
+
+def _tombstones(table: Table, snapshot: Snapshot) -> int:
+    """Return the retracts on the highest level, as its files count them."""
+    highest = table.schema.table_options.num_levels - 1
+    return sum(
+        entry.file.delete_row_count or 0
+        for entry in table.live_files(snapshot)
+        if entry.file.level == highest
     )

@@ -43,3 +43,23 @@ def test_a_table_without_rows_has_no_runs(shop: HttpClient) -> None:
 
 def test_a_table_that_is_not_there_is_not_found(client: HttpClient) -> None:
     assert client.get("/v1/tables/shop/orders/maintenance").status_code == 404
+
+
+def test_deletes_that_compactions_keep_are_counted(client: HttpClient, catalog: Catalog) -> None:
+    spec = {
+        "columns": [{"name": "id", "type": "INT"}, {"name": "at", "type": "TIMESTAMP(3)"}],
+        "primary_key": ["id"],
+        "merge_engine": "deduplicate",
+        "delete_retention": {"seconds": 3600, "columns": ["at"]},
+    }
+    client.put("/v1/tables/shop/kept", json=spec).raise_for_status()
+    table = catalog.table("shop.kept")
+    moment = pa.array([2**41] * 2, pa.timestamp("ms"))  # later than any clock
+    rows = pa.table({"id": pa.array([1, 2], pa.int32()), "at": moment})
+    table.write_and_commit(rows)
+    table.write_and_commit(rows, kinds=pa.array([3, 0], pa.int8()))
+    table.compact(full=True)
+
+    found = client.get("/v1/tables/shop/kept/maintenance").json()
+
+    assert (found["most_runs"], found["tombstones"]) == (1, 1)
