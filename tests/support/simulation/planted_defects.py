@@ -14,7 +14,6 @@ from lake.commit.attempt_files import AttemptFiles
 from lake.commit.commit_result import CommitResult, Outcome
 from lake.commit.commit_run import CommitRun
 from lake.commit.exactly_once import Decision
-from lake.commit.identity_log import IdentityLog
 from lake.commit.publisher import Published, SnapshotPublisher
 from lake.commit.stream_authority import StreamAuthority
 from lake.errors import CommitUnknown
@@ -133,10 +132,6 @@ def _any_epoch(position: Any, batch: Any) -> Decision:
     return exactly_once.decide(position, batch)
 
 
-def _no_repeat(self: IdentityLog, identity: object, latest: object) -> None:
-    del self, identity, latest
-
-
 def _no_protectors(self: Protectors, snapshot_id: int) -> list[Any]:
     del self, snapshot_id
     return []
@@ -201,12 +196,6 @@ DEFECTS: Final = (
         attribute="decide",
         body=_any_epoch,
         is_often_found=True,
-    ),
-    PlantedDefect(
-        name="a repeated commit is not recognised",
-        owner=IdentityLog,
-        attribute="find",
-        body=_no_repeat,
     ),
     PlantedDefect(
         name="an expiry does not look for tags",
