@@ -14,6 +14,9 @@ _WORDED = re.compile(
     r"(?P<column>`[^`]+`|\S+)\s+(?P<op>is\s+not\s+null|is\s+null|in)\b(?P<value>.*)",
     re.DOTALL | re.IGNORECASE,
 )
+_ITEM = r"\s*(?:'(?:[^']|'')*'|[^',]+)\s*"
+_LIST = re.compile(rf"{_ITEM}(?:,{_ITEM})*")
+_LISTED = re.compile(rf"(?:^|,)(?P<value>{_ITEM})")
 _EXPECTED = "expected COLUMN and `= VALUE`, `!=`, `<`, `<=`, `>`, `>=`, `in A, B`, `is [not] null`"
 
 
@@ -45,9 +48,19 @@ def _parse(text: str, schema: TableSchema) -> Condition:
             refuse("--where", text, _EXPECTED)
         return Condition(column=column, op="is_null" if op == "is null" else "not_null")
     if op == "in":
-        values = [_value(text, part.strip(), field) for part in value.strip("()").split(",")]
+        values = [_value(text, part, field) for part in _listed(text, value)]
         return Condition(column=column, op=op, value=values)
     return Condition(column=column, op=op, value=_value(text, value, field))
+
+
+def _listed(text: str, values: str) -> list[str]:
+    """Return the values between commas; a comma in quotes is a part of its value."""
+    if values.startswith("(") and values.endswith(")"):
+        values = values[1:-1]
+    found = [match["value"].strip() for match in _LISTED.finditer(values)]
+    if not _LIST.fullmatch(values) or not all(found):
+        refuse("--where", text, "expected `in A, B`, a value with a comma in single quotes")
+    return found
 
 
 def _value(text: str, value: str, field: DataField) -> object:
