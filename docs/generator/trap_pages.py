@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from docs.generator.markdown import bullets, capital, code, page, section, subsection, table
 from docs.generator.trap_causes import TrapCause, by_cause
 from docs.generator.traps import Trap, columns_text, steps_table
-from tests.unit.lake.merge.test_anomalies import REMOVED_ROW
+from tests.unit.lake.merge.test_anomalies import REMOVED_ROW, WRAPPED
 
 
 def trap_page(traps: Sequence[Trap]) -> str:
@@ -32,6 +32,16 @@ def trap_page(traps: Sequence[Trap]) -> str:
             f"Columns `{columns_text(REMOVED_ROW)}`; {_options(REMOVED_ROW.options)}.",
             steps_table(REMOVED_ROW),
             "Here the last read has no row: a projection agrees with the full read.",
+        ),
+        section(
+            "An option that others do not know",
+            "A sum or product with `braid.on-overflow` = `wrap` wraps round here, integers and DECIMAL. "
+            "Paimon 2.0 does not know the option: it fails to read a key whose integers do not fit "
+            "their type, and shows a DECIMAL of at most 18 digits beyond them, until a compaction of "
+            "Braid has merged the key's records. Paimon 1.4 wraps integers, too.",
+            "**Way round.** Compact with Braid, or choose a wider type.",
+            f"Columns `{columns_text(WRAPPED)}`; {_options(WRAPPED.options)}.",
+            steps_table(WRAPPED),
         ),
     )
 

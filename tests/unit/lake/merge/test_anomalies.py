@@ -9,7 +9,7 @@ import pytest
 
 from lake import Machine
 from tests.conformance.case import parse_case
-from tests.conformance.execute import create_table, write_rows
+from tests.conformance.execute import create_table, run_table_case, write_rows
 from tests.unit.lake.merge.given_anomaly import (
     COMPACT,
     READ_FAILS,
@@ -761,3 +761,20 @@ def test_a_removed_row_is_in_no_projection(machine: Machine) -> None:
 
     assert table.scan(columns=["k", "b"], machine=machine).to_arrow().num_rows == 0
     assert table.scan(machine=machine).to_arrow().num_rows == 0
+
+
+WRAPPED = Anomaly(
+    columns={"k": "INT", "a": "INT"},
+    options={**AGGREGATION, **function("sum"), "fields.a.braid.on-overflow": "wrap"},
+    steps=[
+        (write(["+I", 1, 2147483647]), [[1, 2147483647]]),
+        (write(["+I", 1, 1]), [[1, -2147483648]]),
+    ],
+)
+"""What we answer; release 2.0 of the reference fails at the second step, until we have compacted."""
+
+
+@pytest.mark.parametrize("machine", Machine, ids=lambda machine: machine.name.lower())
+def test_a_sum_that_wraps_round_is_read(machine: Machine) -> None:
+    """An option of ours, which other engines do not know (decision 0028)."""
+    run_table_case(parse_case(WRAPPED.case("wrapped")), machine)
