@@ -109,8 +109,11 @@ def _fault(declaration: FunctionDeclaration, part: Field[object]) -> str | None:
         kind = _LISTED[part.name]
         is_list = isinstance(value, tuple) and all(isinstance(each, kind) for each in value)
         return None if is_list else f"`{part.name}` as {value!r}, not a tuple of {kind.__name__}"
-    if part.name == "order_free":
-        return None if isinstance(value, bool) else f"`order_free` as {value!r}, not True or False"
+    if part.name == "unfit":
+        is_right = value is None or callable(value)
+        return None if is_right else f"`unfit` as {value!r}, neither a function nor None"
+    if part.name in ("order_free", "stores_unfit"):
+        return None if isinstance(value, bool) else f"`{part.name}` as {value!r}, not True or False"
     is_text = isinstance(value, str) or (part.name == "retract_rule" and value is None)
     return None if is_text else f"`{part.name}` as {value!r}, not text"
 

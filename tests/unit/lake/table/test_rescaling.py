@@ -80,8 +80,9 @@ class Committing:
     def commit(self, result: WriteResult) -> CommitResult:
         if self.conflicts:
             self.conflicts -= 1
-            message = "somebody was faster"
-            raise CommitConflict(message)
+            error = CommitConflict("somebody was faster")
+            error.committed_nothing = True
+            raise error
         return self.table.committer().commit(result.messages, commit_user="u")
 
     def delete(self, messages: Any) -> None:

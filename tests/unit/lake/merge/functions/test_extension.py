@@ -109,6 +109,8 @@ def test_two_packages_of_one_name_are_told(install: Install) -> None:
         ("make=None", "`make` as None, not a function"),
         ("problems=()", "`problems` as (), not a function"),
         ("order_free='yes'", "`order_free` as 'yes', not True or False"),
+        ("stores_unfit=1", "`stores_unfit` as 1, not True or False"),
+        ("unfit='all'", "`unfit` as 'all', neither a function nor None"),
         ("summary=None", "`summary` as None, not text"),
         ("retract_rule=False", "`retract_rule` as False, not text"),
         ("options=['cap']", "`options` as ['cap'], not a tuple of FunctionOption"),
