@@ -233,8 +233,11 @@ class ArrivalBed:
         for group, records in self.committed.items():
             is_declared = group != "shipping"
             for record in sorted(records, key=lambda one: (one.declared or 0, one.number)):
+                has_order = not is_declared or record.declared is not None
+                if record.is_delete and not has_order:
+                    continue  # a delete without a place in the order does not even make the row
                 row = rows.setdefault(record.key, {})
-                if is_declared and record.declared is None:
+                if not has_order:
                     continue
                 row[group] = (
                     None if record.is_delete else record.number,
