@@ -53,7 +53,8 @@ class Registry:
     def register(
         self, name: str, *, topic: str, trigger_ms: int = TRIGGER_MS, **stream: Any
     ) -> None:
-        """Register a stream; it is wanted to run."""
+        """Register a stream; it is wanted to run, also if only the order of arrival orders it."""
+        stream = {"partitioned_by_key": True, **stream}
         definition = StreamDefinition(topic=topic, trigger_ms=trigger_ms, **stream)
         spec = complete_stream(self._spec, definition, name=name)
         self._change(name, lambda _: StreamEntry(spec=spec))
