@@ -3,7 +3,7 @@
 import json
 import random
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from lake import DataType, TypeRoot
@@ -90,7 +90,11 @@ def odd_value(source: random.Random, depth: int = 2) -> Any:
 
 
 def messages(
-    columns: Mapping[str, DataType], *, count: int, source: random.Random
+    columns: Mapping[str, DataType],
+    *,
+    count: int,
+    source: random.Random,
+    accepted: Mapping[str, Sequence[Any]] | None = None,
 ) -> list[bytes | None]:
     """Return messages of a stream, about a third of them good.
 
@@ -98,12 +102,18 @@ def messages(
         columns: Fields and their types.
         count: How many.
         source: Of all that is random.
+        accepted: Good values of the fields whose type does not say what they are, such as sketches.
     """
-    return [_message(columns, source) for _ in range(count)]
+    return [_message(columns, source, accepted or {}) for _ in range(count)]
 
 
-def _message(columns: Mapping[str, DataType], source: random.Random) -> bytes | None:
-    good = {name: good_value(kind, source) for name, kind in columns.items()}
+def _message(
+    columns: Mapping[str, DataType], source: random.Random, accepted: Mapping[str, Sequence[Any]]
+) -> bytes | None:
+    good = {
+        name: source.choice(accepted[name]) if name in accepted else good_value(kind, source)
+        for name, kind in columns.items()
+    }
     match source.randrange(12):
         case 0:
             return source.choice([None, b"", b"null", b"[]", b"{}", b"{", b"\xff\xfe", b"1 2"])
