@@ -1,5 +1,6 @@
 """The service as it is run: processes of their own, one warehouse on disk, real HTTP."""
 
+import shutil
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -175,11 +176,11 @@ def test_problems_of_the_server_are_problems_too(services: tuple[httpx.Client, .
 def test_a_service_whose_warehouse_cannot_be_written_is_alive_and_not_ready(
     supervisor: Supervisor, tmp_path: Path
 ) -> None:
-    no_directory = tmp_path / "file"
-    no_directory.write_text("not a warehouse")
+    warehouse = tmp_path / "warehouse"
+    warehouse.mkdir()
     port = free_port()
     child = supervisor.start_module(
-        "no-warehouse", "braid", "service", "--warehouse", str(no_directory), "--port", str(port)
+        "no-warehouse", "braid", "service", "--warehouse", str(warehouse), "--port", str(port)
     )
 
     def is_alive() -> bool:
@@ -188,6 +189,8 @@ def test_a_service_whose_warehouse_cannot_be_written_is_alive_and_not_ready(
         return False
 
     child.wait_ready(is_alive, timeout_s=PATIENCE_S)
+    shutil.rmtree(warehouse)
+    warehouse.write_text("not a warehouse any more")
     ready = httpx.get(f"http://127.0.0.1:{port}/ready")
 
     assert (ready.status_code, ready.json()["code"]) == (503, "not_ready")
