@@ -1,4 +1,4 @@
-"""What it costs to store the order of arrival, by the form in which it is stored.
+"""Costs of storing the order of arrival, by the form in which it is stored.
 
     python -m benchmarks.arrival [--rows 600000]
 

@@ -1,4 +1,4 @@
-"""Which partitions of its topic a stream reads now, and which wait for the next generation; pure.
+"""Partitions of its topic that a stream reads now, and those that wait for the next generation; pure.
 
 Keys move when a topic gets more partitions, and the offsets of the new ones begin with 0. A stream whose
 records nothing but arrival orders therefore reads them in turn:

@@ -1,4 +1,4 @@
-"""Whether a Kafka cluster takes connections at all: a question of milliseconds, with one line as the answer."""
+"""Check that a Kafka cluster takes connections at all: milliseconds, and one line of text on failure."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""What a table lacks that was made before arrival completed every order.
+"""Columns and options of arrival that an older table lacks.
 
 Pure. Such a table orders a group by its declared ordering columns alone, or by (partition, offset).
 One schema change gives it what tables have now: the columns of arrival, which are null in the rows

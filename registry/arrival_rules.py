@@ -1,4 +1,4 @@
-"""How far the order of a table depends on the order in which a stream's records arrive.
+"""Rules for tables whose order depends on the order in which a stream's records arrive.
 
 Pure. Arrival is told by Kafka's offsets, which grow within a partition. So a stream that nothing else
 orders needs each row's records in one partition: it takes the row key from the Kafka key, by which

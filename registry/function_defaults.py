@@ -1,4 +1,4 @@
-"""What aggregate functions of a declared table do where their columns do not say it. Pure.
+"""Defaults of the aggregate functions of a declared table. Pure.
 
 1. Sums and products that their types do not hold: one stream's values must not make the columns of
    another unreadable. A sum that fails is read by nobody, and stops every full scan and every

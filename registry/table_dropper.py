@@ -1,4 +1,4 @@
-"""Drops registered tables: the document first, then the files, each step repeatable.
+"""Removal of registered tables: the document first, then the files, each step repeatable.
 
 ```
 document: dropped      nobody starts a stream or changes the table from here on

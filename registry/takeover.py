@@ -1,4 +1,4 @@
-"""What has to be so before a stream takes over what another one has written.
+"""Conditions under which a stream takes over what another one has written.
 
 A sequence group outlives its streams. Whoever takes it over reads another topic, or the same one from
 another place, so records may be counted twice; and whoever wrote it before may still be at it, held up

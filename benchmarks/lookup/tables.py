@@ -1,6 +1,6 @@
 """A table of one bucket, compacted, with a few small commits on top, for each kind of key."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,18 +67,9 @@ def write_table(catalog: Catalog, kind: KeyKind, *, rows: int) -> Table:
         primary_key=[name for name, _ in kind.columns],
         options={"bucket": "1"},
     )
-    writer = table.writer()
-    for first in range(0, rows, STRETCH_ROWS):
-        numbers = 2 * np.arange(first, min(rows, first + STRETCH_ROWS))
-        writer.write(rows_of(kind, numbers))
-    result = writer.prepare_commit()
-    table.committer().commit(
-        result.messages,
-        commit_user="bench",
-        commit_identifier=1,
-        next_sequence_number=(result.max_sequence_number or 0) + 1,
-    )
-    table.compact()
+    stretches = range(0, rows, STRETCH_ROWS)
+    evens = (2 * np.arange(first, min(rows, first + STRETCH_ROWS)) for first in stretches)
+    write_compacted(table, (rows_of(kind, each) for each in evens))
     random = np.random.default_rng(0)
     for _ in range(NEW_FILES):
         numbers = 2 * np.sort(random.choice(rows, min(rows, NEW_ROWS), replace=False))
@@ -108,3 +99,18 @@ def rows_of(kind: KeyKind, numbers: Numbers) -> pa.Table:
 def _codes(numbers: Numbers) -> pa.Array:
     digits = pc.utf8_lpad(pa.array(numbers).cast(pa.string()), 10, "0")
     return pc.binary_join_element_wise("parcel", digits, "-")
+
+
+def write_compacted(table: Table, stretches: Iterable[pa.Table]) -> None:
+    """Write all rows in one commit, and compact what is due."""
+    writer = table.writer()
+    for rows in stretches:
+        writer.write(rows)
+    result = writer.prepare_commit()
+    table.committer().commit(
+        result.messages,
+        commit_user="bench",
+        commit_identifier=1,
+        next_sequence_number=(result.max_sequence_number or 0) + 1,
+    )
+    table.compact()

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from benchmarks.lookup.tables import write_compacted
 from lake import Catalog, Table
 
 BUCKETS: Final = 4
@@ -41,17 +42,9 @@ def write_wide_table(catalog: Catalog, *, rows: int, max_memory: str | None) -> 
     if max_memory is not None:
         options["lookup.cache-max-memory-size"] = max_memory
     table = catalog.create_table("bench.wide", columns=COLUMNS, primary_key=["id"], options=options)
-    writer = table.writer()
-    for first in range(0, rows, STRETCH_ROWS):
-        writer.write(wide_rows(2 * np.arange(first, min(rows, first + STRETCH_ROWS))))
-    result = writer.prepare_commit()
-    table.committer().commit(
-        result.messages,
-        commit_user="bench",
-        commit_identifier=1,
-        next_sequence_number=(result.max_sequence_number or 0) + 1,
-    )
-    table.compact()
+    stretches = range(0, rows, STRETCH_ROWS)
+    numbers = (2 * np.arange(first, min(rows, first + STRETCH_ROWS)) for first in stretches)
+    write_compacted(table, (wide_rows(each) for each in numbers))
     random = np.random.default_rng(0)
     for _ in range(NEW_FILES):
         table.write_and_commit(wide_rows(2 * np.sort(random.choice(rows, NEW_ROWS, replace=False))))

@@ -62,22 +62,15 @@ class LocalFileIO:
     @contextmanager
     def open_output(self, path: str) -> Iterator[pa.NativeFile]:
         """Open a new file; durable at the end of the context, removed after an error."""
-        with _storage_errors(path):
-            self._ensure_directory(_parent(path))
-            descriptor = self._disk.create(path)
-        try:
+        with contextlib.ExitStack() as whole:
+            with _storage_errors(path):
+                self._ensure_directory(_parent(path))
+                descriptor = whole.enter_context(self._created(path))
             with contextlib.closing(self._disk.open_output(path)) as sink:
                 yield sink
             with _storage_errors(path):
                 self._disk.sync(descriptor)
                 self._disk.sync_directory(_parent(path))
-        except BaseException:
-            # Whatever went wrong, half a file must not stay; the first error is the one to report.
-            with contextlib.suppress(OSError):
-                self._disk.unlink(path)
-            raise
-        finally:
-            self._disk.close(descriptor)
 
     def write_new(self, path: str, data: bytes) -> None:
         """Write a new file, durable on return (see `FileIO`)."""
@@ -174,13 +167,20 @@ class LocalFileIO:
         probe_exclusive_create(self, directory)
 
     def _write_synced(self, path: str, data: bytes) -> None:
-        descriptor = self._disk.create(path)
-        try:
+        with self._created(path) as descriptor:
             view = memoryview(data)
             while view:
                 view = view[self._disk.write(descriptor, view) :]
             self._disk.sync(descriptor)
+
+    @contextmanager
+    def _created(self, path: str) -> Iterator[int]:
+        """Create a file and give its descriptor; remove the file after an error."""
+        descriptor = self._disk.create(path)
+        try:
+            yield descriptor
         except BaseException:
+            # Whatever went wrong, half a file must not stay; the first error is the one to report.
             with contextlib.suppress(OSError):
                 self._disk.unlink(path)
             raise

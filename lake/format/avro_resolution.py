@@ -14,7 +14,7 @@ Source: Apache Avro 1.11 specification, "Schema Resolution"; table-format 5.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from lake.format.avro_schemas import AvroSchema, layout
 
@@ -167,8 +167,7 @@ def _kind(schema: Any) -> str:
 
 
 def _fields(record: AvroSchema) -> Sequence[Mapping[str, Any]]:
-    fields: Any = record["fields"]
-    return fields  # type: ignore[no-any-return]
+    return cast("Sequence[Mapping[str, Any]]", record["fields"])
 
 
 def _with_types_for_names(schema: Any, namespace: str, named: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Which tables can write retracts without values (`braid.null-deletes`).
+"""Rules for the tables that can write retracts without values (`braid.null-deletes`).
 
 Source: ours.
 """

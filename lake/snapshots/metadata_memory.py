@@ -1,4 +1,4 @@
-"""What a process remembers of tables' metadata: decoded manifests and the live files of snapshots.
+"""Metadata of tables that a process remembers: decoded manifests and the live files of snapshots.
 
 All tables of a process share one number of bytes, however often they are opened: a file of a storage that
 is the same for everybody (a disk of this machine, an object store) is decoded once. Storage that only its

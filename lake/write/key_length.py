@@ -1,4 +1,4 @@
-"""How long the texts and bytes of a row's key may be, together.
+"""Bound of the texts and bytes of a row's key, together.
 
 Every file of a table says its first and its last key, and every process that reads or writes the table
 holds that of all live files in memory. So a key is bounded when it is written: `braid.key.max-bytes`,

@@ -1,4 +1,4 @@
-"""Refuses records whose keys are longer than the table takes, after their texts are exact."""
+"""Refusal of records whose keys are longer than the table takes, after their texts are exact."""
 
 import numpy as np
 import pyarrow as pa

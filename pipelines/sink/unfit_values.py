@@ -1,4 +1,4 @@
-"""Refuses records with values that the aggregate function of their column cannot read.
+"""Refusal of records with values that the aggregate function of their column cannot read.
 
 Once written, such a value would make every merge of its key fail, and with it full scans and
 compactions of the table.

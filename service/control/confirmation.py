@@ -1,4 +1,4 @@
-"""What harms others when it is asked for by mistake is asked for by name once more."""
+"""Confirmation by name of requests that harm others when made by mistake."""
 
 from lake import InvalidRequest, Problem
 

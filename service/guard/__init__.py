@@ -1,1 +1,1 @@
-"""What stands in front of every request: who may send it, how large it is, how many run at once."""
+"""Guards in front of every request: who may send it, how large it is, how many run at once."""

@@ -1,4 +1,4 @@
-"""How many requests are worked on at once, by class.
+"""Bounds of the requests that are worked on at once, by class.
 
 Requests run in threads, and storage may keep each of them waiting. Without bounds forty slow ones
 of any kind would hold every thread; with them a class waits for itself, and tells so early.

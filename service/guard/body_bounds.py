@@ -1,4 +1,4 @@
-"""Bodies are read whole, within bounds of size, time, depth and number of values.
+"""Reading of whole bodies within bounds of size, time, depth and number of values.
 
 What follows gets a body that is there: no route waits for a client, and none parses what is too
 large. Plain ASGI, as every request passes here.

@@ -1,4 +1,4 @@
-"""How deep and how large JSON is, told from its bytes before anything parses it.
+"""Depth and size of JSON, counted from its bytes before anything parses it.
 
 Parsing costs memory and time by what a text becomes, not by its length: a megabyte may be half a
 million numbers, or brackets that nest as deep. Vectorised, so that telling costs less than parsing.

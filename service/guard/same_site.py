@@ -1,4 +1,4 @@
-"""Requests that a page of another site has a browser send are told by their headers, and refused.
+"""Refusal of requests that a page of another site has a browser send, by their headers.
 
 A service without logins trusts who can reach it; a browser can, and does what any page asks. A form
 sends no `application/json`, a script of another site is told by its `origin`, and a name that was

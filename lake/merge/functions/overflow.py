@@ -1,4 +1,4 @@
-"""What becomes of a sum or product that its column's type does not hold.
+"""Sums and products that the type of their column does not hold.
 
 | `braid.on-overflow` | an integer of n bits | a DECIMAL of p digits |
 |---|---|---|

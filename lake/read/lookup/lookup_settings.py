@@ -1,4 +1,4 @@
-"""Where a process keeps its copies for lookups, and how much of them."""
+"""Place and bounds of the copies that a process keeps for lookups."""
 
 from dataclasses import dataclass
 from typing import Final
