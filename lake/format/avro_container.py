@@ -18,6 +18,7 @@ import json
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar
 
 import fastavro
@@ -25,10 +26,13 @@ import fastavro
 from lake.errors import CorruptData, InvalidRequest, UnsupportedFeature
 from lake.format.avro_binary import AvroDecoder, encode_bytes, encode_long
 from lake.format.avro_codecs import DECOMPRESSION_ERRORS, compress, decompress
-from lake.format.avro_resolution import WrittenSchema, resolver, written_schema
+from lake.format.avro_resolution import Resolve, WrittenSchema, resolver, written_schema
 from lake.format.avro_schemas import AvroSchema
 
 EntryT = TypeVar("EntryT")
+
+SCHEMAS_KEPT: Final = 16
+"""Whoever writes a table writes all files of a kind with one schema; parsing it costs more than the rest."""
 
 _MAGIC: Final = b"Obj\x01"
 _SYNC_BYTES: Final = 16
@@ -143,7 +147,7 @@ def read_records(data: bytes, *, what: str) -> list[dict[str, Any]]:
     return _decode_blocks(schema, blocks, what=what)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EntryKind(Generic[EntryT]):
     """A kind of file whose records are entries.
 
@@ -176,7 +180,7 @@ class EntryKind(Generic[EntryT]):
         for record in records:  # another version may have other fields, so this comes first
             self.check_version(record.get("_VERSION", self.version))
         try:
-            resolve = resolver(written.record, self.schema)
+            resolve = _resolver_of(self, written)
             return [self.entry_of(r) for r in (map(resolve, records) if resolve else records)]
         except ValueError as error:
             text = f"{self.what} cannot be read: {error}"
@@ -187,6 +191,11 @@ class EntryKind(Generic[EntryT]):
         if version != self.version:
             text = f"{self.what} entry has version {version}, expected {self.version}"
             raise UnsupportedFeature(text)
+
+
+@lru_cache(maxsize=SCHEMAS_KEPT)
+def _resolver_of(kind: EntryKind[Any], written: WrittenSchema) -> Resolve | None:
+    return resolver(written.record, kind.schema)
 
 
 def _decode_blocks(
@@ -269,13 +278,18 @@ def _read_header(decoder: AvroDecoder) -> tuple[WrittenSchema, str]:
         for _ in range(count):
             key = decoder.string()
             metadata[key] = decoder.byte_string()
-    declared = json.loads(metadata.get("avro.schema", b""))
-    try:
-        schema = written_schema(declared)
-    except (KeyError, TypeError, AttributeError) as error:
-        text = f"its schema cannot be read: {error!r}"
-        raise ValueError(text) from error
+    schema = _schema_of(metadata.get("avro.schema", b""))
     return schema, metadata.get("avro.codec", b"null").decode()
+
+
+@lru_cache(maxsize=SCHEMAS_KEPT)
+def _schema_of(text: bytes) -> WrittenSchema:
+    declared = json.loads(text)
+    try:
+        return written_schema(declared)
+    except (KeyError, TypeError, AttributeError) as error:
+        message = f"its schema cannot be read: {error!r}"
+        raise ValueError(message) from error
 
 
 def _read_block(decoder: AvroDecoder, sync: bytes, codec: str) -> AvroBlock:

@@ -29,9 +29,9 @@ _NAMED: Final = frozenset({"record", "enum", "fixed"})
 _WHOLE_NUMBERS: Final = frozenset({"int", "long"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WrittenSchema:
-    """The schema in the header of a container.
+    """The schema in the header of a container; one object for all files with the same header.
 
     Attributes:
         declared: As it stands there, without logical types.

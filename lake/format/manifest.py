@@ -9,11 +9,13 @@ Source: table-format 5.2 and 6.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any, Final
 
 from lake.errors import CorruptData, UnsupportedFeature
 from lake.format.avro_binary import AvroDecoder, encode_bytes, encode_long
 from lake.format.avro_container import (
+    SCHEMAS_KEPT,
     AvroBlock,
     EntryKind,
     read_blocks,
@@ -124,6 +126,7 @@ def _encode_entry(entry: ManifestEntry) -> bytes:
     return b"".join(out)
 
 
+@lru_cache(maxsize=SCHEMAS_KEPT)
 def _data_file_field_count(schema: WrittenSchema) -> int | None:
     """Return how many of our `_FILE` fields the file has, None when its layout is another."""
     top, last = layout(schema.record)[1:-1], layout(schema.record)[-1]

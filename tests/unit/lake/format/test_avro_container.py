@@ -107,3 +107,9 @@ def test_a_block_without_its_marker_is_corrupt() -> None:
 
     with pytest.raises(CorruptData, match="does not end with the sync marker"):
         read_blocks(data[:-1] + bytes([data[-1] ^ 1]), what="test")
+
+
+def test_a_schema_is_parsed_once_for_all_files_that_have_it() -> None:
+    one, other = (_written(RECORDS[:count], "null") for count in (1, 2))
+
+    assert read_blocks(one, what="file")[0] is read_blocks(other, what="file")[0]
