@@ -235,4 +235,3 @@ class Readiness(Contract):
     """The process can do its work: the warehouse was tried just now."""
 
     status: Literal["ready"] = "ready"
-    warehouse: str

@@ -135,9 +135,8 @@ def _bend(chance: random.Random, value: Any) -> None:
             value = inner
             continue
         if isinstance(value, dict) and chance.random() < 0.2:
-            value[str(chance.choice(_NAMES))] = chance.choice(_ODD)
-        else:
-            value[key] = chance.choice(_ODD)
+            key = str(chance.choice(_NAMES))
+        value[key] = deepcopy(chance.choice(_ODD))  # a later turn may bend it, too
         return
 
 

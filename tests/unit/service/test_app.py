@@ -28,7 +28,7 @@ def test_ready_tries_the_warehouse_and_leaves_nothing_there(
     answer = shop.get("/ready")
 
     assert file_io.list("/w") == before
-    assert (answer.status_code, answer.json()) == (200, {"status": "ready", "warehouse": "/w"})
+    assert (answer.status_code, answer.json()) == (200, {"status": "ready"})
 
 
 def test_a_warehouse_that_is_not_there_is_not_ready_and_not_created(

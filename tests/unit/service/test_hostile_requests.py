@@ -14,17 +14,24 @@ from service.settings import ServiceSettings
 from tests.support.hostile_requests import HostileRequest, hostile_requests
 from tests.unit.registry.shop import ORDERS
 
+WAREHOUSE = "/srv/place-of-storage"
+
 
 def hostile_app() -> FastAPI:
     file_io, clock = MemoryFileIO(), ManualClock()
-    catalog = Catalog("/w", file_io=file_io, clock=clock)
+    catalog = Catalog(WAREHOUSE, file_io=file_io, clock=clock)
     return create_app(
-        ServiceSettings(warehouse="/w", hosts=()), catalog=catalog, file_io=file_io, clock=clock
+        ServiceSettings(warehouse=WAREHOUSE, hosts=()),
+        catalog=catalog,
+        file_io=file_io,
+        clock=clock,
     )
 
 
 def fault_of(request: HostileRequest, answer: httpx.Response) -> str | None:
     """Return what is wrong with an answer; None when nothing is."""
+    if WAREHOUSE.encode() in answer.content:
+        return "the answer tells the place of storage"
     if answer.is_success or request.method == "HEAD":
         return None if answer.status_code < 500 else f"{answer.status_code}"
     if answer.headers.get("content-type") != "application/problem+json":
