@@ -33,7 +33,7 @@ from lake import (
     rename_in_options,
 )
 from registry.added_groups import check_added_groups
-from registry.arrival_columns import actual_options, added_columns
+from registry.arrival_columns import actual_options, added_columns, check_names
 from registry.change_places import (
     Origin,
     column_problem,
@@ -123,6 +123,8 @@ def check_alteration(
     """
     old, origin = table.schema, alteration.origin
     wanted = alteration.document
+    # Before the engine is asked, which would find a name that is there twice, and not say why.
+    _refuse(before, [*check_names(before.table, wanted.table, old, origin)])
     options = _option_changes(before.table, wanted.table, old, alteration.changes)
     arrival = added_columns(before.table, old)
     try:

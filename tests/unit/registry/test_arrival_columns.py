@@ -5,14 +5,24 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, Machine, ManualClock, MemoryFileIO, Table, stored_offset
+from lake import (
+    AddColumn,
+    Catalog,
+    Machine,
+    ManualClock,
+    MemoryFileIO,
+    Table,
+    parse_type,
+    stored_offset,
+)
 from registry.arrival_columns import lacks_arrival
 from registry.documents import RegistryStore
+from registry.errors import DefinitionRefused
 from registry.registrar import Registrar
 from registry.table_changes import plan_changes
 from registry.table_definition import define_groups, define_table
 from schemas import SchemaChanges, TableDocument
-from tests.unit.registry.shop import definition, orders
+from tests.unit.registry.shop import ORDERS as SHOP_ORDERS, definition, orders
 
 WAREHOUSE = "/warehouse"
 ORDERS = "shop.orders"
@@ -48,9 +58,11 @@ def given_table(
     former = {k: v for k, v in defined.options.items() if not k.startswith("braid.")}
     for group in define_groups(spec):
         former[group.former_option] = former.pop(group.option[0])
+    made = ("sales__offset", "sales__partition")
+    columns = [f for f in defined.columns if f.name not in made or f.name in spec.column_names]
     table = catalog.create_table(
         ORDERS,
-        columns=[f for f in defined.columns if f.name not in ("sales__offset", "sales__partition")],
+        columns=list({field.name: field for field in columns}.values()),
         primary_key=defined.primary_key,
         options=former,
     )
@@ -110,6 +122,46 @@ def test_another_change_of_such_a_table_completes_it_as_well(
     spec = registrar.document(ORDERS).table
     assert dict(table.schema.options) == dict(define_table(spec).options)
     assert "fields.version,sales__offset,sales__partition.sequence-group" in table.schema.options
+
+
+@pytest.mark.parametrize("name", ["sales__offset", "Sales__Offset"])
+def test_a_column_of_somebody_elses_is_not_taken_for_arrival(
+    catalog: Catalog, store: RegistryStore, registrar: Registrar, name: str
+) -> None:
+    """Its values would order the records of the group, and arrival would write over them."""
+    columns = [*SHOP_ORDERS["columns"], {"name": name, "type": "BIGINT"}]
+    groups = [
+        SHOP_ORDERS["sequence_groups"][0],
+        {"name": "payments", "columns": ["paid", "method", name]},
+        SHOP_ORDERS["sequence_groups"][2],
+    ]
+    table = given_table(catalog, store, registrar, columns=columns, sequence_groups=groups)
+
+    with pytest.raises(DefinitionRefused, match="`sales` needs a column of this name") as refused:
+        registrar.complete_order(ORDERS)
+
+    (problem,) = refused.value.problems
+    assert (problem.field, problem.value) == (f"table.columns.{name}", name)
+    table.refresh()
+    assert table.schema.id == 0
+    # What the hint says makes the streams start.
+    rename = {"change": "rename_column", "column": name, "to": "shown_offset"}
+    registrar.alter(
+        ORDERS, plan_changes(SchemaChanges.model_validate({"changes": [rename]}).changes)
+    )
+    registrar.complete_order(ORDERS)
+    table.refresh()
+    assert {"shown_offset", "sales__offset", "sales__partition"} <= set(table.schema.field_names)
+    assert not lacks_arrival(registrar.document(ORDERS).table, table.schema)
+
+
+def test_a_column_that_another_engine_has_added_is_not_taken_either(
+    registrar: Registrar, table: Table
+) -> None:
+    table.alter(AddColumn(path=("sales__partition",), type=parse_type("INT")))
+
+    with pytest.raises(DefinitionRefused, match="`sales` needs a column of this name"):
+        registrar.complete_order(ORDERS)
 
 
 @BOTH
