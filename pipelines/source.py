@@ -49,6 +49,35 @@ def read_topic(
     return session.readStream.format("kafka").options(**options).load()
 
 
+def read_ranges(
+    session: SparkSession,
+    *,
+    cluster: KafkaCluster,
+    topic: str,
+    start: Mapping[int, int],
+    end: Mapping[int, int],
+) -> DataFrame:
+    """Return the committed records of a topic in a range of each partition, with headers.
+
+    Args:
+        session: Where they are read.
+        cluster: Where the topic is.
+        topic: Its name.
+        start: First offset by partition.
+        end: Offset after the last, for the same partitions.
+    """
+    options = {
+        **cluster.spark_options,
+        "kafka.isolation.level": "read_committed",
+        **_chosen(topic, start),
+        "startingOffsets": json.dumps({topic: {str(one): at for one, at in start.items()}}),
+        "endingOffsets": json.dumps({topic: {str(one): at for one, at in end.items()}}),
+        "failOnDataLoss": "true",
+        "includeHeaders": "true",
+    }
+    return session.read.format("kafka").options(**options).load()
+
+
 def _chosen(topic: str, partitions: Iterable[int] | None) -> dict[str, str]:
     if partitions is None:
         return {"subscribe": topic}

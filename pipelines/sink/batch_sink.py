@@ -10,7 +10,9 @@
    is changed first (`FieldEvolution`), and the batch is parsed and written again.
 6. Where the table refuses rows that parsing has found nothing wrong with, the batch is parsed and written
    again, and its rows are tried first: those that are refused become dead letters (`refused_by_table`).
-7. Where the schema has changed, or the table is rescaled, nothing is committed: the batch is parsed
+7. Where a record has a timestamp that Spark's source cannot read, the batch is read around it
+   (`odd_timestamps`).
+8. Where the schema has changed, or the table is rescaled, nothing is committed: the batch is parsed
    and written again by the newest declaration and schema, once a rescale under way has ended.
 
 Records come unparsed from Spark's source, and what step 2 does with them is planned anew for each
@@ -56,6 +58,7 @@ from pipelines.plan_source import PlanSource, SameDeclaration
 from pipelines.settings import DeadLetterBudget
 from pipelines.sink.bucket_routing import route_to_buckets
 from pipelines.sink.field_evolution import FieldEvolution
+from pipelines.sink.odd_timestamps import is_of_timestamps, read_around
 from pipelines.sink.plan_follower import Following, PlanFollower
 from pipelines.sink.task_plan import plan_tasks
 from pipelines.sink.task_report import REPORT_SCHEMA, TaskReport, parse_report, sum_reports
@@ -254,10 +257,22 @@ class BatchSink:
         if decide(position, batch) is Decision.REPLAY:
             return TaskReport(), None
         conflicts = 0
+        is_read_around = False
         self._evolution.begin()
         while True:
             self._follower.keep_up()
-            report = self._write(records, batch)
+            try:
+                report = self._write(records, batch, is_mixed=is_read_around or _has_several(batch))
+            except Exception as error:
+                if is_read_around or not is_of_timestamps(error):
+                    raise
+                _LOG.warning(
+                    "timestamps that overflow, reading around their records stream=%s batch=%d",
+                    self._plan.key,
+                    batch_id,
+                )
+                records, is_read_around = self._read_around(records, batch), True
+                continue
             if report.refusal is not None:
                 self._table.delete_uncommitted(_messages(report))
                 _LOG.warning(
@@ -280,6 +295,16 @@ class BatchSink:
                     raise
                 # Where the buckets become others, writing again is of use only when they are.
                 self._table.follow_schema()
+
+    def _read_around(self, records: DataFrame, batch: StreamBatch) -> DataFrame:
+        return read_around(
+            records.sparkSession,
+            cluster=self._cluster,
+            topic=batch.topic,
+            start=batch.start,
+            end=batch.end,
+            records_max=self._budget.limit(_offsets(batch)),
+        )
 
     def _pace_rule(self) -> PaceRule:
         spec, options = self._plan.spec, self._table.schema.table_options
@@ -318,9 +343,9 @@ class BatchSink:
             end=end,
         )
 
-    def _write(self, records: DataFrame, batch: StreamBatch) -> TaskReport:
+    def _write(self, records: DataFrame, batch: StreamBatch, *, is_mixed: bool) -> TaskReport:
         assert self._table.schema.id == self._plan.schema_id, "a plan meets no other schema"
-        records_max = sum(batch.end.values()) - sum(batch.start.values())
+        records_max = _offsets(batch)
         task = WriteTask(
             plan=self._plan,
             table=self._table,
@@ -339,7 +364,7 @@ class BatchSink:
         if tasks == 1:
             # Nothing is shuffled: the task reads one Kafka partition after the other.
             arrived = parsed.coalesce(1)
-            if self._plan.written.group is None and _has_several(batch):
+            if self._plan.written.group is None and is_mixed:
                 # Whole rows are ordered as they are numbered; groups compare their arrival.
                 arrived = arrived.sortWithinPartitions(OFFSET, PARTITION)
         else:
@@ -402,7 +427,7 @@ class BatchSink:
             commits=old.commits + 1,
             replays=old.replays,
             dead_letters=tuple(sorted(reasons.items())),
-            newest_ms=max(report.newest_ms or 0, old.newest_ms or 0) or None,
+            newest_ms=self._newest_ms(report, old),
             pace=self._pace,
             records=old.records + report.account.records,
             seen=seen,
@@ -412,6 +437,16 @@ class BatchSink:
                 if column.name not in seen
             ),
         )
+
+    def _newest_ms(self, report: TaskReport, old: SinkProgress) -> int | None:
+        newest = max(report.newest_ms or 0, old.newest_ms or 0)
+        # A producer's clock may say anything: one that is ahead would hide the lag from then on.
+        return min(newest, self._clock.now_ms()) or None
+
+
+def _offsets(batch: StreamBatch) -> int:
+    """Return how many records a micro-batch has at most."""
+    return sum(batch.end.values()) - sum(batch.start.values())
 
 
 def _has_several(batch: StreamBatch) -> bool:

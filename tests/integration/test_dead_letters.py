@@ -110,6 +110,47 @@ def test_a_record_that_the_table_refuses_is_a_dead_letter_once_and_the_stream_go
     assert bed.position("left").account == BatchAccount(accepted=3, dead_lettered=3)
 
 
+def test_timestamps_that_are_no_milliseconds_stop_no_stream(bed: IngestBed) -> None:
+    """In nanoseconds they overflow in Spark's source, before there is a row; in microseconds later."""
+    # What brokers before 4.0 take unless they are told otherwise.
+    any_time = {"message.timestamp.after.max.ms": str(2**63 - 1)}
+    topic = bed.topic("left", configs=any_time)
+    plan = bed.plan("left", topic=topic)
+    producer = KafkaProducer(bootstrap_servers=bed.broker.bootstrap_servers)
+    times = (None, 1_800_000_000_000_000_000, None, 1_800_000_000_000_000, None)
+    for key, time in enumerate(times):
+        producer.send(
+            topic,
+            value=json.dumps(left(key, 1, f"a{key}")).encode(),
+            partition=0,
+            timestamp_ms=time,
+            headers=[("trace", b"1")],
+        )
+    producer.flush()
+    producer.close()
+
+    with bed.running(plan) as ingest:
+        ingest.process_available()
+        bed.produce(topic, [left(5, 1, "a5")], partition=1)
+        ingest.process_available()
+
+    letters = bed.records(plan.spec.dead_letter_topic)
+    assert [(letter.key, letter.value, letter.headers[0]) for letter in letters] == [
+        (None, json.dumps(left(key, 1, f"a{key}")).encode(), ("trace", b"1")) for key in (1, 3)
+    ]
+    told = [_headers(letter) for letter in letters]
+    assert [headers["__connect.errors.offset"] for headers in told] == ["1", "3"]
+    assert {headers["braid.reason"] for headers in told} == {"refused_row"}
+    assert "left__at" in told[0]["__connect.errors.exception.message"]
+    assert sorted(row["a"] for row in bed.rows("a")) == ["a0", "a2", "a4", "a5"]
+    assert bed.position("left").account == BatchAccount(accepted=4, dead_lettered=2)
+    # Such a record is not the newest one: the lag would be 0 for as long as the query runs.
+    progress = ingest.progress
+    assert progress is not None
+    assert progress.newest_ms is not None
+    assert progress.newest_ms < 10_000_000_000_000
+
+
 def test_a_dead_letter_names_its_record_as_kafka_connect_does(bed: IngestBed) -> None:
     topic = bed.topic("left")
     producer = KafkaProducer(bootstrap_servers=bed.broker.bootstrap_servers)

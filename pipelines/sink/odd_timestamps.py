@@ -1,0 +1,248 @@
+"""Micro-batches with records whose Kafka timestamps Spark's type cannot hold.
+
+A record's timestamp is a number that its producer chooses: milliseconds since the epoch, as agreed. One in
+nanoseconds overflows Spark's microseconds, and Spark's source raises while it reads the record, before
+there is a row that could be refused. Brokers before Kafka 4.0 take such records unless told otherwise.
+
+So where the source has raised that, the micro-batch is read again. The records are found with kafka-python,
+Spark reads what lies between them, and they join it with a time that Spark has and that is as far away. No
+table takes such a time, so they become dead letters where it would be written (`refused_by_table`), as
+those do whose timestamps are in microseconds; a table without tracking columns takes them.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Final
+
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaError
+from pyspark.sql import DataFrame, SparkSession, functions as fn
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from lake import LimitExceeded, StorageUnavailable
+from pipelines.kafka_cluster import KafkaCluster
+from pipelines.reachability import check_reachable
+from pipelines.source import read_ranges
+
+_TOLD_BY_SPARK: Final = "overflows when converting to Spark's microsecond-precision"
+_MS_MAX: Final = (2**63 - 1) // 1_000
+_FAR_US: Final = 2**62  # in the year 148,108
+_POLL_MS: Final = 1_000
+_EMPTY_POLLS_MAX: Final = 30
+_HELD_BYTES_MAX: Final = 64 * 1024 * 1024
+_PIECES_MAX: Final = 200  # each is a read of its own in Spark's plan
+
+_HEADER: Final = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+_ROW: Final = StructType(
+    [
+        StructField("key", BinaryType()),
+        StructField("value", BinaryType()),
+        StructField("partition", IntegerType()),
+        StructField("offset", LongType()),
+        StructField("timestamp", LongType()),
+        StructField("headers", ArrayType(_HEADER)),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OddRecord:
+    """A record with such a timestamp.
+
+    Attributes:
+        partition: Kafka partition.
+        offset: Kafka offset.
+        timestamp_ms: As its producer said.
+        key: As received.
+        value: As received.
+        headers: As received.
+    """
+
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+
+def is_of_timestamps(error: BaseException) -> bool:
+    """Return whether an error is what Spark's source raises at such a record."""
+    return _TOLD_BY_SPARK in str(error)
+
+
+def read_around(
+    session: SparkSession,
+    *,
+    cluster: KafkaCluster,
+    topic: str,
+    start: Mapping[int, int],
+    end: Mapping[int, int],
+    records_max: int,
+) -> DataFrame:
+    """Return the records of a micro-batch, of which some have timestamps that Spark cannot hold.
+
+    Args:
+        session: Where they are read.
+        cluster: Where the topic is.
+        topic: Its name.
+        start: First offset by partition.
+        end: Offset after the last, by partition.
+        records_max: How many of them may have such timestamps.
+
+    Returns:
+        Those columns of Spark's Kafka source that a stream reads, in no order.
+
+    Raises:
+        LimitExceeded: More have such timestamps.
+        StorageUnavailable: The cluster does not answer.
+    """
+    odd = _find(cluster, topic=topic, start=start, end=end, records_max=records_max)
+    found = [(record.partition, record.offset) for record in odd]
+    pieces = pieces_between(start, end, found)
+    if len(pieces) > _PIECES_MAX:
+        raise _too_many(topic, len(odd), odd[:1])
+    frames = [
+        read_ranges(session, cluster=cluster, topic=topic, start=first, end=last).select(
+            *_ROW.fieldNames()
+        )
+        for first, last in pieces
+    ]
+    return reduce(DataFrame.unionByName, frames, _frame(session, odd))
+
+
+def pieces_between(
+    start: Mapping[int, int], end: Mapping[int, int], left_out: Iterable[tuple[int, int]]
+) -> list[tuple[dict[int, int], dict[int, int]]]:
+    """Return the ranges that have all offsets but some, each with all partitions.
+
+    Args:
+        start: First offset by partition.
+        end: Offset after the last, by partition.
+        left_out: (partition, offset), each between both.
+
+    Example:
+        >>> pieces_between({0: 0, 1: 5}, {0: 4, 1: 6}, [(0, 1), (0, 2)])
+        [({0: 0, 1: 5}, {0: 1, 1: 6}), ({0: 3, 1: 6}, {0: 4, 1: 6})]
+    """
+    ranges: dict[int, list[tuple[int, int]]] = {}
+    for partition, first in start.items():
+        parts, place = [], first
+        for offset in sorted(one for number, one in left_out if number == partition):
+            parts.append((place, offset))
+            place = offset + 1
+        parts.append((place, end[partition]))
+        ranges[partition] = [part for part in parts if part[0] < part[1]]
+    pieces = []
+    for index in range(max((len(parts) for parts in ranges.values()), default=0)):
+        chosen = {
+            partition: parts[index] if index < len(parts) else (end[partition], end[partition])
+            for partition, parts in ranges.items()
+        }
+        pieces.append(
+            (
+                {partition: part[0] for partition, part in chosen.items()},
+                {partition: part[1] for partition, part in chosen.items()},
+            )
+        )
+    return pieces
+
+
+def _find(
+    cluster: KafkaCluster,
+    *,
+    topic: str,
+    start: Mapping[int, int],
+    end: Mapping[int, int],
+    records_max: int,
+) -> list[OddRecord]:
+    """Read a micro-batch past Spark; of its records only those with such timestamps are kept."""
+    places = {TopicPartition(topic, number): first for number, first in start.items()}
+    found: list[OddRecord] = []
+    held = 0
+    try:
+        check_reachable(cluster)
+        consumer = KafkaConsumer(
+            isolation_level="read_committed", enable_auto_commit=False, **cluster.client_options
+        )
+        try:
+            consumer.assign(list(places))
+            for place, first in places.items():
+                consumer.seek(place, first)
+            for polled in _polls(consumer, end):
+                for record in polled:
+                    if abs(record.timestamp) > _MS_MAX and record.offset < end[record.partition]:
+                        found.append(_odd(record))
+                        held += len(record.value or b"") + len(record.key or b"")
+                if len(found) > records_max or held > _HELD_BYTES_MAX:
+                    raise _too_many(topic, len(found), found[:1])
+        finally:
+            consumer.close()
+    except (KafkaError, OSError) as error:
+        message = f"kafka {cluster.bootstrap_servers}: topic {topic} cannot be read: {error!r}"
+        raise StorageUnavailable(message) from error
+    return found
+
+
+def _polls(consumer: Any, end: Mapping[int, int]) -> Iterable[list[Any]]:
+    """Yield what is polled, until every partition has been read to its end."""
+    empty = 0
+    waiting = set(consumer.assignment())
+    while waiting := {one for one in waiting if consumer.position(one) < end[one.partition]}:
+        consumer.pause(*(set(consumer.assignment()) - waiting - consumer.paused()))
+        polled = [one for some in consumer.poll(timeout_ms=_POLL_MS).values() for one in some]
+        empty = 0 if polled else empty + 1
+        if empty == _EMPTY_POLLS_MAX:
+            message = f"no record came for {empty * _POLL_MS // 1_000} s"
+            raise OSError(message)
+        yield polled
+
+
+def _odd(record: Any) -> OddRecord:
+    return OddRecord(
+        partition=record.partition,
+        offset=record.offset,
+        timestamp_ms=record.timestamp,
+        key=record.key,
+        value=record.value,
+        headers=tuple(record.headers),
+    )
+
+
+def _frame(session: SparkSession, records: Sequence[OddRecord]) -> DataFrame:
+    rows = [
+        (
+            None if record.key is None else bytearray(record.key),
+            None if record.value is None else bytearray(record.value),
+            record.partition,
+            record.offset,
+            _FAR_US if record.timestamp_ms > 0 else -_FAR_US,
+            [(name, None if value is None else bytearray(value)) for name, value in record.headers],
+        )
+        for record in records
+    ]
+    frame = session.createDataFrame(rows, _ROW)
+    return frame.withColumn("timestamp", fn.timestamp_micros("timestamp"))
+
+
+def _too_many(topic: str, count: int, examples: Sequence[OddRecord]) -> LimitExceeded:
+    where = json.dumps(
+        [[one.partition, one.offset, one.timestamp_ms] for one in examples], separators=(",", ":")
+    )
+    message = (
+        f"topic {topic}: {count} records of a micro-batch and more have timestamps that are none in "
+        f"milliseconds, for example [partition, offset, timestamp] {where}\n"
+        "hint: have the producer send milliseconds, or set the topic's `message.timestamp.type` to "
+        "`LogAppendTime`; then start the stream behind these records, or in a topic without them"
+    )
+    return LimitExceeded(message)
