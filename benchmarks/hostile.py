@@ -1,9 +1,13 @@
 """Thousands of hostile requests against a real service: memory stays flat, /health stays quick.
 
-    make bench-hostile ARGS="--requests 10000"
+    make bench-hostile ARGS="--requests 10000 --rounds 3"
 
-A probe in a process of its own asks /health all the while. Ends with 1 when an answer is no
-documented problem, or when memory or the probe is beyond its bound.
+Memory is compared with what it was after the first thousand requests, when everything that is loaded or
+cached once is there, over all rounds. Two services run, of which one is left in peace; a process of
+its own, which does nothing else, asks both for /health all the while. The bound is for the one under
+attack; the other tells what the machine makes of the same question at the same time, where attack,
+services and probe share its cores. Ends with 1 when an answer is no documented problem, or when memory
+or /health is beyond its bound.
 """
 
 import argparse
@@ -11,6 +15,7 @@ import asyncio
 import http.client
 import json
 import multiprocessing
+import os
 import sys
 import tempfile
 import time
@@ -19,12 +24,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from multiprocessing.synchronize import Event
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import httpx
 
 from demo.ports import free_port
-from demo.processes import Supervisor
+from demo.processes import ChildProcess, Supervisor
 from service.problem_table import STATUS_AND_TITLE
 from tests.support.hostile_requests import HostileRequest, hostile_requests
 
@@ -48,44 +53,85 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench-hostile ARGS=…", description=__doc__)
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=3, help="each of so many other requests")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="braid-hostile-") as folder:
-        return _run(Path(folder), seed=arguments.seed, count=arguments.requests)
+    with (
+        tempfile.TemporaryDirectory(prefix="braid-hostile-") as folder,
+        Supervisor(Path(folder) / "logs") as supervisor,
+    ):
+        attacked, port = _start(supervisor, Path(folder), "attacked")
+        _, other_port = _start(supervisor, Path(folder), "other")
+        found = _Found()
+        with _Probe(port, other_port) as probe:
+            for number in range(arguments.rounds):
+                seed = arguments.seed + number
+                asyncio.run(
+                    _attack(port, attacked.process_id, found, seed=seed, count=arguments.requests)
+                )
+                print(found.told(), flush=True)
+    return _report(found, *probe.found)
 
 
-def _run(folder: Path, *, seed: int, count: int) -> int:
+def _start(supervisor: Supervisor, folder: Path, name: str) -> tuple[ChildProcess, int]:
     port = free_port()
-    (folder / "warehouse").mkdir()
-    with Supervisor(folder / "logs") as supervisor:
-        service = supervisor.start_module(
-            "service", "braid", "service",
-            "--warehouse", str(folder / "warehouse"), "--port", str(port),
-        )  # fmt: skip
-        service.wait_ready(lambda: _is_alive(port), timeout_s=60)
-        stop = multiprocessing.Event()
-        waits: multiprocessing.Queue[list[float]] = multiprocessing.Queue()
-        probe = multiprocessing.Process(target=_probe, args=(port, stop, waits))
-        probe.start()
-        try:
-            found = asyncio.run(_attack(port, service.process_id, seed=seed, count=count))
-        finally:
-            stop.set()
-            health = waits.get(timeout=60)
-            probe.join()
-    return _report(found, health)
+    (folder / name).mkdir()
+    service = supervisor.start_module(
+        name, "braid", "service", "--warehouse", str(folder / name), "--port", str(port),
+    )  # fmt: skip
+    service.wait_ready(lambda: _is_alive(port), timeout_s=60)
+    return service, port
+
+
+class _Probe:
+    """Asks services for /health, in turn, in a process of its own, until told to end.
+
+    Attributes:
+        found: The milliseconds of each answer, by service; there when it has ended.
+    """
+
+    def __init__(self, *ports: int) -> None:
+        self._stop = multiprocessing.Event()
+        self._waits: multiprocessing.Queue[list[list[float]]] = multiprocessing.Queue()
+        self._process = multiprocessing.Process(
+            target=_ask_for_health, args=(ports, self._stop, self._waits)
+        )
+        self.found: list[list[float]] = []
+
+    def __enter__(self) -> Self:
+        self._process.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self.found = self._waits.get(timeout=60)
+        self._process.join()
 
 
 class _Found:
-    """What came of the requests."""
+    """What came of the requests.
+
+    Attributes:
+        statuses: Of the answers.
+        faults: Answers that are no documented problems, and what else went wrong.
+        memory: Bytes of the service, from the end of the warm-up on.
+    """
 
     def __init__(self) -> None:
         self.statuses: Counter[int] = Counter()
         self.faults: Counter[str] = Counter()
         self.memory: list[int] = []
+        self._told = 0
+
+    def told(self) -> str:
+        """Return a line about what has been found since the line before."""
+        memory, self._told = self.memory[self._told :], len(self.memory)
+        least, most, last = min(memory) / 1e6, max(memory) / 1e6, memory[-1] / 1e6
+        answers = sum(self.statuses.values())
+        return f"{answers} answers; memory {least:.0f} to {most:.0f} MB, at the end {last:.0f} MB"
 
 
-async def _attack(port: int, process_id: int, *, seed: int, count: int) -> _Found:
-    found, slow = _Found(), set[asyncio.Task[None]]()
+async def _attack(port: int, process_id: int, found: _Found, *, seed: int, count: int) -> None:
+    slow = set[asyncio.Task[None]]()
     requests = hostile_requests(seed, count)
     sent = 0
 
@@ -93,7 +139,7 @@ async def _attack(port: int, process_id: int, *, seed: int, count: int) -> _Foun
         nonlocal sent
         for request in requests:
             sent += 1
-            if sent >= WARM_UP and sent % 500 == 0:
+            if sent % 500 == 0 and (found.memory or sent >= WARM_UP):
                 found.memory.append(_resident_bytes(process_id))
             if request.is_slow:
                 slow.add(asyncio.create_task(_send_slowly(port, request, found)))
@@ -106,7 +152,6 @@ async def _attack(port: int, process_id: int, *, seed: int, count: int) -> _Foun
         await asyncio.gather(*(send_all(client) for _ in range(AT_ONCE)))
     await asyncio.gather(*slow)
     found.memory.append(_resident_bytes(process_id))
-    return found
 
 
 async def _send(client: httpx.AsyncClient, request: HostileRequest, found: _Found) -> None:
@@ -155,35 +200,45 @@ async def _send_slowly(port: int, request: HostileRequest, found: _Found) -> Non
         writer.close()
 
 
-def _probe(port: int, stop: Event, waits: Any) -> None:
-    """Ask /health until told to end, then give the milliseconds of each answer."""
-    found: list[float] = []
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+def _ask_for_health(ports: Sequence[int], stop: Event, waits: Any) -> None:
+    found: list[list[float]] = [[] for _ in ports]
+    connections = [http.client.HTTPConnection("127.0.0.1", port, timeout=60) for port in ports]
     while not stop.wait(PROBE_SECONDS):
-        started = time.perf_counter()
-        connection.request("GET", "/health")
-        answer = connection.getresponse()
-        answer.read()
-        found.append((time.perf_counter() - started) * 1_000)
-    connection.close()
+        for connection, milliseconds in zip(connections, found, strict=True):
+            started = time.perf_counter()
+            connection.request("GET", "/health")
+            connection.getresponse().read()
+            milliseconds.append((time.perf_counter() - started) * 1_000)
+    for connection in connections:
+        connection.close()
     waits.put(found)
 
 
-def _report(found: _Found, health: Sequence[float]) -> int:
+def _report(found: _Found, health: Sequence[float], health_of_other: Sequence[float]) -> int:
     first, most, last = found.memory[0], max(found.memory), found.memory[-1]
     growth = most / first - 1
-    ordered = sorted(health)
-    p50, p99 = (ordered[int(len(ordered) * part)] for part in (0.5, 0.99))
     print(f"answers: {dict(sorted(found.statuses.items()))}")
     print(
         f"memory after {WARM_UP} requests {first / 1e6:.0f} MB, most {most / 1e6:.0f} MB "
         f"({growth:+.1%}), at the end {last / 1e6:.0f} MB"
     )
-    print(f"/health beside them, {len(ordered)} times: p50 {p50:.1f} ms, p99 {p99:.1f} ms")
+    print(f"/health beside them, {len(health)} times: {_shown(health)}")
+    print(f"/health of the service that is left in peace: {_shown(health_of_other)}")
+    print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     for fault, count in found.faults.most_common(20):
         print(f"fault ({count} times): {fault}")
+    p99 = _percentile(health, 0.99)
     is_fine = growth <= MEMORY_GROWTH_MAX and p99 <= HEALTH_P99_MS and not found.faults
     return 0 if is_fine else 1
+
+
+def _shown(milliseconds: Sequence[float]) -> str:
+    p50, p99 = (_percentile(milliseconds, part) for part in (0.5, 0.99))
+    return f"p50 {p50:.1f} ms, p99 {p99:.1f} ms, longest {max(milliseconds):.1f} ms"
+
+
+def _percentile(values: Sequence[float], part: float) -> float:
+    return sorted(values)[int(len(values) * part)]
 
 
 def _resident_bytes(process_id: int) -> int:

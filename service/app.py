@@ -12,6 +12,7 @@ from registry.registrar import Registrar
 from registry.table_dropper import TableDropper
 from schemas import Problem
 from service.access_log import AccessLog
+from service.body_thread import BodyThread
 from service.components import Components
 from service.guard.admission import Admission
 from service.guard.body_bounds import BodyBounds
@@ -48,6 +49,7 @@ def create_app(
         file_io, warehouse = file_io_for(warehouse), path_for(warehouse)
     catalog = catalog or Catalog(warehouse, file_io=file_io, clock=clock, lookups=settings.lookups)
     store = RegistryStore(file_io, warehouse, clock)
+    bodies = BodyThread()
     app = FastAPI(
         title=TITLE,
         version=VERSION,
@@ -67,6 +69,7 @@ def create_app(
         registrar=Registrar(store, catalog, clock, clusters=settings.clusters),
         dropper=TableDropper(store, catalog, file_io=file_io, warehouse=warehouse, clock=clock),
         progress=ProgressStore(file_io, warehouse),
+        bodies=bodies,
         started_ms=clock.now_ms(),
     )
     for module in (health, tables, schema_changes, streams, rows, changes, inspection):
@@ -74,7 +77,7 @@ def create_app(
     install_problem_handlers(app)
     # Each is put before those above it: a request comes to the last one first.
     app.add_middleware(Admission, limits=settings.limits)
-    app.add_middleware(BodyBounds, limits=settings.limits)
+    app.add_middleware(BodyBounds, limits=settings.limits, thread=bodies)
     app.add_middleware(
         SameSite,
         hosts=settings.hosts,

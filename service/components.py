@@ -8,6 +8,7 @@ from registry.progress import ProgressStore
 from registry.registrar import Registrar
 from registry.table_dropper import TableDropper
 from schemas import TableDocument
+from service.body_thread import BodyThread
 from service.open_tables import OpenTables
 from service.settings import ServiceSettings
 
@@ -25,6 +26,7 @@ class Components:
         registrar: Changes of the documents.
         dropper: Drops tables.
         progress: What runners report.
+        bodies: Where bodies become models.
         started_ms: When the app was made.
     """
 
@@ -36,6 +38,7 @@ class Components:
     registrar: Registrar
     dropper: TableDropper
     progress: ProgressStore
+    bodies: BodyThread
     started_ms: int
 
     def registered(self, identifier: str) -> tuple[TableDocument, Table]:

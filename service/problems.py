@@ -21,12 +21,14 @@ from registry.errors import (
 )
 from schemas import FieldProblem, Problem, ProblemCode
 from schemas.contract import TOO_LONG
+from service.checked_body import FINDINGS_MAX, TOO_MANY
 from service.control.key_values import KeyRefused
 from service.problem_table import STATUS_AND_TITLE, code_of, code_of_status
 from service.request_problems import field_problems
 
 MEDIA_TYPE = "application/problem+json"
 ERRORS_MAX = 100
+FINDINGS_TOLD = 1_000  # several may be told as one error
 
 _UNTOLD = "the service could not do it; the log says why, under the request id"
 
@@ -113,24 +115,33 @@ async def _on_not_ready(request: Request, error: Exception) -> Response:
     return _answer(request, ProblemCode.NOT_READY, _UNTOLD)
 
 
-async def _on_unreadable_request(request: Request, error: Exception) -> Response:
+# No coroutine: thousands of findings take a while to tell, which is done in a thread.
+def _on_unreadable_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = error.errors()
-    body_field = getattr(request.scope.get("route"), "body_field", None)
-    model = None if body_field is None else body_field.field_info.annotation
-    is_model = isinstance(model, type) and issubclass(model, BaseModel)
-    problems = field_problems(found, body=error.body, model=model if is_model else None)
+    if found and found[0]["type"] == TOO_MANY:
+        detail = f"the body breaks rules in more than {FINDINGS_MAX} places: send parts of it"
+        return _answer(request, ProblemCode.LIMIT_EXCEEDED, detail)
+    is_too_long = any(e["type"] == TOO_LONG for e in found)
+    is_cut = len(found) > FINDINGS_TOLD
+    found = found[:FINDINGS_TOLD]
     if any(e["type"] == "json_invalid" for e in found):
         reason = found[0].get("ctx", {}).get("error", "not JSON")
         cause = error.__cause__ or error.__context__
         if isinstance(cause, json.JSONDecodeError):
             reason = f"{reason} at line {cause.lineno}, column {cause.colno}"
         return _answer(request, ProblemCode.MALFORMED_REQUEST, f"the body is not JSON: {reason}")
-    if any(e["type"] == TOO_LONG for e in found):
+    body_field = getattr(request.scope.get("route"), "body_field", None)
+    model = None if body_field is None else body_field.field_info.annotation
+    is_model = isinstance(model, type) and issubclass(model, BaseModel)
+    problems = field_problems(found, body=error.body, model=model if is_model else None)
+    if is_too_long:
         detail = "a list or an object has more entries than one request may ask for"
         return _answer(request, ProblemCode.LIMIT_EXCEEDED, detail, problems)
     count = len(problems)
     detail = f"{count} field{'s are' if count != 1 else ' is'} not as declared"
+    if is_cut:
+        detail = f"at least {detail}"
     return _answer(request, ProblemCode.INVALID_REQUEST, detail, problems)
 
 

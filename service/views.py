@@ -3,13 +3,29 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
 from schemas import Contract, DesiredState, FieldProblem, SnapshotInfo, StreamSpec, TableSpec
 from schemas.contract import at_most
 
 SNAPSHOT_ID_MAX: Final = 2**63 - 1
 KEYS_MAX: Final = 1_000
+_WRONG_VALUES_TOLD: Final = 5
+_KEY_VALUES_TYPE: Final = "key_values_type"
+
+
+def _not_all_wrong(key: Any) -> Any:
+    """Tell of many wrong values of a key at once: pydantic tells each once per type of the union."""
+    if isinstance(key, Mapping):
+        wrong = sum(not isinstance(value, str | int | float) for value in key.values())
+        if wrong > _WRONG_VALUES_TOLD:
+            message = "{count} values are neither text nor numbers nor true or false"
+            raise PydanticCustomError(_KEY_VALUES_TYPE, message, {"count": wrong})
+    return key
+
+
+RowKey = Annotated[dict[str, str | bool | int | float], BeforeValidator(_not_all_wrong)]
 
 
 class ColumnView(Contract):
@@ -81,7 +97,7 @@ class RowKeys(Contract):
             UTC, or ISO 8601 with a zone.
     """
 
-    keys: Annotated[tuple[dict[str, str | bool | int | float], ...], at_most(KEYS_MAX)]
+    keys: Annotated[tuple[RowKey, ...], at_most(KEYS_MAX)]
     snapshot_id: int | None = Field(default=None, ge=1, le=SNAPSHOT_ID_MAX, strict=True)
     tag: str | None = None
     timestamp: str | int | None = None

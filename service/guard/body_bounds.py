@@ -10,11 +10,13 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from schemas import ProblemCode
+from service.body_thread import BodyThread
 from service.guard.answer import answer_problem
 from service.guard.json_shape import json_shape
 from service.guard.limits import BodyLimits, RequestClass, RequestLimits
 from service.guard.request_class import STATE_CHANGING, class_of
 
+_SMALL = 16 << 10  # bytes, whose shape costs less than going to another thread
 _DIGITS = 18  # of a length: more than any body has, and quick to read
 _CLOSE = {"connection": "close"}
 _RETRY = {**_CLOSE, "retry-after": "1"}
@@ -33,9 +35,10 @@ class _Gone(Exception):
 class BodyBounds:
     """Reads the bodies of requests that change something or ask for much."""
 
-    def __init__(self, app: ASGIApp, limits: RequestLimits) -> None:
+    def __init__(self, app: ASGIApp, limits: RequestLimits, thread: BodyThread) -> None:
         self._app = app
         self._limits = limits
+        self._thread = thread
         self._buffered = 0  # bytes of all bodies that are held now
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -48,7 +51,10 @@ class BodyBounds:
         held = [0]
         try:
             body = await self._read(scope, receive, limits, held)
-            _check_json(body, limits)
+            if len(body) <= _SMALL:
+                _check_json(body, limits)
+            else:
+                await self._thread.run(_check_json, body, limits)
             await self._app(scope, _replay(body, receive), send)
         except _Gone:
             return

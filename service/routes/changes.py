@@ -6,6 +6,7 @@ import orjson
 from fastapi import APIRouter, Query, Response
 
 from lake import ChangesMode
+from service.checked_body import CheckedBody
 from service.control.changes import first_position, position_of, read_page
 from service.control.consumers import list_consumers, remove_consumer, set_consumer
 from service.control.states import bound_of_changes
@@ -15,7 +16,9 @@ from service.views import SNAPSHOT_ID_MAX, ChangesPage, ConsumerList, ConsumerPo
 PAGE_SIZE = 1_000
 PAGE_SIZE_MAX = 10_000
 
-router = APIRouter(prefix="/v1/tables/{database}/{table}", tags=["changes"])
+router = APIRouter(
+    prefix="/v1/tables/{database}/{table}", tags=["changes"], route_class=CheckedBody
+)
 
 SnapshotId = Annotated[int | None, Query(ge=0, le=SNAPSHOT_ID_MAX)]
 

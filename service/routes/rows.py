@@ -7,13 +7,16 @@ from fastapi import APIRouter, Request, Response
 
 from lake import ReadAt
 from schemas import RowStatus, WideRow
+from service.checked_body import CheckedBody
 from service.control.key_values import parse_key
 from service.control.row_lookup import find_row, find_row_status, find_rows
 from service.control.states import take_state
 from service.dependencies import ComponentsOf
 from service.views import KEYS_MAX, RowKeys, WideRows
 
-router = APIRouter(prefix="/v1/tables/{database}/{table}/rows", tags=["rows"])
+router = APIRouter(
+    prefix="/v1/tables/{database}/{table}/rows", tags=["rows"], route_class=CheckedBody
+)
 
 _JSON = "application/json"
 _KEY_PARAMETERS = (

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Header, Response
 from registry.named_request import NamedRequest
 from registry.table_changes import plan_changes
 from schemas import SchemaChanges
+from service.checked_body import CheckedBody
 from service.dependencies import ComponentsOf, PreconditionOf
 from service.schema_history import SchemaList, schema_history
 from service.table_answer import table_answer
@@ -14,7 +15,9 @@ from service.views import TableView, Validation
 
 KEY_LENGTH_MAX = 255
 
-router = APIRouter(prefix="/v1/tables/{database}/{table}", tags=["schema changes"])
+router = APIRouter(
+    prefix="/v1/tables/{database}/{table}", tags=["schema changes"], route_class=CheckedBody
+)
 
 IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=KEY_LENGTH_MAX)]
 

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Response
 
 from lake import InvalidRequest, Problem
 from schemas import MaintenanceStatus, TableSpec
+from service.checked_body import CheckedBody
 from service.control.confirmation import not_confirmed
 from service.control.maintenance_status import maintenance_status
 from service.dependencies import ComponentsOf, Confirm, PreconditionOf
@@ -16,7 +17,7 @@ from service.views import TableList, TableName, TableView, Validation
 PAGE_SIZE = 100
 PAGE_SIZE_MAX = 1_000
 
-router = APIRouter(prefix="/v1/tables", tags=["tables"])
+router = APIRouter(prefix="/v1/tables", tags=["tables"], route_class=CheckedBody)
 
 
 @router.get("")

@@ -14,6 +14,7 @@ class HttpClient:
     """
 
     def __init__(self, app: FastAPI) -> None:
+        self.app = app
         self._transport = httpx.ASGITransport(app, raise_app_exceptions=False)
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:

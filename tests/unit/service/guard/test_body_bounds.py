@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from starlette.types import ASGIApp, Message
 
+from service.body_thread import BodyThread
 from service.guard.body_bounds import BodyBounds
 from service.guard.limits import BodyLimits, RequestLimits
 from tests.unit.service.guard.asgi import Guard, ask, echo
@@ -22,7 +23,7 @@ BULK = "/v1/tables/a/b/rows/lookup"
 
 def guard(limits: RequestLimits = LIMITS) -> Guard:
     def put_before(app: ASGIApp) -> ASGIApp:
-        return BodyBounds(app, limits)
+        return BodyBounds(app, limits, BodyThread())
 
     return put_before
 
@@ -84,7 +85,7 @@ def test_bodies_that_are_held_are_bounded_together() -> None:
 
 
 def test_what_was_held_is_let_go_with_its_request() -> None:
-    bounds = BodyBounds(echo, LIMITS)
+    bounds = BodyBounds(echo, LIMITS, BodyThread())
     for content in (b" " * 1_000, b" " * 1_001, b"[" * 9, b"\0"):
         for _ in range(5):
             ask(lambda _app: bounds, "POST", content=content)
@@ -114,6 +115,6 @@ def test_a_client_that_leaves_is_not_answered() -> None:
         sent.append(message)
 
     scope = {"type": "http", "method": "POST", "path": "/v1/tables", "headers": []}
-    asyncio.run(BodyBounds(echo, LIMITS)(scope, receive, send))
+    asyncio.run(BodyBounds(echo, LIMITS, BodyThread())(scope, receive, send))
 
     assert sent == []

@@ -35,6 +35,13 @@ def test_the_shape_is_that_of_the_parsed_value(seed: int) -> None:
     assert json_shape(json.dumps(value).encode()) == expected(value)
 
 
+@pytest.mark.parametrize("slashes", range(6))
+def test_a_quote_is_escaped_after_an_odd_number_of_backslashes(slashes: int) -> None:
+    body = b'["' + b"\\" * slashes + b'", [["'
+
+    assert json_shape(body).depth == (1 if slashes % 2 else 3)
+
+
 @pytest.mark.parametrize("body", [b"", b"\\", b'"', b"]]]", b'"\\', b'{"a": "'])
 def test_what_is_no_json_has_some_shape(body: bytes) -> None:
     assert json_shape(body).depth <= 1

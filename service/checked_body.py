@@ -1,0 +1,103 @@
+"""Routes whose bodies become models in the thread for bodies, not on the event loop."""
+
+import json
+import re
+from collections.abc import Callable, Coroutine
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import Request, Response
+from fastapi.exceptions import HTTPException, RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ValidationError
+
+FINDINGS_MAX: Final = 10_000  # of a body; listing more of them takes longer than one turn should
+TOO_MANY: Final = "too_many_findings"
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class CheckedBody(APIRoute):
+    """A route that hands the framework a model where it expects parsed JSON.
+
+    The framework parses and checks bodies on the event loop. A model that is there passes its check
+    unchanged, and it goes on documenting the route.
+    """
+
+    def get_route_handler(self) -> Handler:
+        """Return what handles a request."""
+        handle = super().get_route_handler()
+        field = self.body_field
+        model = None if field is None else field.field_info.annotation
+        if model is None:
+            return handle
+        assert isinstance(model, type)
+        assert issubclass(model, BaseModel)
+
+        async def handle_checked(request: Request) -> Response:
+            body = await request.body()
+            if not body:
+                return await handle(request)  # the framework says that it is missing
+            bodies = request.app.state.components.bodies
+            return await handle(_Checked(request, body, await bodies.run(checked, body, model)))
+
+        return handle_checked
+
+
+class _Checked(Request):
+    def __init__(self, request: Request, body: bytes, model: BaseModel) -> None:
+        super().__init__(request.scope, request.receive)
+        self._sent = body
+        self._model = model
+
+    async def body(self) -> bytes:
+        return self._sent
+
+    async def json(self) -> BaseModel:
+        return self._model
+
+
+def checked(body: bytes, model: type[BaseModel]) -> BaseModel:
+    """Return a body as a model.
+
+    Raises:
+        RequestValidationError: It is not as declared, or no JSON.
+        HTTPException: It is no text, or has a number of more digits than are read.
+    """
+    try:
+        value = json.loads(body.decode("utf-8-sig"))
+    except json.JSONDecodeError as error:
+        finding = {"type": "json_invalid", "loc": ("body", error.pos), "ctx": {"error": error.msg}}
+        raise RequestValidationError([finding], body=error.doc) from error
+    except ValueError as error:
+        is_text = not isinstance(error, UnicodeDecodeError)
+        reason = "a number has too many digits" if is_text else "it is not UTF-8"
+        detail = f"the body is not JSON that can be read: {reason}"
+        raise HTTPException(HTTPStatus.BAD_REQUEST, detail) from error
+    try:
+        found = model.model_validate(value)
+    except ValidationError as error:
+        raise RequestValidationError(_findings(error), body=value) from error
+    if _SURROGATE.search(body) and not _is_text(value):
+        # Of a name that is nobody's field the model does not look at it, and an answer may quote it.
+        message = "a text has half of a surrogate pair, which UTF-8 does not have"
+        finding = {"type": "string_unicode", "loc": ("body",), "msg": message}
+        raise RequestValidationError([finding], body=value)
+    return found
+
+
+def _is_text(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _findings(error: ValidationError) -> list[dict[str, Any]]:
+    count = error.error_count()
+    if count > FINDINGS_MAX:
+        return [{"type": TOO_MANY, "loc": ("body",), "msg": f"{count} findings"}]
+    return [{**found, "loc": ("body", *found["loc"])} for found in error.errors(include_url=False)]
