@@ -2,23 +2,31 @@
 
 Those that start servers wait much of their time, those that ask Java wait for it in turns, the others compute:
 together they take little longer than the longest part alone. The others are three parts, so that they keep two
-cores busy to the end; with arguments, which go to each part, they are one. With a choice of
-markers (`-m`), or on one core, there is one process.
+cores busy to the end; each part collects the files that it has tests in, and no others. With arguments, which go
+to each part, the others are one part, and each part collects what they name. With a choice of markers (`-m`), or
+on one core, there is one process.
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import IO
 
 ALWAYS = "not benchmark and not soak"
 SERVERS = "(integration or spark)"
-BESIDE = (f"{ALWAYS} and {SERVERS}", f"{ALWAYS} and interop and not {SERVERS}")
-"""Choices of tests that run in the background: those with servers, those with Java."""
+BESIDE = {
+    f"{ALWAYS} and {SERVERS}": ("integration", "spark"),
+    f"{ALWAYS} and interop and not {SERVERS}": ("interop",),
+}
+"""Choices of tests that run in the background, those with servers and those with Java, and their markers."""
 OTHERS = f"{ALWAYS} and not interop and not {SERVERS}"
+WHOLLY_BESIDE = ("tests/integration", "tests/interop")
+"""Folders in which every test has one of those markers."""
 LONG = (
     ("tests/conformance", "tests/property"),
     ("tests/unit/lake/maintenance", "tests/unit/lake/table"),
@@ -39,9 +47,13 @@ def main(arguments: Sequence[str]) -> int:
     if (os.cpu_count() or 1) < 2 or any(argument.startswith("-m") for argument in arguments):
         return _run(arguments)
     with ExitStack() as stack:
-        beside = [stack.enter_context(_running([*arguments, "-m", part])) for part in BESIDE]
+        beside = [
+            stack.enter_context(_running([*(arguments or files_with(markers)), "-m", choice]))
+            for choice, markers in BESIDE.items()
+        ]
         here = [*arguments, "-m", OTHERS]
         if not arguments:
+            here += [f"--ignore={folder}" for folder in WHOLLY_BESIDE]
             for folders in LONG:
                 running = _running([*folders, "-m", OTHERS], before=AFTER)
                 beside.append(stack.enter_context(running))
@@ -56,6 +68,16 @@ def main(arguments: Sequence[str]) -> int:
         codes += [process.wait() for process in beside]
     failed = [code for code in codes if code not in (0, NOTHING_CHOSEN)]
     return failed[0] if failed else min(codes)
+
+
+def files_with(markers: Sequence[str]) -> list[str]:
+    """Return the test files that name one of the markers, sorted.
+
+    To collect a file takes a while, and there are hundreds; to search them takes none.
+    """
+    named = re.compile(rf"\bmark\.({'|'.join(markers)})\b")
+    files = sorted(Path("tests").rglob("test_*.py"))
+    return [str(file) for file in files if named.search(file.read_text(encoding="utf-8"))]
 
 
 @contextmanager

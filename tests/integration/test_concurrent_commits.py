@@ -30,13 +30,15 @@ from tests.support.committing_beside import commit_beside
 from tests.support.foreign_engine import expire
 from tests.support.waiting import PATIENCE_S
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 COMMITS = 50
-_PROCESSES = multiprocessing.get_context("spawn")
+# One process imports the engine, and the others are forked from it before they do anything.
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload(["tests.support.committing_beside", __name__])
 
 
-@pytest.mark.parametrize("writers", [2, 8])
+@pytest.mark.parametrize("writers", [2, 6])
 def test_every_acknowledged_commit_is_one_snapshot(tmp_path: Path, writers: int) -> None:
     file_io, root = LocalFileIO(), f"{tmp_path}/t"
 

@@ -20,9 +20,43 @@ from tests.support.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
+SCALE = 0.02
 
-def test_runner_killed_at_three_random_moments_loses_and_repeats_nothing(tmp_path: Path) -> None:
-    check_kills(tmp_path, kills=3, scale=0.04)
+
+def test_a_runner_of_two_is_killed_on_a_store_with_faults(
+    tmp_path: Path, s3_server: S3Server
+) -> None:
+    flights = load_flights(SCALE)
+    expected = expected_records(flights)
+    batch = sum(expected.values()) // 16
+    s3_server.front.faults = Faults.of(0.05)
+    with FlightsRun(
+        tmp_path, scale=SCALE, trigger_ms=300, max_records_per_batch=batch, object_store=s3_server
+    ) as run:
+        run.start_broker()
+        run.start_service()
+        run.register()
+        run.start_runner("runner-1", streams=STREAMS[:1])
+        doomed = run.start_runner("runner-2", streams=STREAMS[1:])
+        run.start_producers()
+        moment = drawn_moments().random()
+        wait_for_records(run, int(sum(expected.values()) * moment))
+        run.crash(doomed)
+        run.start_runner("runner-3", streams=STREAMS[1:])
+        statuses = run.wait_until_ingested(expected, timeout_s=PATIENCE_S)
+        rows = run.read_flights()
+        accounts = accounts_in_snapshots(run.table())
+        # The server keeps an object as a file of the same name.
+        folder = s3_server.data_dir / run.table().path.removeprefix(f"s3://{s3_server.bucket}/")
+        java_files = read_to_parquet(folder, tmp_path / "java")
+        java_rows = pa.concat_tables(pq.ParquetFile(file).read() for file in java_files)
+
+    assert {statuses[stream.name]["worker_id"] for stream in STREAMS[:1]} == {"runner-1"}
+    assert count_differences(flights, rows) == (flights.num_rows, 0)
+    assert count_differences(flights, java_rows) == (flights.num_rows, 0)
+    assert accounts == expected
+    assert s3_server.front.injected["refused"] > 10
+    assert s3_server.front.injected["lost"] > 10
 
 
 @pytest.mark.soak
@@ -31,38 +65,9 @@ def test_runner_killed_twenty_times_loses_and_repeats_nothing(tmp_path: Path) ->
     check_kills(tmp_path, kills=20, scale=0.4)
 
 
-def test_two_runners_host_streams_of_one_table_on_a_store_with_faults(
-    tmp_path: Path, s3_server: S3Server
-) -> None:
-    flights = load_flights(0.02)
-    expected = expected_records(flights)
-    s3_server.front.faults = Faults.of(0.05)
-    with FlightsRun(tmp_path, scale=0.02, trigger_ms=500, object_store=s3_server) as run:
-        run.start_broker()
-        run.start_service()
-        run.register()
-        run.start_runner("runner-1", streams=STREAMS[:1])
-        run.start_runner("runner-2", streams=STREAMS[1:])
-        run.start_producers()
-        statuses = run.wait_until_ingested(expected, timeout_s=PATIENCE_S)
-        rows = run.read_flights()
-        # The server keeps an object as a file of the same name.
-        folder = s3_server.data_dir / run.table().path.removeprefix(f"s3://{s3_server.bucket}/")
-        java_files = read_to_parquet(folder, tmp_path / "java")
-        java_rows = pa.concat_tables(pq.ParquetFile(file).read() for file in java_files)
-
-    assert {status["worker_id"] for status in statuses.values()} == {"runner-1", "runner-2"}
-    assert count_differences(flights, rows) == (flights.num_rows, 0)
-    assert count_differences(flights, java_rows) == (flights.num_rows, 0)
-    assert s3_server.front.injected["refused"] > 10
-    assert s3_server.front.injected["lost"] > 10
-
-
 def check_kills(work_dir: Path, *, kills: int, scale: float) -> None:
     """Kill the runner at random moments; rows and accounts have to be as if nothing had happened."""
-    seed = random.SystemRandom().randrange(1 << 32)
-    print(f"seed {seed}")
-    moments = random.Random(seed)
+    moments = drawn_moments()
     flights = load_flights(scale)
     expected = expected_records(flights)
     batch = sum(expected.values()) // (8 * kills)
@@ -83,6 +88,13 @@ def check_kills(work_dir: Path, *, kills: int, scale: float) -> None:
 
     assert count_differences(flights, rows) == (flights.num_rows, 0)
     assert accounts == expected
+
+
+def drawn_moments() -> random.Random:
+    """Return what the moments of kills are drawn from; its seed is printed."""
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}")
+    return random.Random(seed)
 
 
 def expected_records(flights: pa.Table) -> dict[str, int]:

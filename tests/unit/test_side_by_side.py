@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.side_by_side import LONG, main
+from tests.side_by_side import BESIDE, LONG, WHOLLY_BESIDE, files_with, main
 
 CONFIG = Path(__file__).parents[2] / "pyproject.toml"
 PASSES = "def test_one():\n    pass\n"
@@ -44,6 +44,16 @@ def test_a_failure_of_any_part_is_told(
     assert ("test_three" in told) == ("assert False" in java)
 
 
-def test_the_folders_of_the_long_parts_are_there() -> None:
-    folders = [folder for folders in LONG for folder in folders]
+def test_the_folders_of_the_parts_are_there() -> None:
+    folders = [folder for folders in (*LONG, WHOLLY_BESIDE) for folder in folders]
     assert [folder for folder in folders if not (CONFIG.parent / folder).is_dir()] == []
+
+
+def test_files_of_folders_that_are_left_out_are_in_a_part_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(CONFIG.parent)
+    markers = [marker for names in BESIDE.values() for marker in names]
+    files = {str(file) for folder in WHOLLY_BESIDE for file in Path(folder).glob("test_*.py")}
+    assert files
+    assert files <= set(files_with(markers))
