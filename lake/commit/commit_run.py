@@ -63,6 +63,10 @@ class CommitRun:
         is_repeat_checked: Whether an earlier commit of the same identity is looked for.
         is_doubtful: Whether a snapshot with this commit's files may be in the table: an earlier commit
             of theirs was never settled, or an attempt of this one.
+        unsettled_above: Where an earlier commit of these files was never settled, the id above which its
+            snapshot would be; None without one.
+        planned_min: The lowest id of a snapshot that an attempt was planned on, 0 for none; None before
+            the first attempt.
         revision: What the newest attempt's snapshot said, None before the first.
         attempts: Made so far.
         wait_ms: Spent between attempts so far.
@@ -81,10 +85,13 @@ class CommitRun:
     on_step: OnStep
     is_repeat_checked: bool
     is_doubtful: bool = False
+    unsettled_above: int | None = None
+    planned_min: int | None = field(default=None, init=False)
     revision: Revision | None = field(default=None, init=False)
     attempts: int = field(default=0, init=False)
     wait_ms: float = field(default=0.0, init=False)
     _files: AttemptFiles = field(init=False)
+    _is_detached: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._files = self.new_files()
@@ -110,8 +117,7 @@ class CommitRun:
                     return result
                 is_late = self.clock.now_ms() >= deadline_ms
                 if is_late or self.attempts >= self.policy.attempts_max:
-                    message = f"lost the race to commit {self.attempts} times"
-                    raise CommitConflict(message)
+                    raise CommitConflict(self._why_lost())
                 self.wait_ms += self.wait(self.attempts)
         except CommitUnknown:
             raise
@@ -126,10 +132,23 @@ class CommitRun:
             unavailable.committed_nothing = not self.is_doubtful
             raise unavailable from error
 
+    def _why_lost(self) -> str:
+        if not self._is_detached:
+            return f"lost the race to commit {self.attempts} times"
+        return (
+            "the newest snapshot was built on what a rollback has removed, by a commit that was under "
+            f"way then; it was there still after {self.attempts} attempts to commit\n"
+            "hint: roll the table back once more, to the same snapshot"
+        )
+
     def _attempt(self) -> CommitResult | None:
         """Return the result, None to plan again."""
         self.on_step("before plan")
         state = self.reader.state()
+        latest_id = 0 if state.latest is None else state.latest.id
+        self.planned_min = min(
+            latest_id, latest_id if self.planned_min is None else self.planned_min
+        )
         try:
             return self._attempt_on(state)
         except ManifestGone as error:
@@ -188,6 +207,7 @@ class CommitRun:
         """Publish and act on what became of it."""
         was_doubtful, self.is_doubtful = self.is_doubtful, True
         published = self.publisher.publish(snapshot, previous=previous)
+        self._is_detached = published is Published.DETACHED
         if published is Published.LOST:
             self.is_doubtful = was_doubtful
             return None
@@ -247,7 +267,7 @@ class CommitRun:
         if not isinstance(intent, PlainCommit) or not self.is_repeat_checked:
             return None
         identity = CommitIdentity(user=intent.user, identifier=intent.identifier, kind=intent.kind)
-        return self.identities.find(identity, state.latest)
+        return self.identities.find(identity, state.latest, unsettled_above=self.unsettled_above)
 
     def _left_a_trace(self, snapshot: Snapshot) -> bool:
         """Return whether the chain above an unsettled snapshot holds its files."""

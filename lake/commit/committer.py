@@ -33,6 +33,7 @@ from lake.format.snapshot import (
 from lake.snapshots.consumer_store import ConsumerStore
 from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestStore
+from lake.snapshots.removed_history import RemovedHistory
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.table_identity import TableIdentity
 
@@ -105,8 +106,9 @@ class TableCommitter:
             file_io, paths, self._manifests, self._live, identity=identity, schemas=schemas
         )
         self._identities = IdentityLog(self._reader.snapshots)
-        self._unknown_users: set[str] = set()
+        self._unknown_users: dict[str, int] = {}  # and above which snapshot theirs would be
         self._clock_check = clock_check or ClockCheck(file_io, paths)
+        self._removed = RemovedHistory(file_io, paths)
         self._hold = PositionHold(ConsumerStore(file_io, paths))
 
     @property
@@ -128,9 +130,11 @@ class TableCommitter:
     ) -> CommitResult:
         """Commit files of a writer that is not a stream.
 
-        Repeating a call with the same user, identifier and kind changes nothing; the number of a
-        batch (`BATCH_COMMIT_IDENTIFIER`, with a fresh random user) counts as repeated only after
-        this committer left it open whether one of that user was made.
+        Repeating a call with the same user, identifier and kind changes nothing, as long as the
+        snapshots since the first call are kept; the number of a batch (`BATCH_COMMIT_IDENTIFIER`,
+        with a fresh random user) counts as repeated only after this committer left it open whether
+        one of that user was made. Where it did, and the snapshots that would tell have expired, the
+        outcome stays unknown.
 
         Args:
             messages: From the writers; their files are durable.
@@ -370,7 +374,9 @@ class TableCommitter:
             return run.run()
         except BaseException:
             if run.is_doubtful:
-                self._unknown_users.add(intent.user)
+                planned_on = run.planned_min or 0
+                known = self._unknown_users.get(intent.user, planned_on)
+                self._unknown_users[intent.user] = min(known, planned_on)
             raise
 
     def _new_run(self, intent: Intent, *, is_repeat_checked: bool = False) -> CommitRun:
@@ -386,6 +392,7 @@ class TableCommitter:
                 on_step=self._on_step,
                 pause=self._wait,
                 lookups_max=self._policy.lookups_max,
+                removed=self._removed,
             ),
             identities=self._identities,
             clock=self._clock,
@@ -396,6 +403,7 @@ class TableCommitter:
             on_step=self._on_step,
             is_repeat_checked=is_repeat_checked,
             is_doubtful=intent.user in self._unknown_users,
+            unsettled_above=self._unknown_users.get(intent.user),
         )
 
     def _wait(self, attempt: int) -> float:

@@ -1,11 +1,14 @@
 """Looking for a commit that has been made already.
 
 A commit's identity is (user, identifier, kind); identifiers of one user rise. A user's newest
-commit is found by walking back, once per user and process: later only what is new since.
+commit is found by walking back, once per user and process: later only what is new since. The walk ends
+where snapshots have expired, or where a rollback that broke off has left a gap: a commit of that time cannot
+be found again.
 """
 
 from dataclasses import dataclass
 
+from lake.errors import CommitUnknown
 from lake.format.snapshot import CommitKind, Snapshot
 from lake.snapshots.snapshot_store import SnapshotStore
 
@@ -33,8 +36,24 @@ class IdentityLog:
         # Below the snapshot (id, uuid) nothing is left to find for identities above the number.
         self._looked: dict[str, tuple[int, str | None, int]] = {}
 
-    def find(self, identity: CommitIdentity, latest: Snapshot | None) -> Snapshot | None:
-        """Return the snapshot that a commit of this identity made, None when there is none."""
+    def find(
+        self,
+        identity: CommitIdentity,
+        latest: Snapshot | None,
+        *,
+        unsettled_above: int | None = None,
+    ) -> Snapshot | None:
+        """Return the snapshot that a commit of this identity made, None when there is none.
+
+        Args:
+            identity: Of the commit.
+            latest: The newest snapshot.
+            unsettled_above: An earlier call of this process may have made it, above this id; None where
+                none did.
+
+        Raises:
+            CommitUnknown: One that an earlier call may have made cannot be found any more.
+        """
         looked_id, looked_uuid, above = self._looked.get(identity.user, (0, None, -1))
         stop_id = looked_id if identity.identifier > above else 0
         newest_of_user = above if stop_id else -1
@@ -51,7 +70,15 @@ class IdentityLog:
                 newest_of_user = max(newest_of_user, snapshot.commit_identifier)
                 if snapshot.commit_identifier < identity.identifier:
                     break
-            snapshot = self._snapshots.find(snapshot.id - 1) if snapshot.id > 1 else None
+            below = self._snapshots.find(snapshot.id - 1) if snapshot.id > 1 else None
+            if below is None and unsettled_above is not None and snapshot.id - 1 > unsettled_above:
+                message = (
+                    f"an earlier call may have made commit {identity.identifier} of `{identity.user}`, "
+                    f"and the snapshots below {snapshot.id} that would tell are gone\n"
+                    "hint: look whether its rows are in the table before you write them again"
+                )
+                raise CommitUnknown(message)
+            snapshot = below
         if latest is not None:
             self._looked[identity.user] = (latest.id, latest.uuid, newest_of_user)
         return None

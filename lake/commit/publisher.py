@@ -18,8 +18,11 @@ While the snapshot that was planned on is still there, unchanged, N cannot be in
 which removes from the low end, and not in the gap of a rollback, unless the table bears its mark: two
 looks in the usual case. Otherwise the chain above N tells: each snapshot says what it was built on
 (`lake.snapshots.lineage`), up to the newest. Where all do, N is part of the chain; where one names
-another than the one below it, or is not there, N is detached from it. Another engine's does not say;
-then what its successors hold tells: in doubt.
+another than the one below it, or is not there, N is detached from it. Another engine's does not say, nor
+does the gap of a rollback, unless N leads to its target; then what N's successors hold tells: in doubt.
+
+Beside the mark of a rollback the chain below N is looked at too: where it does not lead to what the rollback
+leaves, N is detached, and so is whatever was built on it (`lake.snapshots.removed_history`).
 
 With nothing above N, a rollback is told from an expiry by what is left below: expiry leaves nothing
 below what it took.
@@ -42,6 +45,7 @@ from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
 from lake.format.snapshot import Snapshot, serialize_snapshot
 from lake.snapshots.lineage import follows
+from lake.snapshots.removed_history import RemovedHistory
 from lake.snapshots.rollback_mark import RollbackMark
 from lake.snapshots.snapshot_store import SnapshotStore
 
@@ -55,7 +59,7 @@ class Published(StrEnum):
     YES = "yes"
     LOST = "lost"  # another snapshot has the id
     IN_DOUBT = "in doubt"  # created, in the chain or in a hole; may still be there
-    DETACHED = "detached"  # created, and the newest snapshot is not built on it
+    DETACHED = "detached"  # created, and no part of what the table is
     GONE = "gone"  # created or not, the chain has gone past it and the file is not there
 
 
@@ -70,6 +74,7 @@ class SnapshotPublisher:
         on_step: OnStep,
         pause: Pause,
         lookups_max: int,
+        removed: RemovedHistory,
     ) -> None:
         """Make a publisher.
 
@@ -79,6 +84,7 @@ class SnapshotPublisher:
             on_step: Told of each effect.
             pause: Waits before the n-th repetition (1-based) of a look or a creation.
             lookups_max: Tries of each.
+            removed: Tells what a rollback has removed.
         """
         self._file_io = file_io
         self._paths = paths
@@ -87,6 +93,7 @@ class SnapshotPublisher:
         self._on_step = on_step
         self._pause = pause
         self._lookups_max = lookups_max
+        self._removed = removed
 
     def publish(self, snapshot: Snapshot, *, previous: Snapshot | None) -> Published:
         """Create the snapshot's file and say what became of it.
@@ -195,14 +202,20 @@ class SnapshotPublisher:
             damage = error
         if is_on_previous and not is_marked:
             return Published.YES
+        # Since the first look a rollback may have begun, and its gap be what is found now.
+        is_marked = is_marked or self._rollback.is_there()
         ids = self._snapshots.list_ids()
         if max(ids, default=0) <= snapshot.id:
+            if is_marked and self._removed.holds(snapshot):
+                return Published.DETACHED
             is_gone = damage is None and not is_on_previous
             is_rolled_back = is_gone and any(number < snapshot.id for number in ids)
             if not is_rolled_back:
                 return Published.YES
         else:
-            is_link = self._is_built_on(snapshot, above=[n for n in ids if n > snapshot.id])
+            is_link = self._is_built_on(
+                snapshot, above=[n for n in ids if n > snapshot.id], is_marked=is_marked
+            )
             if is_link is not None:
                 return Published.YES if is_link else Published.DETACHED
             # One without rows of its own leaves no trace in another engine's snapshots above it.
@@ -215,26 +228,32 @@ class SnapshotPublisher:
             raise _unknown(snapshot, "the one before it cannot be read") from damage
         return Published.IN_DOUBT
 
-    def _is_built_on(self, snapshot: Snapshot, *, above: Sequence[int]) -> bool | None:
+    def _is_built_on(
+        self, snapshot: Snapshot, *, above: Sequence[int], is_marked: bool
+    ) -> bool | None:
         """Return whether the newest snapshot was built on one; None where that is not told.
 
         Args:
             snapshot: That we created.
             above: Ids of the snapshots above it, ascending, at least one.
+            is_marked: The gap of a rollback may be among them.
         """
-        if len(above) != above[-1] - snapshot.id:
-            # Either it lies behind a gap, or it was part of the chain and has expired.
+        note = self._rollback.note() if is_marked else None
+        if not is_marked and len(above) != above[-1] - snapshot.id:
+            # Either it lies in a hole, or it was part of the chain and has expired.
             return False if self._is_ours(snapshot) else None
         below = snapshot
         for number in above:
-            found = self._snapshots.find(number)
+            if note is not None and note.target.is_of(below):
+                return True  # the rollback leaves it, and takes nothing that was not built on it
+            found = self._snapshots.find(number) if number == below.id + 1 else None
             if found is None:
-                return None  # it has gone in this moment
+                return None  # behind a gap, or it has gone in this moment
             is_link = follows(found, below)
             if not is_link:
                 return is_link
             below = found
-        return True
+        return not is_marked or not self._removed.holds(below)
 
     def _certainly(self, snapshot: Snapshot, look: Callable[[], T]) -> T:
         """Repeat a look until storage answers.

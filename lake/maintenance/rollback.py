@@ -41,6 +41,7 @@ from lake.format.snapshot import Snapshot, serialize_snapshot
 from lake.format.tag import Tag
 from lake.snapshots.consumer_store import LEASE_MS_MAX, ConsumerFile
 from lake.snapshots.lease import Lease, LeaseLost
+from lake.snapshots.removed_history import RemovedHistory
 from lake.snapshots.rollback_mark import RollbackMark
 from lake.snapshots.table_store import TableStore
 
@@ -179,7 +180,8 @@ class TableRollback:
         self, target: Snapshot, authority: StreamAuthority, epochs: dict[str, int]
     ) -> RollbackResult:
         newest = self._snapshots.latest()
-        if newest is not None and newest.id > target.id and epochs:
+        # On what an earlier rollback has removed nobody commits anything, not even a fence.
+        if newest is not None and newest.id > target.id and epochs and not self._is_removed(newest):
             newest = self._fence()
         # A target of a removed history, which a tag still has, comes back below the newest as well:
         # above it, it would be the newest for some readers and not for others, and later commits
@@ -209,6 +211,9 @@ class TableRollback:
             reset_consumers=reset if removed else (),
             epochs=self._epochs(self._snapshots.latest()),
         )
+
+    def _is_removed(self, snapshot: Snapshot) -> bool:
+        return RemovedHistory(self._file_io, self._paths).holds(snapshot)
 
     def _fence(self) -> Snapshot | None:
         """Publish an empty commit that fences the streams, if there are any; return the newest."""
@@ -242,7 +247,10 @@ class TableRollback:
             if not above:
                 self._ensure_target(target)
                 return removed
-            self._mark.put()
+            newest = self._snapshots.find(above[-1])
+            if newest is None:
+                continue  # another rollback was faster
+            self._mark.put(target=target, newest=newest)
             self._file_io.delete(self._paths.latest_hint)
             for number in above[:-1]:
                 self._file_io.delete(self._paths.snapshot(number))

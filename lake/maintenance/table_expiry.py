@@ -27,6 +27,7 @@ from lake.maintenance.file_removal import FileRemoval
 from lake.maintenance.snapshot_expiry import SnapshotExpiry
 from lake.merge.retention_rules import snapshot_retention_problems
 from lake.options import TableOptions
+from lake.snapshots.removed_history import RemovedHistory
 from lake.snapshots.rollback_mark import RollbackMark
 from lake.snapshots.table_store import TableStore
 
@@ -108,7 +109,7 @@ class TableExpiry:
         self._consumers = self.store.consumers
 
     def plan(self, retention: Retention) -> ExpiryPlan | None:
-        """Return which snapshots would expire now; None in a table without any.
+        """Return which snapshots would expire now; None in a table without any, or where none can.
 
         Raises:
             CorruptData: A snapshot cannot be read.
@@ -117,6 +118,8 @@ class TableExpiry:
         earliest_id = self._snapshots.earliest_id()
         if latest is None or earliest_id is None:
             return None
+        if RemovedHistory(self.store.file_io, self.store.paths).holds(latest):
+            return None  # it goes, and what it would let expire is what the table is then
         holds = consumer_holds(self._consumers, self._options, now_ms=self.store.clock.now_ms())
         return plan_expiry(
             earliest_id,

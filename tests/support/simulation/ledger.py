@@ -5,7 +5,8 @@ What a compacted file consists of is noted here. So the content of a snapshot is
 compared with
 
 1. itself: nothing is in it twice, and of each stream exactly what lies below the offset that it carries;
-2. what was acknowledged: it is there at the end, but for what a rollback took away;
+2. what was acknowledged: it is in the newest snapshot in that moment and at the end, but for what a
+   rollback took away;
 3. what was told not to be committed: it is nowhere.
 """
 
@@ -37,10 +38,12 @@ class Ledger:
         now: Counts what happens.
         removes_snapshots: Whether the one who acts is an expiry or a rollback.
         contents: Of files, by name.
-        acknowledged: When a record was acknowledged last.
+        acknowledged: Records that must be there: acknowledged, and not taken away by a rollback.
         refused: Files of commits that are said to have left nothing in the table.
-        rolled_back: When a rollback removed what was the newest snapshot until then.
+        rolled_back: When a rollback last removed what was the newest snapshot until then, -1 for never.
         broken_off: Rollbacks that died.
+        behind: Delta lists of snapshots that were published below the newest. They are no part of the chain;
+            of a writer that dies before it takes its own back, one stays.
         wrong: What was found, for people.
     """
 
@@ -49,10 +52,11 @@ class Ledger:
     now: Callable[[], int]
     removes_snapshots: Callable[[], bool]
     contents: dict[str, tuple[Record, ...]] = field(default_factory=dict)
-    acknowledged: dict[Record, int] = field(default_factory=dict)
+    acknowledged: set[Record] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
-    rolled_back: list[int] = field(default_factory=list)
+    rolled_back: int = -1
     broken_off: int = 0
+    behind: set[str] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -63,7 +67,10 @@ class Ledger:
         def create_and_judge(path: str, data: bytes) -> bool:
             is_created = create(path, data)
             if is_created and path.startswith(f"{self.paths.snapshot_dir}/{SNAPSHOT_PREFIX}"):
-                self.judge_published(parse_snapshot(data))
+                snapshot = parse_snapshot(data)
+                if snapshot.id < max(self._snapshots.list_ids()):
+                    self.behind.add(snapshot.delta_manifest_list)
+                self.judge_published(snapshot)
             return is_created
 
         delete = self.file_io.delete
@@ -77,10 +84,30 @@ class Ledger:
         # What is published is judged in that moment, whoever removes it afterwards.
         self.file_io.create_exclusive = create_and_judge  # type: ignore[method-assign]
 
-    def acknowledge(self, file_name: str) -> None:
-        """Note that somebody was told that a file is committed."""
-        for record in self.contents[file_name]:
-            self.acknowledged[record] = self.now()
+    def acknowledge(self, file_name: str, *, began: int) -> None:
+        """Note that somebody was told that a file is committed.
+
+        Args:
+            file_name: Of rows.
+            began: When the commit began; a rollback since then may have taken it away.
+        """
+        if began <= self.rolled_back:
+            return
+        self.acknowledged.update(self.contents[file_name])
+        if self.rolled_back < 0:
+            self._judge_acknowledged("at once")
+
+    def take_back(self, *, is_newest: bool) -> None:
+        """Note that a rollback has removed a snapshot: what is left must stay.
+
+        Args:
+            is_newest: It was the newest, so that the table is another now.
+        """
+        if is_newest:
+            self.rolled_back = self.now()
+        ids = self._snapshots.list_ids()
+        if ids:
+            self.acknowledged.intersection_update(self.records(self._snapshots.get(ids[-1])))
 
     def live_names(self, snapshot: Snapshot) -> list[str]:
         """Return the names of the live files of a snapshot."""
@@ -111,7 +138,7 @@ class Ledger:
 
     def judge_chain(self) -> None:
         """Judge the snapshots that are left when all are done."""
-        ids = self._snapshots.list_ids()
+        ids = [n for n in self._snapshots.list_ids() if not self._is_behind(n)]
         if not self.broken_off and ids and len(ids) != ids[-1] - ids[0] + 1:
             self.wrong.append(f"the chain has a gap: {ids}")
         latest = self._snapshots.latest()
@@ -123,21 +150,33 @@ class Ledger:
             return
         for number in ids:
             self._judge_files(self._snapshots.get(number))
-        there = self.records(latest)
-        since = max(self.rolled_back, default=-1)
-        lost = sorted(
-            record for record, at in self.acknowledged.items() if at > since and not there[record]
-        )
-        if lost:
-            self.wrong.append(f"acknowledged and not in snapshot {latest.id}: {lost[:5]}")
+        self._judge_acknowledged("at the end")
+
+    def _is_behind(self, number: int) -> bool:
+        return self._snapshots.get(number).delta_manifest_list in self.behind
 
     def judge_tag(self, snapshot: Snapshot) -> None:
         """Judge a snapshot that a tag keeps."""
         self._judge_files(snapshot)
 
+    def _judge_acknowledged(self, when: str) -> None:
+        ids = self._snapshots.list_ids()
+        if not ids:
+            return
+        try:
+            there = self.records(self._snapshots.get(ids[-1]))
+        except ManifestGone:
+            return  # published on what has expired, and about to be taken back
+        lost = sorted(self.acknowledged - there.keys())
+        if lost:
+            self.wrong.append(f"acknowledged and not in snapshot {ids[-1]} {when}: {lost[:5]}")
+
     def _judge_taken_back(self, path: str) -> None:
-        """Judge a writer that deletes a snapshot: nothing may have been built on it."""
-        if self.removes_snapshots():
+        """Judge a writer that deletes a snapshot: nothing may have been built on it.
+
+        After a rollback something may: all of it goes then, as it was planned on what was removed.
+        """
+        if self.removes_snapshots() or self.rolled_back >= 0 or self.broken_off:
             return
         number = int(path.rpartition("-")[2])
         snapshot, successor = self._snapshots.find(number), self._snapshots.find(number + 1)

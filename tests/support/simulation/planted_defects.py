@@ -3,20 +3,23 @@
 The first ones were in the engine once; the others are mistakes that are easily made there.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 from unittest.mock import patch
 
-from lake.commit import discard, exactly_once, intent
+from lake.commit import discard, exactly_once, intent, table_state
 from lake.commit.attempt_files import AttemptFiles
 from lake.commit.commit_result import CommitResult, Outcome
 from lake.commit.commit_run import CommitRun
+from lake.commit.conflict import Live, check_files
 from lake.commit.exactly_once import Decision
+from lake.commit.identity_log import IdentityLog
 from lake.commit.publisher import Published, SnapshotPublisher
 from lake.commit.stream_authority import StreamAuthority
 from lake.errors import CommitUnknown
+from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.snapshot import Snapshot
 from lake.maintenance.protectors import Protectors
 
@@ -137,6 +140,24 @@ def _no_protectors(self: Protectors, snapshot_id: int) -> list[Any]:
     return []
 
 
+def _never_repeated(self: IdentityLog, *args: object, **given: object) -> None:
+    del self, args, given
+
+
+def _any_input(delta: Sequence[ManifestEntry], live: Live) -> None:
+    check_files([entry for entry in delta if entry.kind is FileKind.ADD], live)
+
+
+def _no_trace(self: CommitRun, snapshot: Snapshot) -> bool:
+    del self, snapshot
+    return False
+
+
+def _always_a_trace(self: CommitRun, snapshot: Snapshot) -> bool:
+    del self, snapshot
+    return True
+
+
 DEFECTS: Final = (
     PlantedDefect(
         name="data files are deleted after every exception but one",
@@ -203,5 +224,29 @@ DEFECTS: Final = (
         attribute="of_step",
         body=_no_protectors,
         is_often_found=True,
+    ),
+    PlantedDefect(
+        name="a repeated commit is not recognised",
+        owner=IdentityLog,
+        attribute="find",
+        body=_never_repeated,
+    ),
+    PlantedDefect(
+        name="a compaction does not check that its inputs are still there",
+        owner=table_state,
+        attribute="check_files",
+        body=_any_input,
+    ),
+    PlantedDefect(
+        name="a snapshot in doubt is never found in the chain",
+        owner=CommitRun,
+        attribute="_left_a_trace",
+        body=_no_trace,
+    ),
+    PlantedDefect(
+        name="a snapshot in doubt is believed to be in the chain",
+        owner=CommitRun,
+        attribute="_left_a_trace",
+        body=_always_a_trace,
     ),
 )

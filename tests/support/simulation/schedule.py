@@ -3,7 +3,8 @@
 Each actor is a thread, and only the one whose turn it is runs. The same seed gives the same run. Two
 ways of drawing are used, for they find different things: with *drawn turns* somebody else comes next
 with some probability, which changes now and then; with *priorities* the first in a drawn order runs
-until it is put to the end, so that an actor can sleep for long between two calls.
+until it is put to the end. Beside both, an actor can be made to nap: it has no turn for so many turns of
+the others, as a machine that stalls between two calls.
 """
 
 import random
@@ -16,7 +17,7 @@ from typing import Final
 from tests.support.faulty_file_io import Died
 
 _STICKY: Final = (0.0, 0.5, 0.8, 0.95)
-_DEMOTION: Final = 0.04
+_DEMOTIONS: Final = (0.01, 0.04, 0.12)
 
 
 class _Noting:
@@ -53,10 +54,12 @@ class Schedule:
         self.crashes: list[str] = []
         self._turns: dict[str, threading.Semaphore] = {}
         self._alive: list[str] = []
+        self._asleep: dict[str, int] = {}
         self._over = threading.Semaphore(0)
         self._current: str | None = None
         self._stays = self.random.choice(_STICKY)
         self._has_priorities = self.random.random() < 0.5
+        self._demotion = self.random.choice(_DEMOTIONS)
 
     @property
     def current(self) -> str | None:
@@ -85,6 +88,12 @@ class Schedule:
             self._turns[self._current or name].release()
             self._turns[name].acquire()
 
+    def nap(self, name: str, turns: int) -> None:
+        """Return after so many turns of others, or when all others nap for longer."""
+        if name in self._alive:  # and not when the run is over
+            self._asleep[name] = self.now + turns
+            self.turn(name)
+
     def _body(self, name: str, act: Callable[[], None]) -> None:
         self._turns[name].acquire()
         with _Noting(name, self.crashes):
@@ -99,12 +108,31 @@ class Schedule:
             self._over.release()
 
     def _draw(self) -> str:
+        awake = self._awake()
         if self._has_priorities:
-            if self.random.random() < _DEMOTION:
-                self._alive.append(self._alive.pop(0))
-            self._current = self._alive[0]
-        elif self._current not in self._alive or self.random.random() >= self._stays:
-            self._current = self.random.choice(self._alive)
+            if self.random.random() < self._demotion:
+                self._alive.remove(awake[0])
+                self._alive.append(awake[0])
+                awake.append(awake.pop(0))
+            self._current = awake[0]
+        elif self._current not in awake or self.random.random() >= self._stays:
+            self._current = self.random.choice(awake)
             if self.random.random() < 0.1:
                 self._stays = self.random.choice(_STICKY)
         return self._current
+
+    def _awake(self) -> list[str]:
+        """Return who does not nap; whose nap ends next, where all do."""
+        if not self._asleep:
+            return list(self._alive)
+        self._asleep = {
+            name: end
+            for name, end in self._asleep.items()
+            if end > self.now and name in self._alive
+        }
+        awake = [name for name in self._alive if name not in self._asleep]
+        if not awake:
+            first = min(self._asleep, key=lambda name: self._asleep[name])
+            del self._asleep[first]
+            awake = [first]
+        return awake

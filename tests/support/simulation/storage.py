@@ -1,14 +1,43 @@
-"""Storage as one simulated process sees it: every call is a point at which others may act or it may fail."""
+"""Storage as one simulated process sees it: every call is a point at which others may act or it may fail.
 
-from dataclasses import dataclass
+What goes wrong everywhere with the same small probability seldom goes wrong where it matters. So each run
+has a few *spots* besides, kinds of calls at which it goes wrong often.
+"""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lake.errors import StorageUnavailable
 from lake.files.file_io import FileIO
+from lake.files.paths import TablePaths
 from tests.support.faulty_file_io import Died, FaultyFileIO
 from tests.support.simulation.schedule import Schedule
 
 _WRITES: Final = frozenset({"write_new", "create_exclusive", "overwrite", "delete"})
+
+_RACE: Final = "create_exclusive snapshot"
+"""Before it a process can sleep until its plan is out of date, after it until others have built on it."""
+
+_SPOTS: Final = (
+    _RACE,
+    _RACE,
+    "delete snapshot",
+    "read_bytes snapshot",
+    "list snapshot",
+    "overwrite hint",
+    "read_bytes hint",
+    "exists mark",
+    "overwrite consumer",
+    "write_new manifest",
+    "read_bytes manifest",
+    "delete manifest",
+    "write_new bucket",
+)
+
+
+_NAP_TURNS: Final = (20, 80, 300)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,43 +48,110 @@ class Hazards:
         fails: Storage does not answer, before the call has an effect or after.
         dies: The process is gone.
         raises: Something comes up that is no error of the engine, such as memory that runs out.
+        naps: The process stalls.
+        nap_turns: For how long, on average.
+        spots: Other hazards, by kind of call.
     """
 
     fails: float = 0.0
     dies: float = 0.0
     raises: float = 0.0
+    naps: float = 0.0
+    nap_turns: int = 1
+    spots: "Mapping[str, Hazards]" = field(default_factory=dict)
 
 
-def process_storage(inner: FileIO, schedule: Schedule, name: str, hazards: Hazards) -> FaultyFileIO:
-    """Return the storage of one process of an actor; a process that died does nothing any more."""
+def draw_hazards(draw: random.Random) -> Hazards:
+    """Return the hazards of a run."""
+    spots = {draw.choice(_SPOTS): _draw_spot(draw) for _ in range(draw.choice([0, 1, 1, 2]))}
+    if draw.random() < 0.7:
+        race = spots.get(_RACE, Hazards())
+        naps, nap_turns = draw.choice([0.1, 0.3]), draw.choice(_NAP_TURNS)
+        spots[_RACE] = replace(race, naps=naps, nap_turns=nap_turns)
+    return Hazards(
+        fails=draw.choice([0, 0, 0.01, 0.03]),
+        dies=draw.choice([0, 0, 0.004]),
+        raises=draw.choice([0, 0, 0.01]),
+        naps=draw.choice([0, 0, 0.02]),
+        nap_turns=draw.choice(_NAP_TURNS),
+        spots=spots,
+    )
+
+
+def _draw_spot(draw: random.Random) -> Hazards:
+    likely = draw.choice([0.05, 0.15, 0.3])
+    nap_turns = draw.choice(_NAP_TURNS)
+    match draw.choice(["naps", "naps", "fails", "dies", "raises", "fails and naps"]):
+        case "naps":
+            return Hazards(naps=likely, nap_turns=nap_turns)
+        case "fails":
+            return Hazards(fails=likely)
+        case "dies":
+            return Hazards(dies=likely)
+        case "raises":
+            return Hazards(raises=likely)
+        case _:
+            return Hazards(fails=likely, naps=likely, nap_turns=nap_turns)
+
+
+def process_storage(
+    inner: FileIO,
+    schedule: Schedule,
+    name: str,
+    hazards: Hazards,
+    *,
+    paths: TablePaths,
+    is_over: Callable[[], bool],
+) -> FaultyFileIO:
+    """Return the storage of one process of an actor; a process that died does nothing any more.
+
+    Args:
+        inner: What all processes share.
+        schedule: Draws whose turn it is.
+        name: Of the actor.
+        hazards: Of this process.
+        paths: Of the table.
+        is_over: Whether the run has found what it looks for; all processes die then.
+    """
     storage = FaultyFileIO(inner)
     is_dead = False
 
-    def hazard(method: str) -> None:
+    def hazard(method: str, path: str) -> None:
         nonlocal is_dead
-        drawn = schedule.random.random()
-        if drawn < hazards.dies:
+        here = hazards.spots.get(f"{method} {place_of(path, paths)}", hazards)
+        draw = schedule.random
+        if here.naps and draw.random() < here.naps:
+            schedule.nap(name, 1 + int(draw.expovariate(1 / here.nap_turns)))
+        drawn = draw.random()
+        if drawn < here.dies:
             is_dead = True
             raise Died
-        drawn -= hazards.dies
-        if drawn < hazards.raises:
+        drawn -= here.dies
+        if drawn < here.raises:
             raise MemoryError
-        if drawn < hazards.raises + hazards.fails:
+        if drawn < here.raises + here.fails:
             message = f"{method} failed on purpose"
             raise StorageUnavailable(message)
 
     def before(_: int, method: str, path: str) -> None:
-        del path
-        if is_dead:
+        if is_dead or is_over():
             raise Died
         schedule.turn(name)
-        hazard(method)
+        hazard(method, path)
 
     def after(_: int, method: str, path: str) -> None:
-        del path
         if method in _WRITES:
-            hazard(method)
+            hazard(method, path)
 
     storage.before = before
     storage.after = after
     return storage
+
+
+def place_of(path: str, paths: TablePaths) -> str:
+    """Return what kind of file a path is of: its folder, but for hints and the mark of a rollback."""
+    if path in (paths.latest_hint, paths.earliest_hint):
+        return "hint"
+    if path == paths.rollback_mark:
+        return "mark"
+    return path.removeprefix(f"{paths.root}/").partition("/")[0].partition("-")[0]

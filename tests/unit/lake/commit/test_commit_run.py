@@ -29,6 +29,7 @@ from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.rollback_mark import RollbackMark
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.snapshot_store import SnapshotStore
+from lake.table.table import Table
 from tests.support.committing import (
     TOPIC,
     TOPIC_ID,
@@ -43,7 +44,7 @@ from tests.support.committing import (
     stream_batch,
     table_schema,
 )
-from tests.support.faulty_file_io import FaultyFileIO
+from tests.support.faulty_file_io import Died, FaultyFileIO
 from tests.support.foreign_engine import commit_foreign, expire
 
 STEPS = [
@@ -235,8 +236,11 @@ def test_a_claim_stays_where_all_below_it_expired_and_others_were_built_on_it(be
 
 
 def broken_off_rollback(bed: Bed, *, removed: list[int]) -> None:
-    """Leave what a rollback to snapshot 3 leaves that dies before it removes the newest one."""
-    RollbackMark(bed.file_io, bed.paths).put()
+    """Leave what a rollback leaves that dies before it removes the newest one."""
+    newest = bed.snapshots.latest()
+    assert newest is not None
+    target = bed.snapshots.get(removed[0] - 1 if removed else newest.id - 1)
+    RollbackMark(bed.file_io, bed.paths).put(target=target, newest=newest)
     bed.file_io.delete(bed.paths.latest_hint)
     for number in removed:
         bed.file_io.delete(bed.paths.snapshot(number))
@@ -259,6 +263,60 @@ def test_no_commit_stays_in_the_gap_of_a_rollback_that_broke_off(bed: Bed, count
     assert bed.snapshots.read_hint(bed.paths.latest_hint) == max(bed.snapshots.list_ids())
 
 
+@pytest.mark.parametrize("is_empty", [False, True])
+@pytest.mark.parametrize("is_marked_before", [False, True])
+def test_what_a_rollback_that_broke_off_leaves_is_not_taken_back(
+    bed: Bed, is_empty: bool, is_marked_before: bool
+) -> None:
+    """There is a gap above it, and yet the newest snapshot was built on it."""
+
+    def commit_and_break_off() -> None:
+        bed.commit_others(4)
+        # What it was built on expires, so that the chain above has to tell.
+        bed.file_io.delete(bed.paths.snapshot(1))
+        bed.file_io.delete(bed.paths.snapshot(2))
+        bed.file_io.delete(bed.paths.snapshot(3))
+        broken_off_rollback(bed, removed=[5, 6, 7])
+
+    def look(number: int, method: str, path: str) -> None:
+        del number
+        if (method, path) == ("exists", bed.paths.rollback_mark) and bed.snapshots.exists(3):
+            commit_and_break_off()
+
+    file_io = FaultyFileIO(bed.file_io)
+    if is_marked_before:
+        committer = bed.pausing_at("after create-snapshot", commit_and_break_off)
+    else:
+        file_io.after = look
+        committer = new_committer(file_io, bed.paths)
+    if is_empty:
+        assert claim_by(committer, "s").epoch == 1
+    else:
+        assert bed.commit(committer).snapshot_id == 4
+
+    assert bed.snapshots.list_ids() == [4, 8]
+    assert live_names(bed.file_io, bed.paths) == sorted(bed.expected)
+
+
+def test_a_commit_that_is_repeated_when_its_snapshot_has_expired_is_not_made_again(
+    bed: Bed,
+) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    committer = bed.pausing_at("after create-snapshot", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        bed.commit(committer)
+    merging = compacted((data_file("mine"),), (data_file("merged"),))
+    bed.others.commit([merging], commit_user="compaction", kind=CommitKind.COMPACT)
+    bed.expire_all_but_newest()
+
+    with pytest.raises(CommitUnknown, match="the snapshots below 5 that would tell are gone"):
+        bed.commit(committer)
+
+    assert live_names(bed.file_io, bed.paths) == sorted([*bed.expected, "merged"])
+
+
 def test_a_hint_that_was_written_late_leads_no_commit_into_the_gap_of_a_rollback(bed: Bed) -> None:
     def commit_and_break_off() -> None:
         bed.commit_others(5)
@@ -271,6 +329,117 @@ def test_a_hint_that_was_written_late_leads_no_commit_into_the_gap_of_a_rollback
     assert bed.snapshots.list_ids() == [1, 2, 3, 4, 9, 10]
     assert bed.snapshots.latest_id() == 10
     assert live_names(bed.file_io, bed.paths) == sorted(bed.expected)
+
+
+class SleptOverRollback:
+    """A commit that is planned on snapshot 5, and sleeps until the table is back at 3.
+
+    The rollback has removed the newest snapshot and not written `LATEST` yet, where it dies.
+
+    Attributes:
+        bed: The table, which is of five snapshots before.
+    """
+
+    def __init__(self, bed: Bed, while_there: Callable[[], object]) -> None:
+        """Make it.
+
+        Args:
+            bed: The table.
+            while_there: Happens when the snapshot of the one who slept is there.
+        """
+        self.bed = bed
+        bed.commit_others(2)
+        self._steps: dict[str, Callable[[], object]] = {
+            "before create-snapshot": self.begin_rollback,
+            "after create-snapshot": while_there,
+        }
+
+    def begin_rollback(self) -> None:
+        def die(_: int, method: str, path: str) -> None:
+            if (method, path) == ("overwrite", self.bed.paths.latest_hint):
+                raise Died
+
+        file_io = FaultyFileIO(self.bed.file_io)
+        file_io.before = die
+        with pytest.raises(Died):
+            Table.open(self.bed.paths.root, file_io=file_io).rollback(snapshot_id=3)
+
+    def table(self) -> Table:
+        return Table.open(self.bed.paths.root, file_io=self.bed.file_io)
+
+    def commit(self) -> CommitResult:
+        def on_step(name: str) -> None:
+            self._steps.pop(name, lambda: None)()
+
+        committer = new_committer(self.bed.file_io, self.bed.paths, on_step=on_step)
+        return self.bed.commit(committer)
+
+    def assert_as_at_target(self, *later: str) -> None:
+        found = live_names(self.bed.file_io, self.bed.paths)
+        assert found == sorted([*self.bed.expected[:3], *later])
+        ids = self.bed.snapshots.list_ids()
+        assert ids == list(range(1, len(ids) + 1))
+
+
+def test_nothing_is_built_on_a_commit_that_slept_over_a_rollback(bed: Bed) -> None:
+    """It is the newest for a while, and would bring back what was removed."""
+
+    def commit_on_it() -> None:
+        assert bed.snapshots.list_ids() == [1, 2, 3, 6]
+        with pytest.raises(CommitConflict, match="what a rollback has removed"):
+            new_committer(bed.file_io, bed.paths).commit(
+                [appended(data_file("on-it"))], commit_user="other"
+            )
+
+    slept = SleptOverRollback(bed, commit_on_it)
+
+    assert slept.commit().snapshot_id == 4
+
+    slept.assert_as_at_target("mine")
+    assert new_committer(bed.file_io, bed.paths).claim_stream(
+        "s", topic=TOPIC, initial_offsets={0: 0}
+    )
+    slept.assert_as_at_target("mine")
+
+
+def test_a_commit_that_slept_over_a_rollback_and_died_goes_with_another_one(bed: Bed) -> None:
+    def die() -> None:
+        raise KeyboardInterrupt
+
+    slept = SleptOverRollback(bed, die)
+    with pytest.raises(KeyboardInterrupt):
+        slept.commit()
+    with pytest.raises(CommitConflict, match="roll the table back once more, to the same snapshot"):
+        claim_by(new_committer(bed.file_io, bed.paths), "s")
+
+    slept.table().rollback(snapshot_id=3)
+
+    slept.assert_as_at_target()
+    assert claim_by(new_committer(bed.file_io, bed.paths), "s").epoch == 1
+
+
+def test_nothing_expires_below_a_commit_that_slept_over_a_rollback(bed: Bed) -> None:
+    """It goes, and then there would be nothing left of the table."""
+    bed.commit_others(3)
+    path, target = bed.paths.snapshot(6), bed.paths.snapshot(3)
+    slept = bed.file_io.read_bytes(path)
+    bed.file_io.delete(path)
+    bed.snapshots.write_latest_hint(5)
+
+    def wake_up(_: int, method: str, called_for: str) -> None:
+        # The rollback has seen that nothing is above its target any more.
+        if (method, called_for) == ("read_bytes", target) and not bed.snapshots.exists(5):
+            bed.file_io.create_exclusive(path, slept)
+
+    file_io = FaultyFileIO(bed.file_io)
+    file_io.before = wake_up
+    Table.open(bed.paths.root, file_io=file_io).rollback(snapshot_id=3)
+    assert bed.snapshots.latest_id() == 6
+
+    table = Table.open(bed.paths.root, file_io=bed.file_io)
+    table.expire(retain_min=1, retain_max=1, older_than_ms=1 << 60)
+
+    assert bed.snapshots.list_ids() == [1, 2, 3, 6]
 
 
 def test_sleeping_again_and_again_only_costs_attempts(bed: Bed) -> None:

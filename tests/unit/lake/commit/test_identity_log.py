@@ -1,6 +1,11 @@
 """Commits are found by identity with a walk that is made once."""
 
+from dataclasses import replace
+
+import pytest
+
 from lake.commit.identity_log import CommitIdentity, IdentityLog
+from lake.errors import CommitUnknown
 from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
 from lake.format.snapshot import CommitKind, Snapshot
@@ -114,3 +119,14 @@ def test_the_walk_ends_where_snapshots_have_expired() -> None:
         chain.inner.delete(chain.paths.snapshot(number))
 
     assert chain.find("u", 2) is None
+
+
+def test_what_an_earlier_call_may_have_made_is_looked_for_down_to_where_it_began() -> None:
+    chain = Chain()
+    chain.commit("other", 1, 2, 3, 4)
+    chain.inner.delete(chain.paths.snapshot(2))
+    identity = CommitIdentity(user="u", identifier=1, kind=CommitKind.APPEND)
+
+    assert chain.log.find(identity, chain.latest, unsettled_above=2) is None
+    with pytest.raises(CommitUnknown, match="commit 1 of `v`"):
+        chain.log.find(replace(identity, user="v"), chain.latest, unsettled_above=1)

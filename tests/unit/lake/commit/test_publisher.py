@@ -10,6 +10,7 @@ from lake.errors import CommitUnknown, StorageUnavailable
 from lake.files.memory import MemoryFileIO
 from lake.format.snapshot import Snapshot, serialize_snapshot
 from lake.snapshots.lineage import lineage_properties
+from lake.snapshots.removed_history import RemovedHistory
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import given_table
 from tests.support.faulty_file_io import FaultyFileIO
@@ -33,6 +34,7 @@ class Bed:
             on_step=ignore_step,
             pause=self.pauses.append,
             lookups_max=3,
+            removed=RemovedHistory(self.file_io, self.paths),
         )
 
     def publish(self) -> Published:

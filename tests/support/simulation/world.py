@@ -1,0 +1,188 @@
+"""What the processes of a simulation share: the table, the clock, the ledger, and the way they die and start anew.
+
+An actor that dies starts anew as another process, with other storage and nothing in memory. What it was
+told goes into the ledger.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+from uuid import UUID
+
+from lake import (
+    CommitConflict,
+    CommitUnknown,
+    FileIO,
+    ManualClock,
+    OffsetMismatch,
+    Outcome,
+    StorageUnavailable,
+    StreamFallback,
+    StreamFenced,
+    Table,
+)
+from lake.commit import discard
+from lake.commit.commit_result import CommitResult
+from lake.commit.committer import TableCommitter
+from lake.commit.retry_policy import RetryPolicy
+from lake.files.unused_files import delete_unused
+from lake.format.commit_message import CommitMessage
+from tests.support.committing import appended, data_file
+from tests.support.faulty_file_io import Died
+from tests.support.simulation.ledger import Ledger, Record
+from tests.support.simulation.schedule import Schedule
+from tests.support.simulation.storage import Hazards, process_storage
+
+POLICY: Final = RetryPolicy(lookups_max=2, attempts_max=8)
+LIVES: Final = 5
+_STOPS: Final = (
+    StorageUnavailable,
+    CommitConflict,
+    CommitUnknown,
+    StreamFenced,
+    OffsetMismatch,
+    MemoryError,
+)
+"""What ends a process that is started anew."""
+
+
+@dataclass(kw_only=True)
+class World:
+    """What all actors share.
+
+    Attributes:
+        ledger: What they were told.
+        schedule: Draws their turns.
+        hazards: Of their storage.
+        clock: Of all of them.
+        restarts: How likely it is that a runner of a stream ends after a batch.
+        notes: How likely it is that a runner writes its progress document after a batch.
+        is_whole: Whether all snapshots stay, so that every commit can be found again by its identity.
+        noted: Progress documents of streams, by stream; they lag behind.
+        did: How often what was done, for people.
+    """
+
+    ledger: Ledger
+    schedule: Schedule
+    hazards: Hazards
+    clock: ManualClock
+    restarts: float = 0.1
+    notes: float = 0.5
+    is_whole: bool = False
+    noted: dict[str, StreamFallback] = field(default_factory=dict)
+    did: dict[str, int] = field(default_factory=dict)
+    _names: int = 0
+
+    @property
+    def random(self) -> random.Random:
+        """Draws for the actor whose turn it is."""
+        return self.schedule.random
+
+    def count(self, what: str) -> None:
+        """Count what was done."""
+        self.did[what] = self.did.get(what, 0) + 1
+
+    def new_name(self, prefix: str) -> str:
+        """Return a name for a file."""
+        self._names += 1
+        return f"data-{prefix}-{self._names}.parquet"
+
+    def storage(self, name: str, hazards: Hazards | None = None) -> FileIO:
+        """Return what a new process of an actor sees of storage."""
+        return process_storage(
+            self.ledger.file_io,
+            self.schedule,
+            name,
+            self.hazards if hazards is None else hazards,
+            paths=self.ledger.paths,
+            is_over=lambda: bool(self.ledger.wrong),
+        )
+
+    def committer(self, file_io: FileIO) -> TableCommitter:
+        """Return a committer of a process."""
+        return TableCommitter(
+            file_io,
+            self.ledger.paths,
+            clock=self.clock,
+            random=self.random,
+            new_uuid=lambda: str(UUID(int=self.random.getrandbits(128), version=4)),
+            sleep_ms=lambda _: None,
+            policy=POLICY,
+        )
+
+    def table(self, file_io: FileIO) -> Table:
+        """Open the table in a process."""
+        return Table.open(
+            self.ledger.paths.root, file_io=file_io, clock=self.clock, random=self.random
+        )
+
+    def write(self, file_io: FileIO, prefix: str, records: tuple[Record, ...]) -> "Written":
+        """Write a file of rows."""
+        name = self.new_name(prefix)
+        self.ledger.contents[name] = records
+        written = Written(world=self, file_io=file_io, name=name, bucket=self.random.randrange(2))
+        file_io.write_new(written.path, b"rows")
+        return written
+
+    def rest(self, name: str) -> None:
+        """Let others act for a while."""
+        self.schedule.nap(name, self.random.choice([1, 10, 40, 120]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """A file that was written and is to be committed."""
+
+    world: World
+    file_io: FileIO
+    name: str
+    bucket: int
+
+    @property
+    def path(self) -> str:
+        return f"{self.world.ledger.paths.root}/bucket-{self.bucket}/{self.name}"
+
+    @property
+    def message(self) -> CommitMessage:
+        return appended(data_file(self.name), bucket=self.bucket)
+
+    @property
+    def is_discarded(self) -> bool:
+        return self.name in self.world.ledger.refused
+
+    def discard(self) -> None:
+        """Delete the file, which is said to be in no snapshot."""
+        self.world.ledger.refused.add(self.name)
+        delete_unused(self.file_io, [self.path])
+
+    def commit(self, commit: Callable[[], CommitResult]) -> CommitResult:
+        """Commit, or discard the file by the rule; tell the ledger."""
+        began = self.world.schedule.now
+        result = discard.commit_or_discard(commit, discard=self.discard)
+        if result.outcome is Outcome.COMMITTED:
+            self.world.ledger.acknowledge(self.name, began=began)
+        self.world.count(f"{self.name.split('-')[1]} {result.outcome}")
+        return result
+
+
+Act = Callable[[FileIO], None]
+
+
+def again(world: World, name: str, act: Act) -> Callable[[], None]:
+    """Return an actor that does something until it succeeds, in a few processes at most."""
+
+    def actor() -> None:
+        for _ in range(LIVES):
+            file_io = world.storage(name)
+            try:
+                act(file_io)
+            except Died:
+                world.count(f"{name} died")
+                continue
+            except _STOPS as error:
+                world.count(f"{name} {type(error).__name__}")
+                continue
+            return
+
+    return actor

@@ -1,0 +1,179 @@
+"""The processes that bring records: runners of streams, and writers of batches that are no stream's."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from lake import (
+    FileIO,
+    InvalidRequest,
+    LakeError,
+    OffsetMismatch,
+    Outcome,
+    StreamBatch,
+    StreamFallback,
+    StreamFenced,
+    StreamPosition,
+)
+from lake.commit.committer import TableCommitter
+from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER
+from lake.snapshots.snapshot_store import SnapshotStore
+from tests.support.committing import TOPIC, TOPIC_ID
+from tests.support.faulty_file_io import Died
+from tests.support.simulation.world import World, Written
+
+
+@dataclass(kw_only=True)
+class StreamRunner:
+    """A runner of one stream: claims it, and commits micro-batches until it is fenced, ends or dies.
+
+    Attributes:
+        world: Where it acts.
+        stream: Name.
+        batches: How many it commits in its life.
+    """
+
+    world: World
+    stream: str
+    batches: int
+    _done: int = 0
+
+    def __call__(self, file_io: FileIO) -> None:
+        """Run the stream in one process after the other, each with memory of its own."""
+        while self._done < self.batches:
+            committer = self.world.committer(file_io)
+            position = self._claim(committer, file_io)
+            if position is None:
+                return
+            batch_id = 0
+            while position is not None and self._done < self.batches:
+                self._done += 1
+                position = self._batch(committer, file_io, position, batch_id)
+                batch_id += 1
+                if self.world.random.random() < self.world.restarts:
+                    break
+
+    def _claim(self, committer: TableCommitter, file_io: FileIO) -> StreamPosition | None:
+        try:
+            return self._claim_at(committer, 0, is_new_assumed=False)
+        except InvalidRequest as error:
+            if "position is not known" not in str(error):
+                raise
+        self.world.count("position by hand")
+        # A person looks at what the table has.
+        latest = SnapshotStore(file_io, self.world.ledger.paths).latest()
+        if latest is None:
+            return None
+        records = self.world.ledger.records(latest)
+        at = sum(1 for name, _ in records if name == self.stream)
+        return self._claim_at(committer, at, is_new_assumed=True)
+
+    def _claim_at(
+        self, committer: TableCommitter, at: int, *, is_new_assumed: bool
+    ) -> StreamPosition:
+        return committer.claim_stream(
+            self.stream,
+            topic=TOPIC,
+            topic_id=TOPIC_ID,
+            initial_offsets={0: at},
+            fallback=self.world.noted.get(self.stream),
+            is_new_assumed=is_new_assumed,
+        )
+
+    def _batch(
+        self, committer: TableCommitter, file_io: FileIO, position: StreamPosition, batch_id: int
+    ) -> StreamPosition | None:
+        """Commit one micro-batch; return where it goes on, None when the query has to stop."""
+        start = position.offsets[0]
+        end = start + self.world.random.randint(1, 3)
+        records = tuple((self.stream, offset) for offset in range(start, end))
+        written = self.world.write(file_io, self.stream, records)
+        batch = StreamBatch(
+            stream=self.stream,
+            epoch=position.epoch,
+            batch_id=batch_id,
+            topic=TOPIC,
+            topic_id=TOPIC_ID,
+            start={0: start},
+            end={0: end},
+        )
+        for _ in range(2):
+            try:
+                result = written.commit(
+                    lambda: committer.commit_stream_batch([written.message], batch)
+                )
+                break
+            except LakeError as error:
+                if error.committed_nothing or isinstance(error, StreamFenced | OffsetMismatch):
+                    raise
+        else:
+            return None
+        moved = replace(position, offsets={0: end})
+        if result.outcome is Outcome.COMMITTED and self.world.random.random() < self.world.notes:
+            self.world.noted[self.stream] = StreamFallback(
+                position=moved, snapshot_id=result.snapshot_id
+            )
+        return moved
+
+
+@dataclass(kw_only=True)
+class Writer:
+    """A writer of batches that are no stream's; it offers one again when it knows nothing of it.
+
+    One that numbers its batches does so after its death too, with rows that are written anew, if the
+    history is whole: where snapshots go, a table forgets who has committed what.
+
+    Attributes:
+        world: Where it acts.
+        user: Name.
+        batches: How many it commits in its life.
+        is_numbered: Whether its batches have numbers of one user, or each a user of its own.
+    """
+
+    world: World
+    user: str
+    batches: int
+    is_numbered: bool
+    _done: int = 0
+    _open: int | None = None
+
+    def __call__(self, file_io: FileIO) -> None:
+        """Commit batches in one process."""
+        committer = self.world.committer(file_io)
+        if self._open is not None:
+            self._batch(committer, file_io, self._open)
+        while self._done < self.batches:
+            self._done += 1
+            self._batch(committer, file_io, self._done)
+
+    def _batch(self, committer: TableCommitter, file_io: FileIO, number: int) -> None:
+        is_offered_again = self.is_numbered and self.world.is_whole
+        self._open = number if is_offered_again else None
+        written = self.world.write(file_io, self.user, ((f"{self.user}{number}", 0),))
+        self._offer(committer, written, number)
+        if is_offered_again and self.world.random.random() < self.world.restarts:
+            raise Died  # before it has noted that the batch is committed
+        self._open = None
+
+    def _offer(self, committer: TableCommitter, written: Written, number: int) -> None:
+        """Offer a batch until its outcome is known, three times at most."""
+        for _ in range(3):
+            began = self.world.schedule.now
+            try:
+                result = written.commit(
+                    partial(
+                        committer.commit,
+                        [written.message],
+                        commit_user=self.user if self.is_numbered else f"{self.user}{number}",
+                        commit_identifier=number if self.is_numbered else BATCH_COMMIT_IDENTIFIER,
+                    )
+                )
+            except LakeError as error:
+                if error.committed_nothing:
+                    return
+            except MemoryError:
+                if written.is_discarded:
+                    return
+            else:
+                if result.outcome is Outcome.REPLAYED:
+                    self.world.ledger.acknowledge(written.name, began=began)
+                return
