@@ -35,6 +35,14 @@ def test_the_shape_is_that_of_the_parsed_value(seed: int) -> None:
     assert json_shape(json.dumps(value).encode()) == expected(value)
 
 
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("block", [1, 2, 7])
+def test_the_shape_is_the_same_in_blocks_of_any_size(seed: int, block: int) -> None:
+    value = random_value(random.Random(seed), 6)
+
+    assert json_shape(json.dumps(value).encode(), block=block) == expected(value)
+
+
 @pytest.mark.parametrize("slashes", range(6))
 def test_a_quote_is_escaped_after_an_odd_number_of_backslashes(slashes: int) -> None:
     body = b'["' + b"\\" * slashes + b'", [["'
