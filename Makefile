@@ -69,7 +69,7 @@ docs: $(INSTALL) ## Write the reference pages that are made from the code
 	@$(BIN)/python -m docs.generate
 
 soak: jars ## Faults, and streams beside compaction, for many minutes
-	@$(BIN)/python -m pytest -m soak --timeout=0 $(ARGS)
+	@SWEEP_SHARE=1 $(BIN)/python -m pytest -m "soak or sweep" --timeout=0 $(ARGS)
 
 setup: jars ## Only set up: environment and jars
 	@echo 'ready: $(BIN)/braid --help'

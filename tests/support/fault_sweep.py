@@ -6,8 +6,12 @@ fails, undone or with its answer lost, once or for good, and the process goes on
 
 Different calls often leave the same files behind. Such an end is handed out once, because what comes
 of it has been looked at already.
+
+`make test` breaks an operation off at a share of its calls, `make soak` at each of them (`SWEEP_SHARE=1`).
+Tests that sweep have the marker `sweep`.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -37,6 +41,9 @@ _LOOKS = frozenset(
 )
 """Calls that change nothing here; what syncing is for is swept by `power_sweep`."""
 
+
+SHARE = 6
+"""One call in so many is broken off, unless the environment's `SWEEP_SHARE` says otherwise."""
 
 Outcome: TypeAlias = tuple[object, ...]
 """What two ends of an operation have in common after which everything else goes the same way."""
@@ -70,8 +77,8 @@ class Sweep:
         opened: Opens the table there, in the same way each time.
         act: The operation.
         reads_all: Whether every reading of an open file is made fail, not only the first.
-        share: One call in so many is broken off, and each on a snapshot, where it is decided whether the
-            operation was done at all.
+        share: One call in so many is broken off, besides each that has to do with a snapshot's file: there
+            it is decided whether the operation was done at all.
         others: What somebody else does to this storage just before a snapshot is first created.
         endings: How often the operation ended how, over all faults so far.
     """
@@ -80,7 +87,7 @@ class Sweep:
     opened: Callable[[FileIO], Table]
     act: Callable[[Table], object]
     reads_all: bool = False
-    share: int = 1
+    share: int = field(default_factory=lambda: int(os.environ.get("SWEEP_SHARE", SHARE)))
     others: Callable[[FileIO], object] | None = None
     endings: dict[type[BaseException] | None, int] = field(default_factory=dict)
 

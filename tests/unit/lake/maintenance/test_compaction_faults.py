@@ -24,7 +24,7 @@ from tests.unit.lake.maintenance.given_compactions import (
 )
 from tests.unit.lake.maintenance.given_faults import Judge, acting, later
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sweep]
 
 Act: TypeAlias = Callable[[Table], object]
 Values: TypeAlias = tuple[object, ...]
@@ -261,15 +261,11 @@ def go_on(table: Table) -> None:
     table.compact()
 
 
-SHARE = 8
-"""Each kind of compaction is broken off at one call in eight, `make soak` does so at every call."""
-
-
 @cache
 def judge(name: str) -> Judge:
     case = CASES[name]
     act = partial(compact, full=case.full)
-    sweep = Sweep(given=given(case), opened=acting, act=act, share=SHARE)
+    sweep = Sweep(given=given(case), opened=acting, act=act)
     if case.others is not None:
         others = case.others
         sweep.others = lambda file_io: others(later(file_io))
@@ -295,26 +291,20 @@ def test_the_compaction_is_what_it_is_called(name: str) -> None:
 
 
 @CASE
-def test_the_process_dies(name: str) -> None:
+def test_the_process_dies_at_any_call(name: str) -> None:
     judge(name).check_deaths()
 
 
 @CASE
 @pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
-def test_storage_fails_once(name: str, is_done: bool) -> None:
+def test_storage_fails_once_at_any_call(name: str, is_done: bool) -> None:
     judge(name).check_failures(is_done=is_done, is_lasting=False)
 
 
 @pytest.mark.parametrize("name", ["full", "marks and changelog", "an append between"])
 @pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
-def test_storage_fails_for_good(name: str, is_done: bool) -> None:
+def test_storage_fails_for_good_at_any_call(name: str, is_done: bool) -> None:
     judge(name).check_failures(is_done=is_done, is_lasting=True)
-
-
-@CASE
-@pytest.mark.soak
-def test_the_process_dies_at_any_call(name: str) -> None:
-    everywhere(name).check_deaths()
 
 
 @CASE
@@ -322,9 +312,6 @@ def test_the_process_dies_at_any_call(name: str) -> None:
 @pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
 @pytest.mark.parametrize("is_lasting", [False, True], ids=["once", "for-good"])
 def test_storage_fails_wherever_it_can(name: str, is_done: bool, is_lasting: bool) -> None:
-    everywhere(name).check_failures(is_done=is_done, is_lasting=is_lasting)
-
-
-def everywhere(name: str) -> Judge:
     sweep = replace(judge(name).sweep, reads_all=True, share=1, endings={})
-    return Judge(sweep=sweep, go_on=go_on)
+    everywhere = Judge(sweep=sweep, go_on=go_on)
+    everywhere.check_failures(is_done=is_done, is_lasting=is_lasting)

@@ -39,7 +39,7 @@ from tests.unit.lake.maintenance.given_expiries import (
     stored,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sweep]
 
 Files = dict[int, set[str]]
 

@@ -305,6 +305,7 @@ def test_where_nobody_can_say_what_is_needed_nothing_is_deleted(
     assert stored_files(file_io, PATH) == before
 
 
+@pytest.mark.sweep
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "act",
@@ -342,6 +343,7 @@ def clean(table: Table) -> object:
     return table.clean_orphans(delete=True)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
 @pytest.mark.parametrize("is_lasting", [False, True], ids=["once", "for-good"])
 def test_storage_fails_at_any_call_of_the_cleaning(is_done: bool, is_lasting: bool) -> None:
@@ -351,6 +353,7 @@ def test_storage_fails_at_any_call_of_the_cleaning(is_done: bool, is_lasting: bo
         assert_exact(end.file_io)
 
 
+@pytest.mark.sweep
 def test_the_process_dies_at_any_call_of_the_cleaning() -> None:
     for end in sweep(given_strays(), clean).deaths():
         assert missing_files(end.file_io, late(end.file_io)) == set()

@@ -33,7 +33,7 @@ from tests.unit.lake.maintenance.given_rescales import (
     write,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sweep]
 
 OLD, NEW = 2, 3
 

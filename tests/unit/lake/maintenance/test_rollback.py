@@ -502,6 +502,7 @@ def test_a_tag_of_another_history_is_a_target_whoever_has_its_id_now(new_commits
     assert_cleaned_exact(file_io)
 
 
+@pytest.mark.sweep
 @pytest.mark.slow
 def test_a_commit_after_a_rollback_to_a_removed_history_that_broke_off_is_the_newest() -> None:
     swept = sweep(given_removed_history(new_commits=0), lambda table: table.rollback(tag="three"))
@@ -521,6 +522,7 @@ def roll_back(table: Table) -> object:
     return table.rollback(tag="two")
 
 
+@pytest.mark.sweep
 @pytest.mark.slow
 @pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
 @pytest.mark.parametrize("is_lasting", [False, True], ids=["once", "for-good"])
@@ -530,6 +532,7 @@ def test_storage_fails_at_any_call(is_done: bool, is_lasting: bool) -> None:
         assert_before_or_after_then_done(end.file_io)
 
 
+@pytest.mark.sweep
 @pytest.mark.slow
 def test_the_process_dies_at_any_call() -> None:
     for end in sweep(given_storage(), roll_back).deaths():

@@ -300,6 +300,7 @@ def test_a_tag_that_is_made_at_any_moment_of_an_expiry_is_whole_or_refused() -> 
     assert refused > 0
 
 
+@pytest.mark.sweep
 def test_a_look_that_fails_leaves_no_tag() -> None:
     given = MemoryFileIO()
     given_history(given)
@@ -337,6 +338,7 @@ def given_going() -> MemoryFileIO:
     return file_io
 
 
+@pytest.mark.sweep
 @pytest.mark.slow
 @GOING
 @pytest.mark.parametrize("is_done", [False, True], ids=["undone", "answer-lost"])
@@ -351,6 +353,7 @@ def test_storage_fails_while_a_tag_goes(
         assert late(end.file_io).scan(tag="t2").count() == 2
 
 
+@pytest.mark.sweep
 @pytest.mark.slow
 @GOING
 def test_the_process_dies_while_a_tag_goes(act: Callable[[Table], object]) -> None:

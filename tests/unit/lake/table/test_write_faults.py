@@ -17,7 +17,7 @@ from tests.support.table_files import unneeded_files
 from tests.unit.lake.maintenance.given_compactions import given_table, write
 from tests.unit.lake.maintenance.given_faults import Judge, acting, later
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sweep]
 
 CASES: Final[Mapping[str, Mapping[str, str]]] = {
     "plain": {},
