@@ -13,7 +13,7 @@ Tests that sweep have the marker `sweep`.
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
@@ -47,6 +47,10 @@ SHARE = 6
 
 Outcome: TypeAlias = tuple[object, ...]
 """What two ends of an operation have in common after which everything else goes the same way."""
+
+
+def _share() -> int:
+    return int(os.environ.get("SWEEP_SHARE", SHARE))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +91,7 @@ class Sweep:
     opened: Callable[[FileIO], Table]
     act: Callable[[Table], object]
     reads_all: bool = False
-    share: int = field(default_factory=lambda: int(os.environ.get("SWEEP_SHARE", SHARE)))
+    share: int = field(default_factory=_share)
     others: Callable[[FileIO], object] | None = None
     endings: dict[type[BaseException] | None, int] = field(default_factory=dict)
 
@@ -189,6 +193,11 @@ class Sweep:
     @cached_property
     def _given_paths(self) -> frozenset[str]:
         return frozenset(paths_below(self.given))
+
+
+def moments(calls: Sequence[object]) -> range:
+    """Return the calls of an operation before which somebody else is to act: the same share of them."""
+    return range(len(calls) % _share(), len(calls), _share())
 
 
 _Prepare = Callable[[FaultyFileIO, int], None]

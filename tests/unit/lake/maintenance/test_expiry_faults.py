@@ -26,7 +26,7 @@ from lake.snapshots.changelog_store import ChangelogStore
 from lake.snapshots.consumer_store import ConsumerStore
 from lake.snapshots.manifest_store import ManifestStore
 from tests.given_tables import INDEX_FILES
-from tests.support.fault_sweep import Sweep
+from tests.support.fault_sweep import Sweep, moments
 from tests.support.faulty_file_io import Died, FaultyFileIO
 from tests.support.table_files import copied, paths_below
 from tests.unit.lake.maintenance.given_compactions import PATH, reopened
@@ -76,8 +76,8 @@ def sweep(options: str) -> Sweep:
     return faults
 
 
-def count_calls(options: str) -> int:
-    return len(sweep(options).calls)
+def moments_of(options: str) -> range:
+    return moments(sweep(options).calls)
 
 
 def largest_step(options: str) -> int:
@@ -197,7 +197,7 @@ def tag(reader: Table, number: int, tags: list[Tag]) -> None:
 def test_a_lease_that_comes_at_any_moment_is_kept_or_refused(number: int) -> None:
     expected = states(reopened(given_storage()))
     taken = refused = 0
-    for call in range(count_calls("index files")):
+    for call in moments_of("index files"):
         inner = given_storage()
         file_io = FaultyFileIO(inner)
         table, reader = reopened(file_io), reopened(inner)
@@ -225,7 +225,7 @@ def test_a_lease_that_comes_at_any_moment_is_kept_or_refused(number: int) -> Non
 def test_a_tag_that_comes_at_any_moment_is_whole_or_refused(number: int) -> None:
     expected = states(reopened(given_storage()))
     taken = refused = 0
-    for call in range(count_calls("index files")):
+    for call in moments_of("index files"):
         inner = given_storage()
         file_io = FaultyFileIO(inner)
         table, reader = reopened(file_io), reopened(inner)
@@ -250,7 +250,7 @@ def test_a_tag_that_comes_at_any_moment_is_whole_or_refused(number: int) -> None
 @pytest.mark.parametrize("options", OPTIONS)
 def test_another_expiry_at_any_moment_does_the_rest(options: str) -> None:
     expected = states(reopened(given_storage(options)))
-    for call in range(count_calls(options)):
+    for call in moments_of(options):
         inner = given_storage(options)
         file_io = FaultyFileIO(inner)
         table, other = reopened(file_io), reopened(inner)

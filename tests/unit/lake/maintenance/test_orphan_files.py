@@ -10,6 +10,7 @@ from lake.files.paths import TablePaths
 from lake.snapshots.changelog_store import ChangelogStore
 from lake.snapshots.snapshot_store import SnapshotStore
 from lake.snapshots.tag_store import TagStore
+from tests.support.fault_sweep import moments
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.table_files import copied, missing_files, stored_files, unneeded_files
 from tests.unit.lake.maintenance.given_compactions import (
@@ -215,6 +216,7 @@ def test_an_old_file_that_is_committed_meanwhile_is_kept(directory: str, times: 
     assert_exact(inner)
 
 
+@pytest.mark.sweep
 @pytest.mark.slow
 @pytest.mark.parametrize("others", ["commit", "compact", "tag-and-expire", "rollback"])
 def test_whatever_others_do_at_any_moment_nothing_needed_is_deleted(others: str) -> None:
@@ -232,7 +234,7 @@ def test_whatever_others_do_at_any_moment_nothing_needed_is_deleted(others: str)
     def clean(table: Table) -> object:
         return table.clean_orphans(min_age_ms=0, delete=True)
 
-    for at in range(len(sweep(given, clean).calls)):
+    for at in moments(sweep(given, clean).calls):
         inner = copied(given)
         file_io = FaultyFileIO(inner)
         cleaning = late(file_io)

@@ -24,6 +24,7 @@ from lake.snapshots.lease import LeaseLost
 from lake.snapshots.snapshot_store import SnapshotStore
 from lake.snapshots.tag_store import TagStore
 from tests.support.committing import stream_batch
+from tests.support.fault_sweep import moments
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.foreign_engine import commit_foreign
 from tests.support.table_files import copied
@@ -241,6 +242,7 @@ def test_a_target_that_does_not_know_the_streams_is_refused() -> None:
     assert ids(file_io, table) == [2, 3]
 
 
+@pytest.mark.sweep
 @pytest.mark.slow
 def test_a_batch_that_comes_at_any_moment_is_rolled_back_or_fenced() -> None:
     """Before any one storage call of the rollback a stream commits, that nobody stopped."""
@@ -250,7 +252,7 @@ def test_a_batch_that_comes_at_any_moment_is_rolled_back_or_fenced() -> None:
     consume(late(given), 10, 20, epoch=epoch)
     consume(late(given), 20, 30, epoch=epoch)
     fenced = 0
-    for at in range(len(sweep(given, lambda table: table.rollback(snapshot_id=2)).calls)):
+    for at in moments(sweep(given, lambda table: table.rollback(snapshot_id=2)).calls):
         inner = copied(given)
         file_io = FaultyFileIO(inner)
         table = late(file_io)

@@ -8,6 +8,7 @@ import pytest
 
 from lake import CorruptData, InvalidRequest, ManualClock, MemoryFileIO, Table
 from lake.snapshots.tag_store import TagStore
+from tests.support.fault_sweep import moments
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.table_files import copied, missing_files, stored_files
 from tests.unit.lake.maintenance.given_compactions import PATH, read
@@ -269,12 +270,13 @@ def test_a_snapshot_that_another_engine_removes_while_it_is_tagged_is_not_tagged
     assert late(inner).consumers() == []
 
 
+@pytest.mark.sweep
 @pytest.mark.slow
 def test_a_tag_that_is_made_at_any_moment_of_an_expiry_is_whole_or_refused() -> None:
     given = MemoryFileIO()
     given_history(given)
     made = refused = 0
-    for at in range(len(sweep(given, lambda table: expire_all_but(table, 1)).calls)):
+    for at in moments(sweep(given, lambda table: expire_all_but(table, 1)).calls):
         inner = copied(given)
         file_io = FaultyFileIO(inner)
         expiring = late(file_io)
