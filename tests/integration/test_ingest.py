@@ -129,10 +129,10 @@ def test_added_partitions_of_a_stream_in_the_order_of_arrival_are_read_after_the
     bed: IngestBed, kafka: KafkaBroker
 ) -> None:
     topic = bed.topic("right")
-    vouched = bed.plan("right", topic=topic, partitioned_by_key=True)
     bed.produce(topic, [{"id": 1, "b": value} for value in (1.0, 2.0, 3.0)], partition=1)
     with pytest.raises(InvalidRequest, match="has 2 partitions"):
         bed.ingest_available(bed.plan("right", topic=topic))
+    vouched = bed.plan("right", topic=topic, partitioned_by_key=True)
     bed.ingest_available(vouched)
     admin = kafka.admin()
     admin.create_partitions({topic: 3})
@@ -165,6 +165,20 @@ def test_added_partitions_of_a_stream_in_the_order_of_arrival_are_read_after_the
     assert bed.position("right").account == BatchAccount(accepted=3, folded=2)
     bed.ingest_available(waits)
     assert bed.position("right").generation == 1
+
+
+def test_who_takes_a_group_over_goes_on_above_what_is_there(bed: IngestBed) -> None:
+    """Its offsets begin anew, far below those of the topic that fed the group before."""
+    former, topic = bed.topic("former", partitions=1), bed.topic("new", partitions=1)
+    bed.produce(former, [{"id": 1, "b": float(value)} for value in range(5)])
+    bed.ingest_available(bed.plan("right", topic=former))
+    bed.produce(topic, [{"id": 1, "b": 9.0}])
+
+    bed.ingest_available(bed.plan("again", topic=topic, sequence_group="right"))
+
+    assert bed.rows("b") == [{"id": 1, "b": 9.0}]
+    bed.table().compact(full=True)
+    assert bed.rows("b") == [{"id": 1, "b": 9.0}]
 
 
 def test_a_topic_that_was_made_again_is_refused(bed: IngestBed, kafka: KafkaBroker) -> None:

@@ -1,8 +1,15 @@
 """The application as a whole."""
 
+import asyncio
+import threading
+
+import httpx
 import pytest
 
-from lake import MemoryFileIO
+from lake import ManualClock, MemoryFileIO
+from service.app import create_app
+from service.settings import ServiceSettings
+from tests.support.faulty_file_io import FaultyFileIO
 from tests.unit.service.http_client import HttpClient
 
 
@@ -40,6 +47,32 @@ def test_a_warehouse_that_is_not_there_is_not_ready_and_not_created(
     assert "/w" not in answer.text
     assert "the warehouse /w does not exist" in caplog.text
     assert not file_io.exists("/w")
+
+
+def test_health_answers_beside_requests_that_wait_for_storage(file_io: MemoryFileIO) -> None:
+    may_end = threading.Event()
+
+    def wait(*_: object) -> None:
+        may_end.wait(60)
+
+    stuck = FaultyFileIO(file_io)
+    stuck.before = wait
+    app = create_app(ServiceSettings(warehouse="/w"), file_io=stuck, clock=ManualClock())
+
+    async def check() -> int:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://braid") as client:
+            # As many as the framework has threads, and they all wait.
+            waiting = [asyncio.create_task(client.get("/v1/tables")) for _ in range(40)]
+            await asyncio.sleep(0)
+            try:
+                health = await asyncio.wait_for(client.get("/health"), timeout=20)
+            finally:
+                may_end.set()
+                await asyncio.gather(*waiting)
+            return health.status_code
+
+    assert asyncio.run(check()) == 200
 
 
 def test_health_says_version_and_uptime(client: HttpClient) -> None:

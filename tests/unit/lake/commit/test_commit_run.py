@@ -26,7 +26,6 @@ from lake.format.binary_row import EMPTY_ROW
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.snapshot import CommitKind
 from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.rollback_mark import RollbackMark
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.snapshot_store import SnapshotStore
 from lake.table.table import Table
@@ -235,15 +234,18 @@ def test_a_claim_stays_where_all_below_it_expired_and_others_were_built_on_it(be
     bed.assert_every_commit_is_there_once()
 
 
-def broken_off_rollback(bed: Bed, *, removed: list[int]) -> None:
-    """Leave what a rollback leaves that dies before it removes the newest one."""
-    newest = bed.snapshots.latest()
-    assert newest is not None
-    target = bed.snapshots.get(removed[0] - 1 if removed else newest.id - 1)
-    RollbackMark(bed.file_io, bed.paths).put(target=target, newest=newest)
-    bed.file_io.delete(bed.paths.latest_hint)
-    for number in removed:
-        bed.file_io.delete(bed.paths.snapshot(number))
+def broken_off_rollback(bed: Bed, *, target: int) -> None:
+    """Roll the table back, and die before the newest snapshot is removed."""
+    newest = bed.paths.snapshot(bed.snapshots.list_ids()[-1])
+    dying = FaultyFileIO(bed.file_io)
+
+    def die(_: int, method: str, path: str) -> None:
+        if (method, path) == ("delete", newest):
+            raise Died
+
+    dying.before = die
+    with pytest.raises(Died):
+        Table.open(bed.paths.root, file_io=dying).rollback(snapshot_id=target)
 
 
 @pytest.mark.parametrize("count", [2, 5], ids=["gap of one", "gap of four"])
@@ -252,7 +254,7 @@ def test_no_commit_stays_in_the_gap_of_a_rollback_that_broke_off(bed: Bed, count
 
     def commit_and_break_off() -> None:
         bed.commit_others(count)
-        broken_off_rollback(bed, removed=list(range(4, 3 + count)))
+        broken_off_rollback(bed, target=3)
 
     result = bed.commit(bed.pausing_at("before create-snapshot", commit_and_break_off))
 
@@ -276,7 +278,7 @@ def test_what_a_rollback_that_broke_off_leaves_is_not_taken_back(
         bed.file_io.delete(bed.paths.snapshot(1))
         bed.file_io.delete(bed.paths.snapshot(2))
         bed.file_io.delete(bed.paths.snapshot(3))
-        broken_off_rollback(bed, removed=[5, 6, 7])
+        broken_off_rollback(bed, target=4)
 
     def look(number: int, method: str, path: str) -> None:
         del number
@@ -320,7 +322,7 @@ def test_a_commit_that_is_repeated_when_its_snapshot_has_expired_is_not_made_aga
 def test_a_hint_that_was_written_late_leads_no_commit_into_the_gap_of_a_rollback(bed: Bed) -> None:
     def commit_and_break_off() -> None:
         bed.commit_others(5)
-        broken_off_rollback(bed, removed=[5, 6, 7, 8])
+        broken_off_rollback(bed, target=4)
 
     # Snapshot 4 is the target's, whose writer slept until its hint was to be written.
     bed.commit(bed.pausing_at("before write-hint", commit_and_break_off))

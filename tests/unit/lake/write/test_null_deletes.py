@@ -1,6 +1,5 @@
-"""Deletes that carry no values: what is written, and that any order of arrival gives the same row."""
+"""Deletes that carry no values: what is written, and what is read after it."""
 
-from itertools import permutations
 from typing import Any
 
 import pyarrow as pa
@@ -97,25 +96,6 @@ def table_of(**options: str) -> Table:
     return catalog.create_table(
         "d.t", columns=columns, primary_key=["k"], options=declared | own | options
     )
-
-
-RECORDS = {"old": (1, "one", 0), "new": (3, "three", 0), "delete": (5, "gone", 3)}
-
-
-@pytest.mark.parametrize("compacts", [False, True])
-def test_a_cleared_row_is_the_same_in_any_order_of_arrival(compacts: bool) -> None:
-    found = []
-    for order in permutations(RECORDS):
-        table = table_of()
-        for name in order:
-            value, text, kind = RECORDS[name]
-            row = pa.table({"k": [1], "g": [value], "a": [text], "b": [text], "op": ["upsert"]})
-            table.write_and_commit(row, kinds=pa.array([kind], pa.int8()))
-            if compacts:
-                table.compact(full=True)
-        found.append(table.get({"k": 1}))
-
-    assert found == [{"k": 1, "g": 5, "a": None, "b": None, "op": "clear"}] * 6
 
 
 def test_a_clear_takes_no_default_value() -> None:

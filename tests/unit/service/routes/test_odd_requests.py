@@ -56,6 +56,51 @@ def test_a_stream_with_a_number_out_of_bounds_is_not_registered(
     assert shop.get(SALES).status_code == 404
 
 
+@pytest.mark.parametrize(
+    "kafka",
+    [
+        {"bootstrap_servers": "169.254.169.254:80"},
+        {"options": {"client.id": "${file:/etc/passwd}"}},
+        {"options": {"client.id": "${env:AWS_SECRET_ACCESS_KEY}"}},
+        {"options": {"metric.reporters": "x.Y"}},
+        {"options": {"sasl.oauthbearer.token.endpoint.url": "file:///etc/passwd"}},
+    ],
+    ids=str,
+)
+def test_a_stream_reaches_nothing_that_its_operator_has_not_named(
+    shop: HttpClient, kafka: dict[str, Any]
+) -> None:
+    answer = shop.put(SALES, json={"topic": "orders", "kafka": kafka})
+
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"].startswith("/kafka/")
+    assert shop.get(SALES).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"content-type": "text/plain", "origin": "http://evil.example"},
+        {"content-type": "application/x-www-form-urlencoded"},
+        {"origin": "http://evil.example"},
+    ],
+    ids=str,
+)
+def test_a_page_of_another_site_stops_no_stream(shop: HttpClient, headers: dict[str, str]) -> None:
+    shop.put(SALES, json={"topic": "orders"}).raise_for_status()
+
+    answer = shop.post(f"{SALES}/stop", headers=headers)
+
+    assert answer.status_code in (403, 415)
+    assert shop.get(SALES).json()["desired_state"] == "RUNNING"
+
+
+def test_a_body_of_megabytes_is_not_read(client: HttpClient) -> None:
+    body = _json(ORDERS) + b" " * 2_000_000
+
+    assert client.post(f"{TABLE}/validate", content=body, headers=JSON).status_code == 413
+
+
 JSON = {"content-type": "application/json"}
 
 

@@ -141,9 +141,9 @@ def test_a_failed_stream_is_really_tried_again(
 
     answer = sales.post(f"{SALES}/{verb}").json()
 
+    assert sales.get(SALES).json()["restart_generation"] == 1
     assert answer["verb"] == verb
     assert answer["message"].startswith("sales: ")
-    assert sales.get(SALES).json()["restart_generation"] == 1
 
 
 def test_a_verb_with_nothing_to_do_says_so(
