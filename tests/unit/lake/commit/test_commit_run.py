@@ -236,11 +236,11 @@ def test_a_claim_stays_where_all_below_it_expired_and_others_were_built_on_it(be
 
 def broken_off_rollback(bed: Bed, *, target: int) -> None:
     """Roll the table back, and die before the newest snapshot is removed."""
-    newest = bed.paths.snapshot(bed.snapshots.list_ids()[-1])
     dying = FaultyFileIO(bed.file_io)
 
     def die(_: int, method: str, path: str) -> None:
-        if (method, path) == ("delete", newest):
+        # Where there are streams, the newest is the rollback's own: it ends their epochs.
+        if method == "delete" and path == bed.paths.snapshot(max(bed.snapshots.list_ids())):
             raise Died
 
     dying.before = die
@@ -296,7 +296,7 @@ def test_what_a_rollback_that_broke_off_leaves_is_not_taken_back(
     else:
         assert bed.commit(committer).snapshot_id == 4
 
-    assert bed.snapshots.list_ids() == [4, 8]
+    assert bed.snapshots.list_ids() == [4, 9 if is_empty else 8]
     assert live_names(bed.file_io, bed.paths) == sorted(bed.expected)
 
 
