@@ -21,7 +21,10 @@ from service.guard.limits import RequestLimits
 from service.problems import MEDIA_TYPE, problem_of
 
 _HEADERS_TOO_LARGE = 431
+_TOO_LARGE = 413
 _LINGER_SECONDS = 2.0
+_SMALL_CHUNK = 256  # bytes
+_SMALL_CHUNKS_MAX = 2_000
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +38,26 @@ def protocol_with(limits: RequestLimits) -> type[asyncio.Protocol]:
     return Bounded
 
 
+class _Connection(h11.Connection):
+    """A connection that takes so many small chunks of a body at most.
+
+    Each takes time of the event loop, however small it is: for a megabyte in single bytes ten seconds.
+    """
+
+    _small_chunks = 0
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._small_chunks = 0
+        elif isinstance(event, h11.Data) and event.chunk_end and len(event.data) < _SMALL_CHUNK:
+            self._small_chunks += 1
+            if self._small_chunks > _SMALL_CHUNKS_MAX:
+                message = "the body comes in too many small chunks"
+                raise h11.RemoteProtocolError(message, error_status_hint=_TOO_LARGE)
+        return event
+
+
 class _BoundedProtocol(H11Protocol):
     LIMITS: RequestLimits
 
@@ -46,6 +69,7 @@ class _BoundedProtocol(H11Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
+        self.conn = _Connection(h11.SERVER, self.LIMITS.head_bytes)
         self._head_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
         self._discarded: int | None = None  # bytes since the connection was refused
@@ -86,8 +110,11 @@ class _BoundedProtocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         error = sys.exception()
-        is_large = getattr(error, "error_status_hint", None) == _HEADERS_TOO_LARGE
-        if is_large:
+        status = getattr(error, "error_status_hint", None)
+        if status == _TOO_LARGE:
+            code = ProblemCode.LIMIT_EXCEEDED
+            detail = f"more than {_SMALL_CHUNKS_MAX} chunks are smaller than {_SMALL_CHUNK} bytes"
+        elif status == _HEADERS_TOO_LARGE:
             code = ProblemCode.HEADERS_TOO_LARGE
             detail = f"request line and headers are larger than {self.LIMITS.head_bytes} bytes"
         else:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import uvicorn
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.guard.limits import RequestLimits
 from service.http_protocol import protocol_with
@@ -79,12 +79,12 @@ class Client(asyncio.Transport):
 class Connection:
     """A connection to the service."""
 
-    def __init__(self, loop: Timers, limits: RequestLimits = LIMITS) -> None:
+    def __init__(self, loop: Timers, limits: RequestLimits = LIMITS, app: ASGIApp = answer) -> None:
         self.loop = loop
         self.client = Client()
         protocol = protocol_with(limits)
         config = uvicorn.Config(
-            answer, h11_max_incomplete_event_size=limits.head_bytes, log_config=None
+            app, h11_max_incomplete_event_size=limits.head_bytes, log_config=None
         )
         state = uvicorn.server.ServerState()
         self.protocol = protocol(config, state, {}, self.loop)  # type: ignore[call-arg]  # uvicorn's
@@ -93,8 +93,15 @@ class Connection:
     def send(self, *parts: bytes) -> None:
         for part in parts:
             self.protocol.data_received(part)
+            self.run()
+
+    def run(self, turns: int = 2) -> None:
+        for _ in range(turns):
             self.loop.run_until_complete(asyncio.sleep(0))
-            self.loop.run_until_complete(asyncio.sleep(0))
+
+    def lose(self) -> None:
+        self.protocol.connection_lost(None)
+        self.run(turns=9)
 
 
 @pytest.fixture
@@ -187,4 +194,54 @@ def test_a_client_that_does_not_read_is_left(loop: Timers) -> None:
     connection.protocol.pause_writing()
     connection.loop.fire()
 
+    assert connection.client.is_closed
+
+
+async def answer_the_size(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer with the length of the body, once all of it has come."""
+    size, is_more = 0, True
+    while is_more:
+        message = await receive()
+        size += len(message.get("body", b""))
+        is_more = message.get("more_body", False)
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": f"{size} bytes".encode()})
+
+
+CHUNKED = b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+def in_chunks(size: int, count: int) -> bytes:
+    return (b"%x\r\n" % size + b"x" * size + b"\r\n") * count + b"0\r\n\r\n"
+
+
+def test_a_body_in_very_many_small_chunks_is_refused(loop: Timers) -> None:
+    connection = Connection(loop, app=answer_the_size)
+
+    connection.send(CHUNKED + in_chunks(1, 30_000))
+    connection.lose()
+
+    problem = problem_in(connection.client.got)
+    assert (problem["status"], problem["code"]) == (413, "limit_exceeded")
+
+
+def test_chunks_that_are_not_small_are_as_many_as_the_body_may_have(loop: Timers) -> None:
+    connection = Connection(loop, app=answer_the_size)
+
+    for _ in range(30):
+        connection.send(CHUNKED + in_chunks(1, 100))  # each request has its own
+        connection.run(turns=9)
+    connection.send(CHUNKED + in_chunks(300, 3_000))
+    connection.run(turns=9)
+
+    assert connection.client.got.count(b"100 bytes") == 30
+    assert b"900000 bytes" in connection.client.got
+
+
+def test_small_chunks_after_the_answer_end_the_connection(loop: Timers) -> None:
+    connection = Connection(loop)  # which answers before the body
+
+    connection.send(CHUNKED, in_chunks(1, 5_000))
+
+    assert b"ok" in connection.client.got
     assert connection.client.is_closed
