@@ -206,13 +206,17 @@ def _print_store(store: S3Server, console: Console) -> None:
 def _keep(run: FlightsRun, console: Console) -> None:
     console.print("running until Ctrl-C; for another shell:", highlight=False)
     named = {"API": run.api, "KAFKA": run.broker.bootstrap_servers, "WAREHOUSE": run.warehouse}
-    for name, value in {**named, **run.environment}.items():
-        # Whole, however narrow the terminal: the line is to be pasted.
-        line = f"export {name}={shlex.quote(value)}"
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    print_exports(console, {**named, **run.environment})
     while True:
         run.check_children()  # a runner that dies must not go unnoticed
         time.sleep(1.0)
+
+
+def print_exports(console: Console, values: Mapping[str, str]) -> None:
+    """Print lines that a shell takes as they are, however narrow the terminal."""
+    for name, value in values.items():
+        line = f"export {name}={shlex.quote(value)}"
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ RUNNER = ["runner", "--warehouse", "/w"]
         ([*RUNNER, "--name", "r", "--kafka", "nohost"], "--kafka"),
         ([*RUNNER, "--name", "r", "--stream", "nodot"], "--stream"),
         ([*RUNNER, "--name", "r", "--stream", "a.b/"], "--stream"),
+        ([*RUNNER, "--stream", "of-a-runner-without-a-name"], "--stream"),
         ([*RUNNER, "--name", "r", "--memory", "lots"], "--memory"),
         (["runner", "--name", "r", "--warehouse", "hdfs://host/w"], "hdfs"),
         (["service", "--warehouse", "s3://key:secret@bucket/w"], "the name of a bucket"),
