@@ -1,6 +1,6 @@
 """Three streams with a trigger of one second and the compaction run together on one table.
 
-One minute as a test, ten in `make soak`. Nothing may fail or restart, and what is held (runs, files,
+Forty snapshots as a test, 2,000 in `make soak`. Nothing may fail or restart, and what is held (runs, files,
 snapshots) may not grow with time.
 """
 
@@ -129,7 +129,7 @@ def bed(kafka: KafkaBroker, session: SparkSession, tmp_path: Path) -> IngestBed:
 def test_streams_and_compaction_run_together(
     bed: IngestBed, caplog: pytest.LogCaptureFixture
 ) -> None:
-    run_together(bed, caplog, snapshots=100)
+    run_together(bed, caplog, snapshots=40)
 
 
 @pytest.mark.soak
