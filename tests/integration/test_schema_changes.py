@@ -94,7 +94,7 @@ def fed(bed: IngestBed, *feeds: Feed) -> Iterator[None]:
         while not stop.is_set():
             for feed in feeds:
                 feed.send(producer)
-            time.sleep(0.002)
+            time.sleep(0.01)
 
     thread = threading.Thread(target=run)
     thread.start()

@@ -18,7 +18,7 @@ from tests.support.compaction_history import Bucket, bounds
 Append: TypeAlias = tuple[int, int, int, int]
 """Bytes, smallest key, number of keys, retracts."""
 
-SETTINGS = settings(max_examples=100, deadline=None)
+SETTINGS = settings(max_examples=60, deadline=None)
 TABLES = {
     "plain": {},
     "changelog of full compactions": {"changelog-producer": "full-compaction"},

@@ -60,7 +60,9 @@ def compacted_rows(levels: Mapping[int, Rows]) -> Rows:
 
 
 @pytest.mark.parametrize("machine", list(Machine))
-@settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=50, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(
     levels=LEVELS,
     waiting=st.lists(ROWS.filter(bool), max_size=2),

@@ -26,7 +26,7 @@ FUNCTIONS = sorted(set(BY_NAME) - {"first_not_null_value"})
 
 
 @settings(
-    max_examples=40,
+    max_examples=20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     derandomize=True,
