@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from lake.errors import CommitUnknown
 from lake.format.snapshot import CommitKind, Snapshot
+from lake.snapshots.lineage import follows
 from lake.snapshots.snapshot_store import SnapshotStore
 
 
@@ -71,6 +72,8 @@ class IdentityLog:
                 if snapshot.commit_identifier < identity.identifier:
                     break
             below = self._snapshots.find(snapshot.id - 1) if snapshot.id > 1 else None
+            if below is not None and follows(snapshot, below) is False:
+                below = None  # it lies in a hole, of a writer that died before it took it back
             if below is None and unsettled_above is not None and snapshot.id - 1 > unsettled_above:
                 message = (
                     f"an earlier call may have made commit {identity.identifier} of `{identity.user}`, "

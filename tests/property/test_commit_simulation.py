@@ -12,7 +12,9 @@ from tests.support.simulation.commits import simulate
 from tests.support.simulation.planted_defects import DEFECTS, PlantedDefect, planted
 from tests.support.soaking import soak
 
-SEEDS = 50
+COUNTED = range(5_000, 5_050)
+"""In which planted defects are counted. The simulation was tuned on others, 1000 to 1200."""
+
 PLANTED = pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
 
 
@@ -30,11 +32,12 @@ def test_nothing_is_lost_or_repeated(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "defect", [one for one in DEFECTS if one.is_often_found], ids=lambda defect: defect.name
+    "defect", [one for one in DEFECTS if one.seed is not None], ids=lambda defect: defect.name
 )
 def test_a_planted_defect_is_found(defect: PlantedDefect) -> None:
+    """In the seed that found it before or, when the engine has changed, in another."""
     with planted(defect):
-        assert any(simulate(seed).wrong for seed in range(SEEDS))
+        assert any(simulate(seed).wrong for seed in (defect.seed, *COUNTED) if seed is not None)
 
 
 @pytest.mark.soak
@@ -43,8 +46,8 @@ def test_a_planted_defect_is_found(defect: PlantedDefect) -> None:
 def test_how_often_a_planted_defect_is_found(defect: PlantedDefect) -> None:
     """What this prints stands in `docs/guides/how-commits-are-tested.md`."""
     with planted(defect):
-        found = [seed for seed in range(SEEDS) if simulate(seed).wrong]
-    print(f"{defect.name}: {len(found)} of {SEEDS}, {found}")
+        found = [seed for seed in COUNTED if simulate(seed).wrong]
+    print(f"{defect.name}: {len(found)} of {len(COUNTED)}, {found}")
     assert found
 
 
@@ -52,7 +55,7 @@ def test_how_often_a_planted_defect_is_found(defect: PlantedDefect) -> None:
 @pytest.mark.timeout(0)
 def test_nothing_is_lost_or_repeated_for_an_hour() -> None:
     def run(number: int) -> None:
-        seed = 1_000 + number
+        seed = 10_000 + number
         assert simulate(seed).wrong == (), f"seed {seed}"
 
     soak(run)

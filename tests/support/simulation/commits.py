@@ -15,7 +15,7 @@ from tests.support.committing import given_table
 from tests.support.simulation.housekeepers import Compactor, expire, other_engine, roll_back, tag
 from tests.support.simulation.ledger import Ledger
 from tests.support.simulation.schedule import Schedule
-from tests.support.simulation.storage import Hazards, draw_hazards
+from tests.support.simulation.storage import Hazards, draw_hazards, with_sleepers
 from tests.support.simulation.world import World, again
 from tests.support.simulation.writers import StreamRunner, Writer
 
@@ -79,31 +79,40 @@ def _cast(world: World) -> dict[str, Callable[[], None]]:
     draw = world.random
     cast: dict[str, Callable[[], None]] = {}
     # A rollback and another engine are what is hardest to live beside.
-    history = draw.choice([_KEEPS, _EXPIRES, _ROLLS_BACK, _ROLLS_BACK, _ELSEWHERE, _ELSEWHERE])
+    history = draw.choice([_KEEPS, _KEEPS, _EXPIRES, *[_ROLLS_BACK] * 4, *[_ELSEWHERE] * 4])
     world.is_whole = history == _KEEPS
+    if history in (_KEEPS, _ELSEWHERE):
+        world.restarts = draw.choice([0.3, 0.6])
+    if history == _ELSEWHERE:
+        world.notes = 0.5
+    if history == _ROLLS_BACK:
+        world.hazards = with_sleepers(world.hazards)
+    world.buckets = draw.choice([1, 2])
     for stream in draw.choice([("A",), ("A", "B"), ("A", "B")]):
         for number in range(draw.choice([1, 1, 2])):
             runner = StreamRunner(world=world, stream=stream, batches=draw.randint(2, 5))
             cast[f"{stream}{number}"] = again(world, f"{stream}{number}", runner)
-    for user in draw.choice([(), ("P",), ("P", "Q")]):
+    for user in draw.choice([("P",), ("P", "Q")] if world.is_whole else [(), ("P",), ("P", "Q")]):
         writer = Writer(
             world=world,
             user=user,
             batches=draw.randint(2, 4),
-            is_numbered=draw.random() < 0.5,
+            is_numbered=world.is_whole or draw.random() < 0.5,
         )
         cast[user] = again(world, user, writer)
-    for name in ("compactor", "compactor2")[: draw.choice([0, 0, 1, 2])]:
+    for name in ("compactor", "compactor2")[: draw.choice([0, 0, 1, 2, 2])]:
         cast[name] = again(world, name, Compactor(world=world, rounds=4, name=name))
-    is_expired = history == _EXPIRES or (history != _KEEPS and draw.random() < 0.4)
+    beside = {_KEEPS: 0.0, _EXPIRES: 1.0, _ROLLS_BACK: 0.15, _ELSEWHERE: 0.4}
+    is_expired = draw.random() < beside[history]
     for name in ("expiry", "expiry2")[: draw.choice([1, 1, 2]) if is_expired else 0]:
         cast[name] = again(world, name, expire(world, name, draw.randint(2, 4)))
     if draw.random() < 0.2:
         cast["tagger"] = again(world, "tagger", tag(world, "tagger", 3))
     if history == _ROLLS_BACK:
-        cast["rollback"] = roll_back(world, "rollback", draw.choice([2, 3, 4]))
+        cast["rollback"] = roll_back(world, "rollback", draw.choice([1, 1, 2, 3]))
     if history == _ELSEWHERE:
-        rounds = draw.randint(2, 5)
+        world.last_word = draw.random() < 0.9
+        rounds = draw.randint(2, 4)
         cast["elsewhere"] = again(world, "elsewhere", other_engine(world, "elsewhere", rounds))
     return cast
 
@@ -116,6 +125,8 @@ def _go_on(world: World) -> None:
     ledger.removes_snapshots = lambda: True
     file_io = ledger.file_io
     _repair(world)
+    if world.last_word:
+        other_engine(world, "elsewhere", 1, holds=0)(file_io)
     for stream in "AB":
         runner = StreamRunner(world=world, stream=stream, batches=2)
         runner(file_io)

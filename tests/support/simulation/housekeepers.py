@@ -1,6 +1,7 @@
 """The processes that bring nothing new: compactions, expiries, tags, rollbacks that often die, another engine."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -42,10 +43,11 @@ class Compactor:
         live = LiveFiles(ManifestStore(file_io, paths))
         while self.rounds > 0:
             self.rounds -= 1
+            self.world.rest(self.name)
             latest = SnapshotStore(file_io, paths).latest()
             if latest is None:
                 continue
-            bucket = self.world.random.randrange(2)
+            bucket = self.world.random.randrange(self.world.buckets)
             try:
                 entries = [e for e in live.by_identity(latest).values() if e.bucket == bucket]
             except ManifestGone:
@@ -116,10 +118,11 @@ def tag(world: World, name: str, rounds: int) -> Act:
 
 def roll_back(world: World, name: str, rounds: int) -> Callable[[], None]:
     """Return an actor that takes the table back, and often dies while it removes snapshots."""
-    dies = world.random.choice([0, 0.3, 0.6, 0.6])
-    hazards = world.random.choice([Hazards(), world.hazards])
+    dies = 0.0
+    hazards = world.random.choice([Hazards(), Hazards(), Hazards(), world.hazards])
 
     def removing_storage() -> FileIO:
+        """Return storage under which a rollback may die when it has removed a snapshot."""
         file_io = world.storage(name, hazards)
         inner = world.ledger.file_io
         paths = world.ledger.paths
@@ -142,14 +145,15 @@ def roll_back(world: World, name: str, rounds: int) -> Callable[[], None]:
         return file_io
 
     def actor() -> None:
+        nonlocal dies
+        paths = world.ledger.paths
         for _ in range(rounds):
             file_io = removing_storage()
+            dies = world.random.choice([0, 0.3, 0.8, 0.8])
             try:
-                world.rest(name)
-                ids = SnapshotStore(file_io, world.ledger.paths).list_ids()
-                if not ids:
+                target = _choose_target(world, name, SnapshotStore(file_io, paths))
+                if target is None:
                     continue
-                target = world.random.choice(ids[-5:])
                 world.table(file_io).rollback(snapshot_id=target)
                 world.count("rolled back")
             except (
@@ -166,9 +170,30 @@ def roll_back(world: World, name: str, rounds: int) -> Callable[[], None]:
     return actor
 
 
-def other_engine(world: World, name: str, rounds: int) -> Act:
-    """Return an engine that knows nothing of us: commits nothing new, and expires."""
-    kept = world.random.choice([1, 1, 2, 3])
+def _choose_target(world: World, name: str, snapshots: SnapshotStore) -> int | None:
+    """Return one of the newest snapshots; rather one that somebody who sleeps is planned on."""
+    ids: list[int] = []
+    for _ in range(world.random.choice([1, 20, 20])):
+        world.rest(name)
+        ids = snapshots.list_ids()
+        asleep = set(world.sleepers.values())
+        planned_on = [n for n in ids[:-2] if world.ledger.paths.snapshot(n + 1) in asleep]
+        if planned_on:
+            world.count("rollback to where somebody sleeps")
+            return planned_on[-1]
+    return world.random.choice(ids[-5:]) if ids else None
+
+
+def other_engine(world: World, name: str, rounds: int, *, holds: float = 0.3) -> Act:
+    """Return an engine that knows nothing of us: commits nothing new, and expires.
+
+    Args:
+        world: Where it acts.
+        name: Of the actor.
+        rounds: Of commits and expiries.
+        holds: How likely it is that an expiry heeds consumers.
+    """
+    kept = world.random.choice([1, 1, 1, 3]) if holds else 1
 
     def act(file_io: FileIO) -> None:
         paths = world.ledger.paths
@@ -176,14 +201,14 @@ def other_engine(world: World, name: str, rounds: int) -> Act:
         for _ in range(rounds):
             world.rest(name)
             for _ in range(world.random.randint(1, 3)):
-                try:
-                    commit_foreign(file_io, paths)
-                except (AssertionError, ManifestGone):
-                    continue  # somebody was faster
-                world.count("committed elsewhere")
+                file_io.exists(paths.root)  # others may act
+                # In one step, as if it had a lock: one that slept would publish into a hole, and stay.
+                with suppress(ManifestGone):
+                    commit_foreign(world.ledger.file_io, paths)
+                    world.count("committed elsewhere")
             ids = snapshots.list_ids()
             keep_from = max(ids, default=0) + 1 - kept
-            if world.random.random() < 0.3:
+            if world.random.random() < holds:
                 consumers = ConsumerStore(file_io, paths).list()
                 held = [one.consumer.next_snapshot for one in consumers if one.consumer]
                 keep_from = min([keep_from, *held])

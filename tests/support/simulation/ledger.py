@@ -14,7 +14,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lake.commit.stream_position import batch_of, positions_of
+from lake.commit.stream_authority import find_authority, speaks_of_streams
+from lake.commit.stream_position import StreamPosition, batch_of, positions_of
 from lake.errors import CorruptData
 from lake.files.memory import MemoryFileIO
 from lake.files.paths import SNAPSHOT_PREFIX, TablePaths
@@ -60,6 +61,7 @@ class Ledger:
     wrong: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self._is_taking_back = False
         self._live = LiveFiles(ManifestStore(self.file_io, self.paths))
         self._snapshots = SnapshotStore(self.file_io, self.paths)
         create = self.file_io.create_exclusive
@@ -78,6 +80,12 @@ class Ledger:
         def judge_and_delete(path: str) -> bool:
             if path.startswith(f"{self.paths.snapshot_dir}/{SNAPSHOT_PREFIX}"):
                 self._judge_taken_back(path)
+                ids = self._snapshots.list_ids()
+                if self._is_taking_back and ids and path == self.paths.snapshot(ids[-1]):
+                    # Also by a writer that finds its own to be built on what was removed.
+                    is_deleted = delete(path)
+                    self.take_back(is_newest=True)
+                    return is_deleted
             return delete(path)
 
         self.file_io.delete = judge_and_delete  # type: ignore[method-assign]
@@ -97,12 +105,28 @@ class Ledger:
         if self.rolled_back < 0:
             self._judge_acknowledged("at once")
 
+    def acknowledge_claim(self, claimed: StreamPosition) -> None:
+        """Note that somebody was told that a stream is theirs; the newest snapshot must know."""
+        ids = self._snapshots.list_ids()
+        if self.rolled_back >= 0 or not ids:
+            return
+        newest = self._snapshots.get(ids[-1])
+        if not find_authority(newest, self._snapshots).is_complete or not speaks_of_streams(newest):
+            return  # another engine's, or one after its expiry, which loses positions
+        position = positions_of(newest).get(claimed.stream)
+        if position is None or position.epoch < claimed.epoch:
+            self.wrong.append(
+                f"{claimed.stream} is claimed, and snapshot {newest.id} does not know epoch "
+                f"{claimed.epoch}"
+            )
+
     def take_back(self, *, is_newest: bool) -> None:
         """Note that a rollback has removed a snapshot: what is left must stay.
 
         Args:
             is_newest: It was the newest, so that the table is another now.
         """
+        self._is_taking_back = True
         if is_newest:
             self.rolled_back = self.now()
         ids = self._snapshots.list_ids()

@@ -37,7 +37,7 @@ _SPOTS: Final = (
 )
 
 
-_NAP_TURNS: Final = (20, 80, 300)
+_NAP_TURNS: Final = (30, 150, 1000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,18 +64,24 @@ class Hazards:
 def draw_hazards(draw: random.Random) -> Hazards:
     """Return the hazards of a run."""
     spots = {draw.choice(_SPOTS): _draw_spot(draw) for _ in range(draw.choice([0, 1, 1, 2]))}
-    if draw.random() < 0.7:
+    if draw.random() < 0.8:
         race = spots.get(_RACE, Hazards())
-        naps, nap_turns = draw.choice([0.1, 0.3]), draw.choice(_NAP_TURNS)
+        naps, nap_turns = draw.choice([0.2, 0.5]), draw.choice(_NAP_TURNS)
         spots[_RACE] = replace(race, naps=naps, nap_turns=nap_turns)
     return Hazards(
         fails=draw.choice([0, 0, 0.01, 0.03]),
         dies=draw.choice([0, 0, 0.004]),
-        raises=draw.choice([0, 0, 0.01]),
+        raises=draw.choice([0, 0.01, 0.02]),
         naps=draw.choice([0, 0, 0.02]),
         nap_turns=draw.choice(_NAP_TURNS),
         spots=spots,
     )
+
+
+def with_sleepers(hazards: Hazards) -> Hazards:
+    """Return hazards under which processes sleep for long before they publish."""
+    race = replace(hazards.spots.get(_RACE, hazards), naps=0.3, nap_turns=_NAP_TURNS[-1])
+    return replace(hazards, spots={**hazards.spots, _RACE: race})
 
 
 def _draw_spot(draw: random.Random) -> Hazards:
@@ -102,6 +108,7 @@ def process_storage(
     *,
     paths: TablePaths,
     is_over: Callable[[], bool],
+    sleepers: dict[str, str],
 ) -> FaultyFileIO:
     """Return the storage of one process of an actor; a process that died does nothing any more.
 
@@ -112,16 +119,20 @@ def process_storage(
         hazards: Of this process.
         paths: Of the table.
         is_over: Whether the run has found what it looks for; all processes die then.
+        sleepers: By name of those who sleep before a call, of which file.
     """
     storage = FaultyFileIO(inner)
     is_dead = False
 
-    def hazard(method: str, path: str) -> None:
+    def hazard(method: str, path: str, *, is_done: bool) -> None:
         nonlocal is_dead
         here = hazards.spots.get(f"{method} {place_of(path, paths)}", hazards)
         draw = schedule.random
         if here.naps and draw.random() < here.naps:
+            if not is_done:
+                sleepers[name] = path
             schedule.nap(name, 1 + int(draw.expovariate(1 / here.nap_turns)))
+            sleepers.pop(name, None)
         drawn = draw.random()
         if drawn < here.dies:
             is_dead = True
@@ -137,11 +148,11 @@ def process_storage(
         if is_dead or is_over():
             raise Died
         schedule.turn(name)
-        hazard(method, path)
+        hazard(method, path, is_done=False)
 
     def after(_: int, method: str, path: str) -> None:
         if method in _WRITES:
-            hazard(method, path)
+            hazard(method, path, is_done=True)
 
     storage.before = before
     storage.after = after

@@ -59,6 +59,9 @@ class World:
         restarts: How likely it is that a runner of a stream ends after a batch.
         notes: How likely it is that a runner writes its progress document after a batch.
         is_whole: Whether all snapshots stay, so that every commit can be found again by its identity.
+        sleepers: By name of those who sleep before a call, of which file.
+        buckets: How many are written to.
+        last_word: Whether it is another engine that commits and expires when all others are done.
         noted: Progress documents of streams, by stream; they lag behind.
         did: How often what was done, for people.
     """
@@ -70,6 +73,9 @@ class World:
     restarts: float = 0.1
     notes: float = 0.5
     is_whole: bool = False
+    sleepers: dict[str, str] = field(default_factory=dict)
+    buckets: int = 2
+    last_word: bool = False
     noted: dict[str, StreamFallback] = field(default_factory=dict)
     did: dict[str, int] = field(default_factory=dict)
     _names: int = 0
@@ -97,6 +103,7 @@ class World:
             self.hazards if hazards is None else hazards,
             paths=self.ledger.paths,
             is_over=lambda: bool(self.ledger.wrong),
+            sleepers=self.sleepers,
         )
 
     def committer(self, file_io: FileIO) -> TableCommitter:
@@ -121,7 +128,9 @@ class World:
         """Write a file of rows."""
         name = self.new_name(prefix)
         self.ledger.contents[name] = records
-        written = Written(world=self, file_io=file_io, name=name, bucket=self.random.randrange(2))
+        written = Written(
+            world=self, file_io=file_io, name=name, bucket=self.random.randrange(self.buckets)
+        )
         file_io.write_new(written.path, b"rows")
         return written
 

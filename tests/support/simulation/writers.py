@@ -70,7 +70,7 @@ class StreamRunner:
     def _claim_at(
         self, committer: TableCommitter, at: int, *, is_new_assumed: bool
     ) -> StreamPosition:
-        return committer.claim_stream(
+        claimed = committer.claim_stream(
             self.stream,
             topic=TOPIC,
             topic_id=TOPIC_ID,
@@ -78,6 +78,8 @@ class StreamRunner:
             fallback=self.world.noted.get(self.stream),
             is_new_assumed=is_new_assumed,
         )
+        self.world.ledger.acknowledge_claim(claimed)
+        return claimed
 
     def _batch(
         self, committer: TableCommitter, file_io: FileIO, position: StreamPosition, batch_id: int

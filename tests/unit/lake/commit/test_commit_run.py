@@ -319,6 +319,30 @@ def test_a_commit_that_is_repeated_when_its_snapshot_has_expired_is_not_made_aga
     assert live_names(bed.file_io, bed.paths) == sorted([*bed.expected, "merged"])
 
 
+def test_a_snapshot_in_a_hole_is_no_commit_that_was_made_before(bed: Bed) -> None:
+    """Its writer died before it took it back, and offers the commit again."""
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    def commit_and_expire() -> None:
+        bed.commit_others(2)
+        bed.expire_all_but_newest()
+
+    steps = {"before create-snapshot": commit_and_expire, "after create-snapshot": interrupt}
+    died = new_committer(
+        bed.file_io, bed.paths, on_step=lambda name: steps.get(name, lambda: None)()
+    )
+    with pytest.raises(KeyboardInterrupt):
+        bed.commit(died)
+    assert bed.snapshots.list_ids() == [4, 5]
+
+    result = bed.commit(new_committer(bed.file_io, bed.paths))
+
+    assert (result.outcome, result.snapshot_id) == (Outcome.COMMITTED, 6)
+    assert live_names(bed.file_io, bed.paths) == sorted(bed.expected)
+
+
 def test_a_hint_that_was_written_late_leads_no_commit_into_the_gap_of_a_rollback(bed: Bed) -> None:
     def commit_and_break_off() -> None:
         bed.commit_others(5)
