@@ -25,7 +25,7 @@ demo: jars ## The flights demo: real Kafka, Spark, service, console
 demo-s3: jars ## The same with the warehouse on an S3 server
 	@$(BIN)/python -m demo.flights --s3 $(ARGS)
 
-test: classes peer ## Every test that guards a change (about 10 minutes)
+test: classes peer ## Every test that guards a change (about 20 minutes)
 	@$(BIN)/python -m tests.side_by_side $(ARGS)
 
 unit: $(INSTALL) ## The fast tests: no Kafka, no Spark, no Java
