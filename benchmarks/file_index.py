@@ -1,4 +1,4 @@
-"""What a bloom filter saves, and what it costs: the same rows with one and without, processor time."""
+"""Benchmark of bloom filters: processor time on the same rows with a filter and without."""
 
 import tempfile
 import time

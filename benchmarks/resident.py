@@ -1,4 +1,4 @@
-"""How much memory a process has held."""
+"""Peak resident memory of a process."""
 
 from pathlib import Path
 

@@ -18,7 +18,7 @@ FORMS: Final[Mapping[str, str]] = {
     "UNSET": "UNSET 'option'",
     "COMMENT": "COMMENT 'text' | DROP COMMENT",
 }
-"""What a clause can be, by its first word."""
+"""Forms of clauses, by their first word."""
 
 NAMES: Final = (
     "A name with dots leads into a nested column: address.street; `element` is what an ARRAY holds, "

@@ -1,4 +1,4 @@
-"""What the command line accepts, checked before anything is started: one line says what is wrong."""
+"""Checks of command-line arguments before anything is started; one line says what is wrong."""
 
 import re
 import socket

@@ -1,4 +1,4 @@
-"""What a table's snapshots changed, on the command line: a line each row, oldest first."""
+"""Command `braid changes`: the changes of a table's snapshots, a line for each row, oldest first."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""What a table consists of, on the command line."""
+"""Command-line views of the parts that a table consists of."""
 
 import json
 from collections.abc import Sequence

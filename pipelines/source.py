@@ -35,16 +35,13 @@ def read_topic(
         records_max: The bound of one micro-batch.
         is_fixed: Whether just these partitions are read; else those that are added to the topic, too.
     """
-    offsets = {plan.spec.topic: {str(partition): offset for partition, offset in start.items()}}
+    topic = plan.spec.topic
     options = {
         "kafka.fetch.max.wait.ms": str(_FETCH_WAIT_MS),
-        **cluster.spark_options,
-        "kafka.isolation.level": "read_committed",
-        **_chosen(plan.spec.topic, start if is_fixed else None),
-        "startingOffsets": json.dumps(offsets),
+        **_options(cluster),
+        **(_assigned(topic, start) if is_fixed else {"subscribe": topic}),
+        "startingOffsets": _offsets(topic, start),
         "maxOffsetsPerTrigger": str(records_max),
-        "failOnDataLoss": "true",
-        "includeHeaders": "true",
     }
     return session.readStream.format("kafka").options(**options).load()
 
@@ -67,21 +64,29 @@ def read_ranges(
         end: Offset after the last, for the same partitions.
     """
     options = {
-        **cluster.spark_options,
-        "kafka.isolation.level": "read_committed",
-        **_chosen(topic, start),
-        "startingOffsets": json.dumps({topic: {str(one): at for one, at in start.items()}}),
-        "endingOffsets": json.dumps({topic: {str(one): at for one, at in end.items()}}),
-        "failOnDataLoss": "true",
-        "includeHeaders": "true",
+        **_options(cluster),
+        **_assigned(topic, start),
+        "startingOffsets": _offsets(topic, start),
+        "endingOffsets": _offsets(topic, end),
     }
     return session.read.format("kafka").options(**options).load()
 
 
-def _chosen(topic: str, partitions: Iterable[int] | None) -> dict[str, str]:
-    if partitions is None:
-        return {"subscribe": topic}
+def _options(cluster: KafkaCluster) -> dict[str, str]:
+    return {
+        **cluster.spark_options,
+        "kafka.isolation.level": "read_committed",
+        "failOnDataLoss": "true",
+        "includeHeaders": "true",
+    }
+
+
+def _assigned(topic: str, partitions: Iterable[int]) -> dict[str, str]:
     return {"assign": json.dumps({topic: sorted(partitions)})}
+
+
+def _offsets(topic: str, offsets: Mapping[int, int]) -> str:
+    return json.dumps({topic: {str(partition): offset for partition, offset in offsets.items()}})
 
 
 def initial_offsets(

@@ -29,12 +29,9 @@ class CheckedBody(APIRoute):
     def get_route_handler(self) -> Handler:
         """Return what handles a request."""
         handle = super().get_route_handler()
-        field = self.body_field
-        model = None if field is None else field.field_info.annotation
+        model = body_model(self)
         if model is None:
             return handle
-        assert isinstance(model, type)
-        assert issubclass(model, BaseModel)
 
         async def handle_checked(request: Request) -> Response:
             body = await request.body()
@@ -44,6 +41,14 @@ class CheckedBody(APIRoute):
             return await handle(_Checked(request, body, await bodies.run(checked, body, model)))
 
         return handle_checked
+
+
+def body_model(route: object) -> type[BaseModel] | None:
+    """Return the model of a route's body, None where it has none."""
+    field = getattr(route, "body_field", None)
+    model = None if field is None else field.field_info.annotation
+    assert model is None or issubclass(model, BaseModel), "bodies are models"
+    return model
 
 
 class _Checked(Request):

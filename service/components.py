@@ -1,4 +1,4 @@
-"""What the routes work with: made once per app, handed to each request."""
+"""Components that the routes work with: made once per app, handed to each request."""
 
 from dataclasses import dataclass
 

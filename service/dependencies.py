@@ -1,4 +1,4 @@
-"""What routes ask for, as annotated aliases."""
+"""Dependencies of routes, as annotated aliases."""
 
 from typing import Annotated
 

@@ -8,7 +8,6 @@ from http import HTTPStatus
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 
@@ -21,7 +20,7 @@ from registry.errors import (
 )
 from schemas import FieldProblem, Problem, ProblemCode
 from schemas.contract import TOO_LONG
-from service.checked_body import FINDINGS_MAX, TOO_MANY
+from service.checked_body import FINDINGS_MAX, TOO_MANY, body_model
 from service.control.key_values import KeyRefused
 from service.problem_table import STATUS_AND_TITLE, code_of, code_of_status
 from service.request_problems import field_problems
@@ -131,10 +130,8 @@ def _on_unreadable_request(request: Request, error: Exception) -> Response:
         if isinstance(cause, json.JSONDecodeError):
             reason = f"{reason} at line {cause.lineno}, column {cause.colno}"
         return _answer(request, ProblemCode.MALFORMED_REQUEST, f"the body is not JSON: {reason}")
-    body_field = getattr(request.scope.get("route"), "body_field", None)
-    model = None if body_field is None else body_field.field_info.annotation
-    is_model = isinstance(model, type) and issubclass(model, BaseModel)
-    problems = field_problems(found, body=error.body, model=model if is_model else None)
+    model = body_model(request.scope.get("route"))
+    problems = field_problems(found, body=error.body, model=model)
     if is_too_long:
         detail = "a list or an object has more entries than one request may ask for"
         return _answer(request, ProblemCode.LIMIT_EXCEEDED, detail, problems)

@@ -1,4 +1,4 @@
-"""What a service process is started with."""
+"""Settings that a service process is started with."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""What is answered about a registered table, with its revision."""
+"""Answers about a registered table, with its revision."""
 
 from fastapi import Response
 

@@ -1,4 +1,4 @@
-"""What the service answers about tables and streams."""
+"""Models of requests and answers about tables and streams."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal

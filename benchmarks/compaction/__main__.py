@@ -1,4 +1,4 @@
-"""What compaction costs and gives, beside the reference implementation.
+"""Benchmark of compaction: its costs and its gains beside those of the reference implementation.
 
 Without a part all four are measured, in about a quarter of an hour on two quiet cores:
 

@@ -1,4 +1,4 @@
-"""What is aimed at, and whether a figure reaches it."""
+"""Aims of the compaction benchmark, and whether a figure reaches its aim."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""How long a small commit takes on a young table and on two with ten thousand commits.
+"""Latency of small commits on a young table and on two with ten thousand commits.
 
 One of the old ones was looked after as a table is by default: compacted, its snapshots expired. The
 other by nobody: every file that was ever written is live, every snapshot is there. The commits that

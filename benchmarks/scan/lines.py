@@ -1,4 +1,4 @@
-"""What is read: which columns, of which rows."""
+"""Lines of the scan benchmark: the columns and rows that each of them reads."""
 
 import json
 from dataclasses import dataclass

@@ -158,7 +158,7 @@ ROW_FILES: Final[
     ExportFormat.JSONL: JsonRows,
     ExportFormat.ARROW: ArrowRows,
 }
-"""What begins a file: from its path, the schema of batches and the table's fields, in order."""
+"""Function that begins a file: from its path, the schema of batches and the table's fields, in order."""
 
 
 def _csv_field(field: pa.Field, declared: DataField) -> pa.Field:

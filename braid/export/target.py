@@ -1,4 +1,4 @@
-"""Where an export goes: a file or a folder that is there when it is whole, and not before.
+"""Target of an export: a file or a folder that is there when it is whole, and not before.
 
     .parcels.parquet.3f0c….part ──written, on disk──► parcels.parquet
 

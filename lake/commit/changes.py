@@ -1,4 +1,4 @@
-"""What the messages of writers change in a table."""
+"""Changes that writers' messages make in a table."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

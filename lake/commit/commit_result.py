@@ -1,4 +1,4 @@
-"""What became of a commit."""
+"""Result of a commit."""
 
 from dataclasses import dataclass
 from enum import StrEnum

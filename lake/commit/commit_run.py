@@ -146,9 +146,8 @@ class CommitRun:
         self.on_step("before plan")
         state = self.reader.state()
         latest_id = 0 if state.latest is None else state.latest.id
-        self.planned_min = min(
-            latest_id, latest_id if self.planned_min is None else self.planned_min
-        )
+        planned_min = self.planned_min
+        self.planned_min = latest_id if planned_min is None else min(planned_min, latest_id)
         try:
             return self._attempt_on(state)
         except ManifestGone as error:

@@ -1,4 +1,4 @@
-"""Whether a commit still fits the newest snapshot; pure, and asked at every attempt.
+"""Check that a commit still fits the newest snapshot; pure, and made at every attempt.
 
 1. A writer's bucket count and schema are those of the newest schema (appends and overwrites); a
    compaction replaces no file of a newer schema than its own.

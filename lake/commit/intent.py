@@ -1,4 +1,4 @@
-"""What a caller wants committed, and what that means on a given state of the table.
+"""Intents of commits, and what each means on a given state of the table.
 
 An intent is asked anew at every attempt, because the table may have moved: `revise` is pure and
 returns what the next snapshot says besides its files, or None when there is nothing left to do.

@@ -1,4 +1,4 @@
-"""How long to go on after losing a race."""
+"""Policy of retries after a lost race."""
 
 import random
 from dataclasses import dataclass

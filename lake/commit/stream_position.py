@@ -1,4 +1,4 @@
-"""How far a stream has come, as the table itself remembers it.
+"""Positions of streams, as the table itself remembers them.
 
 Snapshot properties, all JSON:
 

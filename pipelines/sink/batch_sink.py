@@ -300,9 +300,7 @@ class BatchSink:
         return read_around(
             records.sparkSession,
             cluster=self._cluster,
-            topic=batch.topic,
-            start=batch.start,
-            end=batch.end,
+            batch=batch,
             records_max=self._budget.limit(_offsets(batch)),
         )
 

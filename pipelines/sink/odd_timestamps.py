@@ -10,13 +10,12 @@ table takes such a time, so they become dead letters where it would be written (
 those do whose timestamps are in microseconds; a table without tracking columns takes them.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
 
 from kafka import KafkaConsumer, TopicPartition
+from kafka.consumer.fetcher import ConsumerRecord
 from kafka.errors import KafkaError
 from pyspark.sql import DataFrame, SparkSession, functions as fn
 from pyspark.sql.types import (
@@ -29,7 +28,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from lake import LimitExceeded, StorageUnavailable
+from lake import LimitExceeded, StorageUnavailable, StreamBatch
 from pipelines.kafka_cluster import KafkaCluster
 from pipelines.reachability import check_reachable
 from pipelines.source import read_ranges
@@ -55,27 +54,6 @@ _ROW: Final = StructType(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OddRecord:
-    """A record with such a timestamp.
-
-    Attributes:
-        partition: Kafka partition.
-        offset: Kafka offset.
-        timestamp_ms: As its producer said.
-        key: As received.
-        value: As received.
-        headers: As received.
-    """
-
-    partition: int
-    offset: int
-    timestamp_ms: int
-    key: bytes | None
-    value: bytes | None
-    headers: tuple[tuple[str, bytes | None], ...]
-
-
 def is_of_timestamps(error: BaseException) -> bool:
     """Return whether an error is what Spark's source raises at such a record."""
     return _TOLD_BY_SPARK in str(error)
@@ -85,19 +63,15 @@ def read_around(
     session: SparkSession,
     *,
     cluster: KafkaCluster,
-    topic: str,
-    start: Mapping[int, int],
-    end: Mapping[int, int],
+    batch: StreamBatch,
     records_max: int,
 ) -> DataFrame:
     """Return the records of a micro-batch, of which some have timestamps that Spark cannot hold.
 
     Args:
         session: Where they are read.
-        cluster: Where the topic is.
-        topic: Its name.
-        start: First offset by partition.
-        end: Offset after the last, by partition.
+        cluster: Where its topic is.
+        batch: The micro-batch.
         records_max: How many of them may have such timestamps.
 
     Returns:
@@ -107,16 +81,16 @@ def read_around(
         LimitExceeded: More have such timestamps.
         StorageUnavailable: The cluster does not answer.
     """
-    odd = _find(cluster, topic=topic, start=start, end=end, records_max=records_max)
+    odd = _find(cluster, batch, records_max=records_max)
     found = [(record.partition, record.offset) for record in odd]
-    pieces = pieces_between(start, end, found)
+    pieces = pieces_between(batch.start, batch.end, found)
     if len(pieces) > _PIECES_MAX:
-        raise _too_many(topic, len(odd), odd[:1])
+        raise _too_many(odd)
     frames = [
-        read_ranges(session, cluster=cluster, topic=topic, start=first, end=last).select(
+        read_ranges(session, cluster=cluster, topic=batch.topic, start=start, end=end).select(
             *_ROW.fieldNames()
         )
-        for first, last in pieces
+        for start, end in pieces
     ]
     return reduce(DataFrame.unionByName, frames, _frame(session, odd))
 
@@ -158,17 +132,10 @@ def pieces_between(
     return pieces
 
 
-def _find(
-    cluster: KafkaCluster,
-    *,
-    topic: str,
-    start: Mapping[int, int],
-    end: Mapping[int, int],
-    records_max: int,
-) -> list[OddRecord]:
+def _find(cluster: KafkaCluster, batch: StreamBatch, *, records_max: int) -> list[ConsumerRecord]:
     """Read a micro-batch past Spark; of its records only those with such timestamps are kept."""
-    places = {TopicPartition(topic, number): first for number, first in start.items()}
-    found: list[OddRecord] = []
+    places = {TopicPartition(batch.topic, number): first for number, first in batch.start.items()}
+    found: list[ConsumerRecord] = []
     held = 0
     try:
         check_reachable(cluster)
@@ -179,17 +146,22 @@ def _find(
             consumer.assign(list(places))
             for place, first in places.items():
                 consumer.seek(place, first)
-            for polled in _polls(consumer, end):
+            for polled in _polls(consumer, batch.end):
                 for record in polled:
-                    if abs(record.timestamp) > _MS_MAX and record.offset < end[record.partition]:
-                        found.append(_odd(record))
+                    if (
+                        abs(record.timestamp) > _MS_MAX
+                        and record.offset < batch.end[record.partition]
+                    ):
+                        found.append(record)
                         held += len(record.value or b"") + len(record.key or b"")
                 if len(found) > records_max or held > _HELD_BYTES_MAX:
-                    raise _too_many(topic, len(found), found[:1])
+                    raise _too_many(found)
         finally:
             consumer.close()
     except (KafkaError, OSError) as error:
-        message = f"kafka {cluster.bootstrap_servers}: topic {topic} cannot be read: {error!r}"
+        message = (
+            f"kafka {cluster.bootstrap_servers}: topic {batch.topic} cannot be read: {error!r}"
+        )
         raise StorageUnavailable(message) from error
     return found
 
@@ -208,25 +180,14 @@ def _polls(consumer: Any, end: Mapping[int, int]) -> Iterable[list[Any]]:
         yield polled
 
 
-def _odd(record: Any) -> OddRecord:
-    return OddRecord(
-        partition=record.partition,
-        offset=record.offset,
-        timestamp_ms=record.timestamp,
-        key=record.key,
-        value=record.value,
-        headers=tuple(record.headers),
-    )
-
-
-def _frame(session: SparkSession, records: Sequence[OddRecord]) -> DataFrame:
+def _frame(session: SparkSession, records: Sequence[ConsumerRecord]) -> DataFrame:
     rows = [
         (
             None if record.key is None else bytearray(record.key),
             None if record.value is None else bytearray(record.value),
             record.partition,
             record.offset,
-            _FAR_US if record.timestamp_ms > 0 else -_FAR_US,
+            _FAR_US if record.timestamp > 0 else -_FAR_US,
             [(name, None if value is None else bytearray(value)) for name, value in record.headers],
         )
         for record in records
@@ -235,13 +196,12 @@ def _frame(session: SparkSession, records: Sequence[OddRecord]) -> DataFrame:
     return frame.withColumn("timestamp", fn.timestamp_micros("timestamp"))
 
 
-def _too_many(topic: str, count: int, examples: Sequence[OddRecord]) -> LimitExceeded:
-    where = json.dumps(
-        [[one.partition, one.offset, one.timestamp_ms] for one in examples], separators=(",", ":")
-    )
+def _too_many(found: Sequence[ConsumerRecord]) -> LimitExceeded:
+    first = found[0]
     message = (
-        f"topic {topic}: {count} records of a micro-batch and more have timestamps that are none in "
-        f"milliseconds, for example [partition, offset, timestamp] {where}\n"
+        f"topic {first.topic}: {len(found)} records of a micro-batch and more have timestamps that are none "
+        f"in milliseconds, for example partition {first.partition}, offset {first.offset}: "
+        f"{first.timestamp}\n"
         "hint: have the producer send milliseconds, or set the topic's `message.timestamp.type` to "
         "`LogAppendTime`; then start the stream behind these records, or in a topic without them"
     )

@@ -1,1 +1,1 @@
-"""What the routes answer, without HTTP."""
+"""Answers of the routes, without HTTP."""

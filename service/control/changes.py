@@ -1,4 +1,4 @@
-"""What a table's snapshots changed, page by page.
+"""Changes of a table's snapshots, page by page.
 
 A page ends with the rows that were asked for, with `PAGE_BYTES` of them, or with `PAGE_SNAPSHOTS`
 looked at, so that no page takes long or much memory whatever the table is like. The next one begins

@@ -1,4 +1,4 @@
-"""Which state of a table a request means: snapshot, tag or moment, out of its parameters."""
+"""Resolution of the state that a request means (snapshot, tag or moment) from its parameters."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final

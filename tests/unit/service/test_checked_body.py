@@ -1,13 +1,16 @@
 """Bodies become models away from the event loop, and what is told of wrong ones is bounded."""
 
+import importlib
 import json
+import pkgutil
 import threading
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, model_validator
 
-from service.checked_body import FINDINGS_MAX, CheckedBody
+from service import routes
+from service.checked_body import FINDINGS_MAX, CheckedBody, body_model
 from service.problems import ERRORS_MAX, FINDINGS_TOLD
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
@@ -118,3 +121,20 @@ def test_what_is_not_utf8_is_no_json(client: HttpClient, body: bytes) -> None:
 
     assert (answer.status_code, answer.json()["code"]) == (400, "malformed_request")
     assert "not UTF-8" in answer.json()["detail"]
+
+
+def test_every_route_with_a_body_has_it_checked_there() -> None:
+    modules = [
+        importlib.import_module(f"{routes.__name__}.{found.name}")
+        for found in pkgutil.iter_modules(routes.__path__)
+    ]
+    with_body = [
+        route
+        for module in modules
+        if hasattr(module, "router")
+        for route in module.router.routes
+        if body_model(route) is not None
+    ]
+
+    assert len({route.path for route in with_body}) > 5
+    assert all(isinstance(route, CheckedBody) for route in with_body)

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.guard.limits import RequestLimits
 from service.http_protocol import protocol_with
+from tests.unit.service.guard.asgi import echo
 
 REQUEST = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
 LIMITS = RequestLimits(head_bytes=2_000, discarded_bytes=10_000)
@@ -197,17 +198,6 @@ def test_a_client_that_does_not_read_is_left(loop: Timers) -> None:
     assert connection.client.is_closed
 
 
-async def answer_the_size(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer with the length of the body, once all of it has come."""
-    size, is_more = 0, True
-    while is_more:
-        message = await receive()
-        size += len(message.get("body", b""))
-        is_more = message.get("more_body", False)
-    await send({"type": "http.response.start", "status": 200, "headers": []})
-    await send({"type": "http.response.body", "body": f"{size} bytes".encode()})
-
-
 CHUNKED = b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
@@ -216,7 +206,7 @@ def in_chunks(size: int, count: int) -> bytes:
 
 
 def test_a_body_in_very_many_small_chunks_is_refused(loop: Timers) -> None:
-    connection = Connection(loop, app=answer_the_size)
+    connection = Connection(loop, app=echo)
 
     connection.send(CHUNKED + in_chunks(1, 30_000))
     connection.lose()
@@ -226,7 +216,7 @@ def test_a_body_in_very_many_small_chunks_is_refused(loop: Timers) -> None:
 
 
 def test_chunks_that_are_not_small_are_as_many_as_the_body_may_have(loop: Timers) -> None:
-    connection = Connection(loop, app=answer_the_size)
+    connection = Connection(loop, app=echo)
 
     for _ in range(30):
         connection.send(CHUNKED + in_chunks(1, 100))  # each request has its own
@@ -234,8 +224,8 @@ def test_chunks_that_are_not_small_are_as_many_as_the_body_may_have(loop: Timers
     connection.send(CHUNKED + in_chunks(300, 3_000))
     connection.run(turns=9)
 
-    assert connection.client.got.count(b"100 bytes") == 30
-    assert b"900000 bytes" in connection.client.got
+    assert connection.client.got.count(b"\r\n100\r\n") == 30
+    assert b"\r\n900000\r\n" in connection.client.got
 
 
 def test_small_chunks_after_the_answer_end_the_connection(loop: Timers) -> None:
