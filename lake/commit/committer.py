@@ -323,7 +323,7 @@ class TableCommitter:
         latest = self._reader.latest_snapshot()
         if latest is None or speaks_of_streams(latest):
             return None
-        authority = find_authority(latest, self._reader.snapshots)
+        authority = find_authority(latest, self._reader.snapshots, self._manifests)
         if not authority.positions and not authority.orders:
             return None
         result = self.commit([], commit_user=commit_user, allow_empty=True)
@@ -365,7 +365,7 @@ class TableCommitter:
 
     def _authority(self) -> StreamAuthority:
         latest = self._reader.snapshots.latest()
-        return find_authority(latest, self._reader.snapshots)
+        return find_authority(latest, self._reader.snapshots, self._manifests)
 
     def _run(self, intent: Intent, *, is_repeat_checked: bool = False) -> CommitResult:
         """Commit files, and remember whose may be in the table without our knowing."""

@@ -1,9 +1,13 @@
 """Which snapshot speaks for the streams of a table.
 
 Every snapshot of ours carries the positions of all streams. Another engine's does not, so the
-authority is the newest snapshot that carries any, found by walking back. When the walk ends
-without one, the table has no streams if its history is whole (it starts at snapshot 1), and
-nobody knows if it is not. What somebody has noted beside the table is then the newest word only if it
+authority is the newest snapshot that carries any, found by walking back. Below another engine's snapshots
+it counts only if they were built on it: a writer that slept while they came, and while what it was planned
+on expired, publishes right below the oldest of them, and its positions are ahead of the table until it takes
+its snapshot back, or for good if it dies.
+
+When the walk ends without one, the table has no streams if its history is whole (it starts at snapshot 1),
+and nobody knows if it is not. What somebody has noted beside the table is then the newest word only if it
 is of the snapshot below the oldest one that is left, or of a later one: all that are left say nothing.
 """
 
@@ -23,6 +27,8 @@ from lake.commit.stream_position import (
     positions_of,
 )
 from lake.format.snapshot import Snapshot
+from lake.snapshots.lineage import is_built_on
+from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.snapshot_store import SnapshotStore
 
 
@@ -65,39 +71,50 @@ class StreamAuthority:
 def find_authority(
     latest: Snapshot | None,
     snapshots: SnapshotStore,
+    manifests: ManifestStore,
     *,
     known: tuple[Snapshot, StreamAuthority] | None = None,
 ) -> StreamAuthority:
     """Return what the newest snapshot that knows of streams says.
 
-    Costs nothing when `latest` is ours, else one read per snapshot of other engines above ours.
+    Costs nothing when `latest` is ours, else one read per snapshot of other engines above ours, and those
+    of the lists that tell whether they were built on ours.
 
     Args:
         latest: The newest snapshot, None before the first.
         snapshots: Of the table.
-        known: An earlier snapshot and what was found for it: the walk ends there. A commit that
-            races with another engine asks again and again.
+        manifests: Of the table.
+        known: An earlier snapshot of another engine and what was found for it: the walk ends there. A
+            commit that races with another engine asks again and again.
 
     Raises:
-        CorruptData: A property of ours cannot be read.
+        CorruptData: A property of ours cannot be read, or a manifest.
+        UnsupportedFeature: A manifest names files that this version does not handle.
     """
     snapshot = latest
-    oldest = 1
+    above: Snapshot | None = None
     while snapshot is not None:
+        if speaks_of_streams(snapshot):
+            if above is None or is_built_on(above, snapshot, manifests):
+                return _authority_of(snapshot)
+            break
         if known is not None and snapshot == known[0]:
             return known[1]
-        if speaks_of_streams(snapshot):
-            is_complete = snapshot.properties.get(STREAMS_PROPERTY) != INCOMPLETE
-            lost_below = snapshot.properties.get(LOST_PROPERTY, "")
-            return StreamAuthority(
-                positions=positions_of(snapshot),
-                is_complete=is_complete,
-                orders=orders_of(snapshot),
-                lost_below=int(lost_below) if lost_below.isdigit() else None,
-            )
-        oldest = snapshot.id
-        snapshot = snapshots.find(oldest - 1) if oldest > 1 else None
-    return StreamAuthority(is_complete=oldest == 1, lost_below=None if oldest == 1 else oldest)
+        above = snapshot
+        snapshot = snapshots.find(above.id - 1) if above.id > 1 else None
+    if above is None or above.id == 1:
+        return StreamAuthority()
+    return StreamAuthority(is_complete=False, lost_below=above.id)
+
+
+def _authority_of(snapshot: Snapshot) -> StreamAuthority:
+    lost_below = snapshot.properties.get(LOST_PROPERTY, "")
+    return StreamAuthority(
+        positions=positions_of(snapshot),
+        is_complete=snapshot.properties.get(STREAMS_PROPERTY) != INCOMPLETE,
+        orders=orders_of(snapshot),
+        lost_below=int(lost_below) if lost_below.isdigit() else None,
+    )
 
 
 def speaks_of_streams(snapshot: Snapshot) -> bool:

@@ -82,7 +82,7 @@ class TableReader:
             raise TableNotFound(message)
         if self._identity is None:
             self._identity = TableIdentity(self._file_io, self._paths, schema)
-        streams = find_authority(latest, self.snapshots, known=self._known_streams)
+        streams = find_authority(latest, self.snapshots, self._manifests, known=self._known_streams)
         if latest is not None:
             self._known_streams = (latest, streams)
         return TableState(latest=latest, schema=schema, streams=streams)

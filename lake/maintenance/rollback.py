@@ -169,7 +169,7 @@ class TableRollback:
                 again.
             CorruptData: The newest snapshot or a tag cannot be read.
         """
-        authority = find_authority(target, self._snapshots)
+        authority = self._authority_of(target)
         newest = self._snapshots.latest()
         epochs = self._epochs(newest)
         self._check_streams(target, authority, epochs)
@@ -220,8 +220,11 @@ class TableRollback:
         self._committer.fence_streams(commit_user=self._commit_user)
         return self._snapshots.latest()
 
+    def _authority_of(self, snapshot: Snapshot | None) -> StreamAuthority:
+        return find_authority(snapshot, self._snapshots, self._store.manifests)
+
     def _epochs(self, snapshot: Snapshot | None) -> dict[str, int]:
-        positions = find_authority(snapshot, self._snapshots).positions
+        positions = self._authority_of(snapshot).positions
         return {name: position.epoch for name, position in positions.items()}
 
     def _check_streams(

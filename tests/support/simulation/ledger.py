@@ -62,7 +62,8 @@ class Ledger:
 
     def __post_init__(self) -> None:
         self._is_taking_back = False
-        self._live = LiveFiles(ManifestStore(self.file_io, self.paths))
+        self._manifests = ManifestStore(self.file_io, self.paths)
+        self._live = LiveFiles(self._manifests)
         self._snapshots = SnapshotStore(self.file_io, self.paths)
         create = self.file_io.create_exclusive
 
@@ -111,7 +112,8 @@ class Ledger:
         if self.rolled_back >= 0 or not ids:
             return
         newest = self._snapshots.get(ids[-1])
-        if not find_authority(newest, self._snapshots).is_complete or not speaks_of_streams(newest):
+        authority = find_authority(newest, self._snapshots, self._manifests)
+        if not authority.is_complete or not speaks_of_streams(newest):
             return  # another engine's, or one after its expiry, which loses positions
         position = positions_of(newest).get(claimed.stream)
         if position is None or position.epoch < claimed.epoch:

@@ -16,6 +16,8 @@ from lake.errors import (
     CommitConflict,
     CommitUnknown,
     CorruptData,
+    InvalidRequest,
+    OffsetMismatch,
     StorageUnavailable,
     StreamFenced,
 )
@@ -341,6 +343,37 @@ def test_a_snapshot_in_a_hole_is_no_commit_that_was_made_before(bed: Bed) -> Non
 
     assert (result.outcome, result.snapshot_id) == (Outcome.COMMITTED, 6)
     assert live_names(bed.file_io, bed.paths) == sorted(bed.expected)
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_positions_of_a_snapshot_in_a_hole_are_not_believed(bed: Bed, dies: bool) -> None:
+    """Another engine has no positions, so that whoever looks for them walks down from its snapshots."""
+    claimed = bed.others.claim_stream("s", topic=TOPIC, initial_offsets={0: 0})
+    seen: list[dict[str, StreamPosition]] = []
+
+    def commit_and_expire() -> None:
+        for _ in range(2):
+            newest = commit_foreign(bed.file_io, bed.paths)
+        expire(bed.file_io, bed.paths, keep_from=newest.id)
+
+    def look() -> None:
+        assert bed.snapshots.list_ids() == [5, 6]
+        seen.append(bed.others.stream_positions())
+        if dies:
+            raise KeyboardInterrupt
+
+    steps = {"before create-snapshot": commit_and_expire, "after create-snapshot": look}
+    sleeper = new_committer(
+        bed.file_io, bed.paths, on_step=lambda name: steps.pop(name, lambda: None)()
+    )
+    batch = stream_batch({0: 0}, {0: 10}, epoch=claimed.epoch, topic_id="")
+    with pytest.raises(KeyboardInterrupt if dies else OffsetMismatch):
+        sleeper.commit_stream_batch([appended(data_file("mine"))], batch)
+
+    assert seen == [{}]
+    with pytest.raises(InvalidRequest, match="position is not known"):
+        bed.others.claim_stream("s", topic=TOPIC, initial_offsets={0: 0})
+    assert live_names(bed.file_io, bed.paths) == bed.expected
 
 
 def test_a_hint_that_was_written_late_leads_no_commit_into_the_gap_of_a_rollback(bed: Bed) -> None:
