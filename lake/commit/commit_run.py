@@ -160,6 +160,8 @@ class CommitRun:
     def _attempt_on(self, state: TableState) -> CommitResult | None:
         repeated = self._find_repeated(state)
         if repeated is not None:
+            if not self.publisher.is_newest(state.latest):
+                return None
             # An earlier call has committed this, maybe these very files.
             self.is_doubtful = True
             self._clean()
@@ -168,6 +170,8 @@ class CommitRun:
         time_ms = next_time_ms(state.latest, now_ms, told_ms=self.reader.snapshots.told_ms)
         revision = self.intent.revise(state.streams, time_ms=time_ms)
         if revision is None:
+            if not self.publisher.is_newest(state.latest):
+                return None
             self._clean()
             return self._result(state.latest, Outcome.REPLAYED)
         self.revision = revision

@@ -17,7 +17,7 @@ from lake.commit.position_hold import PositionHold
 from lake.commit.publisher import SnapshotPublisher
 from lake.commit.retry_policy import RetryPolicy
 from lake.commit.steps import OnStep, ignore_step
-from lake.commit.stream_authority import StreamAuthority, find_authority, speaks_of_streams
+from lake.commit.stream_authority import speaks_of_streams
 from lake.commit.stream_position import StreamBatch, StreamFallback, StreamPosition
 from lake.commit.table_state import TableReader
 from lake.errors import InvalidRequest, names_table
@@ -105,7 +105,7 @@ class TableCommitter:
         self._reader = TableReader(
             file_io, paths, self._manifests, self._live, identity=identity, schemas=schemas
         )
-        self._identities = IdentityLog(self._reader.snapshots)
+        self._identities = IdentityLog(self._reader.snapshots, self._manifests)
         self._unknown_users: dict[str, int] = {}  # and above which snapshot theirs would be
         self._clock_check = clock_check or ClockCheck(file_io, paths)
         self._removed = RemovedHistory(file_io, paths)
@@ -320,10 +320,9 @@ class TableCommitter:
             CommitConflict, CommitUnknown, StorageUnavailable: Carry again; nothing is lost.
             CorruptData: A property of ours cannot be read.
         """
-        latest = self._reader.latest_snapshot()
+        latest, authority = self._reader.newest()
         if latest is None or speaks_of_streams(latest):
             return None
-        authority = find_authority(latest, self._reader.snapshots, self._manifests)
         if not authority.positions and not authority.orders:
             return None
         result = self.commit([], commit_user=commit_user, allow_empty=True)
@@ -337,9 +336,10 @@ class TableCommitter:
         From the newest snapshot that knows of streams, walking back past other engines' ones.
 
         Raises:
-            CorruptData: A property of ours cannot be read.
+            CorruptData: A property of ours cannot be read, or a manifest.
+            TableNotFound: The table is gone, or another one is in its place.
         """
-        return dict(self._authority().positions)
+        return dict(self._reader.newest()[1].positions)
 
     @names_table
     def group_orders(self) -> dict[str, GroupOrder]:
@@ -348,9 +348,10 @@ class TableCommitter:
         From the newest snapshot that knows of streams, walking back past other engines' ones.
 
         Raises:
-            CorruptData: A property of ours cannot be read.
+            CorruptData: A property of ours cannot be read, or a manifest.
+            TableNotFound: The table is gone, or another one is in its place.
         """
-        return dict(self._authority().orders)
+        return dict(self._reader.newest()[1].orders)
 
     @names_table
     def max_sequence_number(self) -> int:
@@ -362,10 +363,6 @@ class TableCommitter:
             TableNotFound: The table is gone, or another one is in its place.
         """
         return self._reader.max_sequence_number(self._reader.latest_snapshot())
-
-    def _authority(self) -> StreamAuthority:
-        latest = self._reader.snapshots.latest()
-        return find_authority(latest, self._reader.snapshots, self._manifests)
 
     def _run(self, intent: Intent, *, is_repeat_checked: bool = False) -> CommitResult:
         """Commit files, and remember whose may be in the table without our knowing."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from lake.errors import CommitUnknown
 from lake.format.snapshot import CommitKind, Snapshot
-from lake.snapshots.lineage import follows
+from lake.snapshots.lineage import follows, is_built_on
+from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.snapshot_store import SnapshotStore
 
 
@@ -32,8 +33,9 @@ class CommitIdentity:
 class IdentityLog:
     """Finds commits by identity; remembers per user up to where it has looked."""
 
-    def __init__(self, snapshots: SnapshotStore) -> None:
+    def __init__(self, snapshots: SnapshotStore, manifests: ManifestStore) -> None:
         self._snapshots = snapshots
+        self._manifests = manifests
         # Below the snapshot (id, uuid) nothing is left to find for identities above the number.
         self._looked: dict[str, tuple[int, str | None, int]] = {}
 
@@ -71,9 +73,7 @@ class IdentityLog:
                 newest_of_user = max(newest_of_user, snapshot.commit_identifier)
                 if snapshot.commit_identifier < identity.identifier:
                     break
-            below = self._snapshots.find(snapshot.id - 1) if snapshot.id > 1 else None
-            if below is not None and follows(snapshot, below) is False:
-                below = None  # it lies in a hole, of a writer that died before it took it back
+            below = self._below(snapshot, identity.user)
             if below is None and unsettled_above is not None and snapshot.id - 1 > unsettled_above:
                 message = (
                     f"an earlier call may have made commit {identity.identifier} of `{identity.user}`, "
@@ -85,3 +85,17 @@ class IdentityLog:
         if latest is not None:
             self._looked[identity.user] = (latest.id, latest.uuid, newest_of_user)
         return None
+
+    def _below(self, snapshot: Snapshot, user: str) -> Snapshot | None:
+        """Return the snapshot below another one, None where it lies in a hole or there is none.
+
+        One in a hole is of a writer that has not taken it back yet, or died before. Below another engine's
+        only the user's own are worth a look at their files.
+        """
+        below = self._snapshots.find(snapshot.id - 1) if snapshot.id > 1 else None
+        if below is None:
+            return None
+        link = follows(snapshot, below)
+        if link is None and below.commit_user == user:
+            link = is_built_on(snapshot, below, self._manifests)
+        return None if link is False else below

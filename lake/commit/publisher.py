@@ -145,6 +145,18 @@ class SnapshotPublisher:
             self._mend_latest_hint()
         return True
 
+    def is_newest(self, snapshot: Snapshot | None) -> bool:
+        """Return whether what was found to be the newest snapshot is; a hint that says otherwise is mended.
+
+        Beside the mark of a rollback a hint can lead behind its gap: a writer that dies has mended none.
+        """
+        if snapshot is None or not self._rollback.is_there():
+            return True
+        if max(self._snapshots.list_ids(), default=snapshot.id) <= snapshot.id:
+            return True
+        self._mend_latest_hint()
+        return False
+
     def write_hints(self, snapshot: Snapshot) -> None:
         """Point `LATEST` at a published snapshot; failure means nothing.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from lake.commit.conflict import (
     check_delta,
@@ -13,8 +14,8 @@ from lake.commit.conflict import (
     check_writers,
 )
 from lake.commit.intent import Intent
-from lake.commit.stream_authority import StreamAuthority, find_authority
-from lake.errors import CorruptData, TableNotFound
+from lake.commit.stream_authority import StreamAuthority, find_authority, speaks_of_streams
+from lake.errors import CorruptData, StorageUnavailable, TableNotFound
 from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
 from lake.format.index_manifest import IndexManifestEntry
@@ -28,6 +29,8 @@ from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.snapshot_store import SnapshotStore
 from lake.snapshots.table_identity import TableIdentity
+
+_WALKS_MAX: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,17 +78,42 @@ class TableReader:
             TableNotFound: The directory has no schema, or another table is there by now.
             CorruptData: A schema or snapshot cannot be read.
         """
-        latest = self.latest_snapshot()
+        latest, streams = self.newest()
         schema = self.schemas.latest()
         if schema is None:
             message = f"{self._paths.root} is no table: it has no schema"
             raise TableNotFound(message)
         if self._identity is None:
             self._identity = TableIdentity(self._file_io, self._paths, schema)
-        streams = find_authority(latest, self.snapshots, self._manifests, known=self._known_streams)
-        if latest is not None:
-            self._known_streams = (latest, streams)
         return TableState(latest=latest, schema=schema, streams=streams)
+
+    def newest(self) -> tuple[Snapshot | None, StreamAuthority]:
+        """Return the newest snapshot, None before the first commit, and what the table knows of its streams.
+
+        Raises:
+            TableNotFound: The table is gone, or another one is in its place.
+            CorruptData: A snapshot or manifest cannot be read.
+            StorageUnavailable: Newer snapshots come faster than the way down can be walked.
+        """
+        for _ in range(_WALKS_MAX):
+            latest = self.latest_snapshot()
+            streams = find_authority(
+                latest, self.snapshots, self._manifests, known=self._known_streams
+            )
+            if latest is None:
+                return None, streams
+            if streams.is_complete or speaks_of_streams(latest) or self._is_newest(latest):
+                self._known_streams = (latest, streams)
+                return latest, streams
+        message = f"table {self._paths.root}: snapshots expire faster than they can be read"
+        raise StorageUnavailable(message)
+
+    def _is_newest(self, latest: Snapshot) -> bool:
+        """Return whether nothing has expired below a snapshot because there is a newer one.
+
+        In this order: where it is still there, so would be one above that has come before.
+        """
+        return not self.snapshots.exists(latest.id + 1) and self.snapshots.exists(latest.id)
 
     def latest_snapshot(self) -> Snapshot | None:
         """Return the newest snapshot of this very table, None before the first commit.

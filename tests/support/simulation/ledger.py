@@ -20,7 +20,7 @@ from lake.errors import CorruptData
 from lake.files.memory import MemoryFileIO
 from lake.files.paths import SNAPSHOT_PREFIX, TablePaths
 from lake.format.snapshot import Snapshot, parse_snapshot
-from lake.snapshots.lineage import follows
+from lake.snapshots.lineage import follows, is_built_on
 from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestGone, ManifestStore
 from lake.snapshots.snapshot_store import SnapshotStore
@@ -43,6 +43,7 @@ class Ledger:
         refused: Files of commits that are said to have left nothing in the table.
         rolled_back: When a rollback last removed what was the newest snapshot until then, -1 for never.
         broken_off: Rollbacks that died.
+        is_blurred: Whether a claim may have been forgotten beside another engine (see `_is_blurred_by`).
         behind: Delta lists of snapshots that were published below the newest. They are no part of the chain;
             of a writer that dies before it takes its own back, one stays.
         wrong: What was found, for people.
@@ -57,6 +58,7 @@ class Ledger:
     refused: set[str] = field(default_factory=set)
     rolled_back: int = -1
     broken_off: int = 0
+    is_blurred: bool = False
     behind: set[str] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
 
@@ -73,6 +75,7 @@ class Ledger:
                 snapshot = parse_snapshot(data)
                 if snapshot.id < max(self._snapshots.list_ids()):
                     self.behind.add(snapshot.delta_manifest_list)
+                    self.is_blurred |= self._is_blurred_by(snapshot)
                 self.judge_published(snapshot)
             return is_created
 
@@ -115,6 +118,8 @@ class Ledger:
         authority = find_authority(newest, self._snapshots, self._manifests)
         if not authority.is_complete or not speaks_of_streams(newest):
             return  # another engine's, or one after its expiry, which loses positions
+        if self.is_blurred:
+            return
         position = positions_of(newest).get(claimed.stream)
         if position is None or position.epoch < claimed.epoch:
             self.wrong.append(
@@ -143,6 +148,15 @@ class Ledger:
         """Return what is in a snapshot, and how often."""
         names = self.live_names(snapshot)
         return Counter(record for name in names for record in self.contents[name])
+
+    def _is_blurred_by(self, snapshot: Snapshot) -> bool:
+        """Return whether nobody can tell that a snapshot lies in a hole.
+
+        It brings no rows, and the one above it, of another engine, has just the files that it has. Claims that
+        expired there are forgotten then; there are no records that could be lost with them.
+        """
+        above = self._snapshots.find(snapshot.id + 1)
+        return above is not None and is_built_on(above, snapshot, self._manifests)
 
     def judge_published(self, snapshot: Snapshot) -> None:
         """Judge what a snapshot says by itself, in the moment in which it is published."""

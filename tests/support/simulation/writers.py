@@ -77,6 +77,8 @@ class StreamRunner:
             initial_offsets={0: at},
             fallback=self.world.noted.get(self.stream),
             is_new_assumed=is_new_assumed,
+            # Who gives a position by hand has seen that the table knows none, and may be overtaken.
+            expected_epoch=0 if is_new_assumed else None,
         )
         self.world.ledger.acknowledge_claim(claimed)
         return claimed

@@ -321,7 +321,8 @@ def test_a_commit_that_is_repeated_when_its_snapshot_has_expired_is_not_made_aga
     assert live_names(bed.file_io, bed.paths) == sorted([*bed.expected, "merged"])
 
 
-def test_a_snapshot_in_a_hole_is_no_commit_that_was_made_before(bed: Bed) -> None:
+@pytest.mark.parametrize("is_foreign", [False, True])
+def test_a_snapshot_in_a_hole_is_no_commit_that_was_made_before(bed: Bed, is_foreign: bool) -> None:
     """Its writer died before it took it back, and offers the commit again."""
 
     def interrupt() -> None:
@@ -329,6 +330,11 @@ def test_a_snapshot_in_a_hole_is_no_commit_that_was_made_before(bed: Bed) -> Non
 
     def commit_and_expire() -> None:
         bed.commit_others(2)
+        if is_foreign:
+            bed.file_io.delete(bed.paths.snapshot(5))
+            bed.expected.pop()
+            bed.snapshots.write_latest_hint(4)
+            commit_foreign(bed.file_io, bed.paths)
         bed.expire_all_but_newest()
 
     steps = {"before create-snapshot": commit_and_expire, "after create-snapshot": interrupt}
@@ -342,6 +348,41 @@ def test_a_snapshot_in_a_hole_is_no_commit_that_was_made_before(bed: Bed) -> Non
     result = bed.commit(new_committer(bed.file_io, bed.paths))
 
     assert (result.outcome, result.snapshot_id) == (Outcome.COMMITTED, 6)
+    assert live_names(bed.file_io, bed.paths) == sorted(bed.expected)
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_a_commit_in_the_gap_of_a_rollback_is_none_that_was_made_before(
+    bed: Bed, is_stream: bool
+) -> None:
+    """A writer that died has left a hint that leads behind the gap: what is there seems to be the newest."""
+    batch = stream_batch({0: 0}, {0: 10})
+    claim_by(bed.others, "s")
+
+    def commit(committer: TableCommitter) -> CommitResult:
+        if is_stream:
+            return committer.commit_stream_batch([appended(data_file("mine"))], batch)
+        return bed.commit(committer)
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    bed.commit_others(2)
+    broken_off_rollback(bed, target=4)
+    bed.snapshots.write_latest_hint(4)
+    died = bed.pausing_at("after create-snapshot", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        commit(died)
+    assert bed.snapshots.list_ids() == [1, 2, 3, 4, 5, 7]
+
+    again = new_committer(bed.file_io, bed.paths)
+    if is_stream:
+        with pytest.raises(StreamFenced):
+            commit(again)
+    else:
+        assert commit(again).outcome is Outcome.COMMITTED
+
+    assert bed.snapshots.read_hint(bed.paths.latest_hint) == (7 if is_stream else 8)
     assert live_names(bed.file_io, bed.paths) == sorted(bed.expected)
 
 
@@ -374,6 +415,22 @@ def test_positions_of_a_snapshot_in_a_hole_are_not_believed(bed: Bed, dies: bool
     with pytest.raises(InvalidRequest, match="position is not known"):
         bed.others.claim_stream("s", topic=TOPIC, initial_offsets={0: 0})
     assert live_names(bed.file_io, bed.paths) == bed.expected
+
+
+def test_positions_that_expire_while_they_are_looked_for_are_looked_for_again(bed: Bed) -> None:
+    """Whoever walks down from another engine's snapshot comes too late, and the newest has them by now."""
+    claimed = claim_by(bed.others, "s")
+    commit_foreign(bed.file_io, bed.paths)
+    slow = FaultyFileIO(bed.file_io)
+
+    def overtake(_: int, method: str, path: str) -> None:
+        if (method, path) == ("read_bytes", bed.paths.snapshot(4)):
+            bed.commit_others(1)
+            bed.expire_all_but_newest()
+
+    slow.before = overtake
+
+    assert new_committer(slow, bed.paths).stream_positions() == {"s": claimed}
 
 
 def test_a_hint_that_was_written_late_leads_no_commit_into_the_gap_of_a_rollback(bed: Bed) -> None:

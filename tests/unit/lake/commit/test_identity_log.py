@@ -9,6 +9,7 @@ from lake.errors import CommitUnknown
 from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
 from lake.format.snapshot import CommitKind, Snapshot
+from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import given_table
 from tests.support.faulty_file_io import FaultyFileIO
@@ -22,7 +23,9 @@ class Chain:
         self.inner = MemoryFileIO()
         self.file_io = FaultyFileIO(self.inner)
         self.paths: TablePaths = given_table(self.inner)
-        self.log = IdentityLog(SnapshotStore(self.file_io, self.paths))
+        self.log = IdentityLog(
+            SnapshotStore(self.file_io, self.paths), ManifestStore(self.inner, self.paths)
+        )
         self.latest: Snapshot | None = None
 
     def commit(self, user: str, *identifiers: int, uuid: str | None = None) -> None:
