@@ -15,8 +15,9 @@ on. Four things can come between:
    away, or lies behind what is the newest, and is no part of the chain either.
 
 While the snapshot that was planned on is still there, unchanged, N cannot be in a hole of expiry,
-which removes from the low end, and not in the gap of a rollback, unless the table bears its mark: two
-looks in the usual case. Otherwise the chain above N tells: each snapshot says what it was built on
+which removes from the low end, and not in the gap of a rollback, unless the table bears its mark. What was
+planned on may lie in a hole itself, of a writer that died there, where a hint that was read too early led to
+it; then the hint names a newer one by now. So there are three looks in the usual case. Otherwise the chain above N tells: each snapshot says what it was built on
 (`lake.snapshots.lineage`), up to the newest. Where all do, N is part of the chain; where one names
 another than the one below it, or is not there, N is detached from it. Another engine's does not say, nor
 does the gap of a rollback, unless N leads to its target; then what N's successors hold tells: in doubt.
@@ -212,7 +213,7 @@ class SnapshotPublisher:
             is_on_previous = previous is not None and self._snapshots.find(previous.id) == previous
         except (CorruptData, UnsupportedFeature) as error:
             damage = error
-        if is_on_previous and not is_marked:
+        if is_on_previous and not is_marked and not self._is_overtaken(snapshot):
             return Published.YES
         # Since the first look a rollback may have begun, and its gap be what is found now.
         is_marked = is_marked or self._rollback.is_there()
@@ -239,6 +240,11 @@ class SnapshotPublisher:
             # Neither a link of the chain nor a hole can be told from a file that says nothing.
             raise _unknown(snapshot, "the one before it cannot be read") from damage
         return Published.IN_DOUBT
+
+    def _is_overtaken(self, snapshot: Snapshot) -> bool:
+        """Return whether the hint names a newer snapshot."""
+        hint = self._snapshots.read_hint(self._paths.latest_hint)
+        return hint is not None and hint > snapshot.id
 
     def _is_built_on(
         self, snapshot: Snapshot, *, above: Sequence[int], is_marked: bool

@@ -176,6 +176,28 @@ def test_a_snapshot_in_a_hole_is_taken_back(bed: Bed) -> None:
     bed.assert_every_commit_is_there_once()
 
 
+def test_no_commit_stays_that_was_built_on_a_snapshot_in_a_hole(bed: Bed) -> None:
+    """A hint leads there that was read before the hole came to be, and looked after when it was filled."""
+    bed.others.commit([appended(data_file("dead"))], commit_user="dead")
+    dead = bed.file_io.read_bytes(bed.paths.snapshot(4))
+    bed.file_io.delete(bed.paths.snapshot(4))
+    bed.snapshots.write_latest_hint(3)
+    bed.commit_others(1)
+    slow = FaultyFileIO(bed.file_io)
+
+    def overtake(_: int, method: str, path: str) -> None:
+        if (method, path) == ("read_bytes", bed.paths.snapshot(4)) and len(bed.expected) == 4:
+            bed.commit_others(3)
+            bed.expire_all_but_newest()
+            assert bed.file_io.create_exclusive(bed.paths.snapshot(4), dead)
+
+    slow.before = overtake
+    result = bed.commit(new_committer(slow, bed.paths))
+
+    assert (result.snapshot_id, result.attempts) == (8, 2)
+    assert live_names(bed.file_io, bed.paths) == sorted(bed.expected)
+
+
 def test_the_first_snapshot_can_lie_in_a_hole_too() -> None:
     bed = Bed.__new__(Bed)
     bed.file_io = MemoryFileIO()

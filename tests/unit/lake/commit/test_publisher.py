@@ -79,7 +79,7 @@ def test_the_usual_case_lists_nothing(bed: Bed) -> None:
     bed.publish()
 
     methods = [method for method, _ in bed.file_io.calls]
-    assert methods == ["create_exclusive", "exists", "read_bytes"]
+    assert methods == ["create_exclusive", "exists", "read_bytes", "read_bytes"]
 
 
 def test_a_taken_id_is_lost(bed: Bed) -> None:
