@@ -138,7 +138,8 @@ class CommitRun:
         return (
             "the newest snapshot was built on what a rollback has removed, by a commit that was under "
             f"way then; it was there still after {self.attempts} attempts to commit\n"
-            "hint: roll the table back once more, to the same snapshot"
+            "hint: roll the table back once more, to the same snapshot or, where it has expired, to the one "
+            "below that commit"
         )
 
     def _attempt(self) -> CommitResult | None:

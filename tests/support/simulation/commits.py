@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from lake.errors import CommitConflict, LakeError
 from lake.files.clock import ManualClock
 from lake.files.memory import MemoryFileIO
+from lake.snapshots.removed_history import RemovedHistory
 from lake.snapshots.rollback_mark import RollbackMark
+from lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import given_table
 from tests.support.simulation.housekeepers import Compactor, expire, other_engine, roll_back, tag
 from tests.support.simulation.ledger import Ledger
@@ -150,5 +152,10 @@ def _repair(world: World) -> None:
         if note is None or "what a rollback has removed" not in str(error):
             raise
         world.count("rolled back by hand")
-        world.table(world.ledger.file_io).rollback(snapshot_id=note.target.id)
+        file_io, paths = world.ledger.file_io, world.ledger.paths
+        snapshots, removed = SnapshotStore(file_io, paths), RemovedHistory(file_io, paths)
+        target = note.target.id
+        if not snapshots.exists(target):
+            target = max(n for n in snapshots.list_ids() if not removed.holds(snapshots.get(n)))
+        world.table(file_io).rollback(snapshot_id=target)
         world.ledger.take_back(is_newest=True)

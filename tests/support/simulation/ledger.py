@@ -193,7 +193,10 @@ class Ledger:
         self._judge_acknowledged("at the end")
 
     def _is_behind(self, number: int) -> bool:
-        return self._snapshots.get(number).delta_manifest_list in self.behind
+        """Return whether a snapshot was published behind others, and still is no part of the chain."""
+        snapshot, above = self._snapshots.get(number), self._snapshots.find(number + 1)
+        is_link = above is not None and follows(above, snapshot)
+        return snapshot.delta_manifest_list in self.behind and not is_link
 
     def judge_tag(self, snapshot: Snapshot) -> None:
         """Judge a snapshot that a tag keeps."""

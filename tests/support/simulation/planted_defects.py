@@ -165,7 +165,7 @@ DEFECTS: Final = (
         owner=discard,
         attribute="commit_or_discard",
         body=_discard_after_anything,
-        seed=5_002,
+        seed=5_001,
     ),
     PlantedDefect(
         name="a commit in the gap of a rollback that broke off is acknowledged",
@@ -178,14 +178,14 @@ DEFECTS: Final = (
         owner=SnapshotPublisher,
         attribute="_look_around",
         body=_files_are_the_only_trace,
-        seed=5_000,
+        seed=5_008,
     ),
     PlantedDefect(
         name="a stream starts from a position older than its last commit",
         owner=StreamAuthority,
         attribute="is_newest_word",
         body=_everything_is_newest,
-        seed=5_016,
+        seed=5_003,
     ),
     PlantedDefect(
         name="a created snapshot is believed without a look at the chain",
@@ -199,7 +199,7 @@ DEFECTS: Final = (
         owner=SnapshotPublisher,
         attribute="_is_ours",
         body=_any_file_is_ours,
-        seed=5_002,
+        seed=5_000,
     ),
     PlantedDefect(
         name="manifests are deleted after an unknown outcome",
@@ -220,13 +220,14 @@ DEFECTS: Final = (
         owner=intent,
         attribute="decide",
         body=_any_epoch,
-        seed=5_001,
+        seed=5_002,
     ),
     PlantedDefect(
         name="an expiry does not look for tags",
         owner=Protectors,
         attribute="of_step",
         body=_no_protectors,
+        seed=5_006,
     ),
     PlantedDefect(
         name="a repeated commit is not recognised",
@@ -240,6 +241,7 @@ DEFECTS: Final = (
         owner=table_state,
         attribute="check_files",
         body=_any_input,
+        seed=5_011,
     ),
     PlantedDefect(
         name="a snapshot in doubt is never found in the chain",
@@ -252,6 +254,6 @@ DEFECTS: Final = (
         owner=CommitRun,
         attribute="_left_a_trace",
         body=_always_a_trace,
-        seed=5_031,
+        seed=1_008,
     ),
 )

@@ -15,7 +15,7 @@ from lake import (
     StreamPosition,
 )
 from lake.commit.committer import TableCommitter
-from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER
+from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import TOPIC, TOPIC_ID
 from tests.support.faulty_file_io import Died
@@ -53,32 +53,41 @@ class StreamRunner:
                     break
 
     def _claim(self, committer: TableCommitter, file_io: FileIO) -> StreamPosition | None:
-        try:
-            return self._claim_at(committer, 0, is_new_assumed=False)
-        except InvalidRequest as error:
-            if "position is not known" not in str(error):
-                raise
-        self.world.count("position by hand")
-        # A person looks at what the table has.
-        latest = SnapshotStore(file_io, self.world.ledger.paths).latest()
-        if latest is None:
-            return None
-        records = self.world.ledger.records(latest)
+        fallback = self.world.noted.get(self.stream)
+        while True:
+            try:
+                return self._claim_at(committer, fallback)
+            except InvalidRequest as error:
+                if "position is not known" not in str(error):
+                    raise
+            self.world.count("position by hand")
+            latest = SnapshotStore(file_io, self.world.ledger.paths).latest()
+            if latest is None:
+                return None
+            fallback = self._by_hand(latest)
+
+    def _by_hand(self, seen: Snapshot) -> StreamFallback:
+        """Return the position that a person finds by a look at what the table has.
+
+        Other runners go on meanwhile, so it is given as of that snapshot: where a later one has been and has
+        expired, it counts for nothing.
+        """
+        records = self.world.ledger.records(seen)
         at = sum(1 for name, _ in records if name == self.stream)
-        return self._claim_at(committer, at, is_new_assumed=True)
+        position = StreamPosition(
+            stream=self.stream, epoch=0, topic=TOPIC, topic_id=TOPIC_ID, offsets={0: at}
+        )
+        return StreamFallback(position=position, snapshot_id=seen.id)
 
     def _claim_at(
-        self, committer: TableCommitter, at: int, *, is_new_assumed: bool
+        self, committer: TableCommitter, fallback: StreamFallback | None
     ) -> StreamPosition:
         claimed = committer.claim_stream(
             self.stream,
             topic=TOPIC,
             topic_id=TOPIC_ID,
-            initial_offsets={0: at},
-            fallback=self.world.noted.get(self.stream),
-            is_new_assumed=is_new_assumed,
-            # Who gives a position by hand has seen that the table knows none, and may be overtaken.
-            expected_epoch=0 if is_new_assumed else None,
+            initial_offsets={0: 0},
+            fallback=fallback,
         )
         self.world.ledger.acknowledge_claim(claimed)
         return claimed
