@@ -152,3 +152,21 @@ def test_java_respects_our_leases(original: Path, java: JavaDriver, tmp_path: Pa
         assert java.rows(path, snapshot=4) == expected
 
     assert java.do("expire", path, retain=1 << 30, min=1) == newest_id(path)
+
+
+def test_positions_are_known_below_what_java_commits_and_merges(
+    original: Path, java: JavaDriver, tmp_path: Path
+) -> None:
+    """Its snapshots do not say what they follow; the manifests that it merges have the same files."""
+    _, path = copies(original, tmp_path)
+    claimed = open_table(path).committer().claim_stream("s", topic="t", initial_offsets={0: 4})
+    claim_id = newest_id(path)
+
+    for mode in ("full", "minor"):
+        java.do("compact", path, mode=mode)
+        java.write(path, [["+I", "p0", 1, 1]])
+    java.do("expire", path, retain=1 << 30, min=1)
+
+    assert newest_id(path) > claim_id
+    assert min(number for number, _ in java.do("snapshots", path)) == claim_id
+    assert open_table(path).committer().stream_positions() == {"s": claimed}

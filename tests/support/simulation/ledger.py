@@ -219,7 +219,7 @@ class Ledger:
 
         After a rollback something may: all of it goes then, as it was planned on what was removed.
         """
-        if self.removes_snapshots() or self.rolled_back >= 0 or self.broken_off:
+        if self.removes_snapshots() or self._is_taking_back or self.broken_off:
             return
         number = int(path.rpartition("-")[2])
         snapshot, successor = self._snapshots.find(number), self._snapshots.find(number + 1)
