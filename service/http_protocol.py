@@ -21,7 +21,6 @@ from service.guard.limits import RequestLimits
 from service.problems import MEDIA_TYPE, problem_of
 
 _HEADERS_TOO_LARGE = 431
-_TOO_LARGE = 413
 _LINGER_SECONDS = 2.0
 _SMALL_CHUNK = 256  # bytes
 _SMALL_CHUNKS_MAX = 2_000
@@ -38,28 +37,64 @@ def protocol_with(limits: RequestLimits) -> type[asyncio.Protocol]:
     return Bounded
 
 
-class _Connection(h11.Connection):
-    """A connection that takes so many small chunks of a body at most.
+class _Refused(h11.RemoteProtocolError):
+    """HTTP that is readable, and not taken."""
 
-    Each takes time of the event loop, however small it is: for a megabyte in single bytes ten seconds.
+    def __init__(self, code: ProblemCode, detail: str) -> None:
+        super().__init__(detail)
+        self.code, self.detail = code, detail
+
+
+class _Connection(h11.Connection):
+    """A connection that takes heads of so many bytes at most, and so many small chunks of a body.
+
+    h11 bounds what is *incomplete*: a head that comes whole in one read may be as large as the read.
+    Each chunk takes time of the event loop, however small it is: for a megabyte in single bytes ten
+    seconds.
     """
 
-    _small_chunks = 0
+    def __init__(self, head_bytes: int) -> None:
+        super().__init__(h11.SERVER, head_bytes)
+        self._head_bytes = head_bytes
+        self._small_chunks = 0
+        self.is_head_request = False  # whose answer has no body
 
     def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        unread = len(self.trailing_data[0]) if self.their_state is h11.IDLE else 0
         event = super().next_event()
         if isinstance(event, h11.Request):
             self._small_chunks = 0
+            self.is_head_request = event.method == b"HEAD"
+            self._check_head(event, unread - len(self.trailing_data[0]))
         elif isinstance(event, h11.Data) and event.chunk_end and len(event.data) < _SMALL_CHUNK:
             self._small_chunks += 1
             if self._small_chunks > _SMALL_CHUNKS_MAX:
-                message = "the body comes in too many small chunks"
-                raise h11.RemoteProtocolError(message, error_status_hint=_TOO_LARGE)
+                detail = (
+                    f"more than {_SMALL_CHUNKS_MAX} chunks are smaller than {_SMALL_CHUNK} bytes"
+                )
+                raise _Refused(ProblemCode.LIMIT_EXCEEDED, detail)
         return event
+
+    def start_next_cycle(self) -> None:
+        super().start_next_cycle()
+        self.is_head_request = False
+
+    def _check_head(self, request: h11.Request, size: int) -> None:
+        if size > self._head_bytes:
+            raise _Refused(ProblemCode.HEADERS_TOO_LARGE, _head_too_large(self._head_bytes))
+        # A proxy may go by the one and we by the other: the rest of a body would be the next request.
+        if {b"content-length", b"transfer-encoding"} <= {name for name, _ in request.headers}:
+            detail = "the body's end is told twice: by content-length and by transfer-encoding"
+            raise _Refused(ProblemCode.MALFORMED_REQUEST, f"{detail}; send one of them")
+
+
+def _head_too_large(head_bytes: int) -> str:
+    return f"request line and headers are larger than {head_bytes} bytes"
 
 
 class _BoundedProtocol(H11Protocol):
     LIMITS: RequestLimits
+    conn: _Connection
 
     def __init__(
         self,
@@ -69,7 +104,7 @@ class _BoundedProtocol(H11Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self.conn = _Connection(h11.SERVER, self.LIMITS.head_bytes)
+        self.conn = _Connection(self.LIMITS.head_bytes)
         self._head_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
         self._discarded: int | None = None  # bytes since the connection was refused
@@ -110,16 +145,13 @@ class _BoundedProtocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         error = sys.exception()
-        status = getattr(error, "error_status_hint", None)
-        if status == _TOO_LARGE:
-            code = ProblemCode.LIMIT_EXCEEDED
-            detail = f"more than {_SMALL_CHUNKS_MAX} chunks are smaller than {_SMALL_CHUNK} bytes"
-        elif status == _HEADERS_TOO_LARGE:
-            code = ProblemCode.HEADERS_TOO_LARGE
-            detail = f"request line and headers are larger than {self.LIMITS.head_bytes} bytes"
+        if isinstance(error, _Refused):
+            self._refuse(error.code, error.detail)
+        elif getattr(error, "error_status_hint", None) == _HEADERS_TOO_LARGE:
+            detail = _head_too_large(self.LIMITS.head_bytes)
+            self._refuse(ProblemCode.HEADERS_TOO_LARGE, detail)
         else:
-            code, detail = ProblemCode.MALFORMED_REQUEST, "this is not HTTP/1.1"
-        self._refuse(code, detail)
+            self._refuse(ProblemCode.MALFORMED_REQUEST, "this is not HTTP/1.1")
 
     def _watch_head(self) -> None:
         """Wait for a head no longer than allowed, whatever of it has come."""
@@ -175,7 +207,7 @@ class _BoundedProtocol(H11Protocol):
         ]
         for event in (
             h11.Response(status_code=problem.status, headers=headers),
-            h11.Data(data=body),
+            h11.Data(data=b"" if self.conn.is_head_request else body),
             h11.EndOfMessage(),
         ):
             self.transport.write(self.conn.send(event) or b"")

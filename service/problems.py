@@ -27,6 +27,7 @@ from service.request_problems import field_problems
 
 MEDIA_TYPE = "application/problem+json"
 ERRORS_MAX = 100
+_PATH_CHARACTERS_MAX = 500
 FINDINGS_TOLD = 1_000  # several may be told as one error
 
 _UNTOLD = "the service could not do it; the log says why, under the request id"
@@ -70,11 +71,15 @@ def problem_of(
         title=title,
         status=status,
         detail=detail,
-        instance=instance,
+        instance=_short(instance),
         code=code,
         errors=tuple(errors[:ERRORS_MAX]),
         request_id=request_id,
     )
+
+
+def _short(path: str) -> str:
+    return path if len(path) <= _PATH_CHARACTERS_MAX else path[:_PATH_CHARACTERS_MAX] + "..."
 
 
 def install_problem_handlers(app: FastAPI) -> None:
@@ -146,7 +151,7 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = code_of_status(error.status_code)
     detail = {
-        ProblemCode.NOT_FOUND: f"no resource {request.url.path}; see /v1/openapi.json",
+        ProblemCode.NOT_FOUND: f"no resource {_short(request.url.path)}; see /v1/openapi.json",
         ProblemCode.METHOD_NOT_ALLOWED: f"{request.method} is not a method of this address",
     }.get(code, str(error.detail))
     response = _answer(request, code, detail, _hints(request, error))

@@ -1,9 +1,9 @@
 """Problems that are answered before the framework sees a request."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from starlette.requests import Request
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from schemas import FieldProblem, ProblemCode
 from service.problems import problem_response
@@ -18,8 +18,21 @@ async def answer_problem(
     send: Send,
     errors: Sequence[FieldProblem] = (),
     headers: Mapping[str, str] | None = None,
+    before_end: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
-    """Send a problem as the answer of a request that has an id."""
+    """Send a problem as the answer of a request that has an id.
+
+    Args:
+        code: What kind of problem.
+        detail: What is wrong.
+        scope: The request's.
+        receive: The request's.
+        send: The request's.
+        errors: Of fields.
+        headers: More of them.
+        before_end: What to do once the client can read all of the answer, and before the server takes
+            the request as done, after which it may close the connection.
+    """
     response = problem_response(
         code,
         detail,
@@ -29,6 +42,17 @@ async def answer_problem(
     )
     for name, value in (headers or {}).items():
         response.headers[name] = value
+    if before_end is not None:
+
+        async def send_all_but_end(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                message = {**message, "more_body": True}
+            await send(message)
+
+        await response(scope, receive, send_all_but_end)
+        await before_end()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        return
     await response(scope, receive, send)
 
 

@@ -2,9 +2,14 @@
 
 What follows gets a body that is there: no route waits for a client, and none parses what is too
 large. Plain ASGI, as every request passes here.
+
+What is too large is refused before it is read, and then read for a while and thrown away: whoever
+sends on without looking comes to read the answer, which a connection closed at once would lose.
 """
 
 import asyncio
+import contextlib
+from functools import partial
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,6 +23,9 @@ from service.guard.request_class import STATE_CHANGING, class_of
 
 _SMALL = 16 << 10  # bytes, whose shape costs less than going to another thread
 _DIGITS = 18  # of a length: more than any body has, and quick to read
+_QUIET_SECONDS = (
+    2.0  # a refused sender that says nothing for so long has read its answer, or never will
+)
 _CLOSE = {"connection": "close"}
 _RETRY = {**_CLOSE, "retry-after": "1"}
 
@@ -26,6 +34,13 @@ class _Refused(Exception):
     def __init__(self, code: ProblemCode, detail: str) -> None:
         super().__init__(detail)
         self.code, self.detail = code, detail
+
+
+class _TooLarge(_Refused):
+    def __init__(self, limits: BodyLimits, read: int) -> None:
+        detail = f"the body is larger than {limits.bytes} bytes"
+        super().__init__(ProblemCode.LIMIT_EXCEEDED, detail)
+        self.read = read
 
 
 class _Gone(Exception):
@@ -67,6 +82,11 @@ class BodyBounds:
                 receive=receive,
                 send=send,
                 headers=_RETRY if is_busy else _CLOSE,
+                before_end=(
+                    partial(self._discard, receive, refused.read)
+                    if isinstance(refused, _TooLarge)
+                    else None
+                ),
             )
         finally:
             self._buffered -= held[0]
@@ -77,11 +97,10 @@ class BodyBounds:
         """Return the body; `held` says how many bytes of it count as buffered."""
         declared = Headers(scope=scope).get("content-length", "")
         size = int(declared[:_DIGITS]) if declared.isdecimal() else 0
+        if size > limits.bytes:
+            raise _TooLarge(limits, 0)
         try:
             async with asyncio.timeout(self._limits.body_seconds):
-                if size > limits.bytes:
-                    await self._discard(receive, 0)
-                    raise _too_large(limits)
                 return await self._collect(receive, limits, held)
         except TimeoutError as error:
             seconds = self._limits.body_seconds
@@ -95,8 +114,7 @@ class BodyBounds:
             part = message.get("body", b"")
             if held[0] + len(part) > limits.bytes:
                 parts.clear()
-                await self._discard(receive, held[0])
-                raise _too_large(limits)
+                raise _TooLarge(limits, held[0])
             if self._buffered + len(part) > self._limits.buffered_bytes:
                 detail = "the service holds as many bodies as it may; try again later"
                 raise _Refused(ProblemCode.OVERLOADED, detail)
@@ -107,11 +125,15 @@ class BodyBounds:
                 return b"".join(parts)
 
     async def _discard(self, receive: Receive, read: int) -> None:
-        while read < self._limits.discarded_bytes:
-            message = await _next_part(receive)
-            read += len(message.get("body", b""))
-            if not message.get("more_body", False):
-                return
+        """Read what still comes of a body, of which so many bytes have been read."""
+        with contextlib.suppress(TimeoutError, _Gone):
+            async with asyncio.timeout(self._limits.body_seconds):
+                while read < self._limits.discarded_bytes:
+                    async with asyncio.timeout(_QUIET_SECONDS):
+                        message = await _next_part(receive)
+                    read += len(message.get("body", b""))
+                    if not message.get("more_body", False):
+                        return
 
 
 async def _next_part(receive: Receive) -> Message:
@@ -119,11 +141,6 @@ async def _next_part(receive: Receive) -> Message:
     if message["type"] == "http.disconnect":
         raise _Gone
     return message
-
-
-def _too_large(limits: BodyLimits) -> _Refused:
-    detail = f"the body is larger than {limits.bytes} bytes"
-    return _Refused(ProblemCode.LIMIT_EXCEEDED, detail)
 
 
 def _check_json(body: bytes, limits: BodyLimits) -> None:

@@ -172,6 +172,63 @@ def test_headers_that_are_too_large_are_told_and_the_rest_is_thrown_away(
     assert connection.client.is_closed
 
 
+LARGE = b"GET / HTTP/1.1\r\nhost: a\r\nx: " + b"y" * 3_000 + b"\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        LARGE,
+        LARGE.replace(b"x: ", b"x: " + b" " * 3_000).replace(b"y", b""),
+        b"GET /" + b"y" * 3_000 + b" HTTP/1.1\r\nhost: a\r\n\r\n",
+        REQUEST + LARGE + REQUEST,  # pipelined: what comes before is answered, nothing after it
+    ],
+)
+def test_a_head_that_comes_whole_is_bounded_as_well(loop: Timers, sent: bytes) -> None:
+    connection = Connection(loop)
+
+    connection.send(sent)
+    connection.run(turns=9)
+
+    is_pipelined = sent.startswith(REQUEST)
+    assert connection.client.got.count(b"200 OK") == is_pipelined
+    problem = json.loads(connection.client.got.rpartition(b"\r\n\r\n")[2])
+    assert (problem["status"], problem["code"]) == (431, "headers_too_large")
+    assert not connection.client.is_closed  # it shall read the answer
+    connection.loop.fire()
+    assert connection.client.is_closed
+
+
+def test_heads_within_the_bound_are_answered_however_many_come_at_once(loop: Timers) -> None:
+    connection = Connection(loop)
+    request = LARGE.replace(b"y" * 3_000, b"y" * 1_900)
+
+    connection.send(request * 5)
+    connection.run(turns=9)
+
+    assert connection.client.got.count(b"200 OK") == 5
+
+
+def test_a_refused_head_request_is_answered_without_a_body(loop: Timers) -> None:
+    connection = Connection(loop)
+
+    connection.send(LARGE.replace(b"GET", b"HEAD"))
+
+    head, _, body = connection.client.got.partition(b"\r\n\r\n")
+    assert (b" 431 " in head, body) == (True, b"")
+
+
+def test_a_body_with_two_lengths_is_refused(loop: Timers) -> None:
+    connection = Connection(loop, app=echo)
+    both = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    connection.send(both + in_chunks(300, 1) + REQUEST)
+
+    problem = problem_in(connection.client.got)
+    assert (problem["status"], problem["code"]) == (400, "malformed_request")
+    assert "told twice" in problem["detail"]
+
+
 @pytest.mark.parametrize("sent", [b"\x16\x03\x01\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"G\r\n\r\n"])
 def test_what_is_no_http_is_told(loop: Timers, sent: bytes) -> None:
     connection = Connection(loop)

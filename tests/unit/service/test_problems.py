@@ -34,6 +34,13 @@ def broken_client(error: Exception) -> HttpClient:
     )
 
 
+def test_a_long_path_is_not_repeated_whole(shop: HttpClient) -> None:
+    answer = shop.get("/nowhere/" + "%22" * 5_000)
+
+    assert answer.status_code == 404
+    assert len(answer.content) < 3_000
+
+
 @pytest.mark.parametrize(
     ("method", "path", "options", "status", "code"),
     [

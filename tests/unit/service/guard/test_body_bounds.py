@@ -1,6 +1,7 @@
 """Bodies within bounds reach the app whole; others are told why they do not."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -103,6 +104,42 @@ def test_a_body_that_does_not_come_is_a_timeout() -> None:
     answer = ask(guard(hasty), "POST", content=never())
 
     assert (answer.status_code, answer.json()["code"]) == (408, "request_timeout")
+
+
+@pytest.mark.parametrize(
+    ("headers", "sent_first"),
+    [([(b"content-length", b"99999999999")], b""), ([], b" " * 1_001)],
+)
+def test_what_is_too_large_is_refused_before_the_rest_of_it_comes(
+    headers: list[tuple[bytes, bytes]], sent_first: bytes
+) -> None:
+    sent: list[Message] = []
+    seen: list[bytes] = []
+
+    async def receive() -> Message:
+        if sent_first and not sent:
+            return {"type": "http.request", "body": sent_first, "more_body": True}
+        seen.append(b"".join(message.get("body", b"") for message in sent))
+        if len(seen) == 3:
+            return {"type": "http.disconnect"}  # it has read the answer
+        return {"type": "http.request", "body": b" ", "more_body": True}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/v1/tables",
+        "headers": headers,
+        "state": {"request_id": "r"},
+    }
+    asyncio.run(BodyBounds(echo, LIMITS, BodyThread())(scope, receive, send))
+
+    start, *_, end = sent
+    assert start["status"] == 413
+    assert [json.loads(body)["code"] for body in seen] == ["limit_exceeded"] * 3
+    assert end == {"type": "http.response.body", "body": b"", "more_body": False}
 
 
 def test_a_client_that_leaves_is_not_answered() -> None:
