@@ -8,14 +8,15 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Context, Decimal
 from typing import Any, Final
 
 from lake import DataType, TypeRoot
 from pipelines.dead_letter import DeadLetterReason
-from pipelines.json_message import LongNumber, read_message
+from pipelines.half_pairs import is_half_pair
+from pipelines.json_message import LongNumber, items_of, read_message
 from pipelines.stream_plan import MappedColumn
 
 _SHOWN_CHARACTERS = 80
@@ -82,6 +83,23 @@ def explain_value(value: bytes, column: MappedColumn) -> str | None:
     return _sentence(column, column.address, _shown(found), _expected(column.type))
 
 
+def explain_key(key: bytes, column: MappedColumn) -> str:
+    """Return what a Kafka key has, and what was expected of it.
+
+    Args:
+        key: One that does not hold the column as declared.
+        column: That is read from it.
+    """
+    found = key.decode("utf-8", "backslashreplace")[:_SHOWN_CHARACTERS]
+    expected = _expected(column.type)
+    if column.path:
+        expected = f"a JSON object with the field {'.'.join(column.path)}: {expected}"
+    return (
+        f"the record's Kafka key does not hold key column {column.name} as declared: "
+        f"found `{found}`, expected {expected}"
+    )
+
+
 _JSON_TYPES = (
     (bool, "a boolean"),
     ((int, float, Decimal, LongNumber), "a number"),
@@ -116,33 +134,21 @@ def _fault(
     if reason is not None:
         return reason, _sentence(column, where, _shown(value), _expected(data_type))
     if _is_inner_zone(value, data_type, is_inner=where != column.address):
-        expected = f"{_expected(data_type)}, inside of another type without a zone"
+        expected = (
+            f"{data_type.with_nullable(True)}, inside of another type without a zone: {_INNER_FORM}"
+        )
         return DeadLetterReason.WRONG_TYPE, _sentence(column, where, _shown(value), expected)
-    for name, item, item_type in _items(value, data_type):
+    for name, item, item_type in items_of(value, data_type):
         fault = _fault(item, item_type, column=column, where=f"{where}.{name}")
         if fault is not None:
             return fault
+    if is_half_pair(value, data_type):
+        expected = f"{_expected(data_type)} without half of a surrogate pair"
+        return DeadLetterReason.WRONG_TYPE, _sentence(column, where, _shown(value), expected)
     if data_type.root is TypeRoot.MAP and value.repeated is not None:
         twice = f"the key {json.dumps(value.repeated)} twice"
         return DeadLetterReason.WRONG_TYPE, _sentence(column, where, twice, "it once")
     return None
-
-
-def _items(value: Any, data_type: DataType) -> Iterator[tuple[str, Any, DataType]]:
-    match data_type.root:
-        case TypeRoot.ARRAY:
-            assert data_type.element is not None
-            for index, item in enumerate(value):
-                yield str(index), item, data_type.element
-        case TypeRoot.MAP:
-            assert data_type.value is not None
-            for name, item in value.items():
-                yield name, item, data_type.value
-        case TypeRoot.ROW:
-            for field in data_type.fields:
-                yield field.name, value.get(field.name), field.type
-        case _:
-            return
 
 
 def _sentence(column: MappedColumn, where: str, found: str, expected: str) -> str:
@@ -155,6 +161,8 @@ _FORMS: Final = {
     TypeRoot.TIMESTAMP: "2026-01-02T03:04:05.678Z, 2026-01-02 03:04:05+02:00 or 2026-01-02T03:04",
     TypeRoot.TIMESTAMP_LTZ: "2026-01-02T03:04:05.678Z, 2026-01-02 03:04:05+02:00 or 2026-01-02T03:04",
 }
+
+_INNER_FORM: Final = "2026-01-02T03:04:05.678"
 
 
 def _expected(data_type: DataType) -> str:

@@ -1,9 +1,9 @@
-"""Which messages have a number that Spark would not keep as written, asked in the JVM for every record.
+"""Marks of messages whose texts Spark would not keep as written, asked in the JVM for every record.
 
 A text column takes any JSON value as its text, and `from_json` copies numbers with a fraction or an
 exponent through a double: `1.10` becomes `1.1`. Such records are marked, and `sink.exact_text` takes
 their texts from the message. A text that is given as a text is cheap to tell: the message has no number
-after the field's name.
+after the field's name. Marked as well are messages with half of a surrogate pair (`half_pairs`).
 """
 
 import re
@@ -17,6 +17,7 @@ from pyspark.sql import (
 )
 
 from lake import DataType, TypeRoot
+from pipelines.half_pairs import has_half_pair, may_have_half_pair
 from pipelines.stream_plan import MappedColumn, StreamPlan
 
 # How Spark writes a double, alone or somewhere in an array or an object.
@@ -27,7 +28,7 @@ _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def has_inexact_text(message: Column, text: Column, plan: StreamPlan) -> Column | None:
-    """Return whether a text column may have lost digits, never null; None without such columns.
+    """Return whether texts may have lost digits or characters, never null; None without such columns.
 
     Args:
         message: As `from_json` gives it.
@@ -41,6 +42,8 @@ def has_inexact_text(message: Column, text: Column, plan: StreamPlan) -> Column 
             # The second is asked of few.
             found = _any_of(_in_value(value, column.type))
             tests.append(fn.when(found, fn.rlike(text, fn.lit(_written(column)))))
+    if any(may_have_half_pair(column.type) for column in plan.value_columns):
+        tests.append(has_half_pair(text))
     return _any_of(tests) if tests else None
 
 

@@ -1,8 +1,11 @@
 """A message's JSON in Python, for the few messages that are looked at there."""
 
 import json
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Final
+
+from lake import DataType, TypeRoot
 
 # Spark's parser reads no longer numbers, and Python's none of more than some thousand digits.
 _NUMBER_CHARACTERS_MAX: Final = 1_000
@@ -45,3 +48,26 @@ def read_message(value: bytes) -> Any:
 
     text = value.decode("utf-8")
     return json.loads(text, parse_int=whole, parse_float=broken, object_pairs_hook=named)
+
+
+def items_of(value: Any, data_type: DataType) -> Iterator[tuple[str, Any, DataType]]:
+    """Yield the parts of a value that its type declares: name or index, value, type.
+
+    Args:
+        value: Of the kind that the type has in JSON.
+        data_type: Of the value; others than ARRAY, MAP and ROW have no parts.
+    """
+    match data_type.root:
+        case TypeRoot.ARRAY:
+            assert data_type.element is not None
+            for index, item in enumerate(value):
+                yield str(index), item, data_type.element
+        case TypeRoot.MAP:
+            assert data_type.value is not None
+            for name, item in value.items():
+                yield name, item, data_type.value
+        case TypeRoot.ROW:
+            for field in data_type.fields:
+                yield field.name, value.get(field.name), field.type
+        case _:
+            return

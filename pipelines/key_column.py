@@ -15,6 +15,7 @@ from pyspark.sql import (
 )
 
 from pipelines.dead_letter import DeadLetterReason
+from pipelines.half_pairs import has_half_pair
 from pipelines.json_column import JsonColumn, json_type, read_column
 from pipelines.stream_plan import MappedColumn, StreamPlan
 
@@ -54,7 +55,10 @@ def read_key(column: MappedColumn) -> JsonColumn:
     is_there = fn.col("key").isNotNull()
     if column.path:  # a field that is missing is a missing key, an object that is none a broken one
         is_there &= fn.col(PARSED_KEY).isNull()
-    malformed = fn.when(is_there & raw.isNull(), fn.lit(DeadLetterReason.MALFORMED_KEY.value))
+    is_malformed = is_there & raw.isNull()
+    if column.path:
+        is_malformed |= has_half_pair(_text())
+    malformed = fn.when(is_malformed, fn.lit(DeadLetterReason.MALFORMED_KEY.value))
     fault = malformed if found.fault is None else fn.coalesce(malformed, found.fault)
     return JsonColumn(json_type=kind, value=found.value, fault=fault)
 

@@ -17,8 +17,10 @@ on. Four things can come between:
 While the snapshot that was planned on is still there, unchanged, N cannot be in a hole of expiry,
 which removes from the low end, and not in the gap of a rollback, unless the table bears its mark. What was
 planned on may lie in a hole itself, of a writer that died there, where a hint that was read too early led to
-it; then the hint names a newer one by now. So there are three looks in the usual case. Otherwise the chain above N tells: each snapshot says what it was built on
-(`lake.snapshots.lineage`), up to the newest. Where all do, N is part of the chain; where one names
+it; then the hint names a newer one by now. So there are three looks in the usual case.
+
+Otherwise the chain above N tells: each snapshot says what it was built on (`lake.snapshots.lineage`), up to
+the newest. Where all do, N is part of the chain; where one names
 another than the one below it, or is not there, N is detached from it. Another engine's does not say, nor
 does the gap of a rollback, unless N leads to its target; then what N's successors hold tells: in doubt.
 

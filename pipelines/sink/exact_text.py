@@ -1,6 +1,6 @@
 """Takes the texts of numbers from the message, for the few records whose text columns need it.
 
-What Spark made of all else in the record stays.
+What Spark made of all else in the record stays. Records with half of a surrogate pair are refused.
 """
 
 import json
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from lake import DataType, TypeRoot
 from pipelines.dead_letter import DeadLetterReason
+from pipelines.half_pairs import holds_half_pair
 from pipelines.inexact_text import holds_text
 from pipelines.parse import (
     INEXACT,
@@ -37,7 +38,7 @@ def with_exact_texts(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
 
     Returns:
         As many rows, in the same order. Refused are those whose text is too long as it was written,
-        and those that Python does not take for JSON.
+        or has half of a surrogate pair, and those that Python does not take for JSON.
     """
     if INEXACT not in batch.schema.names:
         return batch
@@ -58,6 +59,12 @@ def with_exact_texts(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
             message = _read(raw)
         except (ValueError, RecursionError):
             refusals[int(rows[place])] = (UNPARSABLE, None)
+            continue
+        half = next(
+            (c for c in plan.value_columns if holds_half_pair(_value_at(message, c), c.type)), None
+        )
+        if half is not None:
+            refusals[int(rows[place])] = (DeadLetterReason.WRONG_TYPE.value, half.name)
             continue
         for index, column in texts.items():
             try:
@@ -148,7 +155,7 @@ def _text(value: Any, data_type: DataType, read: str) -> str:
     is_broken = isinstance(value, _Number) and not _BROKEN.isdisjoint(value)
     if not is_broken and not isinstance(value, list | dict):
         return read
-    text = _json(value).encode("utf-8", "replace").decode("utf-8")
+    text = _json(value)
     if data_type.length is not None and len(text) > data_type.length:
         raise _TooLongError
     return text

@@ -18,7 +18,7 @@ from pyspark import TaskContext
 
 from lake import Table, TableWriter, serialize_messages
 from pipelines.dead_letter import DeadLetter, DeadLetterReason
-from pipelines.explain_unparsable import explain_unparsable, explain_value
+from pipelines.explain_unparsable import explain_key, explain_unparsable, explain_value
 from pipelines.json_message import read_message
 from pipelines.kafka_cluster import KafkaCluster
 from pipelines.new_fields.batch_news import NewsCollector
@@ -63,7 +63,6 @@ _LETTER_COLUMNS = [PARTITION, OFFSET, REASON, DETAIL, RAW_KEY, RAW_VALUE, RAW_HE
 _MESSAGES = {
     DeadLetterReason.TOMBSTONE: "the value is null and the stream declares no deletes",
     DeadLetterReason.MISSING_KEY: "key column {} is missing or null",
-    DeadLetterReason.MALFORMED_KEY: "the record's Kafka key does not hold key column {} as declared",
     DeadLetterReason.NOT_NULL: "column {} is NOT NULL and missing or null",
     DeadLetterReason.NULL_ORDERING: "all ordering columns are null: {}",
     DeadLetterReason.OUT_OF_RANGE: "the value for column {} is out of its type's range",
@@ -295,7 +294,7 @@ class _TaskRun:
 
     def _letter(self, record: dict[str, object]) -> DeadLetter:
         plan = self._task.plan
-        value = record[RAW_VALUE]
+        key, value = record[RAW_KEY], record[RAW_VALUE]
         if record[REASON] == UNPARSABLE:
             assert isinstance(value, bytes), "what cannot be parsed is there"
             reason, message = explain_unparsable(value, plan.value_columns)
@@ -308,8 +307,7 @@ class _TaskRun:
             )
         else:
             reason = DeadLetterReason(str(record[REASON]))
-            message = self._explanation(reason, record[DETAIL], value)
-        key = record[RAW_KEY]
+            message = self._explanation(reason, record[DETAIL], key, value)
         return DeadLetter(
             topic=plan.spec.topic,
             partition=int(str(record[PARTITION])),
@@ -322,8 +320,13 @@ class _TaskRun:
             headers=_headers(record[RAW_HEADERS]),
         )
 
-    def _explanation(self, reason: DeadLetterReason, detail: object, value: object) -> str:
+    def _explanation(
+        self, reason: DeadLetterReason, detail: object, key: object, value: object
+    ) -> str:
         plan = self._task.plan
+        if reason is DeadLetterReason.MALFORMED_KEY:
+            assert isinstance(key, bytes), "a key that is malformed is there"
+            return explain_key(key, next(c for c in plan.key_columns if c.name == detail))
         if reason is DeadLetterReason.UNREADABLE:
             return str(detail)
         if reason is DeadLetterReason.NEW_FIELD:

@@ -158,8 +158,11 @@ def test_what_cannot_be_explained_is_still_a_dead_letter() -> None:
         (
             "ARRAY<TIMESTAMP(3)>",
             ["2026-01-02T03:04:05Z"],
-            "or 2026-01-02T03:04, inside of another type without a zone for column",
+            "TIMESTAMP(3), inside of another type without a zone: 2026-01-02T03:04:05.678 for column",
         ),
+        ("STRING", "\ud800", "STRING without half of a surrogate pair for column at"),
+        ("ARRAY<STRING>", ["a", "\udfff"], "STRING without half of a surrogate pair"),
+        ("MAP<STRING, INT>", {"\ud800": 1}, "MAP<STRING, INT> without half of a surrogate pair"),
     ],
 )
 def test_the_forms_that_are_read_are_told(sql: str, value: Any, expected: str) -> None:

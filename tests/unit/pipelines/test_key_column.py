@@ -91,6 +91,8 @@ def test_fields_of_a_key(spark: SparkSession) -> None:
         b"{}": MISSING,
         b"7": MALFORMED,
         b'{"k"': MALFORMED,
+        rb'{"k": {"id": 8}, "x": "\ud83d\ude00"}': (8, None, None),
+        rb'{"k": {"id": 9}, "x": "\ud800"}': MALFORMED,
     }
 
     found = parsed(spark, given_plan(spec, columns=columns), [*keys, None])

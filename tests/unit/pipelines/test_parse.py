@@ -469,6 +469,46 @@ def test_numbers_in_text_columns_are_kept_as_written(spark: SparkSession) -> Non
     assert (rows[-1]["reason"], rows[-1]["detail"]) == ("out_of_range", "code")
 
 
+HALVES = {
+    r'{"id": 1, "t": "\ud800"}': "t",
+    r'{"id": 1, "t": "x\uDFFFy"}': "t",
+    r'{"id": 1, "t": "\ud83d\ud83d\ude00"}': "t",
+    r'{"id": 1, "t": "\ud83d\\\ude00"}': "t",
+    r'{"id": 1, "t": "\\\ud800"}': "t",
+    r'{"id": 1, "t": {"x": ["\ud800"]}}': "t",
+    r'{"id": 1, "t": {"\ud800": 1}}': "t",
+    r'{"id": 1, "list": ["a", "\ud800"]}': "list",
+    r'{"id": 1, "map": {"\ud800": 1}}': "map",
+    r'{"id": 1, "row": {"x": "\ud800"}}': "row",
+    r'{"id": 1, "t": "\ud83d\ude00"}': None,
+    r'{"id": 1, "t": "\\ud800"}': None,
+    r'{"id": 1, "t": "\\\\ud83d\\ude00"}': None,
+    r'{"id": 1, "t": "?", "other": "\ud800", "row": {"y": "\ud800"}}': None,
+}
+"""Messages, and the column that has half of a surrogate pair; None where no declared one has."""
+
+
+def test_half_of_a_surrogate_pair_is_refused_and_not_replaced(spark: SparkSession) -> None:
+    types = {
+        "id": "BIGINT",
+        "t": "STRING",
+        "list": "ARRAY<STRING>",
+        "map": "MAP<STRING, INT>",
+        "row": "ROW<x STRING>",
+    }
+    plan = given_plan(given_spec(types, ordering=None))
+
+    parsed = _parsed(spark, plan, [text.encode() for text in HALVES])
+    arrow = parsed.toArrow().sort_by("kafka_offset").combine_chunks().to_batches()[0]
+    rows = with_exact_texts(arrow, plan).to_pylist()
+
+    found = {text: row["detail"] for text, row in zip(HALVES, rows, strict=True)}
+    assert found == HALVES
+    assert {row["reason"] for row in rows} == {"wrong_type", None}
+    texts = [row["value_1"] for row in rows if row["reason"] is None]
+    assert texts == ["\U0001f600", r"\ud800", r"\\ud83d\ude00", "?"]
+
+
 def test_a_key_that_is_too_long_is_refused_with_its_value(spark: SparkSession) -> None:
     spec = given_spec({"id": "STRING", "a": "STRING", "version": "INT"})
     plan = replace(given_plan(spec), key_bytes_max=4)
