@@ -1,5 +1,6 @@
 """Checks of command-line arguments before anything is started; one line says what is wrong."""
 
+import errno
 import re
 import socket
 from collections.abc import Iterator, Sequence
@@ -32,6 +33,8 @@ _EXITS: Final[Sequence[tuple[type[Exception], int]]] = (
     (LakeError, 1),
     (OSError, 1),
 )
+# What the system says where a path cannot become a folder, whoever asks and however often.
+_NO_FOLDER: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EINVAL})
 _MEMORY = re.compile(r"[1-9][0-9]*[kmgt]", re.IGNORECASE)
 
 
@@ -60,17 +63,31 @@ def existing_warehouse(text: str) -> str:
 
 
 def make_warehouse(path: str) -> None:
-    """Create a warehouse that does not exist, and say so; one that cannot be is not ready later.
+    """See to it that a warehouse can be worked in: created where it is missing, and tried.
 
-    On an object store there is nothing to create: buckets are not ours to make.
+    What never passes ends the process with one line: a path that no folder can have. What may pass
+    while the process waits, such as a read-only mount, is told in one line. On an object store there
+    is nothing to create, buckets are not ours to make, and `/ready` tries it.
     """
     if "://" in path:
         return
     try:
         Path(path).mkdir(parents=True)
-    except OSError:
-        return
-    typer.echo(f"created the warehouse {path}, which was not there", err=True)
+    except OSError as error:
+        if error.errno in _NO_FOLDER:
+            refuse("--warehouse", path, f"this folder cannot be made: {error.strerror}")
+    else:
+        typer.echo(f"created the warehouse {path}, which was not there", err=True)
+    with one_line_errors():
+        try:
+            file_io_for(path).probe_exclusive_create(path)
+        except StorageUnavailable as error:
+            reason = getattr(error.__cause__, "strerror", None) or error
+            typer.echo(
+                f"warning: the warehouse {path} cannot be written: {reason}; whatever writes waits or "
+                "fails until it can: check mount, owner and permissions",
+                err=True,
+            )
 
 
 def known_clusters(path: Path | None, *, kafka: str | None = None) -> KafkaClusters:

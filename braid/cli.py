@@ -128,6 +128,7 @@ def runner(
         check_runner,
         known_clusters,
         machine_name,
+        make_warehouse,
         one_line_errors,
         warehouse_path,
     )
@@ -136,6 +137,7 @@ def runner(
     known = known_clusters(clusters, kafka=kafka)
     name = machine_name() if name is None else name
     check_runner(name=name, streams=stream or (), memory=memory)
+    make_warehouse(warehouse)
 
     # Here, not above: the service must start without Spark.
     from pipelines.runner import main as run

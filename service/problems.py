@@ -28,6 +28,7 @@ from service.request_problems import field_problems
 MEDIA_TYPE = "application/problem+json"
 ERRORS_MAX = 100
 _PATH_CHARACTERS_MAX = 500
+_LOGGED_CHARACTERS_MAX = 1_000
 FINDINGS_TOLD = 1_000  # several may be told as one error
 
 _UNTOLD = "the service could not do it; the log says why, under the request id"
@@ -107,15 +108,27 @@ async def _on_own_error(request: Request, error: Exception) -> Response:
     code = code_of(error)
     status, _ = STATUS_AND_TITLE[code]
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        logger.error("request failed request_id=%s", request.state.request_id, exc_info=error)
+        # Storage that fails says so in words, again and again; how we came to ask it says no more.
+        trace = error if status == HTTPStatus.INTERNAL_SERVER_ERROR else None
+        logger.error(
+            "request failed request_id=%s error=%s",
+            request.state.request_id,
+            _one_line(error),
+            exc_info=trace,
+        )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR and code is not ProblemCode.UNSUPPORTED_FEATURE:
         return _answer(request, code, _UNTOLD)
     hide = _without_places(request)
     return _answer(request, code, hide(_detail(error)), _errors(error, hide))
 
 
+def _one_line(error: Exception) -> str:
+    line = "; ".join(part.strip() for part in str(error).splitlines() if part.strip())
+    return line[:_LOGGED_CHARACTERS_MAX]
+
+
 async def _on_not_ready(request: Request, error: Exception) -> Response:
-    logger.error("not ready request_id=%s", request.state.request_id, exc_info=error)
+    logger.error("not ready request_id=%s error=%s", request.state.request_id, _one_line(error))
     return _answer(request, ProblemCode.NOT_READY, _UNTOLD)
 
 

@@ -63,18 +63,18 @@ class LocalFileIO:
     def open_output(self, path: str) -> Iterator[pa.NativeFile]:
         """Open a new file; durable at the end of the context, removed after an error."""
         with contextlib.ExitStack() as whole:
-            with _storage_errors(path):
+            with _write_errors(path):
                 self._ensure_directory(_parent(path))
                 descriptor = whole.enter_context(self._created(path))
             with contextlib.closing(self._disk.open_output(path)) as sink:
                 yield sink
-            with _storage_errors(path):
+            with _write_errors(path):
                 self._disk.sync(descriptor)
                 self._disk.sync_directory(_parent(path))
 
     def write_new(self, path: str, data: bytes) -> None:
         """Write a new file, durable on return (see `FileIO`)."""
-        with _storage_errors(path):
+        with _write_errors(path):
             self._ensure_directory(_parent(path))
             self._write_synced(path, data)
             self._disk.sync_directory(_parent(path))
@@ -82,7 +82,7 @@ class LocalFileIO:
     def create_exclusive(self, path: str, data: bytes) -> bool:
         """Create a file unless it exists (see `FileIO`)."""
         temporary = _temporary_path(path)
-        with _storage_errors(path):
+        with _write_errors(path):
             self._ensure_directory(_parent(path))
             try:
                 self._write_synced(temporary, data)
@@ -101,7 +101,7 @@ class LocalFileIO:
     def overwrite(self, path: str, data: bytes) -> None:
         """Replace a file atomically (see `FileIO`)."""
         temporary = _temporary_path(path)
-        with _storage_errors(path):
+        with _write_errors(path):
             self._ensure_directory(_parent(path))
             try:
                 self._write_synced(temporary, data)
@@ -233,6 +233,21 @@ def _storage_errors(path: str) -> Iterator[None]:
             raise InvalidRequest(message) from error
         message = f"storage failed at {path}: {error.strerror or error} ({reason})"
         raise StorageUnavailable(message) from error
+
+
+@contextmanager
+def _write_errors(path: str) -> Iterator[None]:
+    """Turn every error of the system but a collision into ours; absence as well.
+
+    Folders are made as they are needed: where one is absent all the same, it cannot be made, or
+    somebody has just removed it.
+    """
+    with _storage_errors(path):
+        try:
+            yield
+        except FileNotFoundError as error:
+            message = f"storage failed at {path}: its folder cannot be made, or is gone (ENOENT)"
+            raise StorageUnavailable(message) from error
 
 
 def _parent(path: str) -> str:

@@ -61,6 +61,45 @@ def test_a_missing_warehouse_is_created_and_said(
 
     assert missing.is_dir()
     assert capsys.readouterr().err == f"created the warehouse {missing}, which was not there\n"
+    assert list(missing.iterdir()) == []  # what tried it has left nothing
+
+
+@pytest.mark.parametrize("command", [["service"], ["runner", "--name", "r"]])
+@pytest.mark.parametrize(
+    ("warehouse", "found"),
+    [
+        ("/proc/wh", "--warehouse '/proc/wh': this folder cannot be made: No such file"),
+        ("a" * 300, "File name too long"),
+        ("file/below", "cannot open"),
+        ("file", "cannot open"),
+    ],
+)
+def test_a_warehouse_that_can_never_be_one_is_refused_at_start(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
+    warehouse: str,
+    found: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_bytes(b"")
+
+    result = CliRunner().invoke(app, [*command, "--warehouse", warehouse])
+
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert found in line
+    assert result.exit_code == 2
+
+
+def test_a_warehouse_that_cannot_be_written_for_now_is_told_in_one_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    make_warehouse("/proc")  # there, and nothing can be created in it
+
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("warning: the warehouse /proc cannot be written: ")
+    assert "check mount, owner and permissions" in line
 
 
 def test_a_store_that_is_set_wrongly_is_said_before_anything_starts(

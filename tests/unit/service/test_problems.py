@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lake import ManualClock, MemoryFileIO, StorageUnavailable
+from lake import CorruptData, ManualClock, MemoryFileIO, StorageUnavailable
 from schemas import Problem
 from service.app import create_app
 from service.settings import ServiceSettings
@@ -134,6 +134,27 @@ def test_storage_that_does_not_answer_is_unavailable() -> None:
 
     assert (answer.status_code, answer.json()["code"]) == (503, "storage_unavailable")
     assert "s3://inner" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("path", "error", "has_trace"),
+    [
+        (TABLE, StorageUnavailable("read-only\n  (EROFS)"), False),
+        ("/ready", StorageUnavailable("read-only\n  (EROFS)"), False),
+        (TABLE, CorruptData("read-only (EROFS)"), True),
+    ],
+)
+def test_storage_that_fails_is_one_line_of_the_log(
+    caplog: pytest.LogCaptureFixture, path: str, error: Exception, has_trace: bool
+) -> None:
+    answer = broken_client(error).get(path)
+
+    (record,) = [record for record in caplog.records if record.name == "service.problems"]
+    assert (record.exc_info is not None) == has_trace
+    message = record.getMessage()
+    assert f"request_id={answer.headers['x-request-id']} error=" in message
+    assert "(EROFS)" in message
+    assert "\n" not in message
 
 
 def test_a_warehouse_that_does_not_answer_is_not_ready_and_yet_alive() -> None:

@@ -1,11 +1,14 @@
 """What only a disk can do."""
 
+import errno
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lake.errors import StorageUnavailable
+from lake.files.disk import SystemDisk
 from lake.files.local import LocalFileIO
 
 
@@ -35,3 +38,32 @@ def test_a_hint_that_cannot_be_replaced_leaves_nothing_behind(tmp_path: Path) ->
         LocalFileIO().overwrite(f"{tmp_path}/hint", b"1")
 
     assert [path.name for path in tmp_path.iterdir()] == ["hint"]
+
+
+class NoFolders(SystemDisk):
+    """A disk such as `/proc`, which makes no folder and does not say why."""
+
+    def make_directory(self, path: str) -> None:
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)
+
+
+def _open_output(storage: LocalFileIO, path: str) -> None:
+    with storage.open_output(path):
+        pass
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda storage, path: storage.write_new(path, b""),
+        lambda storage, path: storage.create_exclusive(path, b""),
+        lambda storage, path: storage.overwrite(path, b""),
+        _open_output,
+    ],
+    ids=["write_new", "create_exclusive", "overwrite", "open_output"],
+)
+def test_a_folder_that_cannot_be_made_is_storage_that_fails(
+    tmp_path: Path, write: Callable[[LocalFileIO, str], object]
+) -> None:
+    with pytest.raises(StorageUnavailable, match=r"w/file: its folder cannot be made.*ENOENT"):
+        write(LocalFileIO(NoFolders()), f"{tmp_path}/w/file")
