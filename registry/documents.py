@@ -12,6 +12,7 @@ from lake import Catalog, Clock, FileIO, LakeError, TableNotFound, TableSchema
 from registry import paths
 from registry.errors import FeaturesMissing, RegistryConflict
 from registry.leases import LeaseStore
+from registry.new_names import NewNames
 from registry.pending_schemas import effective_document
 from registry.stored_documents import dump_document, dump_dropped, is_dropped, parse_document
 from registry.versions import Versioned, VersionedFile
@@ -46,6 +47,10 @@ class RegistryStore:
     def leases(self) -> LeaseStore:
         """Return the leases of the same warehouse."""
         return LeaseStore(self._file_io, self._warehouse, self._clock)
+
+    def new_names(self) -> NewNames:
+        """Return the names of tables that are being created in the same warehouse."""
+        return NewNames(self._file_io, self._warehouse, self._clock)
 
     def identifiers(self) -> list[str]:
         """Return `database.table` of every table with a document, in alphabetical order."""

@@ -27,3 +27,8 @@ def runner_file(warehouse: str, runner: str) -> str:
 def lease_directory(warehouse: str, identifier: str, stream: str) -> str:
     """Return the directory with the versions of one stream's lease."""
     return f"{warehouse.rstrip('/')}/{DIRECTORY}/leases/{identifier}.{stream}"
+
+
+def new_names_directory(warehouse: str) -> str:
+    """Return the directory with a file for each name of a table that is being created."""
+    return f"{warehouse.rstrip('/')}/{DIRECTORY}/new-names"

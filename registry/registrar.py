@@ -103,6 +103,7 @@ class Registrar(TableAlterer):
         self._store = store
         self._clock = clock
         self._leases = store.leases()
+        self._new_names = store.new_names()
         self._clusters = clusters or KafkaClusters()
 
     def document(self, identifier: str) -> TableDocument:
@@ -172,12 +173,13 @@ class Registrar(TableAlterer):
                 database=database, name=name, table=spec, created_ms=self._clock.now_ms()
             )
             check_storable(document)
-            self._check_case(identifier)
-            self._create_in_warehouse(identifier, define_table(spec))
-            try:
-                self._store.put_table(document, expected_version=None)
-            except RegistryConflict:
-                continue
+            with self._new_names.announced(identifier):
+                self._check_case(identifier)
+                self._create_in_warehouse(identifier, define_table(spec))
+                try:
+                    self._store.put_table(document, expected_version=None)
+                except RegistryConflict:
+                    continue
             return Registered(document=document, is_new=True)
         raise too_many_conflicts(identifier)
 
@@ -362,8 +364,13 @@ class Registrar(TableAlterer):
     def _names_alike(self, identifier: str) -> Iterator[FieldProblem]:
         """Yield the database or table that a new table's name differs from in case only."""
         database, _, name = identifier.partition(".")
-        known = sorted({*self._store.identifiers(), *self._catalog.list_tables(database)})
-        for other in known:
+        # What is announced first: it may be created, and no longer announced, a moment later.
+        known = {
+            *self._new_names.identifiers(),
+            *self._store.identifiers(),
+            *self._catalog.list_tables(database),
+        }
+        for other in sorted(known):
             other_database, _, other_name = other.partition(".")
             if other_database != database and other_database.lower() == database.lower():
                 yield _alike("database", database, other_database)
