@@ -10,7 +10,7 @@ import threading
 from collections.abc import Collection
 from typing import Final
 
-from lake import Catalog, Clock, LakeError, MaintenanceService
+from lake import Catalog, Clock, LakeError, MaintenanceService, StorageUnavailable
 from registry.leases import MAINTENANCE, Lease, LeaseStore
 from schemas import TableProgress
 
@@ -129,11 +129,15 @@ class HostedTables:
         held = self._held.get(identifier)
         if held is not None and now_ms - held[1] < self._lease_ttl_ms // 3:
             return True
-        if held is not None:
-            lease = self._leases.renew(held[0])
-        else:
-            ttl_ms = self._lease_ttl_ms
-            lease = self._leases.acquire(identifier, MAINTENANCE, self._owner, ttl_ms)
+        try:
+            if held is not None:
+                lease = self._leases.renew(held[0])
+            else:
+                ttl_ms = self._lease_ttl_ms
+                lease = self._leases.acquire(identifier, MAINTENANCE, self._owner, ttl_ms)
+        except StorageUnavailable as error:
+            message = f"the lease of maintenance cannot be taken table={identifier}: {error}"
+            raise StorageUnavailable(message) from error
         if lease is None:
             self._held.pop(identifier, None)
             return False

@@ -76,7 +76,8 @@ class MaintenanceService:
 
         Args:
             catalog: Opens the tables; of storage that other processes reach.
-            identifiers: Asked at each look which tables to look after, as `db.table`.
+            identifiers: Asked at each look which tables to look after, as `db.table`; after a failure
+                less often.
             workers: Buckets compacted at once, each in a process of its own.
             new_pool: Starts those processes when the first bucket is due, and again after one was
                 killed; None: on this machine.
@@ -99,6 +100,7 @@ class MaintenanceService:
         self._stop = threading.Event()
         self._wake = threading.Event()
         self._is_closed = False
+        self._asking = TableUpkeep()  # for `identifiers`, of whichever tables
         self.upkeep: dict[str, TableUpkeep] = {}
 
     def __enter__(self) -> "MaintenanceService":
@@ -167,11 +169,20 @@ class MaintenanceService:
 
     def _look(self) -> None:
         """Find what is due, and let snapshots expire that may."""
+        now_ms = self._clock.now_ms()
+        if not self._asking.is_due(_LOOK, now_ms=now_ms):
+            return
         try:
             identifiers = self._identifiers()
         except (LakeError, OSError) as error:
-            logger.warning("tables cannot be listed error=%s", error)
+            if self._asking.fail(_LOOK, str(error), now_ms=now_ms):
+                logger.warning(
+                    "maintenance waits: which tables to look after is unknown error=%s", error
+                )
             return
+        if self._asking.error is not None:
+            self._asking.succeed(_LOOK)
+            logger.info("maintenance goes on: which tables to look after is known again")
         for gone in self.upkeep.keys() - set(identifiers):
             self._forget(gone)
         due: list[tuple[int, _Bucket, PickState | None]] = []

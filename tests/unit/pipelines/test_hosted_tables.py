@@ -5,9 +5,18 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, SystemClock, Table, file_io_for
+from lake import (
+    Catalog,
+    ManualClock,
+    MemoryFileIO,
+    StorageUnavailable,
+    SystemClock,
+    Table,
+    file_io_for,
+)
 from pipelines.hosted_tables import HostedTables
 from registry.leases import MAINTENANCE, LeaseStore
+from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.waiting import wait_until
 
 TTL_MS = 60_000
@@ -40,6 +49,28 @@ def hosted(warehouse: Path, owner: str) -> HostedTables:
         workers=1,
         clock=SystemClock(),
     )
+
+
+def test_a_lease_that_cannot_be_written_is_told_as_such() -> None:
+    file_io, clock = FaultyFileIO(MemoryFileIO()), ManualClock()
+    tables = HostedTables(
+        Catalog("/w", file_io=file_io, clock=clock),
+        leases=LeaseStore(file_io, "/w", clock),
+        owner="me",
+        lease_ttl_ms=TTL_MS,
+        workers=1,
+        clock=clock,
+    )
+    tables.want({"shop.orders"})
+
+    def fault(_: int, method: str, path: str) -> None:
+        if method == "create_exclusive":
+            message = f"storage failed at {path}: Read-only file system (EROFS)"
+            raise StorageUnavailable(message)
+
+    file_io.before = fault
+    with pytest.raises(StorageUnavailable, match=r"lease of maintenance.*shop\.orders.*EROFS"):
+        tables._leased()
 
 
 @pytest.mark.slow

@@ -12,7 +12,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lake import BucketOutcome, BucketWork, Catalog, CompactionPool, ManualClock, Table
+from lake import (
+    BucketOutcome,
+    BucketWork,
+    Catalog,
+    CompactionPool,
+    ManualClock,
+    StorageUnavailable,
+    Table,
+)
 from lake.files.local import LocalFileIO
 from lake.table.maintenance_service import EXPIRY_INTERVAL_MS, MaintenanceService
 from tests.support.faulty_file_io import FaultyFileIO
@@ -145,6 +153,35 @@ def test_trouble_is_told_once_and_tried_again_after_a_while(
         assert trouble.error is None
 
     assert values(broken) == {3}
+
+
+def test_tables_that_cannot_be_told_are_asked_for_less_often_and_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="lake.table.maintenance_service")
+    clock = ManualClock()
+    asked: list[int] = []
+    causes = ["EROFS"] * 5 + ["EIO"] * 2
+
+    def names() -> Collection[str]:
+        asked.append(clock.now_ms())
+        if len(asked) <= len(causes):
+            raise StorageUnavailable(causes[len(asked) - 1])
+        return ()
+
+    begin_ms = clock.now_ms()
+    with service(tmp_path, names=names, clock=clock) as maintenance:
+        for _ in range(300):
+            maintenance.round()
+            clock.advance(ms=1_000)
+
+    assert [(at - begin_ms) // 1_000 for at in asked[:9]] == [0, 1, 3, 7, 15, 31, 63, 127, 128]
+    waits = "maintenance waits: which tables to look after is unknown error="
+    assert caplog.messages == [
+        waits + "EROFS",
+        waits + "EIO",
+        "maintenance goes on: which tables to look after is known again",
+    ]
 
 
 def test_a_table_that_cannot_be_compacted_still_expires(tmp_path: Path) -> None:
