@@ -28,7 +28,7 @@ _HOSTED = (
     StreamState.PAUSED,
     StreamState.FAILED,
 )
-# A runner asks Kafka every 2 seconds; an answer that is so much older than its report is no lag.
+# A runner asks Kafka every 2 seconds, and reports every few; the end of a topic that is older tells no lag.
 _LAG_AGE_MS_MAX = 10_000
 
 
@@ -38,6 +38,7 @@ def stream_status(
     *,
     report: Report | None,
     position: StreamPosition | None,
+    now_ms: int,
     alive_since_ms: int,
     snapshot_id: int | None = None,
     unreadable_reports: tuple[str, ...] = (),
@@ -52,6 +53,7 @@ def stream_status(
         entry: The stream.
         report: The report that counts; None when no runner ever reported it.
         position: The table's memory of the stream; None when it has none.
+        now_ms: Milliseconds since the epoch, UTC.
         alive_since_ms: A report from before is of a runner that is gone.
         snapshot_id: The snapshot of the stream's newest commit, found in the table; None: not
             found there.
@@ -63,7 +65,7 @@ def stream_status(
     offsets = position.offsets if position is not None else (said.offsets if said else {})
     # The end of a topic is known while somebody looks: an old one would pass for no lag.
     watched = said if state is StreamState.RUNNING else None
-    measured = watched if report is not None and watched and _is_measured(report) else None
+    measured = watched if watched and _is_measured(watched, now_ms) else None
     end_offsets = measured.end_offsets if measured else {}
     return StreamStatus(
         database=document.database,
@@ -105,9 +107,9 @@ def seen_state(report: Report | None, *, alive_since_ms: int) -> StreamState | N
     return None if state is StreamState.UNASSIGNED else state
 
 
-def _is_measured(report: Report) -> bool:
-    reached_ms = report.progress.broker_reached_ms
-    return reached_ms is None or report.updated_ms - reached_ms <= _LAG_AGE_MS_MAX
+def _is_measured(said: StreamProgress, now_ms: int) -> bool:
+    reached_ms = said.broker_reached_ms
+    return reached_ms is None or now_ms - reached_ms <= _LAG_AGE_MS_MAX
 
 
 def _lost(entry: StreamEntry, report: Report | None) -> str | None:

@@ -128,6 +128,7 @@ def _status(components: Components, document: TableDocument, stream: str) -> Str
         entry,
         report=_report(components, reports, document.identifier, stream),
         position=position,
+        now_ms=components.clock.now_ms(),
         alive_since_ms=_alive_since_ms(components),
         snapshot_id=None if position is None else newest_commit_of(table, position),
         unreadable_reports=reports.unreadable,

@@ -19,8 +19,8 @@ from tests.unit.registry.shop import definition, orders
 NOW_MS = 1_000_000
 
 
-def status_of(progress: StreamProgress | None) -> StreamStatus:
-    """The status of a stream whose table holds nothing of it yet."""
+def status_of(progress: StreamProgress | None, *, later_ms: int = 0) -> StreamStatus:
+    """The status of a stream whose table holds nothing of it yet, some time after the report."""
     document = TableDocument(database="shop", name="orders", table=orders())
     report = None
     if progress is not None:
@@ -30,6 +30,7 @@ def status_of(progress: StreamProgress | None) -> StreamStatus:
         StreamEntry(spec=complete_stream(document.table, definition(), name="sales")),
         report=report,
         position=None,
+        now_ms=NOW_MS + later_ms,
         alive_since_ms=NOW_MS - 30_000,
     )
 
@@ -39,6 +40,21 @@ def test_without_a_report_and_a_position_nothing_is_known() -> None:
 
     assert status.state is StreamState.UNASSIGNED
     assert (status.lag_records, status.last_commit, status.reported_at) == (None, None, None)
+
+
+def test_an_end_that_kafka_told_a_while_ago_tells_no_lag() -> None:
+    progress = StreamProgress(
+        state=StreamState.RUNNING,
+        offsets={0: 5},
+        end_offsets={0: 9},
+        lag_seconds=1.0,
+        broker_reached_ms=NOW_MS - 1_000,
+    )
+
+    fresh, old = status_of(progress, later_ms=9_000), status_of(progress, later_ms=9_001)
+
+    assert (fresh.lag_records, fresh.lag_seconds) == (4, 1.0)
+    assert (old.state, old.lag_records, old.lag_seconds) == (StreamState.RUNNING, None, None)
 
 
 def test_before_the_first_commit_the_runners_word_counts() -> None:
