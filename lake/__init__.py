@@ -20,6 +20,7 @@ from lake.commit.commit_result import CommitResult, Outcome
 from lake.commit.committer import TableCommitter
 from lake.commit.discard import commit_or_discard
 from lake.commit.exactly_once import Decision, decide
+from lake.commit.former_position import starts_anew
 from lake.commit.group_order import (
     OFFSET_MAX,
     WHOLE_ROWS,
@@ -293,6 +294,7 @@ __all__ = [
     "serialize_schema",
     "split_bytes",
     "split_offset",
+    "starts_anew",
     "stored_offset",
     "to_arrow_type",
     "validate_schema",

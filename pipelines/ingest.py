@@ -25,7 +25,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from formats.kafka_clusters import DEFAULT_CLUSTER
-from lake import Clock, GroupClaim, StreamFallback, StreamPosition, Table
+from lake import (
+    Clock,
+    GroupClaim,
+    GroupOrder,
+    StreamFallback,
+    StreamPosition,
+    Table,
+    starts_anew,
+)
 from pipelines.added_partitions import Reading, is_over, plan_reading
 from pipelines.kafka_cluster import KafkaCluster
 from pipelines.plan_source import PlanSource
@@ -83,6 +91,7 @@ class Ingest:
         cluster: KafkaCluster,
         fallback: StreamFallback | None = None,
         expected_epoch: int | None = None,
+        former_epoch: int | None = None,
         checkpoint: Path | None = None,
         plans: PlanSource | None = None,
         evolver: StreamEvolver | None = None,
@@ -98,6 +107,7 @@ class Ingest:
                 have all lost it; used where it cannot be older than the last commit.
             expected_epoch: Of the stream when it was last seen to be registered, 0 for none: one
                 that was deleted since is not claimed. None: claim whatever is there.
+            former_epoch: As the stream's entry in the registry has it.
             checkpoint: A directory that is neither made fresh nor deleted. Offsets in it win over
                 the table's, and the table's rule decides what becomes of the batches. For tests
                 and repairs; None is right everywhere else.
@@ -111,6 +121,7 @@ class Ingest:
         self._cluster = cluster
         self._fallback = fallback
         self._expected_epoch = expected_epoch
+        self._former_epoch = former_epoch
         self._plans = plans
         self._evolver = evolver
         self._keeps_checkpoint = checkpoint is not None
@@ -271,15 +282,16 @@ class Ingest:
         self, topic: Topic, *, earliest: Mapping[int, int], end: Mapping[int, int]
     ) -> StreamPosition:
         committer = self._table.committer()
+        group, kafka = self._plan.order_group, self._plan.spec.kafka
+        order = None if group is None else committer.group_orders().get(group)
         known = committer.stream_positions().get(self._plan.stream)
         if known is not None and known.topic:
-            check_topic(known, topic)
-        group, kafka = self._plan.order_group, self._plan.spec.kafka
+            known = self._continued(known, topic, order)
         self._reading = plan_reading(
             self._plan,
             topic,
             position=known,
-            order=None if group is None else committer.group_orders().get(group),
+            order=order,
             end=lambda: end,
             now_ms=self._context.clock.now_ms(),
         )
@@ -293,6 +305,7 @@ class Ingest:
             added_offsets={number: earliest[number] for number in self._reading.partitions},
             fallback=self._fallback,
             expected_epoch=self._expected_epoch,
+            former_epoch=self._former_epoch,
             group=None
             if group is None
             else GroupClaim(
@@ -302,6 +315,22 @@ class Ingest:
                 growth=self._reading.growth,
             ),
         )
+
+    def _continued(
+        self, position: StreamPosition, topic: Topic, order: GroupOrder | None
+    ) -> StreamPosition | None:
+        """Return the position that the claim goes on at; None: it starts as declared."""
+        if starts_anew(
+            position,
+            order=order,
+            topic=topic.name,
+            topic_id=topic.topic_id,
+            former_epoch=self._former_epoch,
+        ):
+            _LOG.info("starts anew stream=%s former=%s", self._plan.key, position)
+            return None
+        check_topic(position, topic)
+        return position
 
     def _is_step_over(self, position: StreamPosition) -> bool:
         now_ms = self._context.clock.now_ms()

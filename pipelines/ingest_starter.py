@@ -80,6 +80,7 @@ class IngestStarter:
             cluster=cluster_of(entry.spec, self._clusters),
             fallback=self._fallback(document.identifier, entry.spec),
             expected_epoch=0 if position is None else position.epoch,
+            former_epoch=newest.former_epoch,
             plans=RegisteredPlans(registry=registry, catalog=catalog),
             evolver=RegisteredEvolver(registrar=registrar),
         )

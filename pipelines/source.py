@@ -13,6 +13,10 @@ from schemas import StartingOffsets
 
 # Kafka's default of 500 ms delays every micro-batch that reaches the end of a partition.
 _FETCH_WAIT_MS = 5
+_ANEW = (
+    "stop and delete the stream, and register it anew with `starting_offsets`: `earliest` reads "
+    "all that the topic holds, `latest` what comes from then on"
+)
 
 
 def read_topic(
@@ -164,14 +168,14 @@ def check_topic(position: StreamPosition | None, topic: Topic) -> None:
     if position.topic != topic.name:
         message = (
             f"stream {position.stream}: the table's offsets are of topic {position.topic}, "
-            f"found {topic.name}\nhint: register the new topic as a new stream"
+            f"found {topic.name}\nhint: {_ANEW}"
         )
         raise OffsetMismatch(message, stream=position.stream)
     is_same = not position.topic_id or not topic.topic_id or position.topic_id == topic.topic_id
     if not is_same:
         message = (
             f"stream {position.stream}: topic {topic.name} was deleted and made again: its id is "
-            f"{topic.topic_id}, expected {position.topic_id}\nhint: the table's offsets mean "
-            "nothing in it; register it as a new stream"
+            f"{topic.topic_id}, expected {position.topic_id}, so the table's offsets mean "
+            f"nothing in it\nhint: {_ANEW}"
         )
         raise OffsetMismatch(message, stream=position.stream)

@@ -37,7 +37,13 @@ from registry.stream_rules import check_stream
 from registry.table_alterer import TableAlterer
 from registry.table_definition import TableDefinition, complete_stream, define_table
 from registry.table_rules import check_table
-from registry.takeover import check_takeover, end_streams, former_owners
+from registry.takeover import (
+    check_takeover,
+    end_streams,
+    former_owners,
+    is_start_given,
+    new_entry,
+)
 from registry.versions import Versioned
 from schemas import (
     DesiredState,
@@ -52,6 +58,11 @@ from schemas import (
 
 # A stream's offsets in the table belong to its topic, and what it has written to its group.
 _FIXED_ONCE_STARTED = ("topic", "sequence_group")
+_SAY_WHERE = (
+    "a former stream of this name read that; say where this one starts (`starting_offsets`: "
+    "`earliest`, `latest`), or choose another name"
+)
+_DELETE_FIRST = "stop and delete this stream, and register it anew with `starting_offsets`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +254,7 @@ class Registrar(TableAlterer):
                 table = self._catalog.table(identifier)
                 former = former_owners(document, table, spec)
                 end_streams(self._catalog, self._leases, identifier, former)
-                return with_entry(document, StreamEntry(spec=spec))
+                return with_entry(document, new_entry(table, spec, definition))
             if found.spec == spec:
                 return document
             # A new version: its runner follows, and starts the query anew only if it has to.
@@ -258,7 +269,8 @@ class Registrar(TableAlterer):
         """Forget a stream, so that another may own its group.
 
         What it has written stays, and so does its position in the table: a stream of the same
-        name and topic goes on there.
+        name and topic goes on there, unless another one has written its group by then and the
+        request says where to start.
 
         Raises:
             TableNotFound: No table of that name is registered.
@@ -326,7 +338,9 @@ class Registrar(TableAlterer):
         if problems:
             message = f"the stream {name} cannot be registered on {document.identifier}"
             raise DefinitionRefused(message, problems=problems)
-        self._check_change(document.identifier, streams.get(name), spec)
+        old = streams.get(name)
+        if old is not None or not is_start_given(definition):
+            self._check_change(document.identifier, old, spec)
         return spec
 
     def _check_change(self, identifier: str, old: StreamSpec | None, new: StreamSpec) -> None:
@@ -346,7 +360,7 @@ class Registrar(TableAlterer):
                 field,
                 value=getattr(new, field),
                 message=f"is `{shown(value)}`, and the table holds what was read so far",
-                hint="stop and delete this stream, and register another under a new name",
+                hint=_DELETE_FIRST if old is not None else _SAY_WHERE,
             )
             for field, value in before.items()
             if getattr(new, field) != value

@@ -22,7 +22,9 @@ from schemas import StreamEntry, TableDocument
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
-FEATURES: Final[frozenset[str]] = frozenset()
+START_ANEW: Final = "start_anew"
+"""A stream has a `former_epoch`: a version that passes it over reads records a second time."""
+FEATURES: Final[frozenset[str]] = frozenset({START_ANEW})
 """The features that this version has. A change of documents that older versions must not act on adds its
 name here, and to `features` of the documents and streams that need it."""
 

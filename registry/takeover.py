@@ -12,7 +12,8 @@ from registry.column_functions import column_functions, why_repetition_matters
 from registry.errors import StreamNotStopped
 from registry.findings import found_at, listed
 from registry.leases import LeaseStore
-from schemas import FieldProblem, StreamDefinition, StreamSpec, TableDocument
+from registry.stored_documents import START_ANEW
+from schemas import FieldProblem, StreamDefinition, StreamEntry, StreamSpec, TableDocument
 
 COMMIT_USER = "braid-registry"
 
@@ -52,7 +53,7 @@ def check_takeover(
         former: As `former_owners` tells.
     """
     group = document.table.sequence_group(stream.sequence_group or "")
-    if not former or group is None or "starting_offsets" in definition.model_fields_set:
+    if not former or group is None or is_start_given(definition):
         return
     functions = column_functions(document.table)
     counted = [
@@ -68,6 +69,29 @@ def check_takeover(
             hint="say where to start: `latest` counts what comes from now on, `earliest` all that "
             "the topic holds",
         )
+
+
+def is_start_given(definition: StreamDefinition) -> bool:
+    """Return whether a request says where its stream starts."""
+    return "starting_offsets" in definition.model_fields_set
+
+
+def new_entry(table: Table, stream: StreamSpec, definition: StreamDefinition) -> StreamEntry:
+    """Return the entry of a stream that is not registered yet.
+
+    A stream of its name may have been, and have left a position. The one that is registered now goes
+    on there, unless a start was given and others have written since, or the topic is another one:
+    that is known for sure only when the stream is claimed, so the entry says which position is meant.
+
+    Args:
+        table: The table, which knows who has written.
+        stream: Complete.
+        definition: The same as requested.
+    """
+    position = table.committer().stream_positions().get(stream.name)
+    if position is None or not position.topic or not is_start_given(definition):
+        return StreamEntry(spec=stream)
+    return StreamEntry(spec=stream, former_epoch=position.epoch, features=(START_ANEW,))
 
 
 def end_streams(

@@ -25,6 +25,9 @@ class StreamEntry(Contract):
         spec: The stream, complete.
         desired_state: PAUSED keeps the runner's claim and reads nothing; STOPPED lets it go.
         restart_generation: A runner restarts the query when this number has grown.
+        former_epoch: Of the position that a stream of this name had left in the table when this one
+            was registered with `starting_offsets`; where that position leads elsewhere, the stream
+            starts as declared. None: there was none, or no start was given.
         version: Grows with each change of the stream, and with each schema change that concerns
             what it writes; a runner follows between two micro-batches.
         features: What a version of this software has to have to run the stream, by name.
@@ -33,6 +36,7 @@ class StreamEntry(Contract):
     spec: StreamSpec
     desired_state: DesiredState = DesiredState.RUNNING
     restart_generation: int = Field(default=0, ge=0)
+    former_epoch: int | None = Field(default=None, ge=0)
     version: int = Field(default=1, ge=1)
     features: tuple[str, ...] = ()
 

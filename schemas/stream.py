@@ -108,7 +108,8 @@ class StreamDefinition(Contract):
         columns: What the stream writes; empty: the key, and the whole of its group, each column from
             the field of its name, or from where the registered stream reads it already.
         sequence_group: The group it owns; None: the group of its own name.
-        starting_offsets: Where it starts when the table knows no position of it.
+        starting_offsets: Where it starts when the table knows no position of it, or one that leads
+            elsewhere (a former stream's of its name).
         dead_letter_topic: Where refused records go; None: `<topic>.dead-letters`.
         on_null_ordering: What becomes of records whose ordering columns are all null.
         on_new_field: What becomes of records with fields that are not mapped.

@@ -227,6 +227,7 @@ class TableCommitter:
         is_new_assumed: bool = False,
         group: GroupClaim | None = None,
         expected_epoch: int | None = None,
+        former_epoch: int | None = None,
         added_offsets: Mapping[int, int] | None = None,
     ) -> StreamPosition:
         """Become the owner of a stream: commit an empty snapshot with the next epoch.
@@ -246,6 +247,9 @@ class TableCommitter:
                 arrival orders none of what it writes.
             expected_epoch: What the caller has seen of the stream, 0 for nothing; None: claim
                 whatever is there.
+            former_epoch: Of the table's position when the stream was registered with a start of its
+                own: where the position leads elsewhere, it starts at `initial_offsets`
+                (`lake.commit.former_position`). None: it goes on at the position.
             added_offsets: Where partitions start that the stream's position does not know and that
                 are read from now on.
 
@@ -267,6 +271,7 @@ class TableCommitter:
             is_new_assumed=is_new_assumed,
             group=group,
             expected_epoch=expected_epoch,
+            former_epoch=former_epoch,
             added_offsets=dict(added_offsets or {}),
         )
         run = self._new_run(intent)

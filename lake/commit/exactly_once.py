@@ -65,6 +65,12 @@ def decide(position: StreamPosition | None, batch: StreamBatch) -> Decision:
     raise OffsetMismatch(message, stream=stream)
 
 
+def is_same_topic(position: StreamPosition, *, topic: str, topic_id: str) -> bool:
+    """Return whether offsets are of a topic; an unknown id ("") on either side equals every id."""
+    is_same_id = not position.topic_id or not topic_id or position.topic_id == topic_id
+    return position.topic == topic and is_same_id
+
+
 def check_same_topic(position: StreamPosition, *, topic: str, topic_id: str) -> None:
     """Refuse offsets of another topic than the table's; they would mean other records.
 
@@ -73,8 +79,7 @@ def check_same_topic(position: StreamPosition, *, topic: str, topic_id: str) -> 
     Raises:
         OffsetMismatch: Another topic, or one of the same name made anew.
     """
-    is_same_id = not position.topic_id or not topic_id or position.topic_id == topic_id
-    if position.topic != topic or not is_same_id:
+    if not is_same_topic(position, topic=topic, topic_id=topic_id):
         message = (
             f"stream `{position.stream}`: offsets in the table are of topic `{position.topic}` "
             f"({position.topic_id or 'id unknown'}), found `{topic}` ({topic_id or 'id unknown'})"

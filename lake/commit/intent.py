@@ -10,6 +10,7 @@ from typing import Protocol
 
 from lake.commit.changes import CommitChanges
 from lake.commit.exactly_once import Decision, check_same_topic, decide
+from lake.commit.former_position import starts_anew
 from lake.commit.group_order import GroupClaim, next_order
 from lake.commit.stream_authority import StreamAuthority
 from lake.commit.stream_position import (
@@ -154,6 +155,7 @@ class StreamClaim:
     is_new_assumed: bool
     group: GroupClaim | None = None
     expected_epoch: int | None = None
+    former_epoch: int | None = None
     added_offsets: Mapping[int, int] = field(default_factory=dict)
     kind: CommitKind = CommitKind.APPEND
     messages: Sequence[CommitMessage] = ()
@@ -227,7 +229,7 @@ class StreamClaim:
     def next_position(self, streams: StreamAuthority, *, time_ms: int) -> StreamPosition:
         """Return the position that the claim leaves behind (see `revise`)."""
         known = self._known_position(streams)
-        if known is None or not known.topic:
+        if known is None or not known.topic or self._starts_anew(known, streams):
             return StreamPosition(
                 stream=self.stream,
                 epoch=1 if known is None else known.epoch + 1,
@@ -244,6 +246,16 @@ class StreamClaim:
             offsets={**self.added_offsets, **known.offsets},
             batch_id=-1,
             commit_time_ms=time_ms,
+        )
+
+    def _starts_anew(self, known: StreamPosition, streams: StreamAuthority) -> bool:
+        order = None if self.group is None else streams.orders.get(self.group.group)
+        return starts_anew(
+            known,
+            order=order,
+            topic=self.topic,
+            topic_id=self.topic_id,
+            former_epoch=self.former_epoch,
         )
 
     def _known_position(self, streams: StreamAuthority) -> StreamPosition | None:

@@ -15,9 +15,10 @@ from lake import (
     Table,
 )
 from registry.documents import RegistryStore
-from registry.errors import DefinitionRefused, StreamNotStopped
+from registry.errors import DefinitionDiffers, DefinitionRefused, StreamNotStopped
 from registry.leases import LeaseStore
 from registry.registrar import Registrar
+from registry.stored_documents import START_ANEW
 from registry.stream_entries import Verb
 from schemas import TableSpec
 from tests.unit.registry.shop import ORDERS as DECLARED, definition, orders
@@ -55,13 +56,8 @@ def given(registrar: Registrar, spec: TableSpec) -> None:
 def claim(table: Table, stream: str, *, group: bool = True, **given: Any) -> StreamPosition:
     if group:
         given["group"] = GroupClaim(group="payments", cluster="c", partitions=1)
-    return table.committer().claim_stream(
-        stream,
-        topic="orders",
-        topic_id="i",
-        initial_offsets={0: 0},
-        **given,
-    )
+    start = {"topic": "orders", "topic_id": "i", "initial_offsets": {0: 0}}
+    return table.committer().claim_stream(stream, **start | given)
 
 
 def batch(position: StreamPosition) -> StreamBatch:
@@ -171,6 +167,79 @@ def test_a_group_with_sums_is_taken_over_with_a_start_that_was_asked_for(
     assert (problem.pointer, "`paid`" in problem.message) == ("/starting_offsets", True)
     assert registrar.check_stream(ORDERS, "again", definition(**taken)) == [problem]
     registrar.put_stream(ORDERS, "again", definition(**taken, starting_offsets="earliest"))
+
+
+def anew(registrar: Registrar, topic: str = "orders", **given: Any) -> int | None:
+    """Register `payments` again; return what its claims say of the former registration."""
+    registrar.put_stream(ORDERS, "payments", definition(topic, **given))
+    return registrar.entry(ORDERS, "payments").former_epoch
+
+
+def test_who_returns_to_a_group_starts_where_the_request_says_and_only_once(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    """It went on at the position of its former registration, below what was counted since."""
+    given(registrar, SUMS)
+    table = catalog.table(ORDERS)
+    claim(table, "payments")
+    deleted(registrar)
+    registrar.put_stream(
+        ORDERS, "again", definition(sequence_group="payments", starting_offsets="latest")
+    )
+    claim(table, "again", initial_offsets={0: 10})
+    deleted(registrar, "again")
+
+    with pytest.raises(DefinitionRefused, match="`again` has written the group"):
+        registrar.put_stream(ORDERS, "payments", definition())
+    former = anew(registrar, starting_offsets="latest")
+
+    assert claim(table, "payments", former_epoch=former, initial_offsets={0: 20}).offsets == {0: 20}
+    assert claim(table, "payments", former_epoch=former, initial_offsets={0: 30}).offsets == {0: 20}
+
+
+def test_who_returns_to_a_group_that_nobody_has_written_since_goes_on(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    """Also where the request says where to start: a declaration that is kept in a file does."""
+    given(registrar, SUMS)
+    table = catalog.table(ORDERS)
+    claim(table, "payments", initial_offsets={0: 7})
+    deleted(registrar)
+
+    former = anew(registrar, starting_offsets="earliest")
+
+    assert claim(table, "payments", former_epoch=former).offsets == {0: 7}
+
+
+def test_a_name_whose_position_is_of_another_topic_is_taken_with_a_start(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    """Nothing else could free it: the table keeps the position, also after its files are kept."""
+    given(registrar, SUMS)
+    table = catalog.table(ORDERS)
+    claim(table, "payments")
+    deleted(registrar)
+
+    with pytest.raises(DefinitionDiffers) as caught:
+        anew(registrar, "other")
+    assert "`starting_offsets`" in (caught.value.problems[0].hint or "")
+    former = anew(registrar, "other", starting_offsets="latest")
+
+    position = claim(table, "payments", topic="other", former_epoch=former, initial_offsets={0: 20})
+    assert (position.topic, position.offsets, position.generation) == ("other", {0: 20}, 1)
+
+
+def test_older_versions_do_not_run_a_stream_that_may_start_anew(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    given(registrar, orders())
+    assert registrar.entry(ORDERS, "payments").features == ()
+    claim(catalog.table(ORDERS), "payments")
+    deleted(registrar)
+
+    anew(registrar, starting_offsets="earliest")
+
+    assert registrar.entry(ORDERS, "payments").features == (START_ANEW,)
 
 
 def test_a_group_without_sums_and_an_owner_that_returns_need_no_start(

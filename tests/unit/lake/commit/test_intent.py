@@ -1,6 +1,7 @@
 """Intents are pure: the same state gives the same revision."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from lake.commit.group_order import GroupClaim, GroupOrder
 from lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit, StreamFence
 from lake.commit.stream_authority import StreamAuthority
 from lake.commit.stream_position import StreamFallback, StreamPosition, batch_properties
-from lake.errors import InvalidRequest, StreamFenced
+from lake.errors import InvalidRequest, OffsetMismatch, StreamFenced
 from lake.format.snapshot import CommitKind
 from tests.support.committing import TOPIC, TOPIC_ID, stream_batch
 
@@ -129,6 +130,70 @@ def test_where_a_stream_starts(
     position = claim.next_position(streams, time_ms=1)
 
     assert (position.epoch, position.offsets) == (epoch, offsets)
+
+
+def by_other(stream: str = "other", **changes: Any) -> StreamAuthority:
+    """Return the state after a stream has written the group `g`."""
+    order = GroupOrder(
+        group="g", generation=3, stream=stream, cluster="c", topic="o", topic_id="", partitions=1
+    )
+    position = replace(POSITION, topic_id=TOPIC_ID, **changes)
+    return StreamAuthority(positions={"s": position, "other": OTHER}, orders={"g": order})
+
+
+REGISTERED_ANEW = replace(
+    CLAIM, group=GroupClaim(group="g", cluster="c", partitions=1), former_epoch=2
+)
+
+
+@pytest.mark.parametrize(
+    ("streams", "claim", "offsets"),
+    [
+        pytest.param(by_other(), REGISTERED_ANEW, {0: 5}, id="another-stream-has-written"),
+        pytest.param(
+            by_other(epoch=4), REGISTERED_ANEW, {0: 5}, id="and-the-table-was-rolled-back"
+        ),
+        pytest.param(by_other("s"), REGISTERED_ANEW, {0: 10, 1: 20}, id="nobody-has-written"),
+        pytest.param(
+            by_other(),
+            replace(REGISTERED_ANEW, former_epoch=None),
+            {0: 10, 1: 20},
+            id="no-start-was-given",
+        ),
+        pytest.param(by_other("s", topic="older"), REGISTERED_ANEW, {0: 5}, id="of-another-topic"),
+        pytest.param(
+            by_other("s"), replace(REGISTERED_ANEW, topic_id="new"), {0: 5}, id="topic-made-again"
+        ),
+        pytest.param(
+            by_other("s", topic="older"),
+            replace(CLAIM, former_epoch=2),
+            {0: 5},
+            id="without-a-group",
+        ),
+    ],
+)
+def test_a_stream_registered_anew_with_a_start_goes_on_where_the_position_still_leads(
+    streams: StreamAuthority, claim: StreamClaim, offsets: dict[int, int]
+) -> None:
+    before = streams.positions["s"]
+    after = claim.revise(streams, time_ms=1).streams
+
+    assert after.positions["s"].offsets == offsets
+    assert after.positions["s"].epoch == before.epoch + 1
+    # Whoever starts at other offsets writes above what is there, and does so once.
+    assert after.positions["s"].generation == (0 if claim.group is None else 4)
+    moved = {**after.positions, "s": replace(after.positions["s"], offsets={0: 77})}
+    again = replace(claim, initial_offsets={0: 99}).revise(
+        replace(after, positions=moved), time_ms=2
+    )
+    assert again.streams.positions["s"].offsets == {0: 77}
+
+
+def test_a_topic_made_again_after_the_claim_stops_a_stream_registered_with_a_start() -> None:
+    after = REGISTERED_ANEW.revise(by_other(), time_ms=1).streams
+
+    with pytest.raises(OffsetMismatch):
+        replace(REGISTERED_ANEW, topic_id="new").revise(after, time_ms=2)
 
 
 def test_a_stream_nobody_knows_does_not_start() -> None:
