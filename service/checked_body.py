@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -85,17 +85,35 @@ def checked(body: bytes, model: type[BaseModel]) -> BaseModel:
         found = model.model_validate(value)
     except ValidationError as error:
         raise RequestValidationError(_findings(error), body=value) from error
-    if _SURROGATE.search(body) and not _is_text(value):
-        # Of a name that is nobody's field the model does not look at it, and an answer may quote it.
-        message = "a text has half of a surrogate pair, which UTF-8 does not have"
-        finding = {"type": "string_unicode", "loc": ("body",), "msg": message}
-        raise RequestValidationError([finding], body=value)
+    # Of a name that is nobody's field the model does not look at it, and an answer may quote it.
+    if _SURROGATE.search(body) and (halves := list(_halves(value, ("body",)))):
+        raise RequestValidationError(halves[:FINDINGS_MAX], body=value)
     return found
 
 
-def _is_text(value: Any) -> bool:
+def _halves(value: Any, place: tuple[str | int, ...]) -> Iterator[dict[str, Any]]:
+    """Yield a finding for each text of a JSON value that has no UTF-8; of a name, at its object."""
+    if isinstance(value, str) and not _is_text(value):
+        yield _half("a text", value, place)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _halves(inner, (*place, number))
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            if not _is_text(name):
+                yield _half("a name", name, place)
+            else:
+                yield from _halves(inner, (*place, name))
+
+
+def _half(what: str, text: str, place: tuple[str | int, ...]) -> dict[str, Any]:
+    message = f"{what} has half of a surrogate pair, which UTF-8 does not have"
+    return {"type": "string_unicode", "loc": place, "msg": message, "input": text}
+
+
+def _is_text(text: str) -> bool:
     try:
-        json.dumps(value, ensure_ascii=False).encode()
+        text.encode()
     except UnicodeEncodeError:
         return False
     return True

@@ -8,8 +8,8 @@ from http import HTTPStatus
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from lake import InvalidRequest, LakeError
 from registry.errors import (
@@ -27,6 +27,7 @@ from service.request_problems import field_problems
 
 MEDIA_TYPE = "application/problem+json"
 ERRORS_MAX = 100
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 _PATH_CHARACTERS_MAX = 500
 _LOGGED_CHARACTERS_MAX = 1_000
 FINDINGS_TOLD = 1_000  # several may be told as one error
@@ -167,16 +168,9 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
         ProblemCode.NOT_FOUND: f"no resource {_short(request.url.path)}; see /v1/openapi.json",
         ProblemCode.METHOD_NOT_ALLOWED: f"{request.method} is not a method of this address",
     }.get(code, str(error.detail))
-    response = _answer(request, code, detail, _hints(request, error))
-    for name, value in (error.headers or {}).items():  # `allow`, which a 405 has to say
-        response.headers[name] = value
-    return response
-
-
-def _hints(request: Request, error: HTTPException) -> tuple[FieldProblem, ...]:
-    allowed = Headers(error.headers or {}).get("allow")
-    if error.status_code != HTTPStatus.METHOD_NOT_ALLOWED or not allowed:
-        return ()
+    if code is not ProblemCode.METHOD_NOT_ALLOWED:
+        return _answer(request, code, detail)
+    allowed = ", ".join(_methods_of(request))
     problem = FieldProblem(
         pointer=None,
         field="method",
@@ -184,7 +178,22 @@ def _hints(request: Request, error: HTTPException) -> tuple[FieldProblem, ...]:
         message="the address does not have this method",
         hint=f"use {allowed}",
     )
-    return (problem,)
+    response = _answer(request, code, detail, (problem,))
+    response.headers["allow"] = allowed
+    return response
+
+
+def _methods_of(request: Request) -> list[str]:
+    """Return all methods of a request's address; the framework tells those of its first route."""
+    asked = {name: request.scope[name] for name in ("type", "path", "root_path", "headers")}
+    return [
+        method
+        for method in _METHODS
+        if any(
+            route.matches({**asked, "method": method})[0] is Match.FULL
+            for route in request.app.routes
+        )
+    ]
 
 
 def _without_places(request: Request) -> Callable[[str], str]:

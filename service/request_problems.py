@@ -33,6 +33,7 @@ _HINTS = {
     "int_parsing": "give a whole number",
     "int_from_float": "give a whole number",
     "string_type": "give text, in quotes",
+    "string_unicode": "escape both halves, such as \\ud83d\\ude00, or write the character itself",
     "bool_type": "give true or false, without quotes",
     "bool_parsing": "give true or false",
     "tuple_type": "give a list: [...]",
@@ -129,6 +130,9 @@ def _hint(error: Mapping[str, Any], message: str) -> str:
     for bound, words in (("gt", "greater than"), ("ge", "at least"), ("le", "at most")):
         if bound in context:
             return f"give a number {words} {context[bound]}"
+    if "max_length" in context:
+        unit = "characters" if error["type"] == "string_too_long" else "entries"
+        return f"give at most {context['max_length']} {unit}"
     return _HINTS.get(str(error["type"]), message)
 
 

@@ -14,6 +14,7 @@ _WORDED = re.compile(
     r"(?P<column>`[^`]+`|\S+)\s+(?P<op>is\s+not\s+null|is\s+null|in)\b(?P<value>.*)",
     re.DOTALL | re.IGNORECASE,
 )
+_QUOTED = re.compile(r"'(?:[^']|'')*'")
 _ITEM = r"\s*(?:'(?:[^']|'')*'|[^',]+)\s*"
 _LIST = re.compile(rf"{_ITEM}(?:,{_ITEM})*")
 _LISTED = re.compile(rf"(?:^|,)(?P<value>{_ITEM})")
@@ -64,7 +65,13 @@ def _listed(text: str, values: str) -> list[str]:
 
 
 def _value(text: str, value: str, field: DataField) -> object:
-    if len(value) > 1 and value[0] == value[-1] == "'":
+    if value.startswith("'"):
+        if not _QUOTED.fullmatch(value):
+            refuse(
+                "--where",
+                text,
+                "a value in single quotes ends with one; inside it is doubled: `''`",
+            )
         value = value[1:-1].replace("''", "'")
     try:
         return parse_value(value, field)

@@ -12,6 +12,7 @@ from service.control.key_values import parse_key
 from service.control.row_lookup import find_row, find_row_status, find_rows
 from service.control.states import take_state
 from service.dependencies import ComponentsOf
+from service.query_parameters import query_parameters
 from service.views import KEYS_MAX, RowKeys, WideRows
 
 router = APIRouter(
@@ -40,7 +41,7 @@ _STATES = (
 def get_row(components: ComponentsOf, database: str, table: str, request: Request) -> Response:
     """Return one wide row by its key; 404 when there is none."""
     found = components.tables.get(f"{database}.{table}")
-    at, parameters = take_state(found.schema, request.query_params.multi_items())
+    at, parameters = take_state(found.schema, query_parameters(request))
     row = find_row(found, parameters, at=at, clock=components.clock)
     return _json({"row": row.values, "snapshot": row.snapshot.model_dump()})
 
@@ -73,7 +74,7 @@ def get_row_status(
 ) -> Response:
     """Return the status of a row; a row that is not there has every group absent."""
     document, found = components.registered(f"{database}.{table}")
-    key = parse_key(found.schema, request.query_params.multi_items())
+    key = parse_key(found.schema, query_parameters(request))
     status = find_row_status(found, document, key, clock=components.clock)
     return _json(status.model_dump(mode="json"))
 

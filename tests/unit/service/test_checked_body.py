@@ -104,7 +104,11 @@ def test_a_name_that_has_no_utf8_is_refused(client: HttpClient, path: str, name:
     answer = client.request("PUT" if path == TABLE else "POST", path, content=body)
 
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
-    assert "surrogate pair" in answer.json()["errors"][0]["message"]
+    (problem,) = answer.json()["errors"]
+    assert (problem["pointer"], problem["field"]) == ("/options", "options")
+    assert problem["value"] == name[:-6] + "?"
+    assert "a name has half of a surrogate pair" in problem["message"]
+    assert "write the character itself" in problem["hint"]
 
 
 def test_a_whole_surrogate_pair_is_text(client: HttpClient) -> None:

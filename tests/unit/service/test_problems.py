@@ -98,11 +98,29 @@ def test_the_request_id_is_echoed_and_made_where_it_is_missing_or_unusable(
     assert fine.headers["x-request-id"]
 
 
-def test_a_method_that_is_missing_names_those_there_are(shop: HttpClient) -> None:
-    answer = shop.request("DELETE", "/v1/tables")
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/v1/tables", "GET"),
+        (TABLE, "GET, PUT, DELETE"),
+        (f"{TABLE}/streams/sales", "GET, PUT, DELETE"),
+        (f"{TABLE}/streams/sales/start", "POST"),
+        ("/v1/openapi.json", "GET, HEAD"),
+        ("/health", "GET"),
+    ],
+)
+@pytest.mark.parametrize("method", ["PATCH", "OPTIONS", "TRACE", "HEAD"])
+def test_a_method_that_is_missing_names_all_there_are(
+    shop: HttpClient, method: str, path: str, allowed: str
+) -> None:
+    answer = shop.request(method, path)
 
-    assert answer.headers["allow"] == "GET"
-    assert answer.json()["errors"][0]["hint"] == "use GET"
+    if method in allowed.split(", "):
+        assert answer.status_code == 200
+        return
+    assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
+    if method != "HEAD":
+        assert answer.json()["errors"][0]["hint"] == f"use {allowed}"
 
 
 def test_a_body_that_is_not_json_is_told_with_line_and_column(shop: HttpClient) -> None:

@@ -52,6 +52,13 @@ def test_one_mistake_is_one_problem_at_its_place_with_a_hint(
     assert problem["hint"]
 
 
+def test_a_text_that_is_too_long_is_told_how_long_it_may_be(client: HttpClient) -> None:
+    (problem,) = errors(client, columns=[{"name": "id", "type": "ROW<" * 251}])
+
+    assert problem["pointer"] == "/columns/0/type"
+    assert problem["hint"] == "give at most 1000 characters"
+
+
 def test_an_unknown_field_is_told_the_known_ones(client: HttpClient) -> None:
     (top,) = errors(client, bucket=4)
     (nested,) = errors(client, sequence_groups=[{"name": "g", "columns": ["total"], "order": []}])

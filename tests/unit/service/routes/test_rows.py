@@ -73,6 +73,26 @@ def test_every_parameter_that_is_no_key_is_named(shop: HttpClient) -> None:
     assert errors[1]["hint"] == "for example id=1"
 
 
+@pytest.mark.parametrize("address", [ROWS, f"{ROWS}/status"])
+@pytest.mark.parametrize(
+    ("query", "field", "value"),
+    [
+        ("id=1&region=%ff", "region", "\ufffd"),
+        ("id=1&region=e%C3", "region", "e\ufffd"),
+        ("id=1&region=eu&%fe=1", "\ufffd", "1"),
+    ],
+)
+def test_escapes_that_are_no_text_are_refused(
+    shop: HttpClient, address: str, query: str, field: str, value: str
+) -> None:
+    answer = shop.get(f"{address}?{query}")
+
+    assert answer.status_code == 422
+    (problem,) = answer.json()["errors"]
+    assert (problem["field"], problem["value"]) == (field, value)
+    assert problem["message"] == "its escapes are not UTF-8"
+
+
 def test_the_status_of_a_row_says_which_stream_has_delivered(
     shop: HttpClient, catalog: Catalog, clock: ManualClock
 ) -> None:
