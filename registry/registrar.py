@@ -284,7 +284,11 @@ class Registrar(TableAlterer):
             entry = entry_of(document, stream)
             precondition.check(revision_of(entry))
             if entry.desired_state is not DesiredState.STOPPED:
-                message = f"the stream {stream} of {identifier} is {entry.desired_state.value}"
+                wanted = entry.desired_state.value
+                message = (
+                    f"the stream {stream} of {identifier} is wanted {wanted}\n"
+                    "hint: stop it, and wait until its runner has let it go"
+                )
                 raise StreamNotStopped(message)
             # First the end, then the word of it: a runner that is held up cannot commit afterwards.
             end_streams(self._catalog, self._leases, identifier, (stream,))

@@ -32,7 +32,7 @@ def check_streams_stopped(
     for name, entry in sorted(versioned.value.streams.items()):
         lease = leases.holder(identifier, name)
         if entry.desired_state is not DesiredState.STOPPED:
-            running.append(f"{name} ({entry.desired_state.value})")
+            running.append(f"{name} (wanted {entry.desired_state.value})")
         elif lease is not None:
             running.append(f"{name} (still held by {lease.owner})")
     if running:

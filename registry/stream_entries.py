@@ -92,6 +92,11 @@ def _run(entry: StreamEntry, seen: StreamState | None) -> Asked:
     if seen is None:
         # A runner that has it and is only slow to say so is not kept from trying again.
         return _again(entry, f"is wanted to run already{_when(seen)}")
+    if seen in (StreamState.PAUSED, StreamState.STOPPED):
+        # Its runner has not read yet what was asked for before.
+        until = f"{seen.value} until its runner follows"
+        message = f"is wanted to run already, and {until}: nothing to do"
+        return Asked(entry=entry, message=message)
     return Asked(entry=entry, message=f"is {seen.value} already: nothing to do")
 
 

@@ -79,7 +79,7 @@ def test_a_table_whose_streams_run_is_not_rolled_back(tmp_path: Path) -> None:
 
     assert refused.returncode == 2
     assert refused.stderr == (
-        "error: streams of shop.orders are not stopped: sales (RUNNING); hint: stop them and wait "
+        "error: streams of shop.orders are not stopped: sales (wanted RUNNING); hint: stop them and wait "
         "until their runners have let them go\n"
     )
     assert done.returncode == 0

@@ -293,7 +293,7 @@ def test_a_group_passes_to_another_stream_when_its_owner_is_deleted(
 def test_a_stream_that_may_write_is_not_deleted(with_orders: Registrar) -> None:
     with_orders.put_stream(ORDERS, "sales", definition())
 
-    with pytest.raises(StreamNotStopped, match="is RUNNING"):
+    with pytest.raises(StreamNotStopped, match="is wanted RUNNING"):
         with_orders.delete_stream(ORDERS, "sales")
 
 

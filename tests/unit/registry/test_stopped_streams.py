@@ -30,12 +30,15 @@ def check(file_io: MemoryFileIO, clock: ManualClock, table: str = TABLE) -> None
     check_streams_stopped(file_io, WAREHOUSE, table, clock=clock)
 
 
-def test_running_and_paused_streams_are_named(
+def test_streams_that_are_wanted_to_run_or_pause_are_named(
     registrar: Registrar, file_io: MemoryFileIO, clock: ManualClock
 ) -> None:
+    """As what is wanted of them: whether one has failed is another thing, and its runner's word."""
     registrar.ask(TABLE, "payments", Verb.PAUSE)
 
-    with pytest.raises(StreamNotStopped, match=r"payments \(PAUSED\), sales \(RUNNING\)"):
+    with pytest.raises(
+        StreamNotStopped, match=r"payments \(wanted PAUSED\), sales \(wanted RUNNING\)"
+    ):
         check(file_io, clock)
 
 

@@ -54,6 +54,17 @@ def test_a_stream_that_runs_is_left_alone(verb: Verb) -> None:
     assert asked.message == "is RUNNING already: nothing to do"
 
 
+@pytest.mark.parametrize("seen", [StreamState.PAUSED, StreamState.STOPPED])
+def test_a_stream_whose_runner_is_behind_is_not_said_to_be_what_was_asked_for(
+    seen: StreamState,
+) -> None:
+    asked = entry_after(given(DesiredState.RUNNING), Verb.RESUME, seen=seen)
+
+    assert asked.message == (
+        f"is wanted to run already, and {seen.value} until its runner follows: nothing to do"
+    )
+
+
 def test_a_stream_without_a_runner_is_told_to_wait_for_one() -> None:
     asked = entry_after(given(DesiredState.STOPPED), Verb.START, seen=None)
 
