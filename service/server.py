@@ -1,5 +1,6 @@
 """The service as a process: uvicorn until SIGTERM or Ctrl-C."""
 
+import contextlib
 import gc
 import logging
 import os
@@ -10,6 +11,7 @@ import uvicorn
 
 from service.app import create_app
 from service.http_protocol import protocol_with
+from service.listening import address_of, listening_sockets
 from service.process_memory import bound_memory, glibc_mallopt
 from service.settings import ServiceSettings
 
@@ -17,9 +19,16 @@ _SWITCH_SECONDS = 0.001
 _DIGITS_MAX = 640  # of a whole number: reading one takes time by the square of its length
 _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
+logger = logging.getLogger(__name__)
+
 
 def serve(settings: ServiceSettings) -> None:
-    """Serve until the process is asked to end; logs to standard error, a line per request."""
+    """Serve until the process is asked to end; logs to standard error, a line per request.
+
+    Raises:
+        InvalidRequest: The address cannot be listened at, or the settings name no warehouse.
+    """
+    sockets = listening_sockets(settings.host, settings.port)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=_LOG_FORMAT)
     logging.getLogger("service").setLevel(logging.INFO)
     # Whoever can reach an address can give it any name: only those that operators know are served.
@@ -33,12 +42,14 @@ def serve(settings: ServiceSettings) -> None:
     gc.collect()
     gc.freeze()
     bound_memory(os.environ, glibc_mallopt())
-    uvicorn.run(
+    config = uvicorn.Config(
         app,
-        host=settings.host,
-        port=settings.port,
         http=protocol_with(settings.limits),
         h11_max_incomplete_event_size=settings.limits.head_bytes,
         log_level="info",
         access_log=False,  # `service.access_log` has the request's id as well
     )
+    for address in map(address_of, sockets):
+        logger.info("listening at http://%s (Ctrl-C ends it)", address)
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=sockets)

@@ -1,0 +1,70 @@
+"""Sockets that a server listens at, made before anything else of it.
+
+A port that is taken is the commonest mistake of a start; uvicorn finds it last, after saying that the
+application has started.
+"""
+
+import errno
+import socket
+from contextlib import ExitStack
+
+from lake import InvalidRequest
+
+
+def listening_sockets(host: str, port: int) -> list[socket.socket]:
+    """Return a socket for each address of a host; who connects waits until they are served.
+
+    Args:
+        host: Name or address.
+        port: 0: any that is free, the same for all.
+
+    Raises:
+        InvalidRequest: The host has no address here, or the port is taken or not allowed.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        raise _refused(host, port, error) from error
+    absent: OSError | None = None
+    with ExitStack() as undone:
+        sockets: list[socket.socket] = []
+        for family, kind, protocol, _, address in dict.fromkeys(found):
+            try:
+                one = undone.enter_context(socket.socket(family, kind, protocol))
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                if family == socket.AF_INET6:
+                    one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                one.bind((address[0], port, *address[2:]))
+                one.listen()  # two sockets may have one address as long as neither listens
+            except OSError as error:
+                # `localhost` has an address of a family that the machine may not have.
+                if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                    raise _refused(host, port, error) from error
+                absent = error
+                continue
+            port = one.getsockname()[1]
+            sockets.append(one)
+        if absent is not None and not sockets:
+            raise _refused(host, port, absent) from absent
+        undone.pop_all()
+        return sockets
+
+
+def address_of(one: socket.socket) -> str:
+    """Return `host:port` of a bound socket."""
+    return _joined(*one.getsockname()[:2])
+
+
+def _joined(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _refused(host: str, port: int, error: Exception) -> InvalidRequest:
+    number = getattr(error, "errno", None)
+    hint = "name an address of this machine with `--host`"
+    if number == errno.EADDRINUSE:
+        hint = "name another port with `--port`, or end what listens there"
+    elif number == errno.EACCES:
+        hint = "name a port above 1023 with `--port`"
+    reason = getattr(error, "strerror", None) or error
+    return InvalidRequest(f"cannot listen at {_joined(host, port)}: {reason}\nhint: {hint}")
