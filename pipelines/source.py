@@ -128,7 +128,9 @@ def start_offsets(
                 field=f"topic.{position.topic}.{partition}",
                 value=None,
                 message=message,
-                hint="the topic's retention was shorter than the stream's pause",
+                hint="the topic's retention was shorter than the stream's pause; to go on without "
+                "them, stop and delete the stream, and register one of another name for its group "
+                "(`sequence_group`) that says where it starts (`starting_offsets`)",
             )
             for partition, message in sorted(lost.items())
         ]

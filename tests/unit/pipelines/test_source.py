@@ -36,15 +36,21 @@ def test_a_query_starts_at_the_tables_offsets_and_new_partitions_at_their_start(
 def test_records_that_are_gone_stop_the_stream(
     earliest: dict[int, int], end: dict[int, int]
 ) -> None:
-    with pytest.raises(InvalidRequest, match=r"are gone from topic topic\n.*continues at 5"):
+    with pytest.raises(
+        InvalidRequest, match=r"are gone from topic topic\n.*continues at 5"
+    ) as caught:
         start_offsets(_position({0: 5}), earliest=earliest, end=end)
+
+    assert "register one of another name" in (caught.value.problems[0].hint or "")
 
 
 def test_a_topic_made_again_is_another_topic() -> None:
     again = Topic(name="topic", topic_id="id-2", partitions=(0,))
 
-    with pytest.raises(OffsetMismatch, match="made again: its id is id-2, expected id-1"):
+    with pytest.raises(OffsetMismatch, match="made again: its id is id-2, expected id-1") as caught:
         check_topic(_position({}), again)
+
+    assert "register it anew with `starting_offsets`" in str(caught.value)
 
 
 def test_another_name_is_another_topic() -> None:

@@ -194,6 +194,25 @@ def test_a_table_is_dropped_when_its_name_is_said_and_its_streams_are_stopped(
     assert shop.put(TABLE, json=ORDERS).status_code == 201
 
 
+def test_a_table_that_was_dropped_with_its_files_kept_takes_streams_of_the_same_names(
+    shop: HttpClient, catalog: Catalog
+) -> None:
+    """Its position is of a topic that nobody reads any more, and there is no stream to delete."""
+    shop.put(f"{TABLE}/streams/sales", json={"topic": "s"})
+    catalog.table("shop.orders").committer().claim_stream(
+        "sales", topic="s", topic_id="i", initial_offsets={0: 7}
+    )
+    shop.post(f"{TABLE}/streams/sales/stop")
+    assert shop.delete(f"{TABLE}?confirm=shop.orders&keep_data=true").status_code == 204
+    assert shop.put(TABLE, json=ORDERS).status_code == 201
+
+    refused = shop.put(f"{TABLE}/streams/sales", json={"topic": "t"})
+    taken = shop.put(f"{TABLE}/streams/sales", json={"topic": "t", "starting_offsets": "latest"})
+
+    assert (refused.status_code, taken.status_code) == (409, 201)
+    assert "`starting_offsets`" in refused.json()["errors"][0]["hint"]
+
+
 def test_what_differs_is_told_as_json(shop: HttpClient) -> None:
     answer = shop.put(TABLE, json=ORDERS | {"comment": None, "tracking": False})
 
