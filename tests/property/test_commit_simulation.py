@@ -12,8 +12,8 @@ from tests.support.simulation.commits import simulate
 from tests.support.simulation.planted_defects import DEFECTS, PlantedDefect, planted
 from tests.support.soaking import soak
 
-COUNTED = range(5_000, 5_050)
-"""In which planted defects are counted. The simulation was tuned on others, 1000 to 1200."""
+COUNTED = range(5_000, 5_200)
+"""In which planted defects are counted, the first 50 of them apart. The simulation was tuned on others, 1000 to 1200."""
 
 FOUND = (1_017,)
 """Seeds that have found what was in the engine and what no defect is planted for."""
@@ -50,8 +50,9 @@ def test_how_often_a_planted_defect_is_found(defect: PlantedDefect) -> None:
     """What this prints stands in `docs/guides/how-commits-are-tested.md`."""
     with planted(defect):
         found = [seed for seed in COUNTED if simulate(seed).wrong]
-    print(f"{defect.name}: {len(found)} of {len(COUNTED)}, {found}")
-    assert found or (defect.seed is not None and simulate(defect.seed).wrong)
+    first = [seed for seed in found if seed in COUNTED[:50]]
+    print(f"{defect.name}: {len(first)} of 50, {len(found)} of {len(COUNTED)}, {found}")
+    assert found
 
 
 @pytest.mark.soak
