@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from lake import Machine
 from tests.conformance.case import Case, read_cases
@@ -21,6 +22,7 @@ from tests.conformance.golden import golden_checks
 from tests.conformance.merge_level import run_merge_case
 from tests.conformance.outcome import Mismatch, NotYet, OnPurpose, Outcome, Verdict
 
+BOTH: Final = tuple(Machine)
 _REASON_LENGTH_MAX = 300
 """A failure is one line; the rest of a long row is in the case."""
 
@@ -31,12 +33,12 @@ class Check:
 
     Attributes:
         name: `<file or folder>/<id of the case>`, unique in its folder.
-        run: Runs it.
+        run: Runs it through some machines.
         case: The case, where it is one.
     """
 
     name: str
-    run: Callable[[], Outcome]
+    run: Callable[[Sequence[Machine]], Outcome]
     case: Case | None = None
 
 
@@ -64,11 +66,10 @@ def _golden(folder: Path) -> Iterator[Check]:
         yield Check(name=f"{folder.name}/{name}", run=partial(_judge, name, check))
 
 
-def run_case(case: Case) -> Outcome:
-    """Run one case through both machines."""
-    if case.level == "merge":
-        return _judge(case.id, lambda machine: run_merge_case(case, machine))
-    return _judge(case.id, lambda machine: run_table_case(case, machine))
+def run_case(case: Case, machines: Sequence[Machine] = BOTH) -> Outcome:
+    """Run one case through some machines."""
+    run = run_merge_case if case.level == "merge" else run_table_case
+    return _judge(case.id, partial(run, case), machines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -78,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     counts: Counter[Verdict] = Counter()
     reasons: Counter[tuple[Verdict, str]] = Counter()
     for check in checks(parser.parse_args(arguments).folder):
-        outcome = check.run()
+        outcome = check.run(BOTH)
         counts[outcome.verdict] += 1
         if outcome.verdict is Verdict.FAILED:
             print(f"FAILED {outcome.case_id}: {outcome.reason}")
@@ -90,8 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(counts[Verdict.FAILED] > 0)
 
 
-def _judge(case_id: str, run: Callable[[Machine], None]) -> Outcome:
-    outcomes = [_judge_machine(case_id, machine, run) for machine in Machine]
+def _judge(case_id: str, run: Callable[[Machine], None], machines: Sequence[Machine]) -> Outcome:
+    outcomes = [_judge_machine(case_id, machine, run) for machine in machines]
     for verdict in (Verdict.FAILED, Verdict.SKIPPED, Verdict.DIFFERENT):
         for outcome in outcomes:
             if outcome.verdict is verdict:

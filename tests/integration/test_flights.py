@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import orjson
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from demo.flights_data import STREAMS, count_differences, load_flights, stream_history
+from demo.flights_data import STREAMS, FlightStream, count_differences, load_flights, stream_history
 from demo.flights_run import FlightsRun
 from demo.s3_front import Faults
 from demo.s3_server import S3Server
@@ -36,13 +36,14 @@ def test_a_runner_of_two_is_killed_on_a_store_with_faults(
         run.start_broker()
         run.start_service()
         run.register()
-        run.start_runner("runner-1", streams=STREAMS[:1])
-        doomed = run.start_runner("runner-2", streams=STREAMS[1:])
+        doomed = run.start_runner("runner-1", streams=STREAMS[1:])
+        wait_for_host(run, STREAMS[1:], doomed.name)
+        heir = run.start_runner("runner-2")
+        wait_for_host(run, STREAMS[:1], heir.name)
         run.start_producers()
         moment = drawn_moments().random()
         wait_for_records(run, int(sum(expected.values()) * moment))
         run.crash(doomed)
-        run.start_runner("runner-3", streams=STREAMS[1:])
         statuses = run.wait_until_ingested(expected, timeout_s=PATIENCE_S)
         rows = run.read_flights()
         accounts = accounts_in_snapshots(run.table())
@@ -51,7 +52,7 @@ def test_a_runner_of_two_is_killed_on_a_store_with_faults(
         java_files = read_to_parquet(folder, tmp_path / "java")
         java_rows = pa.concat_tables(pq.ParquetFile(file).read() for file in java_files)
 
-    assert {statuses[stream.name]["worker_id"] for stream in STREAMS[:1]} == {"runner-1"}
+    assert statuses[STREAMS[0].name]["worker_id"] == heir.name
     assert count_differences(flights, rows) == (flights.num_rows, 0)
     assert count_differences(flights, java_rows) == (flights.num_rows, 0)
     assert accounts == expected
@@ -99,6 +100,14 @@ def drawn_moments() -> random.Random:
 
 def expected_records(flights: pa.Table) -> dict[str, int]:
     return {stream.name: stream_history(flights, stream).num_rows for stream in STREAMS}
+
+
+def wait_for_host(run: FlightsRun, streams: Sequence[FlightStream], runner: str) -> None:
+    """Return as soon as a runner says that it works on the streams."""
+    run.wait_until(
+        lambda: {run.stream_statuses()[one.name]["worker_id"] for one in streams} == {runner},
+        timeout_s=PATIENCE_S,
+    )
 
 
 def wait_for_records(run: FlightsRun, goal: int) -> None:
