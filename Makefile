@@ -93,14 +93,14 @@ find_python = for python in $(PYTHON) python3 python3.14 python3.13 python3.12 p
 # Java is looked for first: better one line now than after the download.
 $(INSTALL): pyproject.toml constraints.txt
 	@set -e; python=$$($(find_python)); \
-	$$python -m pipelines.java >/dev/null; \
+	$$python -m pipelines.spark.java >/dev/null; \
 	echo "setting up $(VENV) (a few minutes the first time)"; \
 	[ -x $(BIN)/python ] || $$python -m venv $(VENV); \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt; \
 	touch $@
 
 jars: $(INSTALL)
-	@$(BIN)/python -m pipelines.jars --quiet
+	@$(BIN)/python -m pipelines.spark.jars --quiet
 
 # Java starts in half the time when its classes are kept as a JVM has them in memory.
 classes: jars

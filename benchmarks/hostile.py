@@ -30,7 +30,7 @@ import httpx
 
 from demo.ports import free_port
 from demo.processes import ChildProcess, Supervisor
-from service.problem_table import STATUS_AND_TITLE
+from service.problems.problem_table import STATUS_AND_TITLE
 from tests.support.hostile_requests import HostileRequest, hostile_requests
 
 WARM_UP = 1_000  # what is loaded or cached once is then there

@@ -12,11 +12,11 @@ from pydantic import ValidationError
 from braid.alter_clauses import expected_form, parse_clause
 from braid.arguments import refuse
 from lake import Catalog, InvalidRequest, Problem, SystemClock, file_io_for
-from registry.asked_changes import engine_changes
-from registry.documents import RegistryStore
+from registry.alteration.engine_changes import engine_changes
+from registry.alteration.table_changes import plan_changes
 from registry.errors import DefinitionRefused, RegistryError
 from registry.registrar import Registrar
-from registry.table_changes import plan_changes
+from registry.store.documents import RegistryStore
 from schemas import FieldProblem, SchemaChanges, TableChange
 
 STANDARD_INPUT = "-"

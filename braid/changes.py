@@ -6,9 +6,9 @@ from typing import Final
 import orjson
 import typer
 
+from formats.json_values import json_row
 from lake import Catalog, ReadAt, RowKind, python_rows
 from service.control.consumers import last_known_snapshot
-from service.control.json_values import json_row
 
 _MAKE_CONSUMER: Final = "make it: braid table consumer reset TABLE CONSUMER --snapshot 1"
 

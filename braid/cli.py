@@ -73,7 +73,7 @@ def service(
     # Here, not above: a runner needs none of it.
     from braid.arguments import known_clusters, make_warehouse, one_line_errors, warehouse_path
     from lake import LookupSettings
-    from service.server import serve
+    from service.http.server import serve
     from service.settings import ServiceSettings
 
     warehouse = warehouse_path(warehouse)

@@ -6,8 +6,8 @@ import typer
 
 from braid.arguments import EXIT_USAGE, refuse
 from lake import Catalog, SystemClock, file_io_for
-from registry.documents import RegistryStore
 from registry.errors import StreamNotStopped
+from registry.store.documents import RegistryStore
 from registry.table_dropper import TableDropper
 
 

@@ -5,8 +5,8 @@ from contextlib import suppress
 import typer
 
 from lake import Catalog, SystemClock, TableNotFound, file_io_for
-from registry.documents import RegistryStore
 from registry.registrar import Registrar
+from registry.store.documents import RegistryStore
 
 
 def rescale(warehouse: str, identifier: str, buckets: int) -> int:

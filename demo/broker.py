@@ -20,7 +20,7 @@ from kafka.errors import KafkaError
 
 from demo.ports import free_port
 from demo.processes import ChildProcess, ProcessFailed, Supervisor
-from pipelines.jars import java_executable, resolve
+from pipelines.spark.jars import java_executable, resolve
 
 _START_TIMEOUT_S = 60.0
 _START_ATTEMPTS = 3

@@ -16,7 +16,7 @@ from typing import Final, Self
 from demo.ports import free_port
 from demo.processes import Supervisor
 from demo.s3_front import Faults, S3Front
-from pipelines.jars import java_executable, resolve
+from pipelines.spark.jars import java_executable, resolve
 
 _START_TIMEOUT_S: Final = 60.0
 _JVM: Final = (

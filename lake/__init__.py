@@ -19,9 +19,9 @@ Applications import from here and from nowhere below.
 from lake.commit.commit_result import CommitResult, Outcome
 from lake.commit.committer import TableCommitter
 from lake.commit.discard import commit_or_discard
-from lake.commit.exactly_once import Decision, decide
-from lake.commit.former_position import starts_anew
-from lake.commit.group_order import (
+from lake.commit.streams.exactly_once import Decision, decide
+from lake.commit.streams.former_position import starts_anew
+from lake.commit.streams.group_order import (
     OFFSET_MAX,
     WHOLE_ROWS,
     GroupClaim,
@@ -30,13 +30,15 @@ from lake.commit.group_order import (
     split_offset,
     stored_offset,
 )
-from lake.commit.stream_position import (
+from lake.commit.streams.stream_position import (
     BatchAccount,
     StreamBatch,
     StreamFallback,
     StreamPosition,
     positions_of,
 )
+from lake.declaration.ineffective_options import dormant_options
+from lake.declaration.validation import validate_schema
 from lake.errors import (
     CommitConflict,
     CommitUnknown,
@@ -60,8 +62,8 @@ from lake.evolution.schema_changes import (
     AddColumn,
     DropColumn,
     DropPrimaryKey,
-    Place,
     Position,
+    PositionKind,
     RemoveOption,
     RenameColumn,
     SchemaChange,
@@ -76,11 +78,11 @@ from lake.evolution.schema_changes import (
 from lake.evolution.schema_differences import schema_differences
 from lake.files.clock import Clock, ManualClock, SystemClock
 from lake.files.data_files import ReadCounters
-from lake.files.file_io import FileIO, FileStatus
-from lake.files.local import LocalFileIO
-from lake.files.memory import MemoryFileIO
-from lake.files.open import file_io_for, path_for
-from lake.files.scratch import ScratchDirectory
+from lake.files.storage.file_io import FileIO, FileStatus
+from lake.files.storage.local import LocalFileIO
+from lake.files.storage.memory import MemoryFileIO
+from lake.files.storage.open import file_io_for, path_for
+from lake.files.storage.scratch import ScratchDirectory
 from lake.format.arrow_types import arrow_schema, from_arrow_type, to_arrow_type
 from lake.format.bucket import assign_buckets
 from lake.format.commit_message import CommitMessage, parse_messages, serialize_messages
@@ -96,12 +98,12 @@ from lake.format.schema import TableSchema, check_supported, parse_schema, seria
 from lake.format.snapshot import CommitKind, Snapshot
 from lake.format.system_columns import RowKind
 from lake.format.tag import Tag
-from lake.maintenance.compactable import check_compactable
-from lake.maintenance.compaction_picks import CompactionMemory
-from lake.maintenance.compaction_result import CompactionResult, DroppedCompaction
-from lake.maintenance.expiry_result import ExpiryResult
+from lake.maintenance.compaction.compactable import check_compactable
+from lake.maintenance.compaction.compaction_picks import CompactionMemory
+from lake.maintenance.compaction.compaction_result import CompactionResult, DroppedCompaction
+from lake.maintenance.expiry.expiry_result import ExpiryResult
 from lake.maintenance.orphan_files import OrphanFile, OrphanReport
-from lake.maintenance.rescale_result import RescaleResult
+from lake.maintenance.rescale.rescale_result import RescaleResult
 from lake.maintenance.rollback import RollbackResult
 from lake.maintenance.table_tags import TagDeletion
 from lake.merge.aggregate_function import (
@@ -112,13 +114,11 @@ from lake.merge.aggregate_function import (
     Reduction,
 )
 from lake.merge.column_function import ColumnFunction
-from lake.merge.dormant_options import dormant_options
 from lake.merge.fold import FoldCounters, Machine
 from lake.merge.functions.registry import function_named
 from lake.merge.segments import Segments
 from lake.merge.selection import Pick
 from lake.merge.steps import Step, Steps
-from lake.merge.validation import validate_schema
 from lake.merge.value_checks import ValueChecks
 from lake.options import MergeEngine, TableOptions, parse_duration, parse_size
 from lake.read.changes import ChangesMode
@@ -129,20 +129,25 @@ from lake.read.scan import ScanPlan, Split
 from lake.read.split_cut import split_bytes
 from lake.snapshots.consumer_store import ConsumerFile
 from lake.snapshots.lease import Lease, LeaseLost
-from lake.table.bucket_work import BucketOutcome, BucketPool, BucketWork, compact_buckets
 from lake.table.catalog import Catalog
 from lake.table.changes import Changes, SnapshotChanges
 from lake.table.changes_range import ChangesExpired
-from lake.table.compaction_pool import CompactionPool
 from lake.table.inspection.inspection import Inspection
-from lake.table.maintenance_service import MaintenanceService
+from lake.table.maintenance.bucket_work import (
+    BucketOutcome,
+    BucketPool,
+    BucketWork,
+    compact_buckets,
+)
+from lake.table.maintenance.compaction_pool import CompactionPool
+from lake.table.maintenance.maintenance_service import MaintenanceService
+from lake.table.maintenance.maintenance_stats import TableUpkeep
 from lake.table.python_rows import Row, python_columns, python_rows
 from lake.table.read_at import ReadAt
 from lake.table.scan import Scan
 from lake.table.snapshot_lookup import SnapshotLookup
 from lake.table.split_reader import SplitReader
 from lake.table.table import Table
-from lake.table.table_upkeep import TableUpkeep
 from lake.write.key_length import key_is_long
 from lake.write.table_writer import TableWriter, WriteResult
 from lake.write.writable import check_writable
@@ -208,7 +213,7 @@ __all__ = [
     "Outcome",
     "PartitionGrowth",
     "Pick",
-    "Place",
+    "PositionKind",
     "Position",
     "Problem",
     "ReadAt",

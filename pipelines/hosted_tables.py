@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import Final
 
 from lake import Catalog, Clock, LakeError, MaintenanceService, StorageUnavailable
-from registry.leases import MAINTENANCE, Lease, LeaseStore
+from registry.store.leases import MAINTENANCE, Lease, LeaseStore
 from schemas import TableProgress
 
 _LOG = logging.getLogger(__name__)

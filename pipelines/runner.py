@@ -35,19 +35,19 @@ from lake import (
     file_io_for,
     path_for,
 )
-from pipelines.dead_letter_counts import reported_counts
 from pipelines.hosted_tables import HostedTables
-from pipelines.ingest import SESSION_CONF, IngestContext
-from pipelines.ingest_starter import IngestStarter
-from pipelines.outage import Outage
-from pipelines.session import QUERY_LOGGERS, build_session
 from pipelines.settings import RunnerSettings
-from pipelines.stream_supervisor import QueryStarter, StreamSupervisor, Wanted
-from registry.documents import RegisteredTables, RegistryStore
+from pipelines.spark.session import QUERY_LOGGERS, build_session
+from pipelines.stream.dead_letter_counts import reported_counts
+from pipelines.stream.ingest import SESSION_CONF, IngestContext
+from pipelines.stream.ingest_starter import IngestStarter
+from pipelines.stream.outage import Outage
+from pipelines.stream.stream_supervisor import QueryStarter, StreamSupervisor, Wanted
 from registry.errors import FeaturesMissing
-from registry.leases import LeaseStore
-from registry.progress import ProgressStore, stream_key
-from registry.stored_documents import features_missing, missing_features
+from registry.store.documents import RegisteredTables, RegistryStore
+from registry.store.leases import LeaseStore
+from registry.store.progress import ProgressStore, stream_key
+from registry.store.stored_documents import features_missing, missing_features
 from schemas import RunnerProgress, StreamState
 
 _LOG = logging.getLogger(__name__)

@@ -14,37 +14,36 @@ from dataclasses import dataclass
 
 from formats.kafka_clusters import KafkaClusters
 from lake import Catalog, Clock, Table, TableNotFound
-from registry.document_writer import (
-    ATTEMPTS,
-    DocumentWriter,
-    check_storable,
-    too_many_conflicts,
-)
-from registry.documents import RegistryStore
+from registry.alteration.redeclaration import declared_differences, with_row_rules
+from registry.alteration.table_alterer import TableAlterer
 from registry.errors import (
     DefinitionDiffers,
     DefinitionRefused,
     RegistryConflict,
     StreamNotStopped,
 )
-from registry.findings import found_at, shown
-from registry.kafka_rules import check_kafka
-from registry.redeclaration import declared_differences, with_row_rules
-from registry.revision import NO_PRECONDITION, Precondition, revision_of
-from registry.stream_bounds import check_bounds
-from registry.stream_entries import Asked, Verb, entry_after, entry_of, with_entry
-from registry.stream_rules import check_stream
-from registry.table_alterer import TableAlterer
-from registry.table_definition import TableDefinition, complete_stream, define_table
-from registry.table_rules import check_table
-from registry.takeover import (
+from registry.rules.kafka_rules import check_kafka
+from registry.rules.stream_bounds import check_bounds
+from registry.rules.stream_rules import check_stream
+from registry.rules.table_definition import TableDefinition, complete_stream, define_table
+from registry.rules.table_rules import check_table
+from registry.rules.takeover import (
     check_takeover,
     end_streams,
     former_owners,
     is_start_given,
     new_entry,
 )
-from registry.versions import Versioned
+from registry.store.document_writer import (
+    ATTEMPTS,
+    DocumentWriter,
+    check_storable,
+    too_many_conflicts,
+)
+from registry.store.documents import RegistryStore
+from registry.store.revision import NO_PRECONDITION, Precondition, revision_of
+from registry.store.versions import Versioned
+from registry.stream_entries import Asked, Verb, entry_after, entry_of, with_entry
 from schemas import (
     DesiredState,
     FieldProblem,
@@ -55,6 +54,7 @@ from schemas import (
     TableDocument,
     TableSpec,
 )
+from schemas.findings import found_at, shown
 
 # A stream's offsets in the table belong to its topic, and what it has written to its group.
 _FIXED_ONCE_STARTED = ("topic", "sequence_group")

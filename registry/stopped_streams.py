@@ -1,9 +1,9 @@
 """Whether anybody may still write for a table's streams: what some changes have to know first."""
 
 from lake import Clock, FileIO
-from registry.documents import RegistryStore
 from registry.errors import StreamNotStopped
-from registry.leases import LeaseStore
+from registry.store.documents import RegistryStore
+from registry.store.leases import LeaseStore
 from schemas import DesiredState
 
 

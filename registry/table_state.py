@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lake import Catalog, CommitConflict, Table, TableNotFound
-from registry.documents import RegistryStore
+from registry.store.documents import RegistryStore
 from schemas import TableDocument
 
 _ATTEMPTS_MAX: Final = 100

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from lake import Clock, FileIO, Table
-from registry.documents import RegistryStore
-from registry.progress import ProgressStore
 from registry.registrar import Registrar
+from registry.store.documents import RegistryStore
+from registry.store.progress import ProgressStore
 from registry.table_dropper import TableDropper
 from schemas import TableDocument
-from service.body_thread import BodyThread
+from service.http.body_thread import BodyThread
 from service.open_tables import OpenTables
 from service.settings import ServiceSettings
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Query, Request
 
-from registry.revision import Precondition
+from registry.store.revision import Precondition
 from service.components import Components
 from service.control.confirmation import DESCRIPTION
 

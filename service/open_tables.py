@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lake import Catalog, Clock, Table, TableNotFound
-from registry import names
+from registry.rules import names
 
 TABLES_MAX: Final = 200
 IDLE_MS: Final = 15 * 60_000

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from lake import TableSchema, schema_differences
-from registry.told_changes import told_change
+from registry.alteration.change_models import told_change
 from schemas import Contract, TableChange
 from service.times import iso_utc
 

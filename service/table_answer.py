@@ -2,8 +2,8 @@
 
 from fastapi import Response
 
-from registry.revision import revision_of
-from registry.table_definition import define_table
+from registry.rules.table_definition import define_table
+from registry.store.revision import revision_of
 from schemas import TableDocument
 from service.components import Components
 from service.times import iso_utc

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from demo.broker import KafkaBroker
 from demo.s3_front import Faults
 from demo.s3_server import S3Server
-from pipelines.jars import resolve
-from pipelines.session import build_session
+from pipelines.spark.jars import resolve
+from pipelines.spark.session import build_session
 from tests.support.class_archive import JVM_OPTIONS, READER, SPARK
 from tests.support.s3_storage import s3_file_io
 

@@ -12,7 +12,7 @@ from benchmarks.bulk_rows import GROUPED_COLUMNS, GROUPED_OPTIONS, grouped_rows
 from benchmarks.figure import best_s
 from lake import Catalog, CommitKind, Snapshot, Table
 from lake.format.manifest import FileKind
-from lake.maintenance.compaction_picks import CompactionMemory
+from lake.maintenance.compaction.compaction_picks import CompactionMemory
 from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.interop.java_reader import write_bulk

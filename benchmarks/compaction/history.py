@@ -15,9 +15,9 @@ import pyarrow as pa
 from benchmarks.bulk_rows import GROUPED_COLUMNS, GROUPED_OPTIONS, grouped_rows
 from lake import Catalog, Table
 from lake.files.clock import ManualClock
-from lake.files.disk import SystemDisk
-from lake.files.local import LocalFileIO
-from lake.maintenance.compaction_picks import CompactionMemory
+from lake.files.storage.disk import SystemDisk
+from lake.files.storage.local import LocalFileIO
+from lake.maintenance.compaction.compaction_picks import CompactionMemory
 
 ROWS_OF_A_COMMIT = 20
 KEYS = 100_000

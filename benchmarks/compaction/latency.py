@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from benchmarks.compaction.history import Caretaker, Past, now_after, rows_of, write_pasts
 from lake import Table
-from lake.files.local import LocalFileIO
+from lake.files.storage.local import LocalFileIO
 from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.faulty_file_io import FaultyFileIO

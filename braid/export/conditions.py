@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 
 from braid.arguments import refuse
+from formats.key_values import parse_value
 from lake import Condition, DataField, TableSchema
-from service.control.key_values import parse_value
 
 _COMPARED = re.compile(
     r"(?P<column>`[^`]+`|[^`<>=!\s]+)\s*(?P<op>!=|<=|>=|=|<|>)(?P<value>.*)", re.DOTALL

@@ -22,8 +22,8 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from braid.export.formats import ExportFormat
+from formats.json_values import json_value
 from lake import DataField, TypeRoot, UnsupportedFeature, python_columns
-from service.control.json_values import json_value
 
 _ROW_GROUP_ROWS: Final = 1 << 20
 _ROW_GROUP_BYTES: Final = 64 << 20

@@ -6,7 +6,7 @@ from docs.generator.function_examples import FunctionExample
 from docs.generator.markdown import code
 from lake import ColumnFunction, FunctionDeclaration, Step, parse_type, to_arrow_type
 from lake.format.data_types import DataField
-from lake.merge.functions.lone_values import LONE_VALUES, NULLS_ONLY
+from lake.merge.functions.reductions.single_value import LONE_VALUES, NULLS_ONLY
 
 _PROBES = (
     "BIGINT",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from docs.generator import engine_pages, function_pages, trap_pages
 from docs.generator.traps import PAGE as TRAPS_PAGE, traps
-from lake.merge.engine_declarations import ENGINES
+from lake.declaration.engine_declarations import ENGINES
 from lake.merge.functions.registry import FUNCTIONS
 
 GUIDE = "docs/guides/which-row-wins.md"

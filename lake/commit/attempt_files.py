@@ -12,7 +12,7 @@ from lake.commit.changes import CommitChanges
 from lake.commit.steps import OnStep, announced
 from lake.errors import StorageUnavailable
 from lake.files.paths import TablePaths
-from lake.format.index_manifest import replace_indexes
+from lake.format.indexes.index_manifest import replace_indexes
 from lake.format.manifest import ManifestEntry
 from lake.format.manifest_list import ManifestFileMeta
 from lake.format.schema import TableSchema

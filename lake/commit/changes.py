@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from lake.errors import InvalidRequest
 from lake.format.commit_message import CommitMessage
 from lake.format.data_file import DataFileMeta
-from lake.format.index_manifest import (
+from lake.format.indexes.index_manifest import (
     DELETION_VECTORS_INDEX,
     IndexManifestEntry,
     IndexPlace,

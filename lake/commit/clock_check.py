@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from lake.errors import InvalidRequest, Problem
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.snapshots.snapshot_store import CLOCK_AHEAD_MAX_MS
 
 _INTERVAL_MS: Final = 60_000

@@ -10,20 +10,20 @@ from lake.commit.changes import changes_of
 from lake.commit.clock_check import ClockCheck
 from lake.commit.commit_result import CommitResult, Outcome
 from lake.commit.commit_run import CommitRun
-from lake.commit.group_order import GroupClaim, GroupOrder
 from lake.commit.identity_log import IdentityLog
 from lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit, StreamFence
-from lake.commit.position_hold import PositionHold
 from lake.commit.publisher import SnapshotPublisher
 from lake.commit.retry_policy import RetryPolicy
 from lake.commit.steps import OnStep, ignore_step
-from lake.commit.stream_authority import speaks_of_streams
-from lake.commit.stream_position import StreamBatch, StreamFallback, StreamPosition
+from lake.commit.streams.group_order import GroupClaim, GroupOrder
+from lake.commit.streams.position_hold import PositionHold
+from lake.commit.streams.stream_authority import speaks_of_streams
+from lake.commit.streams.stream_position import StreamBatch, StreamFallback, StreamPosition
 from lake.commit.table_state import TableReader
 from lake.errors import InvalidRequest, names_table
 from lake.files.clock import Clock, SystemClock
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.commit_message import CommitMessage
 from lake.format.snapshot import (
     BATCH_COMMIT_IDENTIFIER,
@@ -249,7 +249,7 @@ class TableCommitter:
                 whatever is there.
             former_epoch: Of the table's position when the stream was registered with a start of its
                 own: where the position leads elsewhere, it starts at `initial_offsets`
-                (`lake.commit.former_position`). None: it goes on at the position.
+                (`lake.commit.streams.former_position`). None: it goes on at the position.
             added_offsets: Where partitions start that the stream's position does not know and that
                 are read from now on.
 

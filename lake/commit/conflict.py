@@ -23,7 +23,11 @@ from lake.errors import CommitConflict, InvalidRequest
 from lake.format.binary_row import decode_row
 from lake.format.commit_message import CommitMessage
 from lake.format.data_types import DataField
-from lake.format.index_manifest import DELETION_VECTORS_INDEX, HASH_INDEX, IndexManifestEntry
+from lake.format.indexes.index_manifest import (
+    DELETION_VECTORS_INDEX,
+    HASH_INDEX,
+    IndexManifestEntry,
+)
 from lake.format.manifest import FileIdentity, FileKind, ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import CommitKind

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from lake.commit.changes import CommitChanges
-from lake.commit.exactly_once import Decision, check_same_topic, decide
-from lake.commit.former_position import starts_anew
-from lake.commit.group_order import GroupClaim, next_order
-from lake.commit.stream_authority import StreamAuthority
-from lake.commit.stream_position import (
+from lake.commit.streams.exactly_once import Decision, check_same_topic, decide
+from lake.commit.streams.former_position import starts_anew
+from lake.commit.streams.group_order import GroupClaim, next_order
+from lake.commit.streams.stream_authority import StreamAuthority
+from lake.commit.streams.stream_position import (
     StreamBatch,
     StreamFallback,
     StreamPosition,

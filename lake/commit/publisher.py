@@ -44,8 +44,8 @@ from lake.errors import (
     StorageUnavailable,
     UnsupportedFeature,
 )
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.snapshot import Snapshot, serialize_snapshot
 from lake.snapshots.lineage import follows
 from lake.snapshots.removed_history import RemovedHistory

@@ -14,11 +14,11 @@ from lake.commit.conflict import (
     check_writers,
 )
 from lake.commit.intent import Intent
-from lake.commit.stream_authority import StreamAuthority, find_authority, speaks_of_streams
+from lake.commit.streams.stream_authority import StreamAuthority, find_authority, speaks_of_streams
 from lake.errors import CorruptData, StorageUnavailable, TableNotFound
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
-from lake.format.index_manifest import IndexManifestEntry
+from lake.files.storage.file_io import FileIO
+from lake.format.indexes.index_manifest import IndexManifestEntry
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.manifest_list import ManifestFileMeta
 from lake.format.schema import TableSchema

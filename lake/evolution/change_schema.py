@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
+from lake.declaration.validation import validate_schema
 from lake.errors import InvalidRequest, Problem
 from lake.evolution.change_arguments import check_parts
 from lake.evolution.column_changes import (
@@ -40,7 +41,6 @@ from lake.evolution.schema_changes import (
     UpdateComment,
 )
 from lake.format.schema import SCHEMA_VERSION, TableSchema
-from lake.merge.validation import validate_schema
 
 
 def change_schema(

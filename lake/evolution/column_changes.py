@@ -15,8 +15,8 @@ from lake.evolution.schema_changes import (
     AddColumn,
     DropColumn,
     Path,
-    Place,
     Position,
+    PositionKind,
     RenameColumn,
     UpdateColumnComment,
     UpdateColumnDefault,
@@ -24,7 +24,7 @@ from lake.evolution.schema_changes import (
     UpdateColumnPosition,
     UpdateColumnType,
 )
-from lake.format.cast_rules import can_cast, has_executor
+from lake.format.casts.rules import can_cast, has_executor
 from lake.format.data_types import DataField, DataType
 from lake.format.schema import TableSchema
 
@@ -190,22 +190,22 @@ def _edit_field(
 
 def _placed(siblings: Fields, field: DataField, position: Position) -> Fields:
     match position.place:
-        case Place.FIRST:
+        case PositionKind.FIRST:
             return (field, *siblings)
-        case Place.LAST:
+        case PositionKind.LAST:
             return (*siblings, field)
-        case Place.AFTER | Place.BEFORE:
+        case PositionKind.AFTER | PositionKind.BEFORE:
             assert position.neighbour is not None
             index = index_of(siblings, position.neighbour)
-            index += position.place is Place.AFTER
+            index += position.place is PositionKind.AFTER
             return (*siblings[:index], field, *siblings[index:])
 
 
 def _default_position(schema: TableSchema, path: Path) -> Position:
     if len(path) == 1 and schema.partition_keys and _is_on(schema, "add-column-before-partition"):
         first = next(name for name in schema.field_names if name in schema.partition_keys)
-        return Position(place=Place.BEFORE, neighbour=first)
-    return Position(place=Place.LAST)
+        return Position(place=PositionKind.BEFORE, neighbour=first)
+    return Position(place=PositionKind.LAST)
 
 
 def _check_free(siblings: Fields, name: str, *, part: str = "name") -> None:

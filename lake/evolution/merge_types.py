@@ -18,7 +18,7 @@ from typing import Final, NoReturn
 
 from lake.errors import Problem, SchemaMismatch
 from lake.evolution.field_ids import number_nested
-from lake.format.cast_rules import can_cast
+from lake.format.casts.rules import can_cast
 from lake.format.data_types import BYTES_ROOTS, TEXT_ROOTS, DataField, DataType, TypeRoot
 
 _LENGTHS: Final = TEXT_ROOTS | BYTES_ROOTS

@@ -27,7 +27,7 @@ def _refuse(field: str, value: object, expected: str) -> NoReturn:
     raise InvalidRequest(message, problems=[problem])
 
 
-class Place(StrEnum):
+class PositionKind(StrEnum):
     """Where a column is put among its neighbours."""
 
     FIRST = "first"
@@ -45,7 +45,7 @@ class Position:
         neighbour: Name of the column beside it; None for the first and the last place.
     """
 
-    place: Place
+    place: PositionKind
     neighbour: str | None = None
 
     def __post_init__(self) -> None:
@@ -54,9 +54,9 @@ class Position:
         Raises:
             InvalidRequest: It is such a one, or no place.
         """
-        if not isinstance(self.place, Place):
-            _refuse("place", self.place, "a `Place`")
-        is_beside = self.place in (Place.AFTER, Place.BEFORE)
+        if not isinstance(self.place, PositionKind):
+            _refuse("place", self.place, "a `PositionKind`")
+        is_beside = self.place in (PositionKind.AFTER, PositionKind.BEFORE)
         if is_beside and not isinstance(self.neighbour, str):
             _refuse("neighbour", self.neighbour, f"the name of the column {self.place} which it is")
         if not is_beside and self.neighbour is not None:

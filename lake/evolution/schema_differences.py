@@ -16,8 +16,8 @@ from lake.evolution.schema_changes import (
     AddColumn,
     DropColumn,
     Path,
-    Place,
     Position,
+    PositionKind,
     RemoveOption,
     RenameColumn,
     SchemaChange,
@@ -122,8 +122,8 @@ def _longest_rise(numbers: Sequence[int]) -> set[int]:
 
 def _position(fields: Sequence[DataField], index: int) -> Position:
     if index == 0:
-        return Position(place=Place.FIRST)
-    return Position(place=Place.AFTER, neighbour=fields[index - 1].name)
+        return Position(place=PositionKind.FIRST)
+    return Position(place=PositionKind.AFTER, neighbour=fields[index - 1].name)
 
 
 def _options(old: TableSchema, new: TableSchema) -> Iterator[SchemaChange]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.files.parquet_bounds import ColumnBounds
+from lake.files.parquet.bounds import ColumnBounds
 from lake.format.system_columns import VALUE_KIND_FIELD
 
 Decode: TypeAlias = Callable[[Sequence[int], Sequence[str]], Iterator[pa.RecordBatch]]

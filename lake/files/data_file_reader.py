@@ -18,7 +18,7 @@ from lake.errors import (
     StorageUnavailable,
     UnsupportedFeature,
 )
-from lake.files.avro_stored import AvroStored
+from lake.files.avro.stored import AvroStored
 from lake.files.chosen_rows import (
     RowFilter,
     RowGroupFilter,
@@ -30,14 +30,14 @@ from lake.files.column_mapping import (
     map_columns,
     renamed,
 )
-from lake.files.file_io import FileIO
 from lake.files.marked_rows import MarkedRows
 from lake.files.null_columns import null_columns
-from lake.files.orc_stored import OrcStored
-from lake.files.parquet_bounds import ColumnBounds
-from lake.files.parquet_stored import ParquetStored
-from lake.files.positioned_input import InputFile
+from lake.files.orc.stored import OrcStored
+from lake.files.parquet.bounds import ColumnBounds
+from lake.files.parquet.stored import ParquetStored
 from lake.files.row_groups import ROW_GROUP_ROWS
+from lake.files.storage.file_io import FileIO
+from lake.files.storage.positioned_input import InputFile
 from lake.files.stored_file import StoredFile
 from lake.files.stored_type import in_type
 from lake.format.arrow_types import to_arrow_type

@@ -14,18 +14,18 @@ from typing import Final
 import pyarrow as pa
 
 from lake.errors import StorageUnavailable
-from lake.files.avro_output import AvroOutput
+from lake.files.avro.output import AvroOutput
 from lake.files.data_file_columns import data_file_columns
 from lake.files.data_file_output import DataFileOutput
 from lake.files.file_encoding import FileEncoding, FileFormat
-from lake.files.file_io import FileIO
 from lake.files.file_limits import refuse_what_no_file_holds
-from lake.files.orc_chars import holds_chars
-from lake.files.orc_output import OrcOutput
-from lake.files.parquet_bounds import ColumnBounds
-from lake.files.parquet_output import ParquetOutput
-from lake.files.parquet_schema import data_file_schema
-from lake.files.unless_finished import DiscardedUnlessFinished
+from lake.files.orc.chars import holds_chars
+from lake.files.orc.output import OrcOutput
+from lake.files.parquet.bounds import ColumnBounds
+from lake.files.parquet.output import ParquetOutput
+from lake.files.parquet.schema import data_file_schema
+from lake.files.staged_write import DiscardedUnlessFinished
+from lake.files.storage.file_io import FileIO
 from lake.format.schema import TableSchema
 from lake.format.system_columns import KEY_PREFIX
 

@@ -6,7 +6,7 @@ a ROW is NOT NULL, Arrow's cast takes that for an error.
 
 import pyarrow as pa
 
-from lake.files.int96 import is_int96
+from lake.files.parquet.int96 import is_int96
 
 
 def in_type(column: pa.Array, target: pa.DataType) -> pa.Array:

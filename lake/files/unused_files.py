@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterable
 
 from lake.errors import StorageUnavailable
-from lake.files.file_io import FileIO
+from lake.files.storage.file_io import FileIO
 
 _LOG = logging.getLogger(__name__)
 

@@ -8,6 +8,7 @@ Source: table-format 11. Murmur3: Appleby 2011, https://github.com/aappleby/smha
 """
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,9 @@ from lake.format.schema import TableSchema
 from lake.options import BucketFunction
 
 Int32Array = npt.NDArray[np.int32]
+
+BucketId: TypeAlias = tuple[bytes, int]
+"""Serialised partition row and bucket number."""
 
 _SEED = 42
 _MASK = 0xFFFFFFFF

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lake.errors import CorruptData
-from lake.format.avro_binary import (
+from lake.format.avro.binary import (
     NULL,
     PRESENT,
     AvroDecoder,

@@ -13,16 +13,16 @@ from functools import lru_cache
 from typing import Any, Final
 
 from lake.errors import CorruptData, UnsupportedFeature
-from lake.format.avro_binary import AvroDecoder, encode_bytes, encode_long
-from lake.format.avro_container import (
+from lake.format.avro.binary import AvroDecoder, encode_bytes, encode_long
+from lake.format.avro.container import (
     SCHEMAS_KEPT,
     AvroBlock,
     EntryKind,
     read_blocks,
     write_container,
 )
-from lake.format.avro_resolution import WrittenSchema
-from lake.format.avro_schemas import MANIFEST, layout
+from lake.format.avro.resolution import WrittenSchema
+from lake.format.avro.schemas import MANIFEST, layout
 from lake.format.data_file import DataFileMeta
 from lake.format.data_file_codec import (
     FIELD_COUNT_MIN,

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from lake.format.avro_container import EntryKind, encode_records, write_container
-from lake.format.avro_schemas import MANIFEST_LIST
+from lake.format.avro.container import EntryKind, encode_records, write_container
+from lake.format.avro.schemas import MANIFEST_LIST
 from lake.format.binary_row import decode_row, decode_rows
 from lake.format.data_file_codec import stats_of, stats_record
 from lake.format.data_types import DataField

@@ -29,13 +29,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lake.format.arrays import combined_array
 from lake.format.schema import TableSchema
 from lake.format.system_columns import LEVEL, VALUE_KIND, RowKind
 from lake.lsm.round_merge import lowest_levels
 from lake.lsm.row_equality import equal_values
-from lake.merge.key_order import key_codes
-from lake.merge.order_words import one_array
-from lake.merge.words import Uints
+from lake.merge.order.key_codes import Uints
+from lake.merge.order.key_order import key_codes
 
 Bools = npt.NDArray[np.bool_]
 
@@ -110,7 +110,7 @@ def round_changes(
     Source:
         merge-semantics 6.2, 6.4.
     """
-    levels = one_array(records.column(LEVEL)).to_numpy()
+    levels = combined_array(records.column(LEVEL)).to_numpy()
     is_new = levels < base_level
     if not is_new.any():
         return merged.slice(0, 0)
@@ -146,7 +146,7 @@ def first_row_changes(
     Source:
         merge-semantics 2.2.
     """
-    levels = one_array(records.column(LEVEL)).to_numpy()
+    levels = combined_array(records.column(LEVEL)).to_numpy()
     is_known = levels > 0
     if not is_known.any():
         return merged
@@ -167,7 +167,7 @@ class _Coded:
 
     def without_retracts(self) -> "_Coded":
         # The lowest bit tells: +I is 0, -U 1, +U 2, -D 3.
-        is_add: Bools = one_array(self.rows.column(VALUE_KIND)).to_numpy() & 1 == 0
+        is_add: Bools = combined_array(self.rows.column(VALUE_KIND)).to_numpy() & 1 == 0
         return self if is_add.all() else self.filter(is_add)
 
 

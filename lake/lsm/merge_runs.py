@@ -23,8 +23,8 @@ import pyarrow as pa
 
 from lake.errors import CorruptData
 from lake.lsm.round_merge import RoundMerge
-from lake.merge.key_order import key_codes
-from lake.merge.words import Uints
+from lake.merge.order.key_codes import Uints
+from lake.merge.order.key_order import key_codes
 
 ROWS_AT_HAND: Final = 524_288
 """Rows of all runs of a section held at a time, about."""

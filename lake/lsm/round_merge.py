@@ -18,12 +18,12 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from lake.format.arrays import combined_array
 from lake.format.system_columns import LEVEL
 from lake.merge.fold import FoldCounters, Machine, fold
-from lake.merge.key_order import key_codes
-from lake.merge.order_words import one_array
+from lake.merge.order.key_codes import Uints
+from lake.merge.order.key_order import key_codes
 from lake.merge.spec import MergeSpec
-from lake.merge.words import Uints
 
 
 class RoundMerge(Protocol):
@@ -138,7 +138,7 @@ class LookupMerge:
         """Return one row per key; see `RoundMerge`."""
         if codes is None:
             codes = key_codes([records.column(name) for name in self.spec.key_columns])
-        kept = lowest_levels(one_array(records.column(LEVEL)).to_numpy(), codes)
+        kept = lowest_levels(combined_array(records.column(LEVEL)).to_numpy(), codes)
         if kept is not None:
             records, codes = records.filter(pa.array(kept)), codes[kept]
         return fold(

@@ -23,9 +23,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lake.format.arrays import combined_array, validity
 from lake.format.arrow_types import elements
-from lake.merge.key_order import key_codes
-from lake.merge.order_words import one_array, validity
+from lake.merge.order.key_order import key_codes
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -39,7 +39,7 @@ def equal_values(left: pa.Array | pa.ChunkedArray, right: pa.Array | pa.ChunkedA
         right: Of the same type, equally long.
     """
     assert len(left) == len(right), "values are compared in pairs"
-    left, right = one_array(left), one_array(right)
+    left, right = combined_array(left), combined_array(right)
     has_left, has_right = validity(left), validity(right)
     both = has_left & has_right
     if both.all():

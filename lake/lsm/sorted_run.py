@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lake.format.binary_row import decode_rows
 from lake.format.data_file import DataFileMeta
 from lake.format.data_types import DataField
-from lake.merge.key_order import key_codes
+from lake.merge.order.key_order import key_codes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from lake.format.arrays import combined_array
 from lake.format.system_columns import VALUE_KIND
-from lake.merge.order_words import one_array
 
 _MILLISECONDS = pa.timestamp("ms")
 
@@ -28,14 +28,14 @@ def drop_old_retracts(table: pa.Table, time_fields: Sequence[str], *, oldest_ms:
             when a row was deleted. A retract without any has no age, and is dropped.
         oldest_ms: Milliseconds since 1970; retracts from then on are kept.
     """
-    kinds = one_array(table.column(VALUE_KIND)).to_numpy()
+    kinds = combined_array(table.column(VALUE_KIND)).to_numpy()
     retracts = np.flatnonzero(kinds & 1)
     if not len(retracts):
         return table
     chosen = pa.array(retracts)
     is_young = np.zeros(len(retracts), dtype=np.bool_)
     for name in time_fields:
-        times = one_array(table.column(name).take(chosen))
+        times = combined_array(table.column(name).take(chosen))
         naive = times.view(pa.timestamp(times.type.unit)).cast(_MILLISECONDS, safe=False)
         moments = naive.view(pa.int64()).fill_null(np.iinfo(np.int64).min)
         is_young |= moments.to_numpy() >= oldest_ms

@@ -6,7 +6,7 @@ them.
 
 1. List: everything in the directories of manifests, index files, statistics, snapshots, kept
    changelogs and buckets; elsewhere only half-written files of this engine.
-2. Collect what is needed (`lake.maintenance.needed_files`), *after* the listing: a file that was
+2. Collect what is needed (`lake.maintenance.reachable_files`), *after* the listing: a file that was
    listed and is committed meanwhile is then seen as needed.
 3. What is not needed and older than the minimum age is an orphan. The age is what protects a file
    that is written and not committed yet, so it has to be longer than any writer takes.
@@ -21,9 +21,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from lake.errors import InvalidRequest, Problem
-from lake.files.file_io import FileStatus
 from lake.files.paths import CHANGELOG_PREFIX, SNAPSHOT_PREFIX, TablePaths
-from lake.maintenance.needed_files import NeededFiles, TableNeeds
+from lake.files.storage.file_io import FileStatus
+from lake.maintenance.reachable_files import NeededFiles, TableNeeds
 from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.table_store import TableStore
 from lake.snapshots.tag_store import list_branches

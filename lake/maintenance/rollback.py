@@ -35,7 +35,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from lake.commit.committer import TableCommitter
-from lake.commit.stream_authority import StreamAuthority, find_authority
+from lake.commit.streams.stream_authority import StreamAuthority, find_authority
 from lake.errors import CommitConflict, InvalidRequest, Problem, StorageUnavailable
 from lake.format.snapshot import Snapshot, serialize_snapshot
 from lake.format.tag import Tag

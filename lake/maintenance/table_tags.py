@@ -19,8 +19,8 @@ from lake.errors import CorruptData, InvalidRequest, Problem, StorageUnavailable
 from lake.files.data_file_path import data_file_path
 from lake.format.snapshot import Snapshot
 from lake.format.tag import Tag, local_time
-from lake.maintenance.needed_files import NeededFiles
-from lake.maintenance.released_files import MetadataNames, MetadataParts, metadata_names
+from lake.maintenance.reachable_files import NeededFiles
+from lake.maintenance.unreferenced_files import MetadataNames, MetadataParts, metadata_names
 from lake.snapshots.manifest_store import ManifestGone
 from lake.snapshots.snapshot_store import SnapshotStore
 from lake.snapshots.table_store import TableStore

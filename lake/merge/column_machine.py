@@ -21,17 +21,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lake.format.arrays import combined_array, validity
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
-from lake.merge.aggregation_columns import aggregation_columns
 from lake.merge.column_parts import ColumnParts
 from lake.merge.declared_options import SequenceGroup
-from lake.merge.first_row import retract_of_first_row
+from lake.merge.engines.aggregation_columns import aggregation_columns
+from lake.merge.engines.first_row import retract_of_first_row
+from lake.merge.engines.partial_update import null_in_not_null_column
+from lake.merge.engines.partial_update_columns import partial_update_columns
 from lake.merge.function_columns import FunctionColumn
 from lake.merge.group_reduction import GroupOrder, group_order
 from lake.merge.history import History
-from lake.merge.order_words import one_array, validity
-from lake.merge.partial_update import null_in_not_null_column
-from lake.merge.partial_update_columns import partial_update_columns
 from lake.merge.records import records_of
 from lake.merge.reductions import first_rows_where, last_rows_where
 from lake.merge.retracts import retracted_keys
@@ -165,7 +165,7 @@ class _FoldedColumns:
             apart = retracted.row_machine
         apart_rows = self._merge_apart(apart, numbers, kinds) if len(apart) else 0
         columns = {
-            name: parts.put_together(one_array(self._values.column(name)))
+            name: parts.put_together(combined_array(self._values.column(name)))
             for name, parts in self._parts.items()
         }
         return ColumnMerge(
@@ -241,7 +241,7 @@ class _FoldedColumns:
             column = self._values.column(name)
             if name not in self._spec.not_null_columns or not column.null_count:
                 continue
-            missing = ~validity(one_array(column))[segments.order]
+            missing = ~validity(combined_array(column))[segments.order]
             if (segments.any_of(missing) & ~untouched).any():
                 raise null_in_not_null_column(name)
 
@@ -271,10 +271,10 @@ def _value_columns(table: pa.Table) -> Sequence[str]:
 
 
 def _numbers(table: pa.Table) -> npt.NDArray[np.int64]:
-    numbers: npt.NDArray[np.int64] = one_array(table.column(SEQUENCE_NUMBER)).to_numpy()
+    numbers: npt.NDArray[np.int64] = combined_array(table.column(SEQUENCE_NUMBER)).to_numpy()
     return numbers
 
 
 def _kinds(table: pa.Table) -> Kinds:
-    kinds: Kinds = one_array(table.column(VALUE_KIND)).to_numpy()
+    kinds: Kinds = combined_array(table.column(VALUE_KIND)).to_numpy()
     return kinds

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from lake.errors import SchemaMismatch
-from lake.merge.words import Uints
+from lake.merge.order.key_codes import Uints
 
 
 def records_of_failing_key(

@@ -11,12 +11,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lake.errors import SchemaMismatch
+from lake.format.arrays import combined_array
 from lake.format.system_columns import VALUE_KIND
 from lake.merge.column_machine import select_by_columns
 from lake.merge.failing_key import error_of_key, records_of_failing_key
-from lake.merge.key_order import key_codes
-from lake.merge.merge_order import find_segments
-from lake.merge.order_words import one_array
+from lake.merge.order.key_order import key_codes
+from lake.merge.order.merge_order import find_segments
 from lake.merge.row_machine import select_by_rows
 from lake.merge.spec import MergeSpec, columns_needed
 
@@ -95,7 +95,7 @@ def fold(
 
 def drop_retracts(table: pa.Table) -> pa.Table:
     """Return the key-value table without its rows of kind -U and -D, in the same order."""
-    kinds = one_array(table.column(VALUE_KIND)).to_numpy()
+    kinds = combined_array(table.column(VALUE_KIND)).to_numpy()
     # The lowest bit tells: +I is 0, -U 1, +U 2, -D 3.
     is_add = (kinds & 1) == 0
     return table if is_add.all() else table.filter(pa.array(is_add))

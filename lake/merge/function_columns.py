@@ -16,11 +16,11 @@ from lake.merge.column_function import ColumnFunction
 from lake.merge.column_parts import ColumnParts
 from lake.merge.functions.registry import function_named
 from lake.merge.history import KeySteps
-from lake.merge.own_function_errors import checked_reduced, checked_reduction, own_errors
 from lake.merge.row_function import fold_steps, row_function
 from lake.merge.segments import Bools, Ints
 from lake.merge.selection import NO_ROW, Merged, Pick
 from lake.merge.steps import Step, Steps
+from lake.merge.user_function_errors import checked_reduced, checked_reduction, own_errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from lake.merge.key_order import key_codes, number_codes
-from lake.merge.order_words import one_array, validity
+from lake.format.arrays import combined_array, validity
+from lake.merge.order.key_codes import Uints
+from lake.merge.order.key_order import key_codes, number_codes
 from lake.merge.reductions import last_rows_of_maximum
 from lake.merge.segments import Bools, Ints, Segments
 from lake.merge.selection import NO_ROW
-from lake.merge.words import Uints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ def group_order(ordering: Sequence[pa.ChunkedArray]) -> GroupOrder:
         return GroupOrder(codes=key_codes(ordering), takes_part=None)
     takes_part = np.zeros(len(ordering[0]), dtype=np.bool_)
     for column in ordering:
-        takes_part |= validity(one_array(column))
+        takes_part |= validity(combined_array(column))
     return GroupOrder(codes=key_codes(ordering), takes_part=takes_part)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
-from lake.merge.order_values import OrderValue, order_values
+from lake.merge.order.order_values import OrderValue, order_values
 from lake.merge.plain_values import plain_values
 from lake.merge.spec import MergeSpec
 

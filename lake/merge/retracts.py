@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lake.format.arrays import combined_array, validity
 from lake.format.system_columns import RowKind
 from lake.merge.declared_options import LAST_NON_NULL_VALUE, LAST_VALUE, SequenceGroup
+from lake.merge.engines.partial_update import null_in_not_null_column, retract_not_allowed
 from lake.merge.functions.registry import FUNCTIONS
 from lake.merge.group_reduction import GroupOrder, late_places, takes_part
 from lake.merge.history import History
-from lake.merge.order_words import one_array, validity
-from lake.merge.partial_update import null_in_not_null_column, retract_not_allowed
 from lake.merge.reductions import last_places
 from lake.merge.segments import Bools, Ints, Segments
 from lake.merge.selection import NO_ROW
@@ -249,5 +249,5 @@ def _check_not_null(
     for name in table.column_names:
         column = table.column(name)
         checked = name in spec.not_null_columns and column.null_count
-        if checked and not validity(one_array(column))[rows].all():
+        if checked and not validity(combined_array(column))[rows].all():
             raise null_in_not_null_column(name)

@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from lake.format.system_columns import RowKind
-from lake.merge.aggregation import Aggregation
-from lake.merge.deduplicate import Deduplicate
-from lake.merge.first_row import FirstRow
-from lake.merge.merge_function import MergedRow, MergeFunction
-from lake.merge.order_values import OrderValue
-from lake.merge.partial_update import PartialUpdate
+from lake.merge.engines.aggregation import Aggregation
+from lake.merge.engines.deduplicate import Deduplicate
+from lake.merge.engines.first_row import FirstRow
+from lake.merge.engines.merge_function import MergedRow, MergeFunction
+from lake.merge.engines.partial_update import PartialUpdate
+from lake.merge.order.order_values import OrderValue
 from lake.merge.records import Records, records_of
 from lake.merge.row_function import folded_array
 from lake.merge.selection import Merged, Selection, pick_of

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lake.format.arrays import combined_array, validity
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
-from lake.merge.order_words import one_array, validity
 
 Rows = npt.NDArray[np.int64]
 
@@ -35,7 +35,7 @@ class Pick:
         """Return the picked values of a column."""
         if column.null_count == len(column):
             return pa.nulls(len(self.rows), column.type)
-        array = one_array(column)
+        array = combined_array(column)
         if _is_number(array.type):
             return self._take_numbers(array)
         return pc.take(array, self._indices, boundscheck=False)

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from lake.errors import Problem
+from lake.format.arrays import combined_array
 from lake.format.schema import TableSchema
 from lake.merge.aggregate_function import UnfitValue
 from lake.merge.column_function import ColumnFunction
 from lake.merge.functions.registry import function_named
-from lake.merge.order_words import one_array
-from lake.merge.own_function_errors import own_errors
 from lake.merge.spec import effective_functions
+from lake.merge.user_function_errors import own_errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class ValueChecks:
         if function is None or declaration is None or declaration.unfit is None:
             return
         with own_errors(function, "`unfit`"):
-            yield from declaration.unfit(function, one_array(values))
+            yield from declaration.unfit(function, combined_array(values))
 
     def problems(self, rows: pa.Table) -> Iterator[Problem]:
         """Yield one problem for each column with values that the writer refuses."""

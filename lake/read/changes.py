@@ -24,8 +24,8 @@ from lake.errors import InvalidRequest, Problem
 from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
 from lake.files.data_file_path import live_file_path
 from lake.files.data_files import DataFileReader, ReadCounters
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.partition_path import partition_directory
 from lake.format.schema import TableSchema

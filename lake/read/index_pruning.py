@@ -13,8 +13,8 @@ import pyarrow as pa
 from lake.files.column_mapping import OlderSchemas
 from lake.format.data_file import DataFileMeta
 from lake.format.data_types import DataField
+from lake.format.indexes.value_hash import HASHED_ROOTS, Hashes, hashes_stay, value_hashes
 from lake.format.schema import TableSchema
-from lake.format.value_hash import HASHED_ROOTS, Hashes, hashes_stay, value_hashes
 from lake.read.predicate import BoundCondition, Operator
 from lake.snapshots.file_indexes import Filters
 

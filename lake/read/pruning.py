@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.files.parquet_bounds import ColumnBounds
+from lake.files.parquet.bounds import ColumnBounds
 from lake.format.binary_row import decode_rows
 from lake.format.bucket import bucket_hashes
 from lake.format.data_types import DataField

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
 from lake.files.data_files import ReadCounters, RowFilter, RowGroupFilter
-from lake.files.file_io import FileIO
-from lake.files.parquet_bounds import ColumnBounds
+from lake.files.parquet.bounds import ColumnBounds
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.data_file import DataFileMeta
 from lake.format.schema import TableSchema
 from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run

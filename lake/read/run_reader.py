@@ -9,8 +9,8 @@ from pyroaring import AbstractBitMap
 from lake.files.column_mapping import OlderSchemas
 from lake.files.data_file_path import live_file_path
 from lake.files.data_files import DataFileReader, ReadCounters, RowFilter, RowGroupFilter
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.data_file import DataFileMeta
 from lake.format.schema import TableSchema
 from lake.format.system_columns import LEVEL_FIELD

@@ -28,7 +28,7 @@ import numpy as np
 
 from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
 from lake.format.data_file import DataFileMeta
-from lake.format.index_manifest import IndexManifestEntry
+from lake.format.indexes.index_manifest import IndexManifestEntry
 from lake.format.manifest import ManifestEntry
 from lake.format.partition_path import partition_directory
 from lake.format.schema import TableSchema

@@ -8,8 +8,8 @@ Source: table-format 17, 19.
 """
 
 from lake.errors import CorruptData
-from lake.files.file_io import FileIO
 from lake.files.paths import CHANGELOG_PREFIX, TablePaths, numbered
+from lake.files.storage.file_io import FileIO
 from lake.format.corruption import corrupt_at
 from lake.format.snapshot import Snapshot, parse_snapshot
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from lake.errors import CorruptData, UnsupportedFeature
-from lake.files.file_io import FileIO, FileStatus
 from lake.files.paths import CONSUMER_PREFIX, EXPIRING_PREFIX, TablePaths
+from lake.files.storage.file_io import FileIO, FileStatus
 from lake.format.consumer import Consumer, parse_consumer, serialize_consumer
 from lake.format.corruption import corrupt_at
 from lake.format.snapshot import Snapshot, parse_snapshot, serialize_snapshot

@@ -15,12 +15,12 @@ from typing import Final
 from pyroaring import AbstractBitMap, FrozenBitMap
 
 from lake.errors import CorruptData, UnsupportedFeature
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.commit_message import VectorsChange
 from lake.format.corruption import corrupt_at
-from lake.format.deletion_vector import decode_deletion_vectors, encode_deletion_vectors
-from lake.format.index_manifest import (
+from lake.format.indexes.deletion_vector import decode_deletion_vectors, encode_deletion_vectors
+from lake.format.indexes.index_manifest import (
     DELETION_VECTORS_INDEX,
     DeletionVectorRange,
     IndexManifestEntry,

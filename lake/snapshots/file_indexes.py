@@ -14,11 +14,11 @@ from typing import Final
 import numpy as np
 
 from lake.errors import CorruptData
-from lake.files.file_io import FileIO
-from lake.format.bloom_filter import BloomFilter, decode_bloom_filter
+from lake.files.storage.file_io import FileIO
 from lake.format.corruption import corrupt_at
 from lake.format.data_file import DataFileMeta
-from lake.format.file_index import BLOOM_FILTER, FILE_INDEX_SUFFIX, decode_file_index
+from lake.format.indexes.bloom_filter import BloomFilter, decode_bloom_filter
+from lake.format.indexes.file_index import BLOOM_FILTER, FILE_INDEX_SUFFIX, decode_file_index
 from lake.snapshots.bytes_bound_cache import BytesBoundCache
 
 CACHE_BYTES: Final = 64 << 20

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.snapshot import Snapshot
 from lake.snapshots.changelog_store import ChangelogStore
 from lake.snapshots.snapshot_store import SnapshotStore

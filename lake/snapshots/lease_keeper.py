@@ -25,8 +25,8 @@ from uuid import UUID
 
 from lake.errors import CorruptData, LakeError
 from lake.files.clock import Clock
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.snapshot import Snapshot
 from lake.snapshots.consumer_store import ConsumerStore
 from lake.snapshots.kept_snapshots import KeptSnapshots

@@ -5,11 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar, cast
 
 from lake.errors import InvalidRequest
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.corruption import corrupt_at
 from lake.format.data_types import DataField
-from lake.format.index_manifest import (
+from lake.format.indexes.index_manifest import (
     IndexManifestEntry,
     decode_index_manifest,
     encode_index_manifest,

@@ -9,9 +9,9 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from typing import Final
 
-from lake.files.file_io import FileIO
-from lake.files.local import LocalFileIO
-from lake.files.object_store import ObjectStoreFileIO
+from lake.files.object_store.store import ObjectStoreFileIO
+from lake.files.storage.file_io import FileIO
+from lake.files.storage.local import LocalFileIO
 from lake.format.manifest import ManifestEntry
 from lake.format.statistics import SimpleStats
 from lake.snapshots.bytes_bound_cache import BytesBoundCache

@@ -13,8 +13,8 @@ Only the rollback that was made last is looked at, and only while its mark is th
 
 from dataclasses import dataclass
 
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.snapshot import Snapshot
 from lake.snapshots.lineage import follows
 from lake.snapshots.rollback_mark import RollbackMark, RollbackNote, SnapshotName, name_of

@@ -23,8 +23,8 @@ from typing import Any, Final
 
 import orjson
 
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.json_document import dump_json
 from lake.format.snapshot import Snapshot
 

@@ -3,8 +3,8 @@
 import threading
 
 from lake.errors import InvalidRequest
-from lake.files.file_io import FileIO
 from lake.files.paths import SCHEMA_PREFIX, TablePaths, numbered
+from lake.files.storage.file_io import FileIO
 from lake.format.corruption import corrupt_at
 from lake.format.schema import TableSchema, parse_schema, serialize_schema
 

@@ -12,8 +12,8 @@ newest exists as well, and walking up finds the newest.
 from typing import Final
 
 from lake.errors import CorruptData, InvalidRequest, Problem, StorageUnavailable
-from lake.files.file_io import FileIO
 from lake.files.paths import SNAPSHOT_PREFIX, TablePaths, numbered
+from lake.files.storage.file_io import FileIO
 from lake.format.corruption import corrupt_at
 from lake.format.snapshot import Snapshot, parse_snapshot
 

@@ -12,8 +12,8 @@ publication another table may still come: dropping a table under its writers los
 """
 
 from lake.errors import TableNotFound
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.corruption import corrupt_at
 from lake.format.schema import TableSchema, parse_schema
 from lake.format.snapshot import Snapshot

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from lake.files.clock import Clock
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.schema import TableSchema
 from lake.snapshots.changelog_store import ChangelogStore
 from lake.snapshots.consumer_store import ConsumerStore

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from lake.errors import InvalidRequest, Problem
-from lake.files.file_io import FileIO
 from lake.files.paths import BRANCH_PREFIX, TAG_PREFIX, TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.corruption import corrupt_at
 from lake.format.tag import Tag, parse_tag, serialize_tag
 

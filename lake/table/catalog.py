@@ -4,6 +4,7 @@ import random as random_module
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from lake.declaration.validation import validate_schema
 from lake.errors import (
     InvalidRequest,
     Problem,
@@ -13,9 +14,9 @@ from lake.errors import (
     naming_table,
 )
 from lake.files.clock import Clock, SystemClock
-from lake.files.file_io import FileIO
-from lake.files.open import file_io_for, path_for
 from lake.files.paths import SCHEMA_PREFIX, TablePaths, numbered
+from lake.files.storage.file_io import FileIO
+from lake.files.storage.open import file_io_for, path_for
 from lake.format.data_types import (
     DataField,
     DataType,
@@ -24,7 +25,6 @@ from lake.format.data_types import (
     parse_type,
 )
 from lake.format.schema import TableSchema, check_supported
-from lake.merge.validation import validate_schema
 from lake.read.lookup.copy_store import CopyStore
 from lake.read.lookup.lookup_settings import LookupSettings
 from lake.snapshots.metadata_memory import memory_of

@@ -10,8 +10,8 @@ import pyarrow as pa
 from lake.errors import CorruptData, naming_table
 from lake.files.column_mapping import OlderSchemas
 from lake.files.data_files import ReadCounters
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot

@@ -4,14 +4,20 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from lake.commit.committer import TableCommitter
+from lake.format.bucket import BucketId
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.lsm.compaction_pick import PickState
-from lake.maintenance.bucket_compaction import BucketCompactor
-from lake.maintenance.compactable import check_compactable
-from lake.maintenance.compaction_picks import CompactionMemory, Pick, Place, due_pick, full_pick
-from lake.maintenance.compaction_result import CompactionResult
-from lake.maintenance.table_compaction import LiveTable, TableCompaction
+from lake.maintenance.compaction.bucket_compaction import BucketCompactor
+from lake.maintenance.compaction.compactable import check_compactable
+from lake.maintenance.compaction.compaction_picks import (
+    CompactionMemory,
+    Pick,
+    due_pick,
+    full_pick,
+)
+from lake.maintenance.compaction.compaction_result import CompactionResult
+from lake.maintenance.compaction.table_compaction import LiveTable, TableCompaction
 from lake.merge.fold import Machine
 from lake.table.opened_table import OpenedTable
 
@@ -60,7 +66,7 @@ class TableCompacting:
         self,
         *,
         full: bool,
-        buckets: Collection[Place] | None,
+        buckets: Collection[BucketId] | None,
         memory: CompactionMemory | None,
         commit_user: str | None,
     ) -> CompactionResult:
@@ -70,7 +76,7 @@ class TableCompacting:
         with self.table.keeper.hold(self.snapshot, what="a compaction"):
             return self._compaction(pick, commit_user).run(chosen)
 
-    def places(self, *, full: bool, memory: CompactionMemory) -> dict[Place, PickState | None]:
+    def places(self, *, full: bool, memory: CompactionMemory) -> dict[BucketId, PickState | None]:
         """Return the buckets with something to compact (see `Table.compaction_places`)."""
         trial = CompactionMemory(states=dict(memory.states))
         works = self._compaction(self._pick(full=full, memory=trial), None).plan(self.live)

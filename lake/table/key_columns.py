@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lake.format.arrays import combined_array
 from lake.format.data_types import DataType, TypeRoot
-from lake.merge.order_words import one_array
 from lake.read.condition_value import exact_array
 
 _is = pa.types
@@ -68,7 +68,7 @@ def exact_key_column(
             expected.
     """
     if column.type == arrow_type:
-        return one_array(column)
+        return combined_array(column)
     if _is.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not (_is.is_null(column.type) or _is_taken(column.type, data_type)):
@@ -76,14 +76,14 @@ def exact_key_column(
         raise ValueError(message)
     if _is.is_decimal(column.type) or (_is.is_decimal(arrow_type) and _is_number(column.type)):
         # Arrow rounds decimals, and looks at types where it should at values.
-        return _one_by_one(one_array(column), data_type, arrow_type)
+        return _one_by_one(combined_array(column), data_type, arrow_type)
     try:
-        exact = one_array(column.cast(arrow_type))
+        exact = combined_array(column.cast(arrow_type))
     except pa.ArrowException as error:
         message = f"expected values of {data_type}: {error}"
         raise ValueError(message) from error
     if _is.is_floating(column.type) and _is.is_float32(arrow_type):
-        _check_unrounded(one_array(column), exact)
+        _check_unrounded(combined_array(column), exact)
     return exact
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from lake.format.binary_row import decode_rows
 from lake.format.schema import TableSchema
-from lake.merge.key_order import key_codes
+from lake.merge.order.key_order import key_codes
 from lake.read.lookup.wanted_keys import Rows
 
 

@@ -11,13 +11,13 @@ from lake.commit.committer import TableCommitter
 from lake.errors import CorruptData, TableNotFound, names_table
 from lake.files.clock import Clock
 from lake.files.column_mapping import OlderSchemas, is_same_shape
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
-from lake.format.index_manifest import IndexManifestEntry
+from lake.files.storage.file_io import FileIO
+from lake.format.indexes.index_manifest import IndexManifestEntry
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema, check_supported
 from lake.format.snapshot import Snapshot
-from lake.maintenance.table_compaction import LiveTable
+from lake.maintenance.compaction.table_compaction import LiveTable
 from lake.options import DYNAMIC_BUCKET
 from lake.read.lookup.copy_store import CopyStore
 from lake.snapshots.deletion_vectors import vector_entries

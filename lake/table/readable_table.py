@@ -13,15 +13,15 @@ from lake.errors import TableNotFound, names_table
 from lake.files.clock import Clock, SystemClock
 from lake.files.data_file_path import table_paths
 from lake.files.data_files import ReadCounters
-from lake.files.file_io import FileIO
-from lake.files.open import file_io_for, path_for
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
+from lake.files.storage.open import file_io_for, path_for
+from lake.format.bucket import BucketId
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.format.tag import Tag
 from lake.lsm.run_counts import count_runs
-from lake.maintenance.compaction_picks import Place
 from lake.merge.fold import Machine
 from lake.read.changes import ChangesMode
 from lake.read.lookup.copy_store import CopyStore
@@ -404,7 +404,7 @@ class ReadableTable:
         )
 
     @names_table
-    def runs_per_bucket(self) -> dict[Place, int]:
+    def runs_per_bucket(self) -> dict[BucketId, int]:
         """Return the number of sorted runs of each bucket in the newest snapshot.
 
         Each file of level 0 is a run, and so is each higher level that has files. Costs what is new

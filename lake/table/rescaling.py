@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from lake.declaration.validation import validate_schema
 from lake.errors import CommitConflict, InvalidRequest, LakeError, Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
-from lake.maintenance.rescale import TableRescale
-from lake.maintenance.rescale_result import RescaleResult
-from lake.maintenance.rescale_writer import RescaleWriter
-from lake.merge.validation import validate_schema
+from lake.maintenance.rescale.rescale import TableRescale
+from lake.maintenance.rescale.rescale_result import RescaleResult
+from lake.maintenance.rescale.rescale_writer import RescaleWriter
 from lake.options import BUCKETS_MAX, POSTPONE_BUCKET
 from lake.snapshots.table_store import TableStore
 from lake.table.arguments import refuse_argument

@@ -14,8 +14,8 @@ from lake.errors import (
     StorageUnavailable,
 )
 from lake.format.consumer import Consumer
-from lake.maintenance.expiry_result import ExpiryResult
-from lake.maintenance.table_expiry import TableExpiry, snapshot_retention
+from lake.maintenance.expiry.expiry_result import ExpiryResult
+from lake.maintenance.expiry.table_expiry import TableExpiry, snapshot_retention
 from lake.snapshots.lease import Lease, LeaseLost
 from lake.snapshots.table_store import TableStore
 from lake.table.arguments import (

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lake.files.column_mapping import OlderSchemas
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
-from lake.format.index_manifest import IndexManifestEntry
+from lake.files.storage.file_io import FileIO
+from lake.format.indexes.index_manifest import IndexManifestEntry
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake.errors import CorruptData, InvalidRequest, Problem, naming_table
-from lake.format.bucket import bucket_hashes, buckets_of
+from lake.format.bucket import BucketId, bucket_hashes, buckets_of
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
@@ -32,8 +32,6 @@ from lake.table.key_columns import exact_key_column
 from lake.table.key_partitions import KeyPartitions
 from lake.table.python_rows import python_rows
 from lake.table.snapshot_files import SnapshotFiles
-
-Place = tuple[bytes, int]
 
 
 class SnapshotLookup:
@@ -61,14 +59,14 @@ class SnapshotLookup:
         self._spec = merge_spec(schema)
         types = schema.arrow_schema
         self._key_types = {name: types.field(name).type for name in schema.primary_keys}
-        self._members: defaultdict[Place, list[ManifestEntry]] = defaultdict(list)
+        self._members: defaultdict[BucketId, list[ManifestEntry]] = defaultdict(list)
         for entry in source.entries:
             if is_visible(entry, schema):
                 self._members[entry.partition, entry.bucket].append(entry)
-        self._places: defaultdict[bytes, list[Place]] = defaultdict(list)
+        self._places: defaultdict[bytes, list[BucketId]] = defaultdict(list)
         for place in self._members:
             self._places[place[0]].append(place)
-        self._buckets: dict[Place, BucketRows] = {}
+        self._buckets: dict[BucketId, BucketRows] = {}
         self._lock = threading.Lock()
         self._partitions = KeyPartitions(list(self._places), schema)
         options = schema.table_options
@@ -147,7 +145,7 @@ class SnapshotLookup:
     def _keyed_rows(
         self,
         wanted: WantedKeys,
-        places: Iterable[tuple[Place, Rows]],
+        places: Iterable[tuple[BucketId, Rows]],
         names: tuple[str, ...],
     ) -> KeyedRows:
         try:
@@ -237,7 +235,7 @@ class SnapshotLookup:
     def _held(self) -> AbstractContextManager[None]:
         return self._keeper.reading(self.snapshot, what="a lookup")
 
-    def _bucket(self, place: Place) -> BucketRows:
+    def _bucket(self, place: BucketId) -> BucketRows:
         bucket = self._buckets.get(place)
         if bucket is None:
             with self._lock:
@@ -245,7 +243,7 @@ class SnapshotLookup:
                 self._buckets[place] = bucket
         return bucket
 
-    def _new_bucket(self, place: Place) -> BucketRows:
+    def _new_bucket(self, place: BucketId) -> BucketRows:
         partition, number = place
         vectors = self._vector_entries.get(place)
         return BucketRows(
@@ -291,7 +289,7 @@ class SnapshotLookup:
             message = "the keys do not fit the table"
             raise InvalidRequest(message, problems=[problem]) from error
 
-    def _routed(self, keys: dict[str, pa.Array]) -> Iterator[tuple[Place, Rows]]:
+    def _routed(self, keys: dict[str, pa.Array]) -> Iterator[tuple[BucketId, Rows]]:
         """Yield buckets that have files, each with the numbers of the keys that may be in it."""
         complete = _without_nulls(keys)
         hashes: npt.NDArray[np.int32] | None = None
@@ -313,8 +311,8 @@ class SnapshotLookup:
         return bucket_hashes([keys[field.name] for field in fields], fields)
 
     def _by_hash(
-        self, buckets: Sequence[Place], hashes: npt.NDArray[np.int32], numbers: Rows
-    ) -> Iterator[tuple[Place, Rows]]:
+        self, buckets: Sequence[BucketId], hashes: npt.NDArray[np.int32], numbers: Rows
+    ) -> Iterator[tuple[BucketId, Rows]]:
         totals = {place: self._members[place][0].total_buckets for place in buckets}
         for total in set(totals.values()):
             wanted = buckets_of(hashes[numbers], total)

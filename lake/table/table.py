@@ -13,15 +13,16 @@ from lake.commit.commit_result import CommitResult
 from lake.commit.committer import TableCommitter
 from lake.errors import names_table
 from lake.evolution.schema_changes import SchemaChange
+from lake.format.bucket import BucketId
 from lake.format.commit_message import CommitMessage
 from lake.format.schema import TableSchema
 from lake.format.tag import Tag
 from lake.lsm.compaction_pick import PickState
-from lake.maintenance.compaction_picks import CompactionMemory, Place
-from lake.maintenance.compaction_result import CompactionResult
-from lake.maintenance.expiry_result import ExpiryResult
+from lake.maintenance.compaction.compaction_picks import CompactionMemory
+from lake.maintenance.compaction.compaction_result import CompactionResult
+from lake.maintenance.expiry.expiry_result import ExpiryResult
 from lake.maintenance.orphan_files import DAY_MS, OrphanCleaner, OrphanReport
-from lake.maintenance.rescale_result import RescaleResult
+from lake.maintenance.rescale.rescale_result import RescaleResult
 from lake.maintenance.rollback import RollbackResult
 from lake.maintenance.table_tags import TagDeletion
 from lake.merge.fold import Machine
@@ -179,7 +180,7 @@ class Table(ReadableTable):
         self,
         *,
         full: bool = True,
-        buckets: Collection[Place] | None = None,
+        buckets: Collection[BucketId] | None = None,
         memory: CompactionMemory | None = None,
         commit_user: str | None = None,
         machine: Machine = Machine.COLUMN,
@@ -234,7 +235,7 @@ class Table(ReadableTable):
     @names_table
     def compaction_places(
         self, *, full: bool = False, memory: CompactionMemory | None = None
-    ) -> dict[Place, PickState | None]:
+    ) -> dict[BucketId, PickState | None]:
         """Return the buckets that `compact` would find something to do in; for who distributes them.
 
         Args:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from lake.commit.commit_result import CommitResult
 from lake.files.data_file_path import live_file_path, with_extra_files
-from lake.files.memory import MemoryFileIO
+from lake.files.storage.memory import MemoryFileIO
 from lake.files.unused_files import delete_unused
 from lake.format.commit_message import CommitMessage
 from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER

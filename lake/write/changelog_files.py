@@ -14,9 +14,9 @@ from dataclasses import replace
 import pyarrow as pa
 
 from lake.format.data_file import FileSource
-from lake.merge.merge_order import find_segments
+from lake.merge.order.key_codes import Uints
+from lake.merge.order.merge_order import find_segments
 from lake.merge.spec import MergeSpec
-from lake.merge.words import Uints
 from lake.write.level_file import DataFileSink
 from lake.write.rolling_files import RollingFiles
 

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from lake.errors import CorruptData
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.bucket import Int32Array
 from lake.format.corruption import corrupt_at
-from lake.format.hash_index import decode_hash_index, encode_hash_index
-from lake.format.index_manifest import HASH_INDEX, IndexManifestEntry
+from lake.format.indexes.hash_index import decode_hash_index, encode_hash_index
+from lake.format.indexes.index_manifest import HASH_INDEX, IndexManifestEntry
 from lake.format.schema import TableSchema
 from lake.write.partition_buckets import PartitionBuckets
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.files.parquet_bounds import ColumnBounds
+from lake.files.parquet.bounds import ColumnBounds
 from lake.format.arrow_types import to_arrow_type
 from lake.format.binary_row import encode_rows
 from lake.format.data_types import TEXT_ROOTS, DataField, TypeRoot

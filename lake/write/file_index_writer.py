@@ -4,11 +4,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake.format.arrow_types import elements, to_arrow_type
-from lake.format.bloom_filter import BloomFilterBuilder, encode_bloom_filter
-from lake.format.file_index import BLOOM_FILTER, encode_file_index
-from lake.format.indexed_columns import IndexedColumn, indexed_columns
+from lake.format.indexes.bloom_filter import BloomFilterBuilder, encode_bloom_filter
+from lake.format.indexes.file_index import BLOOM_FILTER, encode_file_index
+from lake.format.indexes.indexed_columns import IndexedColumn, indexed_columns
+from lake.format.indexes.value_hash import value_hashes
 from lake.format.schema import TableSchema
-from lake.format.value_hash import value_hashes
 
 
 class FileIndexWriter:

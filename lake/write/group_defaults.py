@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lake.format.arrays import combined_array, validity
 from lake.format.casts.cast import read_text
 from lake.format.schema import TableSchema
 from lake.merge.declared_options import SequenceGroup, declared_groups
-from lake.merge.order_words import one_array, validity
 
 
 def group_default_columns(schema: TableSchema) -> Mapping[str, SequenceGroup]:
@@ -45,7 +45,7 @@ def with_group_defaults(rows: pa.Table, schema: TableSchema) -> pa.Table:
             continue
         takes_part = np.zeros(rows.num_rows, dtype=np.bool_)
         for ordering in group.ordering:
-            takes_part |= validity(one_array(rows.column(ordering)))
+            takes_part |= validity(combined_array(rows.column(ordering)))
         field = schema.field(name)
         filled = pc.fill_null(column, read_text(str(field.default_value), field.type))
         chosen = pc.if_else(pa.array(takes_part), filled, column)

@@ -9,13 +9,13 @@ import pyarrow as pa
 from lake.files.clock import Clock
 from lake.files.data_file_path import data_file_path
 from lake.files.data_files import DataFileWriter, FileFormat, row_group_rows
-from lake.files.file_io import FileIO
-from lake.files.orc_chars import cut_padding, holds_chars
+from lake.files.orc.chars import cut_padding, holds_chars
 from lake.files.paths import TablePaths
-from lake.files.unless_finished import DiscardedUnlessFinished
+from lake.files.staged_write import DiscardedUnlessFinished
+from lake.files.storage.file_io import FileIO
 from lake.files.unused_files import delete_unused
 from lake.format.data_file import DataFileMeta, FileSource
-from lake.format.file_index import FILE_INDEX_SUFFIX
+from lake.format.indexes.file_index import FILE_INDEX_SUFFIX
 from lake.format.schema import TableSchema
 from lake.write.file_encodings import file_encoding
 from lake.write.file_facts import FileFacts

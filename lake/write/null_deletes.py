@@ -23,10 +23,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lake.format.arrays import combined_array, validity
 from lake.format.schema import TableSchema
 from lake.format.system_columns import RowKind
 from lake.merge.declared_options import SequenceGroup, declared_groups, removing_columns
-from lake.merge.order_words import one_array, validity
 
 CLEAR_MARK: Final = "clear"
 """What the columns of `braid.null-deletes.mark-fields` say of a group that was cleared."""
@@ -72,7 +72,7 @@ def without_deleted_values(
 def _takes_part(rows: pa.Table, group: SequenceGroup) -> _Bools:
     found = np.zeros(rows.num_rows, dtype=np.bool_)
     for name in group.ordering:
-        found |= validity(one_array(rows.column(name)))
+        found |= validity(combined_array(rows.column(name)))
     return found
 
 

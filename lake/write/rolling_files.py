@@ -12,7 +12,7 @@ from typing import Final
 import pyarrow as pa
 
 from lake.files.data_files import ROW_GROUP_BYTES, row_group_rows
-from lake.files.unless_finished import DiscardedUnlessFinished
+from lake.files.staged_write import DiscardedUnlessFinished
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.write.level_file import DataFileSink, LevelFile, null_columns_of
 

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from lake.errors import Problem, SchemaMismatch
 from lake.files.file_encoding import FileFormat
-from lake.files.orc_chars import orc_char_problems
-from lake.files.orc_times import orc_time_problems
+from lake.files.orc.chars import orc_char_problems
+from lake.files.orc.times import orc_time_problems
 from lake.format.casts.cast import read_text
 from lake.format.data_types import DataField
 from lake.format.float_order import with_one_nan

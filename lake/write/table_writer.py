@@ -18,8 +18,8 @@ import pyarrow as pa
 from lake.errors import SchemaMismatch, names_table
 from lake.files.clock import Clock
 from lake.files.data_file_path import live_file_path, with_extra_files
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.files.unused_files import delete_unused
 from lake.format.commit_message import CommitMessage
 from lake.format.data_file import DataFileMeta, FileSource

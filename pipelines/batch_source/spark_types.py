@@ -22,7 +22,7 @@ from pyspark.sql import types as spark_types
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from lake import DataField, DataType, TypeRoot
-from pipelines.arrow_cast import cut_cast
+from pipelines.spark.arrow_cast import cut_cast
 
 _PLAIN: Final = {
     TypeRoot.BOOLEAN: spark_types.BooleanType(),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from lake import DataType
-from pipelines.stream_plan import StreamPlan
+from pipelines.stream.stream_plan import StreamPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

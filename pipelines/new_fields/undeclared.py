@@ -16,7 +16,7 @@ from pyspark.sql import (
 
 from lake import DataType, TypeRoot
 from pipelines.new_fields.field_tree import FieldTree, field_tree
-from pipelines.stream_plan import StreamPlan
+from pipelines.stream.stream_plan import StreamPlan
 
 _OBJECT: Final = "map<string, string>"
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from lake import DataField, DataType, TypeRoot, parse_type
-from pipelines.dead_letter import DeadLetterReason
-from pipelines.explain_unparsable import value_fault
+from pipelines.json.dead_letter import DeadLetterReason
+from pipelines.json.explain_unparsable import value_fault
 from pipelines.new_fields.value_shape import NOTHING, Kind, Shape, new_fields
-from registry.type_widening import is_followed
+from registry.alteration.type_widening import is_followed
 
 _BIGINT: Final = parse_type("BIGINT")
 _DOUBLE: Final = parse_type("DOUBLE")

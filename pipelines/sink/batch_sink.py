@@ -49,12 +49,11 @@ from lake import (
     decide,
     parse_messages,
 )
-from pipelines.back_pressure import Pace, PaceRule
-from pipelines.checkpoint import batch_end, batch_start
-from pipelines.dead_letter import DeadLetterReason
-from pipelines.kafka_cluster import KafkaCluster
-from pipelines.parse import OFFSET, PARTITION
-from pipelines.plan_source import PlanSource, SameDeclaration
+from pipelines.json.dead_letter import DeadLetterReason
+from pipelines.json.parse import OFFSET, PARTITION
+from pipelines.kafka.cluster import KafkaCluster
+from pipelines.kafka.source import check_topic
+from pipelines.kafka.topic import TopicReader
 from pipelines.settings import DeadLetterBudget
 from pipelines.sink.bucket_routing import route_to_buckets
 from pipelines.sink.field_evolution import FieldEvolution
@@ -63,10 +62,11 @@ from pipelines.sink.plan_follower import Following, PlanFollower
 from pipelines.sink.task_plan import plan_tasks
 from pipelines.sink.task_report import REPORT_SCHEMA, TaskReport, parse_report, sum_reports
 from pipelines.sink.write_task import WriteTask
-from pipelines.source import check_topic
-from pipelines.stream_evolver import StreamEvolver
-from pipelines.stream_plan import StreamPlan
-from pipelines.topic import TopicReader
+from pipelines.spark.checkpoint import batch_end, batch_start
+from pipelines.stream.back_pressure import Pace, PaceRule
+from pipelines.stream.plan_source import PlanSource, SameDeclaration
+from pipelines.stream.stream_evolver import StreamEvolver
+from pipelines.stream.stream_plan import StreamPlan
 
 _LOG = logging.getLogger(__name__)
 # Each one lost means that the table has changed while a micro-batch was written.

@@ -14,10 +14,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from lake import TableSchema, assign_buckets
-from pipelines.parse import OFFSET, PARTITION, REASON
+from pipelines.json.parse import OFFSET, PARTITION, REASON
 from pipelines.sink.exact_text import with_exact_texts
 from pipelines.sink.table_columns import table_columns
-from pipelines.stream_plan import StreamPlan
+from pipelines.stream.stream_plan import StreamPlan
 
 BUCKET = "bucket"
 

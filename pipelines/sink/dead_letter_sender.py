@@ -9,9 +9,9 @@ from kafka import KafkaProducer
 from kafka.errors import KafkaError, MessageSizeTooLargeError
 
 from lake import StorageUnavailable
-from pipelines.dead_letter import CUT_HEADER, DeadLetter
-from pipelines.kafka_cluster import KafkaCluster
-from pipelines.reachability import check_reachable
+from pipelines.json.dead_letter import CUT_HEADER, DeadLetter
+from pipelines.kafka.cluster import KafkaCluster
+from pipelines.kafka.reachability import check_reachable
 
 _PENDING_MAX = 1_000
 _CUT_BYTES = 16 * 1024

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake import DataType, TypeRoot
-from pipelines.dead_letter import DeadLetterReason
-from pipelines.half_pairs import holds_half_pair
-from pipelines.inexact_text import holds_text
-from pipelines.parse import (
+from pipelines.json.dead_letter import DeadLetterReason
+from pipelines.json.half_pairs import holds_half_pair
+from pipelines.json.inexact_text import holds_text
+from pipelines.json.parse import (
     INEXACT,
     PARTITION_TOO_LONG,
     RAW_VALUE,
@@ -24,7 +24,7 @@ from pipelines.parse import (
     value_column,
 )
 from pipelines.sink.refused_rows import refused, with_columns
-from pipelines.stream_plan import MappedColumn, StreamPlan
+from pipelines.stream.stream_plan import MappedColumn, StreamPlan
 
 _BROKEN: Final = frozenset(".eE")
 

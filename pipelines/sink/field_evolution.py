@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from lake import Table
-from pipelines.new_fields.batch_news import BatchNews
-from pipelines.new_fields.record_news import NewsReader, name_taken
+from pipelines.new_fields.batch_schema_delta import BatchNews
+from pipelines.new_fields.record_schema_delta import NewsReader, name_taken
 from pipelines.sink.plan_follower import PlanFollower
-from pipelines.stream_evolver import StreamEvolver
-from pipelines.stream_plan import StreamPlan
-from registry.stream_evolution import LIMIT_REACHED
+from pipelines.stream.stream_evolver import StreamEvolver
+from pipelines.stream.stream_plan import StreamPlan
+from registry.alteration.stream_evolution import LIMIT_REACHED
 from schemas import OnNewField
 
 _LOG = logging.getLogger(__name__)

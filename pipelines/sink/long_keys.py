@@ -5,10 +5,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake import key_is_long
-from pipelines.dead_letter import DeadLetterReason
-from pipelines.parse import KEY, REASON, value_column
+from pipelines.json.dead_letter import DeadLetterReason
+from pipelines.json.parse import KEY, REASON, value_column
 from pipelines.sink.refused_rows import refused
-from pipelines.stream_plan import StreamPlan
+from pipelines.stream.stream_plan import StreamPlan
 
 
 def without_long_keys(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:

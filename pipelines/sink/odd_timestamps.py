@@ -29,9 +29,9 @@ from pyspark.sql.types import (
 )
 
 from lake import LimitExceeded, StorageUnavailable, StreamBatch
-from pipelines.kafka_cluster import KafkaCluster
-from pipelines.reachability import check_reachable
-from pipelines.source import read_ranges
+from pipelines.kafka.cluster import KafkaCluster
+from pipelines.kafka.reachability import check_reachable
+from pipelines.kafka.source import read_ranges
 
 _TOLD_BY_SPARK: Final = "overflows when converting to Spark's microsecond-precision"
 _MS_MAX: Final = (2**63 - 1) // 1_000

@@ -9,9 +9,9 @@ import threading
 from dataclasses import dataclass
 
 from lake import Clock, Table
-from pipelines.parse import RecordParser
-from pipelines.plan_source import PlanSource
-from pipelines.stream_plan import StreamPlan
+from pipelines.json.parse import RecordParser
+from pipelines.stream.plan_source import PlanSource
+from pipelines.stream.stream_plan import StreamPlan
 
 _LOG = logging.getLogger(__name__)
 

@@ -13,10 +13,10 @@ from lake import (
     stored_offset,
     to_arrow_type,
 )
-from pipelines.arrow_cast import cut_cast
-from pipelines.parse import OFFSET, PARTITION, TIMESTAMP, value_column
-from pipelines.stream_plan import StreamPlan
-from registry.table_definition import OP_UPSERT
+from pipelines.json.parse import OFFSET, PARTITION, TIMESTAMP, value_column
+from pipelines.spark.arrow_cast import cut_cast
+from pipelines.stream.stream_plan import StreamPlan
+from registry.rules.table_definition import OP_UPSERT
 
 _AT_TYPE = pa.timestamp("ms", tz="UTC")
 

@@ -7,7 +7,7 @@ import orjson
 import pyarrow as pa
 
 from lake import BatchAccount
-from pipelines.new_fields.batch_news import NO_NEWS, BatchNews, sum_news
+from pipelines.new_fields.batch_schema_delta import NO_NEWS, BatchNews, sum_news
 
 REPORT_SCHEMA = "messages binary, report string"
 _ARROW_SCHEMA = pa.schema([("messages", pa.binary()), ("report", pa.string())])

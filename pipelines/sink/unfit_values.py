@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake import TableSchema, ValueChecks
-from pipelines.dead_letter import DeadLetterReason
-from pipelines.parse import REASON, value_column
+from pipelines.json.dead_letter import DeadLetterReason
+from pipelines.json.parse import REASON, value_column
 from pipelines.sink.refused_rows import refused
 from pipelines.sink.table_columns import to_table_array
-from pipelines.stream_plan import StreamPlan
+from pipelines.stream.stream_plan import StreamPlan
 
 
 class UnfitValues:

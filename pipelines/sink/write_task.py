@@ -17,13 +17,10 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from lake import Table, TableWriter, serialize_messages
-from pipelines.dead_letter import DeadLetter, DeadLetterReason
-from pipelines.explain_unparsable import explain_key, explain_unparsable, explain_value
-from pipelines.json_message import read_message
-from pipelines.kafka_cluster import KafkaCluster
-from pipelines.new_fields.batch_news import NewsCollector
-from pipelines.new_fields.record_news import NewsReader, UnfitValueError
-from pipelines.parse import (
+from pipelines.json.dead_letter import DeadLetter, DeadLetterReason
+from pipelines.json.explain_unparsable import explain_key, explain_unparsable, explain_value
+from pipelines.json.json_message import read_message
+from pipelines.json.parse import (
     DETAIL,
     KEY,
     OFFSET,
@@ -39,6 +36,9 @@ from pipelines.parse import (
     partition_bytes_max,
     value_column,
 )
+from pipelines.kafka.cluster import KafkaCluster
+from pipelines.new_fields.batch_schema_delta import NewsCollector
+from pipelines.new_fields.record_schema_delta import NewsReader, UnfitValueError
 from pipelines.sink.dead_letter_sender import DeadLetterSender
 from pipelines.sink.exact_text import with_exact_texts
 from pipelines.sink.long_keys import without_long_keys
@@ -47,7 +47,7 @@ from pipelines.sink.refused_rows import refused
 from pipelines.sink.table_columns import table_columns
 from pipelines.sink.task_report import TaskReport
 from pipelines.sink.unfit_values import UnfitValues
-from pipelines.stream_plan import MappedColumn, StreamPlan
+from pipelines.stream.stream_plan import MappedColumn, StreamPlan
 
 _EXAMPLES_MAX = 3
 _NAMES_MAX = 10

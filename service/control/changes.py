@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from formats.json_values import json_row
 from lake import (
     Changes,
     ChangesExpired,
@@ -27,7 +28,6 @@ from lake import (
 )
 from service.control.changes_token import ChangesPosition, parse_token, to_token
 from service.control.consumers import last_known_snapshot
-from service.control.json_values import json_row
 
 PAGE_BYTES = 8 << 20
 PAGE_SNAPSHOTS = 1_000

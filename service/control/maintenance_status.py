@@ -1,7 +1,7 @@
 """How far compaction is with a table: what its newest snapshot shows and its runners say."""
 
 from lake import Snapshot, Table
-from registry.progress import RunnerReports
+from registry.store.progress import RunnerReports
 from schemas import MaintenanceStatus, TableUpkeepView
 from service.times import iso_utc
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import orjson
 
+from formats.json_values import json_row
+from formats.key_values import parse_key, parse_keys
 from lake import Clock, LakeError, ReadAt, Snapshot, SnapshotLookup, Table
 from schemas import RowStatus, SnapshotInfo, TableDocument
-from service.control.json_values import json_row
-from service.control.key_values import parse_key, parse_keys
 from service.control.row_status import row_status, status_columns
 from service.times import iso_utc
 

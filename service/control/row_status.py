@@ -18,9 +18,10 @@ of the completeness rule is present or stale.
 from collections.abc import Mapping
 from datetime import datetime
 
+from formats.json_values import json_row, json_value
 from lake import TableSchema, split_offset
-from registry.delete_rules import deletes_of
-from registry.table_definition import OP_CLEAR, GroupDefinition, define_groups
+from registry.rules.delete_rules import deletes_of
+from registry.rules.table_definition import OP_CLEAR, GroupDefinition, define_groups
 from schemas import (
     Arrival,
     Deletes,
@@ -30,7 +31,6 @@ from schemas import (
     SnapshotInfo,
     TableDocument,
 )
-from service.control.json_values import json_row, json_value
 
 _DELIVERED = (GroupState.PRESENT, GroupState.STALE)
 

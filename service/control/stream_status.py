@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from lake import BatchAccount, StreamPosition
-from registry.progress import Report
-from registry.stored_documents import missing_features
+from registry.store.progress import Report
+from registry.store.stored_documents import missing_features
 from schemas import (
     Account,
     AccountView,

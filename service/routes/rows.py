@@ -5,14 +5,14 @@ from typing import Any
 import orjson
 from fastapi import APIRouter, Request, Response
 
+from formats.key_values import parse_key
 from lake import ReadAt
 from schemas import RowStatus, WideRow
-from service.checked_body import CheckedBody
-from service.control.key_values import parse_key
 from service.control.row_lookup import find_row, find_row_status, find_rows
 from service.control.states import take_state
 from service.dependencies import ComponentsOf
-from service.query_parameters import query_parameters
+from service.http.checked_body import CheckedBody
+from service.http.query_parameters import query_parameters
 from service.views import KEYS_MAX, RowKeys, WideRows
 
 router = APIRouter(

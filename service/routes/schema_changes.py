@@ -4,11 +4,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Response
 
-from registry.named_request import NamedRequest
-from registry.table_changes import plan_changes
+from registry.alteration.table_changes import plan_changes
+from registry.store.named_request import NamedRequest
 from schemas import SchemaChanges
-from service.checked_body import CheckedBody
 from service.dependencies import ComponentsOf, PreconditionOf
+from service.http.checked_body import CheckedBody
 from service.schema_history import SchemaList, schema_history
 from service.table_answer import table_answer
 from service.views import TableView, Validation

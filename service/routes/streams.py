@@ -2,15 +2,15 @@
 
 from fastapi import APIRouter, Response
 
-from registry.progress import Report, RunnerReports, current_report, stream_key
-from registry.revision import revision_of
+from registry.store.progress import Report, RunnerReports, current_report, stream_key
+from registry.store.revision import revision_of
 from registry.stream_entries import Verb, entry_of
 from schemas import StreamDefinition, StreamStatus, TableDocument, VerbAnswer
-from service.checked_body import CheckedBody
 from service.components import Components
 from service.control.newest_commit import newest_commit_of
 from service.control.stream_status import seen_state, stream_status
 from service.dependencies import ComponentsOf, PreconditionOf
+from service.http.checked_body import CheckedBody
 from service.views import StreamList, StreamView, Validation
 
 router = APIRouter(

@@ -7,8 +7,8 @@ from lake import (
     AddColumn,
     DropColumn,
     DropPrimaryKey,
-    Place,
     Position,
+    PositionKind,
     RemoveOption,
     RenameColumn,
     SchemaChange,
@@ -72,10 +72,10 @@ def _path(name: str | list[str]) -> tuple[str, ...]:
 
 
 def _position(raw: Mapping[str, Any]) -> Position | None:
-    for place in (Place.FIRST, Place.LAST):
+    for place in (PositionKind.FIRST, PositionKind.LAST):
         if raw.get(place):
             return Position(place=place)
-    for place in (Place.AFTER, Place.BEFORE):
+    for place in (PositionKind.AFTER, PositionKind.BEFORE):
         if place in raw:
             return Position(place=place, neighbour=raw[place])
     return None

@@ -23,7 +23,7 @@ from lake import (
     UnsupportedFeature,
     parse_type,
 )
-from lake.maintenance.compaction_picks import CompactionMemory
+from lake.maintenance.compaction.compaction_picks import CompactionMemory
 from tests.conformance.alter import schema_change
 from tests.conformance.case import Case, Step
 from tests.conformance.changelog import changelog_difference

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from demo.broker import KafkaBroker
-from pipelines.ingest import SESSION_CONF
+from pipelines.stream.ingest import SESSION_CONF
 from schemas import TableSpec
 from tests.integration.ingest_bed import IngestBed
 

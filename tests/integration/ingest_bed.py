@@ -12,12 +12,12 @@ from pyspark.sql import SparkSession
 
 from demo.broker import KafkaBroker
 from lake import BatchAccount, Catalog, StreamPosition, SystemClock, Table
-from lake.commit.stream_position import batch_of
-from pipelines.ingest import Ingest, IngestContext
-from pipelines.kafka_cluster import KafkaCluster
+from lake.commit.streams.stream_position import batch_of
+from pipelines.kafka.cluster import KafkaCluster
 from pipelines.settings import DeadLetterBudget
-from pipelines.stream_plan import StreamPlan, plan_stream
-from registry.table_definition import complete_stream, define_table
+from pipelines.stream.ingest import Ingest, IngestContext
+from pipelines.stream.stream_plan import StreamPlan, plan_stream
+from registry.rules.table_definition import complete_stream, define_table
 from schemas import StreamDefinition, TableSpec
 
 IDENTIFIER = "db.wide"

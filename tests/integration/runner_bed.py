@@ -10,16 +10,16 @@ from pyspark.sql import SparkSession
 
 from formats.kafka_clusters import KafkaClusters
 from lake import Catalog, SystemClock, file_io_for
-from pipelines.ingest import IngestContext
-from pipelines.ingest_starter import IngestStarter
 from pipelines.runner import Runner
 from pipelines.settings import RunnerSettings
-from registry.documents import RegistryStore
-from registry.leases import LeaseStore
-from registry.progress import ProgressStore, newest_report, stream_key
+from pipelines.stream.ingest import IngestContext
+from pipelines.stream.ingest_starter import IngestStarter
+from registry.alteration.table_changes import plan_changes
 from registry.registrar import Registrar
-from registry.table_changes import plan_changes
-from registry.table_definition import complete_stream
+from registry.rules.table_definition import complete_stream
+from registry.store.documents import RegistryStore
+from registry.store.leases import LeaseStore
+from registry.store.progress import ProgressStore, newest_report, stream_key
 from schemas import (
     DesiredState,
     RunnerProgress,

@@ -7,8 +7,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from demo.broker import KafkaBroker
-from pipelines.ingest import Ingest
 from pipelines.sink.batch_sink import SinkProgress
+from pipelines.stream.ingest import Ingest
 from tests.integration.conftest import WIDE
 from tests.integration.ingest_bed import IngestBed, left
 from tests.support.waiting import wait_until

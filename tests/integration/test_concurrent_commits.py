@@ -12,8 +12,8 @@ import pytest
 from lake.commit.commit_result import Outcome
 from lake.commit.committer import TableCommitter
 from lake.errors import OffsetMismatch, StreamFenced
-from lake.files.local import LocalFileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.local import LocalFileIO
 from lake.format.snapshot import CommitKind
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import (

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from demo.broker import KafkaBroker
 from lake import BatchAccount, LimitExceeded
-from pipelines.dead_letter import DeadLetter, DeadLetterReason
-from pipelines.kafka_cluster import KafkaCluster
+from pipelines.json.dead_letter import DeadLetter, DeadLetterReason
+from pipelines.kafka.cluster import KafkaCluster
 from pipelines.settings import DeadLetterBudget
 from pipelines.sink.dead_letter_sender import DeadLetterSender
 from schemas import TableSpec
@@ -174,7 +174,7 @@ def test_a_dead_letter_names_its_record_as_kafka_connect_does(bed: IngestBed) ->
         "__connect.errors.connector.name": "braid.db.wide.left",
         "__connect.errors.task.id": "1",
         "__connect.errors.stage": "VALUE_CONVERTER",
-        "__connect.errors.class.name": "pipelines.ingest.Ingest",
+        "__connect.errors.class.name": "pipelines.stream.ingest.Ingest",
         "__connect.errors.exception.class.name": "braid.wrong_type",
         "braid.reason": "wrong_type",
     }

@@ -13,7 +13,7 @@ from demo.s3_front import Faults
 from demo.s3_server import S3Server
 from lake import Catalog, CompactionPool, Condition, Table
 from lake.errors import InvalidRequest, StorageUnavailable, UnsupportedFeature
-from lake.files.object_store import ObjectStoreFileIO
+from lake.files.object_store.store import ObjectStoreFileIO
 from tests.support.committing_beside import commit_beside
 from tests.support.doc_examples import ROOT, run_python
 from tests.support.program import fork_server, run_braid

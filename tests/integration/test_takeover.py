@@ -9,11 +9,11 @@ from pyspark.sql import SparkSession
 from demo.broker import KafkaBroker
 from formats.kafka_clusters import KafkaClusters
 from lake import Catalog, OffsetMismatch, SystemClock, file_io_for
-from pipelines.ingest import Ingest, IngestContext
-from pipelines.ingest_starter import IngestStarter
-from registry.documents import RegistryStore
-from registry.progress import ProgressStore
+from pipelines.stream.ingest import Ingest, IngestContext
+from pipelines.stream.ingest_starter import IngestStarter
 from registry.registrar import Registrar
+from registry.store.documents import RegistryStore
+from registry.store.progress import ProgressStore
 from registry.stream_entries import Verb
 from schemas import StreamDefinition, TableSpec
 from tests.integration.ingest_bed import IDENTIFIER, IngestBed

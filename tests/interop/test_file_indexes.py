@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from lake import Catalog, Condition, LocalFileIO, Machine, Table
-from lake.format.file_index import BLOOM_FILTER, decode_file_index
+from lake.format.indexes.file_index import BLOOM_FILTER, decode_file_index
 from tests.conformance.case import parse_case
 from tests.conformance.execute import create_declared, write_rows
 from tests.conformance.values import to_arrow

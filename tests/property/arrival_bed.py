@@ -24,10 +24,10 @@ from lake import (
     StreamBatch,
     Table,
 )
-from pipelines.parse import OFFSET, PARTITION, REASON, TIMESTAMP, value_column
+from pipelines.json.parse import OFFSET, PARTITION, REASON, TIMESTAMP, value_column
 from pipelines.sink.table_columns import table_columns
-from pipelines.stream_plan import StreamPlan, plan_stream
-from registry.table_definition import complete_stream, define_table
+from pipelines.stream.stream_plan import StreamPlan, plan_stream
+from registry.rules.table_definition import complete_stream, define_table
 from schemas import OnNullOrdering, StreamDefinition, TableSpec
 
 SPEC: Final = TableSpec.model_validate(

@@ -20,11 +20,11 @@ from lake import (
     TableExists,
     parse_type,
 )
-from lake.commit.position_hold import HOLD_ID
+from lake.commit.streams.position_hold import HOLD_ID
 from lake.snapshots.snapshot_store import SnapshotStore
-from registry.documents import RegistryStore
-from registry.leases import LeaseStore
-from registry.progress import ProgressStore
+from registry.store.documents import RegistryStore
+from registry.store.leases import LeaseStore
+from registry.store.progress import ProgressStore
 from schemas import ColumnSpec, RunnerProgress, TableDocument, TableSpec
 from tests.support.power_sweep import Step
 from tests.support.table_files import assert_orphans_found, missing_files

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from lake import (
     AddColumn,
     DropColumn,
-    Place,
     Position,
+    PositionKind,
     RemoveOption,
     RenameColumn,
     SchemaChange,
@@ -80,7 +80,9 @@ def refused_changes(columns: Sequence[Column], roles: Roles) -> list[SchemaChang
         RenameColumn(path=(other,), name=key),
         RenameColumn(path=("z",), name="y"),
         UpdateColumnType(path=(other,), type=parse_type("MAP<INT, INT>")),
-        UpdateColumnPosition(name=other, position=Position(place=Place.AFTER, neighbour=other)),
+        UpdateColumnPosition(
+            name=other, position=Position(place=PositionKind.AFTER, neighbour=other)
+        ),
         SetOption(key="merge-engine", value="none"),
         SetOption(key="bucket", value="7"),
         SetOption(key="num-levels", value="many"),
@@ -108,10 +110,10 @@ def _add(data: st.DataObject, columns: list[Column], _: Roles) -> SchemaChange |
     position = None
     if data.draw(st.booleans()):
         neighbour = data.draw(st.sampled_from(siblings)).name
-        place = data.draw(st.sampled_from(Place))
-        is_beside = place in (Place.AFTER, Place.BEFORE)
+        place = data.draw(st.sampled_from(PositionKind))
+        is_beside = place in (PositionKind.AFTER, PositionKind.BEFORE)
         position = Position(place=place, neighbour=neighbour if is_beside else None)
-    _put(siblings, column, position or Position(place=Place.LAST))
+    _put(siblings, column, position or Position(place=PositionKind.LAST))
     return AddColumn(path=(*path, name), type=parse_type(column.sql), position=position)
 
 
@@ -163,8 +165,8 @@ def _type(data: st.DataObject, columns: list[Column], roles: Roles) -> SchemaCha
 
 def _move(data: st.DataObject, columns: list[Column], _: Roles) -> SchemaChange | None:
     column, neighbour = data.draw(st.sampled_from(list(itertools.permutations(columns, 2))))
-    place = data.draw(st.sampled_from(Place))
-    is_beside = place in (Place.AFTER, Place.BEFORE)
+    place = data.draw(st.sampled_from(PositionKind))
+    is_beside = place in (PositionKind.AFTER, PositionKind.BEFORE)
     position = Position(place=place, neighbour=neighbour.name if is_beside else None)
     columns.remove(column)
     _put(columns, column, position)
@@ -210,12 +212,12 @@ def _option(data: st.DataObject, _: list[Column], __: Roles) -> SchemaChange:
 
 def _put(siblings: list[Column], column: Column, position: Position) -> None:
     match position.place:
-        case Place.FIRST:
+        case PositionKind.FIRST:
             siblings.insert(0, column)
-        case Place.LAST:
+        case PositionKind.LAST:
             siblings.append(column)
-        case Place.AFTER | Place.BEFORE:
+        case PositionKind.AFTER | PositionKind.BEFORE:
             names = [one.name for one in siblings]
             assert position.neighbour is not None
-            at = names.index(position.neighbour) + (position.place is Place.AFTER)
+            at = names.index(position.neighbour) + (position.place is PositionKind.AFTER)
             siblings.insert(at, column)

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from lake import Machine, Table
 from lake.format.system_columns import VALUE_KIND, RowKind
-from lake.maintenance.compaction_picks import CompactionMemory
+from lake.maintenance.compaction.compaction_picks import CompactionMemory
 from tests.property.test_compaction import COMPACTED, rows_of, scanned, with_options
 from tests.property.test_table_model import State, commits, create, write
 

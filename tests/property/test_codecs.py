@@ -21,7 +21,7 @@ from lake.format.data_types import (
     parse_type,
     type_to_json,
 )
-from lake.format.index_manifest import (
+from lake.format.indexes.index_manifest import (
     DeletionVectorRange,
     IndexManifestEntry,
     decode_index_manifest,

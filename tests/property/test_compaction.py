@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from lake import Machine, Table
 from lake.format.binary_row import decode_rows
 from lake.format.manifest import ManifestEntry
-from lake.merge.key_order import key_codes
+from lake.merge.order.key_order import key_codes
 from tests.property.test_table_model import (
     COLUMNS,
     ENGINES,

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from lake.files.data_files import DataFileReader, DataFileWriter, FileEncoding, FileFormat
 from lake.files.file_encoding import CODECS
-from lake.files.memory import MemoryFileIO
+from lake.files.storage.memory import MemoryFileIO
 from lake.format.arrow_types import to_arrow_type
 from lake.format.data_types import (
     DataField,

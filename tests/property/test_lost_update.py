@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lake import Machine
-from registry.table_rules import check_table
+from registry.rules.table_rules import check_table
 from schemas import TableSpec
 from tests.property.lost_update import COLUMNS, GROUPS, NEWEST, NO_GROUPS, overtaken_table
 

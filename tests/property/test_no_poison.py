@@ -23,12 +23,12 @@ from pyspark.sql.types import (
 )
 
 from lake import parse_messages, parse_type
-from pipelines.kafka_cluster import KafkaCluster
-from pipelines.parse import RecordParser
+from pipelines.json.parse import RecordParser
+from pipelines.kafka.cluster import KafkaCluster
 from pipelines.sink.task_report import TaskReport, parse_report
 from pipelines.sink.write_task import WriteTask
-from pipelines.stream_plan import StreamPlan
-from registry.table_rules import check_table
+from pipelines.stream.stream_plan import StreamPlan
+from registry.rules.table_rules import check_table
 from schemas import TableSpec
 from tests.property.odd_messages import messages
 from tests.unit.pipelines.given_streams import AT, given_plan, given_table

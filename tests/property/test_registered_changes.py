@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from lake import Catalog, ManualClock, MemoryFileIO, TableSchema
-from registry.documents import RegistryStore
+from registry.alteration.table_changes import plan_changes
 from registry.errors import DefinitionRefused
 from registry.registrar import Registrar
-from registry.table_changes import plan_changes
-from registry.table_definition import define_table
-from registry.table_rules import check_table
+from registry.rules.table_definition import define_table
+from registry.rules.table_rules import check_table
+from registry.store.documents import RegistryStore
 from schemas import SchemaChanges, TableDocument
 from tests.unit.registry.shop import definition, orders
 

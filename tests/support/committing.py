@@ -5,15 +5,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from lake.commit.committer import TableCommitter
-from lake.commit.stream_position import BatchAccount, StreamBatch
+from lake.commit.streams.stream_position import BatchAccount, StreamBatch
 from lake.files.clock import ManualClock
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.binary_row import EMPTY_ROW, encode_row
 from lake.format.commit_message import CommitMessage
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.data_types import DataField, parse_type
-from lake.format.index_manifest import HASH_INDEX, IndexManifestEntry
+from lake.format.indexes.index_manifest import HASH_INDEX, IndexManifestEntry
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.statistics import EMPTY_STATS, SimpleStats

@@ -9,8 +9,8 @@ from threading import Barrier
 
 from lake.commit.commit_result import Outcome
 from lake.commit.committer import TableCommitter
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import (
     appended,

@@ -11,7 +11,7 @@ import pyarrow as pa
 from typing_extensions import Buffer
 
 from lake.errors import StorageUnavailable
-from lake.files.file_io import FileIO, FileStatus
+from lake.files.storage.file_io import FileIO, FileStatus
 
 T = TypeVar("T")
 Fault = Callable[[int, str, str], None]

@@ -4,8 +4,8 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.manifest import ManifestEntry
 from lake.format.snapshot import CommitKind, Snapshot, serialize_snapshot
 from lake.snapshots.manifest_store import ManifestStore

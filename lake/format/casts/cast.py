@@ -9,7 +9,6 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from lake.format.arrow_types import to_arrow_type
-from lake.format.cast_rules import has_executor
 from lake.format.casts.from_text import fit_bytes, from_text
 from lake.format.casts.numbers import (
     decimal_to_number,
@@ -17,6 +16,7 @@ from lake.format.casts.numbers import (
     number_to_decimal,
     number_to_number,
 )
+from lake.format.casts.rules import has_executor
 from lake.format.casts.times import (
     date_to_timestamp,
     seconds_to_timestamp,

@@ -18,8 +18,8 @@ from lake.merge.function_errors import value_error
 from lake.merge.functions.exact_numbers import arithmetic_of
 from lake.merge.functions.option_values import has_option, option_key, word_problems
 from lake.merge.functions.overflow import ON_OVERFLOW, OVERFLOW_WORDS, overflow_of
-from lake.merge.functions.product_reduction import product_reduction
-from lake.merge.functions.sum_reduction import sum_reduction
+from lake.merge.functions.reductions.product_reduction import product_reduction
+from lake.merge.functions.reductions.sum_reduction import sum_reduction
 
 _FLOATING = frozenset({TypeRoot.FLOAT, TypeRoot.DOUBLE})
 _NUMERIC = frozenset(

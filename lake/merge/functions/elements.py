@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lake.format.arrays import validity
 from lake.merge.functions.arrival_order import value_counts, weakest_first
-from lake.merge.order_words import validity
 from lake.merge.segments import Bools, Ints
 from lake.merge.steps import Steps
 

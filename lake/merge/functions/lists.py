@@ -20,9 +20,9 @@ from lake.merge.aggregate_function import (
 from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
 from lake.merge.functions.elements import is_codable
-from lake.merge.functions.list_reduction import all_elements, distinct_elements
-from lake.merge.functions.lone_values import NULLS_ONLY
 from lake.merge.functions.option_values import flag, flag_problems
+from lake.merge.functions.reductions.list_reduction import all_elements, distinct_elements
+from lake.merge.functions.reductions.single_value import NULLS_ONLY
 from lake.merge.functions.value_equality import identity
 from lake.merge.steps import Step
 

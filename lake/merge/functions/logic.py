@@ -12,7 +12,7 @@ from lake.format.data_types import DataType, TypeRoot
 from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
 from lake.merge.column_function import ColumnFunction
 from lake.merge.function_errors import refused_retract
-from lake.merge.functions.order_reductions import largest_reduction, smallest_reduction
+from lake.merge.functions.reductions.order_reductions import largest_reduction, smallest_reduction
 
 
 @dataclass(frozen=True, slots=True)

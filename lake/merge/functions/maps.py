@@ -21,9 +21,9 @@ from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
 from lake.merge.function_errors import refused_retract, value_error
 from lake.merge.functions.elements import is_codable
-from lake.merge.functions.lone_values import LONE_VALUES
-from lake.merge.functions.map_reduction import merged_maps
 from lake.merge.functions.option_values import has_option, option_key
+from lake.merge.functions.reductions.map_reduction import merged_maps
+from lake.merge.functions.reductions.single_value import LONE_VALUES
 from lake.merge.functions.value_equality import identity
 from lake.merge.steps import Step
 

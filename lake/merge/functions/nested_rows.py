@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake.errors import Problem
+from lake.format.arrays import validity
 from lake.format.data_types import DataField, DataType, TypeRoot
 from lake.merge.aggregate_function import (
     AggregateFunction,
@@ -22,8 +23,6 @@ from lake.merge.aggregate_function import (
 )
 from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
-from lake.merge.functions.list_reduction import present_elements
-from lake.merge.functions.lone_values import NULLS_ONLY
 from lake.merge.functions.nested_tables import (
     COUNT_LIMIT,
     ERROR,
@@ -47,7 +46,8 @@ from lake.merge.functions.option_values import (
     word,
     word_problems,
 )
-from lake.merge.order_words import validity
+from lake.merge.functions.reductions.list_reduction import present_elements
+from lake.merge.functions.reductions.single_value import NULLS_ONLY
 
 
 def _accepts(data_type: DataType) -> bool:

@@ -5,17 +5,16 @@ from itertools import chain
 from lake.merge.aggregate_function import FunctionDeclaration
 from lake.merge.functions import (
     arithmetic,
-    bitmaps,
     extremes,
     first_and_last,
     lists,
     logic,
     maps,
     nested_rows,
-    sketches,
     text,
 )
 from lake.merge.functions.extension import is_own_name, own_function
+from lake.merge.functions.sets import bitmaps, sketches
 
 _FAMILIES = (
     arithmetic,

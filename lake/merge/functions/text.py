@@ -23,7 +23,7 @@ from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
 from lake.merge.function_errors import refused_retract
 from lake.merge.functions.option_values import flag, flag_problems
-from lake.merge.functions.text_reduction import joined_texts, lone_texts
+from lake.merge.functions.reductions.text_reduction import joined_texts, lone_texts
 from lake.merge.steps import Step, Steps
 
 LISTAGG = "listagg"

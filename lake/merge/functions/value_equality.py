@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable
 
 import pyarrow as pa
 
-from lake.merge.order_values import order_value, order_values
+from lake.merge.order.order_values import order_value, order_values
 from lake.merge.plain_values import plain_array
 
 Identity = Callable[[object], Hashable]

@@ -15,9 +15,9 @@ from lake.files.chosen_rows import RowGroupFilter
 from lake.files.column_mapping import OlderSchemas, shape_digest
 from lake.files.data_file_path import live_file_path
 from lake.files.data_files import DataFileReader
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
 from lake.files.row_groups import ROW_GROUP_ROWS
+from lake.files.storage.file_io import FileIO
 from lake.format.data_file import DataFileMeta
 from lake.format.schema import TableSchema
 from lake.format.system_columns import SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD

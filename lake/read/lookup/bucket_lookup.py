@@ -28,8 +28,9 @@ import pyarrow as pa
 from pyroaring import AbstractBitMap
 
 from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
+from lake.format.arrays import combined_array
 from lake.format.data_file import DataFileMeta
 from lake.format.schema import TableSchema
 from lake.format.system_columns import (
@@ -38,7 +39,6 @@ from lake.format.system_columns import (
     VALUE_KIND,
 )
 from lake.lsm.levels import levels_of
-from lake.merge.order_words import one_array
 from lake.read.lookup.bucket_files import BucketFiles
 from lake.read.lookup.file_lookup import FEW_KEYS
 from lake.read.lookup.found import Found, are_marked, found_in
@@ -217,7 +217,7 @@ class BucketLookup:
         rows = self._files.taken(found, tuple(names))
         is_row = None if found.is_sure else self._are_of_keys(rows, keys, found)
         if has_retracts:
-            kinds = one_array(rows.column(VALUE_KIND)).to_numpy()
+            kinds = combined_array(rows.column(VALUE_KIND)).to_numpy()
             # The lowest bit tells: +I is 0, -U 1, +U 2, -D 3.
             is_add = (kinds & 1) == 0
             is_row = is_add if is_row is None else is_row & is_add
@@ -235,7 +235,7 @@ class BucketLookup:
         return self._are_of_keys(self._files.taken(found, self._key_names), keys, found)
 
     def _are_of_keys(self, rows: pa.Table, keys: WantedKeys, found: Found) -> npt.NDArray[np.bool_]:
-        columns = [one_array(rows.column(name)) for name in self._key_names]
+        columns = [combined_array(rows.column(name)) for name in self._key_names]
         return are_of_keys(columns, keys, found.keys)
 
     def _search(

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lake.format.arrays import combined_array
 from lake.format.schema import TableSchema
 from lake.format.system_columns import LEVEL, VALUE_KIND
 from lake.lsm.round_merge import LookupMerge
 from lake.lsm.sorted_run import plan_sections
 from lake.merge.fold import FoldCounters, Machine
-from lake.merge.order_words import one_array
 from lake.merge.spec import MergeSpec, columns_needed
 from lake.read.lookup.bucket_lookup import BucketLookup, Vectors
 from lake.read.lookup.found import Found
@@ -100,7 +100,7 @@ class BucketRows:
             records = records.drop_columns([LEVEL])
         # The keys' numbers tell keys apart, and keep them in order, as well as their codes.
         merged = self._merge.merge(records, found.keys.astype(np.uint64))
-        kinds = one_array(merged.column(VALUE_KIND)).to_numpy()
+        kinds = combined_array(merged.column(VALUE_KIND)).to_numpy()
         is_add = (kinds & 1) == 0
         return _live(
             np.unique(found.keys), merged.select(list(columns)), None if is_add.all() else is_add

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from lake.errors import StorageUnavailable
-from lake.files.scratch import ScratchDirectory
+from lake.files.storage.scratch import ScratchDirectory
 from lake.read.lookup.hash_index import HashIndex
 
 MEMORY_FILE_BYTES_MAX: Final = 2 * 1024 * 1024

@@ -20,7 +20,7 @@ from functools import partial
 from typing import Final
 from weakref import WeakValueDictionary
 
-from lake.files.scratch import ScratchDirectory, free_bytes
+from lake.files.storage.scratch import ScratchDirectory, free_bytes
 from lake.read.lookup.background import BackgroundJobs, Submit, readers
 from lake.read.lookup.copy_space import MEMORY_FILE_BYTES_MAX, CopySpace
 from lake.read.lookup.file_lookup import FileLookup

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.merge.order_words import one_array
+from lake.format.arrays import combined_array
 from lake.read.lookup.wanted_keys import Rows, row_array
 
 Places = tuple[Rows, Rows]
@@ -55,7 +55,7 @@ def gathered(
     if all(values is not None for values in plain):
         return _put(columns[0].array.type, plain, places, count=len(order))
     taken = [
-        one_array(column.array.take(row_array(rows)))
+        combined_array(column.array.take(row_array(rows)))
         for column, (rows, _) in zip(columns, places, strict=True)
     ]
     return taken[0] if len(taken) == 1 else pa.concat_arrays(taken).take(order)

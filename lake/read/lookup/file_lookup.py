@@ -22,7 +22,7 @@ from lake.format.system_columns import (
     VALUE_KIND,
     VALUE_KIND_FIELD,
 )
-from lake.merge.words import Uints
+from lake.merge.order.key_codes import Uints
 from lake.read.lookup.background import is_ending
 from lake.read.lookup.copy_space import CopySpace, NoRoom
 from lake.read.lookup.file_column import FileColumn

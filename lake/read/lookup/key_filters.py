@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from lake.files.column_mapping import OlderSchemas
-from lake.format.bloom_filter import BloomFilter
 from lake.format.data_file import DataFileMeta
+from lake.format.indexes.bloom_filter import BloomFilter
+from lake.format.indexes.value_hash import HASHED_ROOTS
 from lake.format.schema import TableSchema
-from lake.format.value_hash import HASHED_ROOTS
 from lake.read.index_pruning import indexed_names
 from lake.read.lookup.wanted_keys import Rows, WantedKeys
 from lake.snapshots.file_indexes import FileIndexStore, index_name

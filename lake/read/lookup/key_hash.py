@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.merge.order_words import one_array
-from lake.merge.words import Uints
+from lake.format.arrays import combined_array
+from lake.merge.order.key_codes import Uints
 
 _ODD: Final = 0x9E3779B97F4A7C15
 _FIRST: Final = 0xBF58476D1CE4E5B9
@@ -57,7 +57,7 @@ def key_hashes(columns: Sequence[pa.Array | pa.ChunkedArray]) -> Uints:
             hashes as anything.
     """
     assert columns, "a key has columns"
-    arrays = [one_array(column) for column in columns]
+    arrays = [combined_array(column) for column in columns]
     if len(arrays[0]) <= _FEW_ROWS:
         return _few_hashes(arrays)
     hashes = mixed(_column_words(arrays[0]))

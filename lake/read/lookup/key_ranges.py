@@ -7,12 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lake.format.arrays import combined_array
 from lake.format.binary_row import decode_rows
 from lake.format.data_file import DataFileMeta
 from lake.format.data_types import DataField
 from lake.format.float_order import total_order
-from lake.merge.key_order import key_codes
-from lake.merge.order_words import one_array
+from lake.merge.order.key_order import key_codes
 from lake.read.lookup.key_hash import is_number, raw_numbers
 from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
 
@@ -48,7 +48,7 @@ class KeyRanges:
     def _as_numbers(self) -> npt.NDArray[Any] | None:
         if self._bounds.num_columns > 1 or not is_number(self._bounds.column(0).type):
             return None
-        return _ordered(one_array(self._bounds.column(0)))
+        return _ordered(combined_array(self._bounds.column(0)))
 
     def _located(
         self, bounds: npt.NDArray[Any], wanted: npt.NDArray[Any], order: Rows | None

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lake.files.chosen_rows import RowGroupFilter
-from lake.files.parquet_bounds import ColumnBounds
-from lake.merge.key_order import key_codes
+from lake.files.parquet.bounds import ColumnBounds
+from lake.merge.order.key_order import key_codes
 from lake.read.lookup.hash_index import build_index
 from lake.read.lookup.key_hash import key_hashes
 from lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys, row_array

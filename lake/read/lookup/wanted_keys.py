@@ -10,11 +10,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lake.format.arrays import combined_array
 from lake.format.data_types import DataType
+from lake.format.indexes.value_hash import Hashes, value_hashes
 from lake.format.schema import TableSchema
-from lake.format.value_hash import Hashes, value_hashes
-from lake.merge.order_words import one_array
-from lake.merge.words import Uints
+from lake.merge.order.key_codes import Uints
 from lake.read.lookup.key_hash import canonical, is_number, key_hashes, number_words, raw_numbers
 
 Rows = npt.NDArray[np.int64]
@@ -70,7 +70,7 @@ class WantedKeys:
 def wanted_keys(keys: pa.Table | pa.RecordBatch, schema: TableSchema) -> WantedKeys:
     """Return the keys of a table that has at least the trimmed primary key, in the table's types."""
     names = schema.trimmed_primary_keys
-    return WantedKeys(columns=tuple(one_array(keys.column(name)) for name in names))
+    return WantedKeys(columns=tuple(combined_array(keys.column(name)) for name in names))
 
 
 class KeyColumns:
@@ -80,7 +80,7 @@ class KeyColumns:
         """Take over the trimmed primary key, in order."""
         # Only text is ever too large for one piece.
         self._columns: list[pa.Array | pa.ChunkedArray] = [
-            one_array(column) if column.num_chunks == 1 or is_number(column.type) else column
+            combined_array(column) if column.num_chunks == 1 or is_number(column.type) else column
             for column in columns
         ]
         self._numbers = [

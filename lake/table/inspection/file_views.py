@@ -6,18 +6,16 @@ their values, too; an unpartitioned table by the empty text. Rows are physical: 
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import pyarrow as pa
 
-from lake.format.index_manifest import IndexManifestEntry
+from lake.format.bucket import BucketId
+from lake.format.indexes.index_manifest import IndexManifestEntry
 from lake.format.manifest import ManifestEntry
 from lake.format.partition_path import partition_label
 from lake.format.schema import TableSchema
 from lake.lsm.levels import levels_of
-
-Place: TypeAlias = tuple[bytes, int]
-"""Serialised partition row, and bucket number."""
 
 _WALL_MS: Final = pa.timestamp("ms")
 
@@ -91,7 +89,7 @@ PARTITIONS: Final = pa.schema(
 
 def file_rows(
     entries: Iterable[ManifestEntry],
-    vectors: Mapping[Place, IndexManifestEntry],
+    vectors: Mapping[BucketId, IndexManifestEntry],
     schema: TableSchema,
 ) -> pa.Table:
     """Return `FILES`.
@@ -131,7 +129,7 @@ def file_rows(
 
 def bucket_rows(
     entries: Iterable[ManifestEntry],
-    vectors: Mapping[Place, IndexManifestEntry],
+    vectors: Mapping[BucketId, IndexManifestEntry],
     schema: TableSchema,
 ) -> pa.Table:
     """Return `BUCKETS`; see `file_rows` for the arguments."""
@@ -156,7 +154,7 @@ def bucket_rows(
 
 
 def level_rows(
-    entries: Iterable[ManifestEntry], vectors: Mapping[Place, IndexManifestEntry]
+    entries: Iterable[ManifestEntry], vectors: Mapping[BucketId, IndexManifestEntry]
 ) -> pa.Table:
     """Return `LEVELS`; see `file_rows` for the arguments."""
     marked = _marked(vectors)
@@ -216,7 +214,7 @@ def _grouped(
     return groups
 
 
-def _marked(vectors: Mapping[Place, IndexManifestEntry]) -> dict[str, int | None]:
+def _marked(vectors: Mapping[BucketId, IndexManifestEntry]) -> dict[str, int | None]:
     """Return by file name how many rows are marked; None where nobody has counted."""
     return {
         vector.data_file_name: vector.cardinality

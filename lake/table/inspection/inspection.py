@@ -8,12 +8,12 @@ from typing import ClassVar, Final
 import pyarrow as pa
 
 from lake.errors import InvalidRequest, Problem, names_table
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import CommitKind, Snapshot
-from lake.maintenance.table_compaction import LiveTable
+from lake.maintenance.compaction.table_compaction import LiveTable
 from lake.snapshots.consumer_store import ConsumerStore
 from lake.snapshots.manifest_store import ManifestGone, ManifestStore
 from lake.snapshots.schema_store import SchemaStore

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from lake.errors import CommitConflict, LakeError
 from lake.files.clock import ManualClock
-from lake.files.memory import MemoryFileIO
+from lake.files.storage.memory import MemoryFileIO
 from lake.snapshots.removed_history import RemovedHistory
 from lake.snapshots.rollback_mark import RollbackMark
 from lake.snapshots.snapshot_store import SnapshotStore

@@ -14,11 +14,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lake.commit.stream_authority import find_authority, speaks_of_streams
-from lake.commit.stream_position import StreamPosition, batch_of, positions_of
+from lake.commit.streams.stream_authority import find_authority, speaks_of_streams
+from lake.commit.streams.stream_position import StreamPosition, batch_of, positions_of
 from lake.errors import CorruptData
-from lake.files.memory import MemoryFileIO
 from lake.files.paths import SNAPSHOT_PREFIX, TablePaths
+from lake.files.storage.memory import MemoryFileIO
 from lake.format.snapshot import Snapshot, parse_snapshot
 from lake.snapshots.lineage import follows, is_built_on
 from lake.snapshots.live_files import LiveFiles

@@ -9,19 +9,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 from unittest.mock import patch
 
-from lake.commit import discard, exactly_once, intent, table_state
+from lake.commit import discard, intent, table_state
 from lake.commit.attempt_files import AttemptFiles
 from lake.commit.commit_result import CommitResult, Outcome
 from lake.commit.commit_run import CommitRun
 from lake.commit.conflict import Live, check_files
-from lake.commit.exactly_once import Decision
 from lake.commit.identity_log import IdentityLog
 from lake.commit.publisher import Published, SnapshotPublisher
-from lake.commit.stream_authority import StreamAuthority
+from lake.commit.streams import exactly_once
+from lake.commit.streams.exactly_once import Decision
+from lake.commit.streams.stream_authority import StreamAuthority
 from lake.errors import CommitUnknown
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.snapshot import Snapshot
-from lake.maintenance.protectors import Protectors
+from lake.maintenance.expiry.retained_snapshots import Protectors
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lake.errors import StorageUnavailable
-from lake.files.file_io import FileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
 from tests.support.faulty_file_io import Died, FaultyFileIO
 from tests.support.simulation.schedule import Schedule
 

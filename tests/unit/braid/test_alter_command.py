@@ -8,8 +8,8 @@ import pytest
 
 from braid.alter_clauses import FORMS
 from lake import Catalog, SystemClock, Table, file_io_for
-from registry.documents import RegistryStore
 from registry.registrar import Registrar
+from registry.store.documents import RegistryStore
 from tests.support.program import run_braid
 from tests.unit.braid.test_compaction import given_table, write
 from tests.unit.registry.shop import definition, orders

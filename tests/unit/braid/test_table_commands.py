@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from lake import Catalog, SystemClock, file_io_for
-from registry.documents import RegistryStore
 from registry.registrar import Registrar
+from registry.store.documents import RegistryStore
 from registry.stream_entries import Verb
 from tests.support.program import run_braid
 from tests.unit.braid.test_compaction import given_table, write

@@ -10,7 +10,7 @@ from docs.generator.function_examples import EXAMPLES
 from docs.generator.pages import generated_pages
 from docs.generator.trap_causes import CAUSES, by_cause
 from docs.generator.traps import traps
-from lake.merge.engine_declarations import ENGINES
+from lake.declaration.engine_declarations import ENGINES
 from lake.merge.functions.registry import FUNCTIONS
 from tests.unit.lake.merge.given_anomaly import ANOMALIES
 

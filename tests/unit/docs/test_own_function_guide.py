@@ -12,9 +12,9 @@ import pytest
 
 from lake import Catalog, InvalidRequest, ManualClock, MemoryFileIO, UnsupportedFeature
 from lake.merge.functions.extension import GROUP, forget_packages
-from registry.documents import RegistryStore
 from registry.errors import DefinitionRefused
 from registry.registrar import Registrar
+from registry.store.documents import RegistryStore
 from schemas import TableSpec
 from tests.support.doc_examples import ROOT, doc_examples, run_python
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lake import options as lake_options
-from lake.merge.engine_declarations import ENGINES
+from lake.declaration.engine_declarations import ENGINES
 from lake.option_keys import OPTION_KEYS, meant_option
 from lake.options import TableOptions
 

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from lake import Catalog, MemoryFileIO, Table
-from pipelines.parse import (
+from pipelines.json.parse import (
     DETAIL,
     OFFSET,
     PARTITION,
@@ -18,8 +18,8 @@ from pipelines.parse import (
     TIMESTAMP,
     value_column,
 )
-from pipelines.stream_plan import StreamPlan, plan_stream
-from registry.table_definition import complete_stream, define_table
+from pipelines.stream.stream_plan import StreamPlan, plan_stream
+from registry.rules.table_definition import complete_stream, define_table
 from schemas import StreamDefinition, TableSpec
 
 WAREHOUSE = "/warehouse"

@@ -15,7 +15,7 @@ from lake import (
     file_io_for,
 )
 from pipelines.hosted_tables import HostedTables
-from registry.leases import MAINTENANCE, LeaseStore
+from registry.store.leases import MAINTENANCE, LeaseStore
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.waiting import wait_until
 

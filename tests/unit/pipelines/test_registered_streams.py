@@ -14,15 +14,15 @@ from lake import (
     RenameColumn,
     parse_type,
 )
-from pipelines.new_fields.batch_news import BatchNews
+from pipelines.new_fields.batch_schema_delta import BatchNews
 from pipelines.new_fields.value_shape import shape_of
-from pipelines.registered_plans import RegisteredPlans
-from pipelines.stream_evolver import RegisteredEvolver
-from pipelines.stream_plan import StreamPlan, plan_stream
-from registry.documents import RegistryStore
+from pipelines.stream.registered_plans import RegisteredPlans
+from pipelines.stream.stream_evolver import RegisteredEvolver
+from pipelines.stream.stream_plan import StreamPlan, plan_stream
+from registry.alteration.table_changes import plan_changes
 from registry.registrar import Registrar
+from registry.store.documents import RegistryStore
 from registry.stream_entries import Verb
-from registry.table_changes import plan_changes
 from schemas import SchemaChanges
 from tests.unit.registry.shop import definition, orders
 

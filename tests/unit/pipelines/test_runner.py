@@ -9,12 +9,12 @@ import pytest
 from lake import ManualClock, MemoryFileIO
 from pipelines.runner import Runner
 from pipelines.settings import RunnerSettings
-from registry.documents import RegistryStore
-from registry.leases import LeaseStore
-from registry.progress import ProgressStore
+from registry.store.documents import RegistryStore
+from registry.store.leases import LeaseStore
+from registry.store.progress import ProgressStore
 from schemas import RunnerProgress, StreamState
 from tests.support.waiting import wait_until
-from tests.unit.pipelines.test_stream_supervisor import DOCUMENT, StubStarter
+from tests.unit.pipelines.stream.test_stream_supervisor import DOCUMENT, StubStarter
 
 SETTINGS = RunnerSettings(warehouse="/w", name="r")
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from registry.stream_rules import check_stream
-from registry.table_definition import complete_stream
-from registry.table_rules import check_table
+from registry.rules.stream_rules import check_stream
+from registry.rules.table_definition import complete_stream
+from registry.rules.table_rules import check_table
 from schemas import StreamDefinition, TableSpec
 
 Columns = list[dict[str, Any]]

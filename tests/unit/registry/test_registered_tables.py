@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from lake import Catalog, Machine, ManualClock, MemoryFileIO, Table, TableWriter
-from registry.table_definition import define_table
+from registry.rules.table_definition import define_table
 from schemas import TableSpec
 from tests.unit.registry.shop import orders
 

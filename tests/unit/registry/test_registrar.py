@@ -12,7 +12,7 @@ from lake import (
     MemoryFileIO,
     TableNotFound,
 )
-from registry.documents import RegistryStore
+from registry.alteration.table_changes import plan_changes
 from registry.errors import (
     DefinitionDiffers,
     DefinitionRefused,
@@ -22,10 +22,10 @@ from registry.errors import (
     StreamNotStopped,
 )
 from registry.registrar import Registrar
-from registry.revision import Precondition, revision_of
+from registry.rules.table_definition import define_table
+from registry.store.documents import RegistryStore
+from registry.store.revision import Precondition, revision_of
 from registry.stream_entries import Verb
-from registry.table_changes import plan_changes
-from registry.table_definition import define_table
 from schemas import DesiredState, SchemaChanges, StreamDefinition, StreamState, TableDocument
 from tests.unit.registry.shop import definition, orders
 

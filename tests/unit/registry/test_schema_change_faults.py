@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from lake import AddColumn, Catalog, FileIO, LakeError, ManualClock, MemoryFileIO, parse_type
-from registry.alteration import AlterationPlan
-from registry.documents import RegistryStore
+from registry.alteration.alteration import AlterationPlan
+from registry.alteration.table_changes import plan_changes
 from registry.errors import DefinitionRefused, PreconditionFailed, RegistryError
-from registry.named_request import NamedRequest
 from registry.registrar import Registrar
-from registry.revision import Precondition
-from registry.table_changes import plan_changes
-from registry.table_definition import define_table, stream_columns
+from registry.rules.table_definition import define_table, stream_columns
+from registry.store.documents import RegistryStore
+from registry.store.named_request import NamedRequest
+from registry.store.revision import Precondition
 from registry.table_state import TableState, read_table_state
 from schemas import SchemaChanges
 from tests.support.faulty_file_io import Died, FaultyFileIO, Moment

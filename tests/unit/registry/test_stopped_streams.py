@@ -3,11 +3,11 @@
 import pytest
 
 from lake import Catalog, ManualClock, MemoryFileIO
-from registry.documents import RegistryStore
 from registry.errors import StreamNotStopped
-from registry.leases import LeaseStore
 from registry.registrar import Registrar
 from registry.stopped_streams import check_streams_stopped
+from registry.store.documents import RegistryStore
+from registry.store.leases import LeaseStore
 from registry.stream_entries import Verb
 from tests.unit.registry.shop import definition, orders
 

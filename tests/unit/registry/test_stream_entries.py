@@ -3,8 +3,8 @@
 import pytest
 
 from registry.errors import StreamNotRunning
+from registry.rules.table_definition import complete_stream
 from registry.stream_entries import Verb, entry_after
-from registry.table_definition import complete_stream
 from schemas import DesiredState, StreamDefinition, StreamEntry, StreamState, TableSpec
 
 TABLE = TableSpec.model_validate(

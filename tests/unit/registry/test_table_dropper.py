@@ -3,10 +3,10 @@
 import pytest
 
 from lake import Catalog, ManualClock, MemoryFileIO, TableNotFound
-from registry.documents import RegistryStore
 from registry.errors import DefinitionRefused, RegistryConflict, StreamNotStopped
-from registry.leases import LeaseStore
 from registry.registrar import Registrar
+from registry.store.documents import RegistryStore
+from registry.store.leases import LeaseStore
 from registry.stream_entries import Verb
 from registry.table_dropper import TableDropper
 from tests.unit.registry.shop import definition, orders

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from lake import Catalog, ManualClock, MemoryFileIO
 from schemas import Problem
 from service.app import create_app
-from service.problem_table import STATUS_AND_TITLE
+from service.problems.problem_table import STATUS_AND_TITLE
 from service.settings import ServiceSettings
 from tests.support.hostile_requests import HostileRequest, hostile_requests
 from tests.unit.registry.shop import ORDERS

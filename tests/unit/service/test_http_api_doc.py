@@ -8,7 +8,7 @@ import pytest
 
 from lake.merge.functions.registry import FUNCTIONS
 from schemas import OPTION_OF_FIELD
-from service.problem_table import STATUS_AND_TITLE
+from service.problems.problem_table import STATUS_AND_TITLE
 from tests.unit.service.http_client import HttpClient
 
 DOC = (Path(__file__).parents[3] / "docs" / "reference" / "http-api.md").read_text()

@@ -6,8 +6,8 @@ from lake.commit.attempt_files import AttemptFiles
 from lake.commit.changes import changes_of
 from lake.commit.steps import ignore_step
 from lake.errors import StorageUnavailable
-from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.memory import MemoryFileIO
 from lake.format.manifest import ManifestEntry
 from lake.format.snapshot import CommitKind
 from lake.snapshots.live_files import LiveFiles

@@ -14,9 +14,9 @@ from lake.commit.commit_result import Outcome
 from lake.commit.committer import TableCommitter
 from lake.commit.retry_policy import RetryPolicy
 from lake.errors import CommitUnknown, StorageUnavailable
-from lake.files.file_io import FileIO
-from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
+from lake.files.storage.memory import MemoryFileIO
 from lake.format.snapshot import CommitKind
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import (

@@ -11,7 +11,7 @@ import pytest
 from lake.commit.commit_result import CommitResult, Outcome
 from lake.commit.committer import TableCommitter
 from lake.commit.retry_policy import RetryPolicy
-from lake.commit.stream_position import StreamPosition
+from lake.commit.streams.stream_position import StreamPosition
 from lake.errors import (
     CommitConflict,
     CommitUnknown,
@@ -22,8 +22,8 @@ from lake.errors import (
     StreamFenced,
 )
 from lake.files.clock import ManualClock
-from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.memory import MemoryFileIO
 from lake.format.binary_row import EMPTY_ROW
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.snapshot import CommitKind

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from lake.commit.commit_result import Outcome
-from lake.commit.position_hold import HOLD_ID
-from lake.commit.stream_position import (
+from lake.commit.streams.position_hold import HOLD_ID
+from lake.commit.streams.stream_position import (
     BatchAccount,
     StreamFallback,
     StreamPosition,
@@ -23,11 +23,11 @@ from lake.errors import (
     TableNotFound,
 )
 from lake.files.clock import ManualClock
-from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.memory import MemoryFileIO
 from lake.format.binary_row import encode_row
 from lake.format.commit_message import CommitMessage
-from lake.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
+from lake.format.indexes.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.snapshot import (
     BATCH_COMMIT_IDENTIFIER,

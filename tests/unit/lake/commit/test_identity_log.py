@@ -6,8 +6,8 @@ import pytest
 
 from lake.commit.identity_log import CommitIdentity, IdentityLog
 from lake.errors import CommitUnknown
-from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.memory import MemoryFileIO
 from lake.format.snapshot import CommitKind, Snapshot
 from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.snapshot_store import SnapshotStore

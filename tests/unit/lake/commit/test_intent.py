@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from lake.commit.changes import CommitChanges
-from lake.commit.group_order import GroupClaim, GroupOrder
 from lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit, StreamFence
-from lake.commit.stream_authority import StreamAuthority
-from lake.commit.stream_position import StreamFallback, StreamPosition, batch_properties
+from lake.commit.streams.group_order import GroupClaim, GroupOrder
+from lake.commit.streams.stream_authority import StreamAuthority
+from lake.commit.streams.stream_position import StreamFallback, StreamPosition, batch_properties
 from lake.errors import InvalidRequest, OffsetMismatch, StreamFenced
 from lake.format.snapshot import CommitKind
 from tests.support.committing import TOPIC, TOPIC_ID, stream_batch

@@ -7,7 +7,7 @@ import pytest
 from lake.commit.publisher import Published, SnapshotPublisher
 from lake.commit.steps import ignore_step
 from lake.errors import CommitUnknown, StorageUnavailable
-from lake.files.memory import MemoryFileIO
+from lake.files.storage.memory import MemoryFileIO
 from lake.format.snapshot import Snapshot, serialize_snapshot
 from lake.snapshots.lineage import lineage_properties
 from lake.snapshots.removed_history import RemovedHistory

@@ -10,8 +10,8 @@ from lake import (
     DropColumn,
     InvalidRequest,
     MemoryFileIO,
-    Place,
     Position,
+    PositionKind,
     RemoveOption,
     RenameColumn,
     SetOption,
@@ -101,9 +101,9 @@ def test_what_may_be_left_out_may_be_none() -> None:
 @pytest.mark.parametrize(
     ("place", "neighbour", "field"),
     [
-        (Place.AFTER, None, "neighbour"),
-        (Place.BEFORE, 5, "neighbour"),
-        (Place.FIRST, "a", "neighbour"),
+        (PositionKind.AFTER, None, "neighbour"),
+        (PositionKind.BEFORE, 5, "neighbour"),
+        (PositionKind.FIRST, "a", "neighbour"),
         ("first", None, "place"),
     ],
 )

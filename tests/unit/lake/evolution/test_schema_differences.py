@@ -8,8 +8,8 @@ from lake.evolution.change_schema import change_schema
 from lake.evolution.schema_changes import (
     AddColumn,
     DropColumn,
-    Place,
     Position,
+    PositionKind,
     RemoveOption,
     RenameColumn,
     SchemaChange,
@@ -52,8 +52,14 @@ def changed(schema: TableSchema, changes: Sequence[SchemaChange]) -> TableSchema
     "changes",
     [
         [AddColumn(path=("d",), type=INT, description="new")],
-        [AddColumn(path=("d",), type=INT, position=Position(place=Place.FIRST))],
-        [AddColumn(path=("d",), type=INT, position=Position(place=Place.AFTER, neighbour="a"))],
+        [AddColumn(path=("d",), type=INT, position=Position(place=PositionKind.FIRST))],
+        [
+            AddColumn(
+                path=("d",),
+                type=INT,
+                position=Position(place=PositionKind.AFTER, neighbour="a"),
+            )
+        ],
         [AddColumn(path=("c", "w"), type=INT)],
         [AddColumn(path=("c", "y", "element", "w"), type=INT)],
         [DropColumn(path=("a",))],
@@ -65,8 +71,12 @@ def changed(schema: TableSchema, changes: Sequence[SchemaChange]) -> TableSchema
         [UpdateColumnType(path=("c", "x"), type=parse_type("BIGINT"), keep_nullability=True)],
         [UpdateColumnComment(path=("a",), description="what it is")],
         [UpdateColumnDefault(path=("a",), default_value="1")],
-        [UpdateColumnPosition(name="c", position=Position(place=Place.FIRST))],
-        [UpdateColumnPosition(name="id", position=Position(place=Place.AFTER, neighbour="c"))],
+        [UpdateColumnPosition(name="c", position=Position(place=PositionKind.FIRST))],
+        [
+            UpdateColumnPosition(
+                name="id", position=Position(place=PositionKind.AFTER, neighbour="c")
+            )
+        ],
         [SetOption(key="file.compression", value="none")],
         [RemoveOption(key="file.compression")],
         [UpdateComment(comment="a table")],

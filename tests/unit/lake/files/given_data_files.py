@@ -5,8 +5,8 @@ from collections.abc import Collection
 import pyarrow as pa
 
 from lake.files.data_files import DataFileWriter, DataFileWritten, row_group_rows
-from lake.files.file_io import FileIO
-from lake.files.int96_file import Int96Output
+from lake.files.parquet.int96_file import Int96Output
+from lake.files.storage.file_io import FileIO
 from lake.format.schema import TableSchema
 
 

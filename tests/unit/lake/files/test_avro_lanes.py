@@ -8,13 +8,13 @@ import pyarrow as pa
 import pytest
 
 from lake import CorruptData, parse_type
-from lake.files.avro_lane_arrays import lane_array
-from lake.files.avro_stored import AvroStored
+from lake.files.avro.block_arrays import lane_array
+from lake.files.avro.stored import AvroStored
 from lake.format.arrow_types import to_arrow_type
-from lake.format.avro_columns import encode_rows
-from lake.format.avro_container import container_block, container_header
-from lake.format.avro_lanes import decode_lanes, plain_columns
-from lake.format.avro_types import avro_schema
+from lake.format.avro.block_decoder import decode_lanes, plain_columns
+from lake.format.avro.columns import encode_rows
+from lake.format.avro.container import container_block, container_header
+from lake.format.avro.types import avro_schema
 from lake.format.data_types import DataField, assign_field_ids
 
 TYPES = [

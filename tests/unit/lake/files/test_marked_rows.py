@@ -11,7 +11,7 @@ from pyroaring import BitMap
 from lake.errors import CorruptData
 from lake.files.data_files import DataFileReader, RowGroupFilter
 from lake.files.marked_rows import MarkedRows
-from lake.files.memory import MemoryFileIO
+from lake.files.storage.memory import MemoryFileIO
 from tests.given_tables import given_schema
 from tests.unit.lake.files.given_data_files import write_data_file
 from tests.unit.lake.files.test_parquet import PATH, describe, key_value

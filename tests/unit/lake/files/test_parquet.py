@@ -19,9 +19,9 @@ from lake.files.data_files import (
     key_value_schema,
     null_columns,
 )
-from lake.files.int96 import INT96_STORAGE
-from lake.files.memory import MemoryFileIO
-from lake.files.parquet_bounds import ColumnBounds
+from lake.files.parquet.bounds import ColumnBounds
+from lake.files.parquet.int96 import INT96_STORAGE
+from lake.files.storage.memory import MemoryFileIO
 from lake.format.binary_row import EMPTY_ROW
 from lake.format.data_file import DataFileMeta
 from lake.format.schema import TableSchema

@@ -3,8 +3,8 @@ from dataclasses import fields, replace
 import pytest
 
 from lake.errors import CorruptData
-from lake.format.avro_binary import AvroDecoder
-from lake.format.avro_schemas import DATA_FILE_FIELDS
+from lake.format.avro.binary import AvroDecoder
+from lake.format.avro.schemas import DATA_FILE_FIELDS
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.data_file_codec import (
     FIELD_COUNT_MIN,

@@ -7,8 +7,8 @@ import fastavro
 import pytest
 
 from lake.errors import CorruptData, UnsupportedFeature
-from lake.format.avro_container import read_records
-from lake.format.avro_schemas import DATA_FILE_FIELDS, MANIFEST, AvroSchema
+from lake.format.avro.container import read_records
+from lake.format.avro.schemas import DATA_FILE_FIELDS, MANIFEST, AvroSchema
 from lake.format.data_file import FileSource
 from lake.format.manifest import FileKind, decode_manifest, encode_manifest
 from tests.unit.lake.format.given_files import ENTRY, FILE, PLAIN_ENTRY

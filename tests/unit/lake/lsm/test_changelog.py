@@ -8,7 +8,7 @@ from lake.format.system_columns import LEVEL, SEQUENCE_NUMBER, VALUE_KIND, RowKi
 from lake.lsm.changelog import compared_columns, diff_rows, first_row_changes, round_changes
 from lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
 from lake.merge.column_function import ColumnFunction
-from lake.merge.key_order import key_codes
+from lake.merge.order.key_order import key_codes
 from lake.merge.spec import MergeSpec
 from lake.options import MergeEngine
 

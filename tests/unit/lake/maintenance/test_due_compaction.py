@@ -10,7 +10,7 @@ import pytest
 
 from lake import Catalog, CommitKind, CompactionResult, ManualClock, MemoryFileIO
 from lake.format.data_file import FileSource
-from lake.maintenance.compaction_picks import CompactionMemory
+from lake.maintenance.compaction.compaction_picks import CompactionMemory
 from tests.given_tables import given_kinds
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.unit.lake.maintenance.given_compactions import (

@@ -16,7 +16,7 @@ from lake import (
     Table,
     UnsupportedFeature,
 )
-from lake.commit.stream_position import StreamPosition
+from lake.commit.streams.stream_position import StreamPosition
 from lake.maintenance.rollback import plan_rollback
 from lake.snapshots.changelog_store import ChangelogStore
 from lake.snapshots.consumer_store import ConsumerStore

@@ -1,6 +1,6 @@
 from lake.merge.column_machine import select_by_columns
-from lake.merge.key_order import key_codes
-from lake.merge.merge_order import find_segments
+from lake.merge.order.key_order import key_codes
+from lake.merge.order.merge_order import find_segments
 from lake.merge.spec import MergeSpec, SequenceGroup
 from lake.options import MergeEngine
 from tests.unit.lake.merge.given_records import given_records

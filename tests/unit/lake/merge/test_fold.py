@@ -5,7 +5,7 @@ import pytest
 from lake.errors import SchemaMismatch
 from lake.format.system_columns import SEQUENCE_NUMBER
 from lake.merge.fold import FoldCounters, Machine, drop_retracts, fold
-from lake.merge.key_order import key_codes
+from lake.merge.order.key_order import key_codes
 from lake.merge.spec import ColumnFunction, MergeSpec, SequenceGroup
 from lake.options import MergeEngine
 from tests.unit.lake.merge.given_records import given_records, written

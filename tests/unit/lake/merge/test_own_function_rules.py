@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from lake.declaration.function_rules import known_functions
+from lake.declaration.ineffective_options import dormant_options
+from lake.declaration.validation import validate_schema
 from lake.errors import InvalidRequest, UnsupportedFeature
-from lake.merge.dormant_options import dormant_options
-from lake.merge.function_rules import known_functions
 from lake.merge.functions import extension
 from lake.merge.functions.extension import GROUP, forget_packages, own_function
-from lake.merge.validation import validate_schema
-from registry.table_rules import check_table
+from registry.rules.table_rules import check_table
 from tests.unit.lake.merge.given_schemas import given_schema
 from tests.unit.registry.aggregates import column, grouped
 

@@ -3,8 +3,8 @@ import pyarrow as pa
 import pytest
 
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
-from lake.merge.key_order import key_codes
-from lake.merge.merge_order import find_segments
+from lake.merge.order.key_order import key_codes
+from lake.merge.order.merge_order import find_segments
 from lake.merge.segments import LAYERS_MAX, Segments
 from lake.merge.spec import MergeSpec
 from lake.options import MergeEngine

@@ -7,10 +7,10 @@ from hypothesis import given, settings, strategies as st
 from pyroaring import BitMap, FrozenBitMap
 
 from lake.errors import CorruptData, UnsupportedFeature
-from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.memory import MemoryFileIO
 from lake.format.binary_row import EMPTY_ROW
-from lake.format.index_manifest import HASH_INDEX, IndexManifestEntry
+from lake.format.indexes.index_manifest import HASH_INDEX, IndexManifestEntry
 from lake.snapshots.deletion_vectors import (
     NO_VECTORS,
     BucketVectors,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.memory import MemoryFileIO
 from lake.format.binary_row import EMPTY_ROW
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.snapshot import Snapshot

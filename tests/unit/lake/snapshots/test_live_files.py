@@ -2,8 +2,8 @@
 
 import pytest
 
-from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.memory import MemoryFileIO
 from lake.format.binary_row import EMPTY_ROW
 from lake.format.snapshot import CommitKind
 from lake.snapshots.live_files import LiveFiles, live_entries

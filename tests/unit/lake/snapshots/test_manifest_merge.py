@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from lake.commit.changes import changes_of
-from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.memory import MemoryFileIO
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.manifest_list import ManifestFileMeta
 from lake.format.snapshot import CommitKind

@@ -3,8 +3,8 @@
 import pytest
 
 from lake.commit.changes import changes_of
-from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.memory import MemoryFileIO
 from lake.format.manifest import ManifestEntry
 from lake.format.snapshot import CommitKind
 from lake.snapshots.bytes_bound_cache import BytesBoundCache

@@ -7,10 +7,10 @@ import pyarrow as pa
 
 from lake import Catalog, LocalFileIO, MemoryFileIO, Table
 from lake.commit.changes import changes_of
-from lake.files.disk import SystemDisk
-from lake.files.object_store import ObjectStoreFileIO
-from lake.files.object_store_settings import StoreSettings
+from lake.files.object_store.settings import StoreSettings
+from lake.files.object_store.store import ObjectStoreFileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.disk import SystemDisk
 from lake.format.snapshot import CommitKind
 from lake.snapshots.bytes_bound_cache import BytesBoundCache
 from lake.snapshots.manifest_store import ManifestStore

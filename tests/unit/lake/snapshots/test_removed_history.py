@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.memory import MemoryFileIO
 from lake.format.snapshot import Snapshot, serialize_snapshot
 from lake.snapshots.lineage import lineage_properties
 from lake.snapshots.removed_history import RemovedHistory

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.memory import MemoryFileIO
 from lake.snapshots.rollback_mark import RollbackMark
 from tests.unit.lake.snapshots.test_snapshot_store import SNAPSHOT
 

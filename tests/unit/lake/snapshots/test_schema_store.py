@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from lake.errors import InvalidRequest
-from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.memory import MemoryFileIO
 from lake.snapshots.schema_store import SchemaStore
 from tests.support.committing import table_schema
 from tests.support.faulty_file_io import FaultyFileIO

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from lake.errors import CorruptData, InvalidRequest, StorageUnavailable
-from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.memory import MemoryFileIO
 from lake.format.snapshot import serialize_snapshot
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.faulty_file_io import FaultyFileIO

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from lake.errors import CorruptData, InvalidRequest
-from lake.files.memory import MemoryFileIO
 from lake.files.paths import TablePaths
+from lake.files.storage.memory import MemoryFileIO
 from lake.format.tag import Tag
 from lake.snapshots.tag_store import TagStore, branch_paths, list_branches
 from tests.unit.lake.snapshots.test_snapshot_store import SNAPSHOT

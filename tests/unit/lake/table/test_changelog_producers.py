@@ -10,7 +10,7 @@ from lake.files.data_file_path import live_file_path
 from lake.files.data_files import DataFileReader
 from lake.format.binary_row import decode_row
 from lake.format.data_file import FileSource
-from lake.maintenance.compaction_picks import CompactionMemory
+from lake.maintenance.compaction.compaction_picks import CompactionMemory
 from tests.unit.lake.table.given_changes import told, write
 
 FULL = {"changelog-producer": "full-compaction"}

@@ -9,8 +9,8 @@ import pytest
 
 from lake import Catalog, Condition, LocalFileIO, Machine, MemoryFileIO, ReadCounters, Table
 from lake.errors import CorruptData
-from lake.files.file_io import FileIO
-from lake.format.index_manifest import IndexManifestEntry
+from lake.files.storage.file_io import FileIO
+from lake.format.indexes.index_manifest import IndexManifestEntry
 from lake.snapshots.manifest_store import ManifestStore
 from tests.support.faulty_file_io import FaultyFileIO
 

@@ -20,7 +20,7 @@ from lake import (
     Table,
     UnsupportedFeature,
 )
-from lake.format.hash_index import decode_hash_index
+from lake.format.indexes.hash_index import decode_hash_index
 from tests.support.committing import referenced_manifests, stored_manifests
 from tests.support.faulty_file_io import FaultyFileIO
 

@@ -24,10 +24,10 @@ from lake import (
     UpdateColumnType,
     parse_type,
 )
-from lake.format.bloom_filter import decode_bloom_filter
 from lake.format.data_file import DataFileMeta
-from lake.format.file_index import BLOOM_FILTER, decode_file_index, encode_file_index
-from lake.format.value_hash import value_hashes
+from lake.format.indexes.bloom_filter import decode_bloom_filter
+from lake.format.indexes.file_index import BLOOM_FILTER, decode_file_index, encode_file_index
+from lake.format.indexes.value_hash import value_hashes
 from tests.support.foreign_engine import commit_foreign
 from tests.support.table_files import assert_orphans_found, missing_files, unneeded_files
 

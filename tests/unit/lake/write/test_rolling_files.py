@@ -16,9 +16,9 @@ from lake.errors import SchemaMismatch, StorageUnavailable
 from lake.files.clock import ManualClock
 from lake.files.data_file_path import table_paths
 from lake.files.data_files import DataFileReader
-from lake.files.file_io import FileIO
-from lake.files.local import LocalFileIO
-from lake.files.memory import MemoryFileIO
+from lake.files.storage.file_io import FileIO
+from lake.files.storage.local import LocalFileIO
+from lake.files.storage.memory import MemoryFileIO
 from lake.format.binary_row import EMPTY_ROW, decode_row
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.schema import TableSchema

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lake.errors import UnsupportedFeature
-from lake.maintenance.compactable import check_compactable
+from lake.maintenance.compaction.compactable import check_compactable
 from lake.write.writable import check_writable
 from tests.given_tables import given_schema
 

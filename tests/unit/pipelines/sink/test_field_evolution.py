@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from lake import ManualClock, StorageUnavailable, Table
-from pipelines.json_message import read_message
-from pipelines.new_fields.batch_news import BatchNews
-from pipelines.new_fields.record_news import NewsReader, UnfitValueError
+from pipelines.json.json_message import read_message
+from pipelines.new_fields.batch_schema_delta import BatchNews
+from pipelines.new_fields.record_schema_delta import NewsReader, UnfitValueError
 from pipelines.new_fields.value_shape import shape_of
 from pipelines.sink.field_evolution import ROUNDS_MAX, FieldEvolution
 from pipelines.sink.plan_follower import PlanFollower
-from pipelines.stream_plan import MappedColumn, StreamPlan
+from pipelines.stream.stream_plan import MappedColumn, StreamPlan
 from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
 
 SPEC = given_spec({"id": "BIGINT", "a": "INT", "version": "INT"})

@@ -13,9 +13,9 @@ from lake import (
     UpdateColumnType,
     parse_type,
 )
-from pipelines.plan_source import SameDeclaration
 from pipelines.sink.plan_follower import Following, PlanFollower
-from pipelines.stream_plan import StreamPlan
+from pipelines.stream.plan_source import SameDeclaration
+from pipelines.stream.stream_plan import StreamPlan
 from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
 
 SPEC = given_spec({"id": "BIGINT", "a": "INT", "version": "INT"})

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from lake import OFFSET_MAX, LimitExceeded, parse_type, stored_offset, to_arrow_type
-from pipelines.parse import OFFSET
+from pipelines.json.parse import OFFSET
 from pipelines.sink.table_columns import table_columns, to_table_array
 from tests.unit.pipelines.given_streams import AT, given_plan, given_records, given_spec
 

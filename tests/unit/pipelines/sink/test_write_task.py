@@ -10,8 +10,8 @@ import pytest
 from pyroaring import BitMap
 
 from lake import MemoryFileIO, StorageUnavailable, parse_messages
-from pipelines.kafka_cluster import KafkaCluster
-from pipelines.new_fields.record_news import NewsReader
+from pipelines.kafka.cluster import KafkaCluster
+from pipelines.new_fields.record_schema_delta import NewsReader
 from pipelines.new_fields.value_shape import shape_of
 from pipelines.sink.task_report import TaskReport, parse_report
 from pipelines.sink.write_task import WriteTask

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lake import TableSchema, stored_offset
-from registry.table_definition import define_table
+from registry.rules.table_definition import define_table
 from schemas import Arrival, RowStatus, SnapshotInfo, TableDocument, TableSpec
 from service.control.row_status import row_status, status_columns
 from tests.unit.registry.shop import orders

@@ -2,8 +2,8 @@
 
 import pytest
 
-from registry.progress import Report
-from registry.table_definition import complete_stream
+from registry.rules.table_definition import complete_stream
+from registry.store.progress import Report
 from schemas import (
     Account,
     BackPressure,

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from service.request_context import RequestContext
+from service.http.request_context import RequestContext
 
 Guard = Callable[[ASGIApp], ASGIApp]
 

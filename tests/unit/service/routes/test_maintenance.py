@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from lake import Catalog, ManualClock, MemoryFileIO
-from registry.progress import ProgressStore
+from registry.store.progress import ProgressStore
 from schemas import RunnerProgress, TableProgress
 from tests.unit.service.http_client import HttpClient
 

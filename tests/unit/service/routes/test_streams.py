@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lake import BatchAccount, Catalog, ManualClock, MemoryFileIO, StreamBatch
-from registry.progress import ProgressStore
+from registry.store.progress import ProgressStore
 from schemas import RunnerProgress, StreamFailure, StreamProgress, StreamState
 from tests.unit.service.http_client import HttpClient
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from lake.merge.functions.value_equality import identity, ordering
-from lake.merge.order_values import order_values
+from lake.merge.order.order_values import order_values
 from lake.merge.plain_values import plain_array
 from tests.unit.lake.merge.functions.given_values import arrow_type
 

@@ -10,8 +10,8 @@ from pyroaring import BitMap
 
 from lake.errors import CorruptData
 from lake.files.data_file_path import live_file_path
-from lake.files.memory import MemoryFileIO
-from lake.files.positioned_input import InputFile, PositionedInput
+from lake.files.storage.memory import MemoryFileIO
+from lake.files.storage.positioned_input import InputFile, PositionedInput
 from lake.read.lookup.background import Job, Submit
 from lake.read.lookup.bucket_lookup import BucketLookup
 from lake.read.lookup.copy_store import CopyStore

@@ -1,0 +1,304 @@
+"""The key of a row out of the text of an address, typed by the table's schema."""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, time
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+from lake import DataField, DataType, InvalidRequest, TableSchema, TypeRoot
+from schemas import FieldProblem
+from schemas.findings import listed
+
+_INTEGER_BITS: Final[Mapping[TypeRoot, int]] = {
+    TypeRoot.TINYINT: 8,
+    TypeRoot.SMALLINT: 16,
+    TypeRoot.INT: 32,
+    TypeRoot.BIGINT: 64,
+}
+_NUMBER = re.compile(r"[+-]?[0-9]+")
+_FRACTION = re.compile(r"\.(\d+)")
+_NANOSECONDS_BOUND: Final = 1 << 63
+_BOOLEANS = {"true": True, "false": False}
+_EXAMPLES: Final[Mapping[TypeRoot, str]] = {
+    TypeRoot.BOOLEAN: "true",
+    TypeRoot.TINYINT: "1",
+    TypeRoot.SMALLINT: "1",
+    TypeRoot.INT: "1",
+    TypeRoot.BIGINT: "1",
+    TypeRoot.FLOAT: "1.5",
+    TypeRoot.DOUBLE: "1.5",
+    TypeRoot.DECIMAL: "12.50",
+    TypeRoot.CHAR: "AA",
+    TypeRoot.VARCHAR: "AA",
+    TypeRoot.BINARY: "AQI= (base64)",
+    TypeRoot.VARBINARY: "AQI= (base64)",
+    TypeRoot.DATE: "2013-01-31",
+    TypeRoot.TIME: "05:15:00",
+    TypeRoot.TIMESTAMP: "2013-01-31T05:15:00",
+    TypeRoot.TIMESTAMP_LTZ: "2013-01-31T05:15:00Z",
+}
+
+
+class KeyRefused(InvalidRequest):
+    """The parameters of an address are not a key of the table; `parameters` says why."""
+
+    def __init__(self, problems: Sequence[FieldProblem]) -> None:
+        self.parameters = tuple(problems)
+        super().__init__("the parameters are not a key of the table")
+
+
+def parse_key(schema: TableSchema, parameters: Sequence[tuple[str, str]]) -> dict[str, object]:
+    """Return the primary key's values in the order of the key.
+
+    Args:
+        schema: The table's.
+        parameters: Names and texts as they stand in the address.
+
+    Raises:
+        KeyRefused: A key column is missing, doubled or unreadable, or a parameter is no key
+            column; every such parameter is named.
+    """
+    fields = {name: schema.field(name) for name in schema.primary_keys}
+    problems = [
+        _problem(name, text, "no key column has this name", f"key: {listed(fields)}")
+        for name, text in parameters
+        if name not in fields
+    ]
+    key: dict[str, object] = {}
+    for name, field in fields.items():
+        texts = [text for parameter, text in parameters if parameter == name]
+        example = f"for example {name}={_EXAMPLES[field.type.root]}"
+        if len(texts) != 1:
+            message = f"key column of type {_plain(field.type)}, given {len(texts)} times"
+            problems.append(_problem(name, ", ".join(texts) or None, message, example))
+            continue
+        try:
+            key[name] = parse_value(texts[0], field)
+        except ValueError as error:
+            message = f"expected {_plain(field.type)}: {error}"
+            problems.append(_problem(name, texts[0], message, example))
+    if problems:
+        raise KeyRefused(problems)
+    return key
+
+
+def parse_keys(
+    schema: TableSchema, keys: Sequence[Mapping[str, str | int | float]]
+) -> list[dict[str, object]]:
+    """Return the values of many keys, each as `parse_key` does.
+
+    Args:
+        schema: The table's.
+        keys: From column to text, or to a JSON number or boolean that stands for its text.
+
+    Raises:
+        KeyRefused: Some are no keys of the table; every such value is named, and where it is.
+    """
+    parsed: list[dict[str, object]] = []
+    problems: list[FieldProblem] = []
+    for number, key in enumerate(keys):
+        texts = [
+            (name, value if isinstance(value, str) else json.dumps(value))
+            for name, value in key.items()
+        ]
+        found = [*_inexact(schema, key)]
+        if not found:
+            try:
+                parsed.append(parse_key(schema, texts))
+            except KeyRefused as refused:
+                found = [*refused.parameters]
+        problems += [
+            problem.model_copy(update={"pointer": f"/keys/{number}/{problem.field}"})
+            for problem in found
+        ]
+    if problems:
+        raise KeyRefused(problems)
+    return parsed
+
+
+def _inexact(schema: TableSchema, key: Mapping[str, str | int | float]) -> Iterator[FieldProblem]:
+    """Yield the values that have lost the digits they were written with."""
+    for name, value in key.items():
+        if isinstance(value, float) and name in schema.primary_keys:
+            kind = schema.field(name).type
+            if kind.root in (TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.DECIMAL):
+                message = (
+                    f"expected {_plain(kind)}: a JSON number with a fraction is read as DOUBLE"
+                )
+                yield _problem(name, json.dumps(value), message, "write it as a text")
+
+
+def parse_value(text: str, field: DataField) -> object:
+    """Return the value that a text stands for, as `pa.array` takes it for the column's type.
+
+    Raises:
+        ValueError: The text is no value of the type; the message says what is wrong with it.
+    """
+    parse = _PARSERS[field.type.root]
+    return parse(text, field.type)
+
+
+def _parse_boolean(text: str, _: DataType) -> bool:
+    if text.lower() not in _BOOLEANS:
+        message = "neither true nor false"
+        raise ValueError(message)
+    return _BOOLEANS[text.lower()]
+
+
+def _parse_integer(text: str, data_type: DataType) -> int:
+    if not _NUMBER.fullmatch(text):
+        message = "not a whole number"
+        raise ValueError(message)
+    value, bits = int(text), _INTEGER_BITS[data_type.root]
+    bound = 1 << (bits - 1)
+    if not -bound <= value < bound:
+        message = f"outside {-bound} to {bound - 1}"
+        raise ValueError(message)
+    return value
+
+
+def _parse_float(text: str, _: DataType) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        message = "not a number"
+        raise ValueError(message) from error
+
+
+def _parse_decimal(text: str, data_type: DataType) -> Decimal:
+    assert data_type.precision is not None
+    assert data_type.scale is not None
+    try:
+        value = Decimal(text)
+    except InvalidOperation as error:
+        message = "not a decimal number"
+        raise ValueError(message) from error
+    if not value.is_finite():
+        message = "not a finite number"
+        raise ValueError(message)
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    # Digit by digit, and not by arithmetic: the decimal context rounds at 28 digits.
+    text_digits = "".join(map(str, digits)).strip("0")
+    exponent += len(digits) - len("".join(map(str, digits)).rstrip("0"))
+    if text_digits and -exponent > data_type.scale:
+        message = f"more than {data_type.scale} digits after the point"
+        raise ValueError(message)
+    if text_digits and len(text_digits) + exponent > data_type.precision - data_type.scale:
+        message = f"more than {data_type.precision - data_type.scale} digits before the point"
+        raise ValueError(message)
+    zeros = "0" * (exponent + data_type.scale) if text_digits else ""
+    unscaled = tuple(int(digit) for digit in text_digits + zeros) or (0,)
+    return Decimal((sign, unscaled, -data_type.scale))
+
+
+def _parse_text(text: str, data_type: DataType) -> str:
+    if data_type.length is not None and len(text) > data_type.length:
+        message = f"longer than {data_type.length} characters"
+        raise ValueError(message)
+    return text
+
+
+def _parse_bytes(text: str, data_type: DataType) -> bytes:
+    # An unescaped `+` of an address arrives as a blank; base64 has no blanks of its own.
+    plain = text.replace(" ", "+").replace("-", "+").replace("_", "/")
+    try:
+        value = base64.b64decode(plain, validate=True)
+    except binascii.Error as error:
+        message = "not base64"
+        raise ValueError(message) from error
+    if data_type.length is not None and len(value) > data_type.length:
+        message = f"longer than {data_type.length} bytes"
+        raise ValueError(message)
+    return value
+
+
+def _parse_date(text: str, _: DataType) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        message = "not a date as ISO 8601 writes it"
+        raise ValueError(message) from error
+
+
+def _parse_time(text: str, data_type: DataType) -> time:
+    try:
+        value = time.fromisoformat(text)
+    except ValueError as error:
+        message = "not a time of day as ISO 8601 writes it"
+        raise ValueError(message) from error
+    if value.tzinfo is not None:
+        message = "a time of day without a zone was expected"
+        raise ValueError(message)
+    _fraction(text, data_type)
+    return value
+
+
+def _parse_timestamp(text: str, data_type: DataType) -> datetime | int:
+    is_local = data_type.root is TypeRoot.TIMESTAMP_LTZ
+    nanoseconds = _fraction(text, data_type)
+    try:
+        value = datetime.fromisoformat(_FRACTION.sub("", text, count=1))
+    except ValueError as error:
+        message = "not a date and time as ISO 8601 writes it"
+        raise ValueError(message) from error
+    if is_local and value.tzinfo is None:
+        message = "a zone is missing; end with Z for UTC"
+        raise ValueError(message)
+    if not is_local and value.tzinfo is not None:
+        message = "the column has no zone"
+        raise ValueError(message)
+    if is_local:
+        try:
+            value = value.astimezone(UTC)
+        except OverflowError as error:
+            message = "outside the years 1 to 9999 in UTC"
+            raise ValueError(message) from error
+    if (data_type.precision or 0) <= 6:
+        return value.replace(microsecond=nanoseconds // 1_000)
+    # datetime ends at microseconds: Arrow takes a number of nanoseconds since the epoch.
+    count = int(value.replace(tzinfo=UTC).timestamp()) * 1_000_000_000 + nanoseconds
+    if not -_NANOSECONDS_BOUND <= count < _NANOSECONDS_BOUND:
+        message = "outside the years 1677 to 2262, which nanoseconds of 64 bits reach"
+        raise ValueError(message)
+    return count
+
+
+def _fraction(text: str, data_type: DataType) -> int:
+    """Return the fraction of a second in nanoseconds, which has to fit the type's digits."""
+    found = _FRACTION.search(text)
+    digits = found.group(1) if found else ""
+    precision = data_type.precision or 0
+    if len(digits.rstrip("0")) > precision:
+        message = f"more than {precision} digits after the second"
+        raise ValueError(message)
+    return int(digits[:9].ljust(9, "0"))
+
+
+_PARSERS: Final[Mapping[TypeRoot, Callable[[str, DataType], object]]] = {
+    TypeRoot.BOOLEAN: _parse_boolean,
+    **dict.fromkeys(_INTEGER_BITS, _parse_integer),
+    TypeRoot.FLOAT: _parse_float,
+    TypeRoot.DOUBLE: _parse_float,
+    TypeRoot.DECIMAL: _parse_decimal,
+    TypeRoot.CHAR: _parse_text,
+    TypeRoot.VARCHAR: _parse_text,
+    TypeRoot.BINARY: _parse_bytes,
+    TypeRoot.VARBINARY: _parse_bytes,
+    TypeRoot.DATE: _parse_date,
+    TypeRoot.TIME: _parse_time,
+    TypeRoot.TIMESTAMP: _parse_timestamp,
+    TypeRoot.TIMESTAMP_LTZ: _parse_timestamp,
+}
+
+
+def _plain(data_type: DataType) -> str:
+    return str(data_type.with_nullable(True))
+
+
+def _problem(name: str, value: str | None, message: str, hint: str) -> FieldProblem:
+    return FieldProblem(pointer=None, field=name, value=value, message=message, hint=hint)

@@ -1,0 +1,87 @@
+"""The exactly-once rule: what a batch is to the table, decided from offsets alone.
+
+Compared with the newest snapshot at every attempt to commit:
+
+1. another epoch than the table's: lower is fenced, higher means the table lost the claim; stop;
+2. the batch ends at or before the table's offsets: a replay, nothing to do;
+3. the batch starts at the table's offsets: commit;
+4. anything else: a gap or an overlap; stop.
+
+No checkpoint takes part, so losing one, or having two, changes nothing.
+"""
+
+from enum import StrEnum
+
+from lake.commit.streams.stream_position import StreamBatch, StreamPosition
+from lake.errors import OffsetMismatch, StreamFenced
+
+
+class Decision(StrEnum):
+    """What to do with a batch."""
+
+    COMMIT = "commit"
+    REPLAY = "replay"
+
+
+def decide(position: StreamPosition | None, batch: StreamBatch) -> Decision:
+    """Return whether a batch is to be committed or is in the table already.
+
+    Args:
+        position: The stream's position in the newest snapshot; None when it has none.
+        batch: A partition that the table does not know (the topic grew) starts where the batch
+            says; a partition that the batch does not name is left where it is.
+
+    Raises:
+        StreamFenced: The table's epoch is higher than the batch's.
+        OffsetMismatch: The stream was never claimed, the claim is gone, the topic is another one,
+            or the batch neither continues the table's offsets nor lies wholly before them.
+    """
+    stream = batch.stream
+    if position is None:
+        message = f"stream `{stream}` has no position in the table\nhint: claim it first"
+        raise OffsetMismatch(message, stream=stream)
+    assert position.stream == stream, "a batch is compared with its own stream"
+    if batch.epoch < position.epoch:
+        message = f"stream `{stream}`: epoch {batch.epoch} is fenced by epoch {position.epoch}"
+        raise StreamFenced(message, stream=stream, epoch=batch.epoch, table_epoch=position.epoch)
+    if batch.epoch > position.epoch:
+        message = (
+            f"stream `{stream}`: the table knows epoch {position.epoch}, expected {batch.epoch}: "
+            "the claim is gone, the table was rolled back or overwritten"
+        )
+        raise OffsetMismatch(message, stream=stream)
+    check_same_topic(position, topic=batch.topic, topic_id=batch.topic_id)
+    # Until a first commit an unknown partition is wherever the batch starts.
+    expected = {part: position.offsets.get(part, start) for part, start in batch.start.items()}
+    if all(end <= expected[part] for part, end in batch.end.items()):
+        return Decision.REPLAY
+    wrong = [part for part, start in sorted(batch.start.items()) if start != expected[part]]
+    if not wrong:
+        return Decision.COMMIT
+    found = ", ".join(
+        f"partition {part}: {batch.start[part]}, expected {expected[part]}" for part in wrong
+    )
+    message = f"stream `{stream}`: the batch does not start at the table's offsets ({found})"
+    raise OffsetMismatch(message, stream=stream)
+
+
+def is_same_topic(position: StreamPosition, *, topic: str, topic_id: str) -> bool:
+    """Return whether offsets are of a topic; an unknown id ("") on either side equals every id."""
+    is_same_id = not position.topic_id or not topic_id or position.topic_id == topic_id
+    return position.topic == topic and is_same_id
+
+
+def check_same_topic(position: StreamPosition, *, topic: str, topic_id: str) -> None:
+    """Refuse offsets of another topic than the table's; they would mean other records.
+
+    An unknown id ("") on either side compares by name alone.
+
+    Raises:
+        OffsetMismatch: Another topic, or one of the same name made anew.
+    """
+    if not is_same_topic(position, topic=topic, topic_id=topic_id):
+        message = (
+            f"stream `{position.stream}`: offsets in the table are of topic `{position.topic}` "
+            f"({position.topic_id or 'id unknown'}), found `{topic}` ({topic_id or 'id unknown'})"
+        )
+        raise OffsetMismatch(message, stream=position.stream)

@@ -1,0 +1,223 @@
+"""Positions of streams, as the table itself remembers them.
+
+Snapshot properties, all JSON:
+
+```
+braid.stream.<name>   StreamPosition; every snapshot of ours carries all of them forward
+braid.group.<name>    GroupOrder (`lake.commit.streams.group_order`), likewise
+braid.streams         "complete" | "incomplete": whether a stream without a property is a new one
+braid.streams.lost    only with "incomplete": number of the oldest snapshot that was left when positions
+                      were found to be lost; whatever was known was in the ones below
+braid.batch           StreamBatch that made this snapshot; never carried forward
+```
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import orjson
+
+from lake.errors import CorruptData
+from lake.format.snapshot import Snapshot
+
+STREAM_PREFIX = "braid.stream."
+STREAMS_PROPERTY = "braid.streams"
+LOST_PROPERTY = "braid.streams.lost"
+BATCH_PROPERTY = "braid.batch"
+COMPLETE = "complete"
+INCOMPLETE = "incomplete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchAccount:
+    """What became of the records of a range of offsets; each record is counted once.
+
+    Attributes:
+        accepted: Became a row of a file.
+        folded: Merged with a later record of the same key in the same batch.
+        ignored: Left out because the stream's declaration says so.
+        dead_lettered: Went to the dead-letter topic.
+
+    Example:
+        >>> (BatchAccount(accepted=3) + BatchAccount(folded=1)).records
+        4
+    """
+
+    accepted: int = 0
+    folded: int = 0
+    ignored: int = 0
+    dead_lettered: int = 0
+
+    def __post_init__(self) -> None:
+        assert min(self.accepted, self.folded, self.ignored, self.dead_lettered) >= 0, (
+            "an account counts records"
+        )
+
+    @property
+    def records(self) -> int:
+        """Return how many records the account speaks of."""
+        return self.accepted + self.folded + self.ignored + self.dead_lettered
+
+    def __add__(self, other: "BatchAccount") -> "BatchAccount":
+        """Return the account of both."""
+        return BatchAccount(
+            accepted=self.accepted + other.accepted,
+            folded=self.folded + other.folded,
+            ignored=self.ignored + other.ignored,
+            dead_lettered=self.dead_lettered + other.dead_lettered,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPosition:
+    """Where a stream continues.
+
+    Attributes:
+        stream: Name of the stream, unique within its table.
+        epoch: How often the stream has been claimed; only the newest claim may commit.
+        topic: Name of the Kafka topic.
+        topic_id: Kafka's id of the topic, "" when unknown; a topic made anew has another.
+        offsets: Next offset to read, per Kafka partition.
+        account: Of all records so far.
+        batch_id: Of the newest batch; -1 after a claim.
+        commit_time_ms: When the newest batch or claim was committed, ms since the epoch.
+        generation: In which the stream's records are written since its newest claim
+            (`lake.commit.streams.group_order`); 0: it was claimed without a group.
+    """
+
+    stream: str
+    epoch: int
+    topic: str
+    topic_id: str
+    offsets: Mapping[int, int] = field(default_factory=dict)
+    account: BatchAccount = BatchAccount()
+    batch_id: int = -1
+    commit_time_ms: int = 0
+    generation: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamFallback:
+    """Where a stream continued, as somebody beside the table has noted.
+
+    Attributes:
+        position: As noted.
+        snapshot_id: The snapshot that said so; None where that is not known.
+    """
+
+    position: StreamPosition
+    snapshot_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamBatch:
+    """One micro-batch of a stream: the offsets it covers and what became of its records.
+
+    Attributes:
+        stream: Name of the stream.
+        epoch: Of the claim under which the batch was read.
+        batch_id: Micro-batch id, counted from 0 within an epoch.
+        topic: Name of the Kafka topic.
+        topic_id: Kafka's id of the topic, "" when unknown.
+        start: First offset per partition.
+        end: Offset after the last one per partition; the same partitions as `start`.
+        account: Of the batch's records; at most as many as there are offsets, fewer when the topic
+            is compacted or transactional.
+    """
+
+    stream: str
+    epoch: int
+    batch_id: int
+    topic: str
+    topic_id: str
+    start: Mapping[int, int]
+    end: Mapping[int, int]
+    account: BatchAccount = BatchAccount()
+
+    def __post_init__(self) -> None:
+        assert self.start.keys() == self.end.keys(), "start and end name the same partitions"
+        assert all(self.start[p] <= self.end[p] for p in self.start), "offsets go forward"
+        assert self.account.records <= sum(self.end.values()) - sum(self.start.values()), (
+            "an account speaks of no more records than the batch has offsets"
+        )
+        assert 0 <= self.batch_id < 1 << 32, "batch ids have 32 bits in a commit identifier"
+
+
+def positions_of(snapshot: Snapshot) -> dict[str, StreamPosition]:
+    """Return the positions that a snapshot carries, by stream; empty when it carries none.
+
+    Raises:
+        CorruptData: A property of ours that cannot be read.
+    """
+    return {
+        key.removeprefix(STREAM_PREFIX): _parse_position(value, snapshot)
+        for key, value in snapshot.properties.items()
+        if key.startswith(STREAM_PREFIX)
+    }
+
+
+def batch_of(snapshot: Snapshot) -> StreamBatch | None:
+    """Return the batch that made a snapshot; None for every other commit.
+
+    Raises:
+        CorruptData: A property of ours that cannot be read.
+    """
+    text = snapshot.properties.get(BATCH_PROPERTY)
+    if text is None:
+        return None
+    try:
+        value = orjson.loads(text)
+        return StreamBatch(
+            stream=value["stream"],
+            epoch=value["epoch"],
+            batch_id=value["batch_id"],
+            topic=value["topic"],
+            topic_id=value["topic_id"],
+            start=_parse_offsets(value["start"]),
+            end=_parse_offsets(value["end"]),
+            account=BatchAccount(**value["account"]),
+        )
+    except (ValueError, TypeError, LookupError, AssertionError) as error:
+        raise _unreadable(snapshot, BATCH_PROPERTY) from error
+
+
+def position_properties(positions: Mapping[str, StreamPosition]) -> dict[str, str]:
+    """Return the snapshot properties that carry the positions."""
+    return {STREAM_PREFIX + name: _json(position) for name, position in sorted(positions.items())}
+
+
+def batch_properties(batch: StreamBatch) -> dict[str, str]:
+    """Return the snapshot property that tells what a batch was."""
+    return {BATCH_PROPERTY: _json(batch)}
+
+
+def _json(value: StreamPosition | StreamBatch) -> str:
+    options = orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS
+    return orjson.dumps(value, option=options, default=dict).decode()
+
+
+def _parse_position(text: str, snapshot: Snapshot) -> StreamPosition:
+    try:
+        value = orjson.loads(text)
+        return StreamPosition(
+            stream=value["stream"],
+            epoch=value["epoch"],
+            topic=value["topic"],
+            topic_id=value["topic_id"],
+            offsets=_parse_offsets(value["offsets"]),
+            account=BatchAccount(**value["account"]),
+            batch_id=value["batch_id"],
+            commit_time_ms=value["commit_time_ms"],
+            generation=value.get("generation", 0),
+        )
+    except (ValueError, TypeError, LookupError, AssertionError) as error:
+        raise _unreadable(snapshot, STREAM_PREFIX) from error
+
+
+def _parse_offsets(value: Mapping[str, int]) -> dict[int, int]:
+    return {int(partition): int(offset) for partition, offset in value.items()}
+
+
+def _unreadable(snapshot: Snapshot, key: str) -> CorruptData:
+    message = f"snapshot {snapshot.id} has a property `{key}` that cannot be read"
+    return CorruptData(message)

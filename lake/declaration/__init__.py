@@ -1,0 +1,1 @@
+"""Rules for what a table may declare, checked before any data exists."""

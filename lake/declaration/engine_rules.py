@@ -1,0 +1,56 @@
+"""Which options exclude a merge engine, or one another.
+
+Source: merge-semantics 2.5.
+"""
+
+from collections.abc import Iterator
+
+from lake.declaration.engine_declarations import why_excluded
+from lake.declaration.rule_problems import conflict
+from lake.errors import Problem
+from lake.format.schema import TableSchema
+from lake.options import ChangelogProducer, MergeEngine, TableOptions
+
+FIRST_ROW = f"merge-engine = {MergeEngine.FIRST_ROW}"
+
+
+def engine_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
+    """Yield every pair of options of which the table can have one only."""
+    if options.merge_engine is MergeEngine.FIRST_ROW:
+        yield from _first_row_problems(options)
+    yield from _changelog_problems(schema, options)
+
+
+def _first_row_problems(options: TableOptions) -> Iterator[Problem]:
+    place, producer = "changelog-producer", options.changelog_producer
+    if producer in (ChangelogProducer.INPUT, ChangelogProducer.FULL_COMPACTION):
+        yield conflict(
+            place, producer, FIRST_ROW, why_excluded(MergeEngine.FIRST_ROW, place, FIRST_ROW)
+        )
+    place = "deletion-vectors.enabled"
+    if options.deletion_vectors_enabled:
+        yield conflict(
+            place, "true", FIRST_ROW, why_excluded(MergeEngine.FIRST_ROW, place, FIRST_ROW)
+        )
+
+
+def _changelog_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
+    producer = options.changelog_producer
+    if options.deletion_vectors_enabled and producer is ChangelogProducer.FULL_COMPACTION:
+        yield conflict("changelog-producer", producer, "deletion-vectors.enabled = true")
+    if producer in (ChangelogProducer.LOOKUP, ChangelogProducer.FULL_COMPACTION):
+        overwrite = schema.options.get("streaming-read-overwrite", "false")
+        if overwrite.lower() == "true":
+            yield conflict(
+                "streaming-read-overwrite",
+                overwrite,
+                f"changelog-producer = {producer}",
+                "readers would see the changes twice",
+            )
+    if producer is ChangelogProducer.LOOKUP and options.full_compaction_delta_commits is not None:
+        yield conflict(
+            "full-compaction.delta-commits",
+            str(options.full_compaction_delta_commits),
+            f"changelog-producer = {producer}",
+            f"periodic full compactions belong to {ChangelogProducer.FULL_COMPACTION}",
+        )

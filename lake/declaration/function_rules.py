@@ -1,0 +1,142 @@
+"""What a table may declare about aggregate functions: names, column types, options.
+
+Everything that the reference finds out when it first uses a function is told here already:
+
+| rule | engines |
+|---|---|
+| a function that is declared exists, also for columns that do not use it | both |
+| the column's type is one that the function takes | both |
+| the options that the function reads are well formed and name what exists | both |
+| `ignore-retract` is true or false, and not beside `aggregation.remove-record-on-delete` | both |
+
+Both are aggregation and partial-update; the other engines leave these options alone, as the
+reference does. An option that the column's function does not read is left alone, too.
+
+Source: merge-semantics 2.5, 3.3 (8, 9), 4, 5.
+"""
+
+from collections.abc import Iterator
+
+from lake.declaration.rule_problems import conflict, find_field, known_names
+from lake.errors import LakeError, Problem
+from lake.format.data_types import DataField
+from lake.format.schema import TableSchema
+from lake.merge.aggregate_function import FunctionDeclaration
+from lake.merge.column_function import ColumnFunction
+from lake.merge.declared_options import (
+    DEFAULT_FUNCTION,
+    declared_functions,
+    function_key,
+)
+from lake.merge.functions.extension import is_misnamed, is_own_name, own_names
+from lake.merge.functions.registry import FUNCTIONS, function_named
+from lake.merge.spec import effective_functions
+from lake.merge.user_function_errors import error_text, own_errors
+from lake.options import TableOptions
+
+_REMOVE_ON_DELETE = "aggregation.remove-record-on-delete"
+
+
+def function_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
+    """Yield what is wrong with the aggregate functions of an aggregation or partial-update table.
+
+    Raises:
+        UnsupportedFeature: One is a user's own, and its package is broken.
+    """
+    for key, name in declared_functions(schema.options).items():
+        if function_named(name) is None:
+            yield Problem(
+                field=key,
+                value=name,
+                message="there is no such aggregate function",
+                hint=_hint(name),
+            )
+    functions = effective_functions(schema)
+    for function in functions:
+        declaration = function_named(function.name)
+        if declaration is not None:
+            yield from _column_problems(schema, function, declaration)
+    # Java makes an aggregator for key columns as well, and checks this option when it does.
+    retracting = [*schema.primary_keys, *(function.column for function in functions)]
+    yield from _ignore_retract_problems(schema, options, retracting)
+
+
+def _hint(name: str) -> str:
+    if is_misnamed(name):
+        return "the name of a function of your own needs a dot, <namespace>.<function>"
+    return known_names("functions", name, known_functions())
+
+
+def known_functions() -> list[str]:
+    """Return the names of all functions that a table can declare here, own ones last."""
+    return [*sorted(FUNCTIONS), *own_names()]
+
+
+def _column_problems(
+    schema: TableSchema, function: ColumnFunction, declaration: FunctionDeclaration
+) -> Iterator[Problem]:
+    field = find_field(schema, function.column)
+    assert field is not None, function.column
+    if is_own_name(function.name):
+        yield from _own_problems(schema, function, declaration, field)
+        return
+    yield from _problems_of_column(schema, function, declaration, field)
+
+
+def _own_problems(
+    schema: TableSchema,
+    function: ColumnFunction,
+    declaration: FunctionDeclaration,
+    field: DataField,
+) -> Iterator[Problem]:
+    """Yield what a user's own function says, or that it fails to."""
+    try:
+        with own_errors(function, "its check"):
+            yield from _problems_of_column(schema, function, declaration, field)
+    except LakeError as error:
+        cause = error.__cause__ or error
+        yield Problem(
+            field=function_key(schema.options, function.column) or DEFAULT_FUNCTION,
+            value=function.name,
+            message=f"the function's own checks fail: {error_text(cause)}",
+            hint="mend `accepts` or `problems` in the package that brings the function",
+        )
+
+
+def _problems_of_column(
+    schema: TableSchema,
+    function: ColumnFunction,
+    declaration: FunctionDeclaration,
+    field: DataField,
+) -> Iterator[Problem]:
+    if not declaration.accepts(field.type):
+        fitting = [name for name, other in sorted(FUNCTIONS.items()) if other.accepts(field.type)]
+        yield Problem(
+            field=function_key(schema.options, function.column) or DEFAULT_FUNCTION,
+            value=function.name,
+            message=f"column `{field.name}` is {field.type}, and `{function.name}` takes "
+            f"{declaration.accepted}",
+            hint=f"functions for {field.type}: {', '.join(fitting) or 'none'}",
+        )
+        return
+    yield from declaration.problems(field, function)
+
+
+def _ignore_retract_problems(
+    schema: TableSchema, options: TableOptions, columns: list[str]
+) -> Iterator[Problem]:
+    for column in columns:
+        key = f"fields.{column}.ignore-retract"
+        declared = schema.options.get(key)
+        if declared is None:
+            continue
+        value = declared.lower()
+        if value not in ("true", "false"):
+            yield Problem(field=key, value=declared, message="expected true or false")
+        elif value == "true" and options.aggregation_remove_record_on_delete:
+            yield conflict(
+                key,
+                declared,
+                f"{_REMOVE_ON_DELETE} = true",
+                "a -D either removes the row or leaves the column alone",
+            )

@@ -1,0 +1,182 @@
+"""Which options of a table have no effect: of merging, and of compaction at commit.
+
+The reference ignores options of other engines, of functions that a column does not use, and
+misspelt ones, and so does `validate_schema`. Nobody writes such an option on purpose: this tells of
+them, with what was probably meant.
+
+Keys that nobody knows are told where they look like a known one; others may be somebody else's.
+
+Source: merge-semantics 3.2, 3.3, 5, 6.3, 7.6, 9.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from lake.declaration.engine_declarations import ENGINES
+from lake.declaration.rule_problems import known_names
+from lake.errors import Problem
+from lake.format.schema import TableSchema
+from lake.merge.aggregate_function import FunctionDeclaration
+from lake.merge.column_function import ColumnFunction
+from lake.merge.declared_options import (
+    DEFAULT_FUNCTION,
+    FIELDS,
+    SEQUENCE_GROUP,
+    declared_groups,
+)
+from lake.merge.functions.registry import FUNCTIONS, function_named
+from lake.merge.spec import effective_functions
+from lake.option_keys import meant_option
+from lake.options import MergeEngine
+
+_FUNCTION: Final = "aggregate-function"
+_IGNORE_RETRACT: Final = "ignore-retract"
+_SEQUENCE_FIELD: Final = "sequence.field"
+_SORT_ORDER: Final = "sequence.field.sort-order"
+_COMMON: Final = (_FUNCTION, _IGNORE_RETRACT, SEQUENCE_GROUP)
+# For writers that compact beside writing: here that is for others, and no commit waits for them.
+_AT_COMMIT: Final = frozenset(
+    {"commit.force-compact", "lookup-wait", "changelog-producer.lookup-wait"}
+)
+# How maps are stored and keys are indexed: other engines of the format read these.
+_FOREIGN: Final = ("map.", "pk-")
+
+
+def dormant_options(schema: TableSchema) -> tuple[Problem, ...]:
+    """Return one problem for every option of merging, or of when to compact, that nothing reads.
+
+    Keys of no engine at all are told as well where they look like a known key; others are not.
+
+    Args:
+        schema: One that `validate_schema` accepts.
+
+    Returns:
+        In the order of the keys; `hint` says what would have an effect.
+    """
+    functions = {function.column: function for function in effective_functions(schema)}
+    return tuple(
+        problem
+        for key in sorted(schema.options)
+        for problem in (
+            _field_option_problems(schema, key, functions)
+            if key.startswith(f"{FIELDS}.")
+            else _engine_option_problems(schema, key)
+        )
+    )
+
+
+def _engine_option_problems(schema: TableSchema, key: str) -> Iterator[Problem]:
+    engine = schema.table_options.merge_engine
+    reading = [
+        other
+        for other, declaration in ENGINES.items()
+        if key in {option.key for option in declaration.options}
+    ]
+    if reading and engine not in reading:
+        yield _dormant(
+            schema,
+            key,
+            f"merge-engine = {engine} does not read it",
+            f"it belongs to {', '.join(reading)}",
+        )
+    if key == _SORT_ORDER and not schema.table_options.sequence_field:
+        yield _dormant(schema, key, f"there is no `{_SEQUENCE_FIELD}`", "name the fields, too")
+    if key in _AT_COMMIT:
+        why = "commits do not compact, and wait for no compaction"
+        yield _dormant(
+            schema, key, why, "leave it out, and have the table compacted: braid maintain"
+        )
+    meant = _meant(schema, key)
+    if meant is not None:
+        yield _dormant(schema, key, "there is no such option", f"did you mean `{meant}`?")
+
+
+def _meant(schema: TableSchema, key: str) -> str | None:
+    """Return the key that a key of nobody was probably meant to be."""
+    family, _, column_option = key.partition(".")
+    column, _, suffix = column_option.rpartition(".")
+    if family.lower() in ("field", "fields") and suffix in _suffixes():
+        return f"{FIELDS}.{column}.{suffix}"
+    return meant_option(key)
+
+
+def _field_option_problems(
+    schema: TableSchema, key: str, functions: Mapping[str, ColumnFunction]
+) -> Iterator[Problem]:
+    engine = schema.table_options.merge_engine
+    column, suffix = _parts(key)
+    has_functions = engine in (MergeEngine.AGGREGATION, MergeEngine.PARTIAL_UPDATE)
+    if key == DEFAULT_FUNCTION:
+        if not has_functions:
+            yield _dormant(schema, key, f"merge-engine = {engine} has no aggregate functions")
+    elif suffix == SEQUENCE_GROUP:
+        if engine is not MergeEngine.PARTIAL_UPDATE:
+            yield _dormant(
+                schema,
+                key,
+                f"merge-engine = {engine} has no sequence groups",
+                f"they belong to {MergeEngine.PARTIAL_UPDATE}",
+            )
+    elif suffix not in _suffixes() | _read_by(functions, column):
+        if not suffix.startswith(_FOREIGN):
+            hint = known_names("options of a column", suffix, sorted(_suffixes()))
+            yield _dormant(schema, key, "there is no such option of a column", hint)
+    elif not has_functions:
+        yield _dormant(schema, key, f"merge-engine = {engine} has no aggregate functions")
+    else:
+        yield from _function_option_problems(schema, key, suffix, column, functions)
+
+
+def _function_option_problems(
+    schema: TableSchema,
+    key: str,
+    suffix: str,
+    column: str,
+    functions: Mapping[str, ColumnFunction],
+) -> Iterator[Problem]:
+    function = functions.get(column)
+    if function is None:
+        part = _part(schema, column)
+        yield _dormant(schema, key, f"`{column}` is {part} and has no aggregate function")
+    elif suffix not in _COMMON and suffix not in _read_by(functions, column):
+        reading = sorted(name for name, other in FUNCTIONS.items() if suffix in _keys(other))
+        yield _dormant(
+            schema,
+            key,
+            f"`{function.name}`, the function of `{column}`, does not read it",
+            f"it belongs to {', '.join(reading)}",
+        )
+
+
+def _dormant(schema: TableSchema, key: str, why: str, hint: str = "leave it out") -> Problem:
+    return Problem(field=key, value=schema.options[key], message=f"has no effect: {why}", hint=hint)
+
+
+def _parts(key: str) -> tuple[str, str]:
+    """Return the column, or columns, and the option of `fields.<column>.<option>`."""
+    column, _, suffix = key.removeprefix(f"{FIELDS}.").partition(".")
+    return column, suffix
+
+
+def _suffixes() -> frozenset[str]:
+    return frozenset(_COMMON).union(*(_keys(declaration) for declaration in FUNCTIONS.values()))
+
+
+def _read_by(functions: Mapping[str, ColumnFunction], column: str) -> frozenset[str]:
+    """Return the options that the column's function reads, which may be a user's own."""
+    function = functions.get(column)
+    declaration = None if function is None else function_named(function.name)
+    return frozenset() if declaration is None else _keys(declaration)
+
+
+def _keys(declaration: FunctionDeclaration) -> frozenset[str]:
+    return frozenset(option.key for option in declaration.options)
+
+
+def _part(schema: TableSchema, column: str) -> str:
+    if column in schema.primary_keys:
+        return "a key column"
+    groups = declared_groups(schema.options).values()
+    if any(column in group.ordering for group in groups):
+        return "an ordering column"
+    return "a column without one"

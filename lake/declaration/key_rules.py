@@ -1,0 +1,125 @@
+"""What a table may declare about columns, keys and buckets.
+
+Source: merge-semantics 8.4.
+"""
+
+from collections.abc import Iterator
+
+from lake.declaration.rule_problems import find_field, repeated, unknown_column
+from lake.errors import Problem
+from lake.format.data_types import TypeRoot
+from lake.format.schema import TableSchema
+from lake.format.system_columns import RESERVED_NAMES, is_reserved
+from lake.merge.declared_options import split_names
+from lake.options import DYNAMIC_BUCKET
+
+
+def key_problems(schema: TableSchema) -> Iterator[Problem]:
+    """Yield what is wrong with the primary key, the partition columns and the bucket key."""
+    if not schema.primary_keys:
+        yield Problem(
+            field="primary_key",
+            value=None,
+            message="the table has no primary key",
+            hint="name the columns that identify a row",
+        )
+    elif set(schema.primary_keys) == set(schema.partition_keys):
+        yield Problem(
+            field="primary_key",
+            value=", ".join(schema.primary_keys),
+            message="the primary key equals the partition columns, so a partition has one row",
+            hint="add a column to the primary key, or partition by fewer columns",
+        )
+    yield from _bucket_key_problems(schema)
+    yield from _partition_problems(schema)
+    for place, names in (
+        ("primary_key", schema.primary_keys),
+        ("partition", schema.partition_keys),
+    ):
+        yield from repeated(place, names)
+        for name in dict.fromkeys(names):
+            field = find_field(schema, name)
+            if field is None:
+                yield unknown_column(place, name, schema)
+            elif field.type.is_nested:
+                yield Problem(
+                    field=place,
+                    value=f"{name} {field.type}",
+                    message="a key column cannot be an ARRAY, MAP, MULTISET or ROW",
+                )
+            elif place == "partition" and field.type.root in (TypeRoot.BINARY, TypeRoot.VARBINARY):
+                yield Problem(
+                    field=place,
+                    value=f"{name} {field.type}",
+                    message="bytes cannot be spelt as the name of a directory",
+                    hint="partition by a number, a date or a text",
+                )
+
+
+def column_problems(schema: TableSchema) -> Iterator[Problem]:
+    """Yield what is wrong with the names of columns."""
+    yield from repeated("columns", schema.field_names)
+    for name in dict.fromkeys(schema.field_names):
+        if not name.strip() or "\0" in name:
+            yield Problem(
+                field="columns",
+                value=repr(name),
+                message="expected a name that is not blank and has no NUL",
+            )
+        if is_reserved(name):
+            yield Problem(
+                field="columns",
+                value=name,
+                message="the name belongs to the format",
+                hint=f"not to be used: {', '.join(sorted(RESERVED_NAMES))} and what begins with "
+                "_KEY_",
+            )
+
+
+def _partition_problems(schema: TableSchema) -> Iterator[Problem]:
+    """Yield a problem when one key could be in several partitions, where nobody merges it.
+
+    The reference accepts such tables, and gives one row of the key per partition.
+    """
+    outside = [
+        name
+        for name in schema.partition_keys
+        if name not in schema.primary_keys and find_field(schema, name) is not None
+    ]
+    # With dynamic buckets rows would move between partitions: right, but not in this version.
+    if outside and schema.primary_keys and not _is_dynamic(schema):
+        yield Problem(
+            field="partition",
+            value=", ".join(outside),
+            message="not in the primary key, so one key could have a row in each of many partitions",
+            hint=f"primary key: {', '.join([*schema.primary_keys, *outside])}; or partition by "
+            "columns of the primary key only",
+        )
+
+
+def _is_dynamic(schema: TableSchema) -> bool:
+    return schema.options.get("bucket", str(DYNAMIC_BUCKET)).strip() == str(DYNAMIC_BUCKET)
+
+
+def _bucket_key_problems(schema: TableSchema) -> Iterator[Problem]:
+    place = "bucket-key"
+    declared = schema.options.get(place)
+    if declared is None:
+        return
+    if _is_dynamic(schema):
+        yield Problem(
+            field=place,
+            value=declared,
+            message="with `bucket = -1` an index says which bucket a key is in, no bucket key",
+            hint="leave it out, or set a bucket count from 1",
+        )
+    for name in (name.strip() for name in split_names(declared)):
+        if find_field(schema, name) is None:
+            yield unknown_column(place, name, schema)
+        elif schema.primary_keys and name not in schema.primary_keys:
+            yield Problem(
+                field=place,
+                value=name,
+                message="the column is not in the primary key, so one key could be in two buckets",
+                hint=f"primary key: {', '.join(schema.primary_keys)}",
+            )

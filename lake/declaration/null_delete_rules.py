@@ -1,0 +1,64 @@
+"""Rules for the tables that can write retracts without values (`braid.null-deletes`).
+
+Source: ours.
+"""
+
+from collections.abc import Iterator
+
+from lake.declaration.rule_problems import known_names, unknown_column
+from lake.errors import Problem
+from lake.format.data_types import TEXT_ROOTS
+from lake.format.schema import TableSchema
+from lake.merge.declared_options import SequenceGroup, declared_groups
+from lake.merge.spec import effective_functions
+from lake.options import NULL_DELETES, NULL_DELETES_KEPT, NULL_DELETES_MARKS, TableOptions
+
+
+def null_delete_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
+    """Yield what is wrong with the groups whose retracts carry no values."""
+    groups = tuple(declared_groups(schema.options).values())
+    ordering = sorted({name for group in groups for name in group.ordering})
+    for name in options.null_deletes:
+        if name not in ordering:
+            yield Problem(
+                field=NULL_DELETES,
+                value=name,
+                message="not an ordering column of a sequence group",
+                hint=known_names("ordering columns", name, ordering),
+            )
+    named = [group for group in groups if set(options.null_deletes).intersection(group.ordering)]
+    yield from _function_problems(schema, named)
+    protected = {name for group in named for name in group.protected}
+    for key, names in (
+        (NULL_DELETES_KEPT, options.null_deletes_kept_fields),
+        (NULL_DELETES_MARKS, options.null_deletes_mark_fields),
+    ):
+        for name in names:
+            field = schema.fields_by_name.get(name)
+            if field is None:
+                yield unknown_column(key, name, schema)
+            elif name not in protected:
+                yield Problem(
+                    field=key,
+                    value=name,
+                    message=f"no sequence group of `{NULL_DELETES}` protects the column",
+                    hint=known_names("columns", name, sorted(protected)),
+                )
+            elif key == NULL_DELETES_MARKS and field.type.root not in TEXT_ROOTS:
+                yield Problem(
+                    field=key, value=name, message=f"column `{name}` is {field.type}, not a text"
+                )
+
+
+def _function_problems(schema: TableSchema, named: list[SequenceGroup]) -> Iterator[Problem]:
+    """Yield the aggregated columns: a null adds nothing to them, and takes nothing away."""
+    protected = {name for group in named for name in group.protected}
+    for function in effective_functions(schema):
+        if function.column in protected:
+            yield Problem(
+                field=NULL_DELETES,
+                value=function.column,
+                message=f"`{function.name}` of the column combines values, and a delete without "
+                "values takes none back",
+                hint="put the column into a group of its own",
+            )

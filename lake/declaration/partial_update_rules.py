@@ -1,0 +1,140 @@
+"""What a partial-update table may declare: sequence groups, deletes, what needs a group.
+
+Source: merge-semantics 2.5, 3.2, 3.3, 5.
+"""
+
+from collections.abc import Iterator
+
+from lake.declaration.engine_declarations import why_excluded
+from lake.declaration.rule_problems import conflict, find_field, known_names, unknown_column
+from lake.declaration.sequence_rules import told_unknown
+from lake.errors import Problem
+from lake.format.schema import TableSchema
+from lake.merge.declared_options import (
+    LAST_NON_NULL_VALUE,
+    REMOVE_ON_GROUP,
+    SequenceGroup,
+    declared_groups,
+    function_key,
+    is_group_key,
+    is_well_formed_group_key,
+    removing_columns,
+)
+from lake.merge.functions.registry import function_named
+from lake.merge.spec import effective_functions
+from lake.options import MergeEngine, TableOptions
+
+_REMOVE_ON_DELETE = "partial-update.remove-record-on-delete"
+
+
+def partial_update_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
+    """Yield what is wrong with sequence groups, deletes and columns that need a group."""
+    groups = declared_groups(schema.options)
+    for key in sorted(filter(is_group_key, schema.options)):
+        if not is_well_formed_group_key(key):
+            yield Problem(
+                field=key,
+                value=schema.options[key],
+                message="not the key of a sequence group",
+                hint="write `fields.<ordering columns>.sequence-group`",
+            )
+    for key, group in groups.items():
+        yield from _group_problems(schema, key, group)
+    yield from _shared_column_problems(groups)
+    yield from _delete_problems(schema, options, groups)
+    yield from _unprotected_problems(schema, groups)
+
+
+def _group_problems(schema: TableSchema, key: str, group: SequenceGroup) -> Iterator[Problem]:
+    told = told_unknown(schema, key)
+    # The check of all `fields.*` keys asks for names up to the second dot only, and a column's name
+    # may have dots itself: here whole names are asked.
+    untold = [name for name in group.ordering if name.split(".")[0] not in told]
+    for name in dict.fromkeys((*untold, *group.protected)):
+        if find_field(schema, name) is None:
+            yield unknown_column(key, name, schema)
+    for name in dict.fromkeys(group.ordering + group.protected):
+        if name in schema.primary_keys:
+            yield Problem(
+                field=key,
+                value=name,
+                message="a primary-key column cannot be in a sequence group",
+                hint="take it out: the key is the same in every record of a row",
+            )
+
+
+def _shared_column_problems(groups: dict[str, SequenceGroup]) -> Iterator[Problem]:
+    """Yield every column that takes more than one part in sequence groups."""
+    protecting: dict[str, list[str]] = {}
+    ordered_by: dict[str, list[str]] = {}
+    for key, group in groups.items():
+        for name in group.protected:
+            protecting.setdefault(name, []).append(key)
+        for name in group.ordering:
+            ordered_by.setdefault(name, []).append(key)
+    for name, keys in protecting.items():
+        if len(keys) > 1:
+            yield Problem(
+                field=keys[-1],
+                value=name,
+                message="the column is protected more than once",
+                hint=f"also by {keys[0]}",
+            )
+    for name, keys in ordered_by.items():
+        if len(keys) > 1:
+            yield Problem(
+                field=keys[-1],
+                value=name,
+                message="the column orders more than once; other engines leave open what that does",
+                hint=f"also in {keys[0]}; give each group ordering columns of its own",
+            )
+        for key in protecting.get(name, [])[:1]:
+            yield Problem(
+                field=key,
+                value=name,
+                message="an ordering column is protected; other engines leave open what that does",
+                hint=f"it orders {keys[0]} and changes together with that group",
+            )
+
+
+def _delete_problems(
+    schema: TableSchema, options: TableOptions, groups: dict[str, SequenceGroup]
+) -> Iterator[Problem]:
+    removing = removing_columns(schema.options)
+    if options.partial_update_remove_record_on_delete:
+        if options.ignore_delete:
+            yield _conflict(_REMOVE_ON_DELETE, "true", "ignore-delete", " = true")
+        if groups:
+            yield _conflict(_REMOVE_ON_DELETE, "true", "sequence groups")
+    if removing and options.ignore_delete:
+        yield _conflict(REMOVE_ON_GROUP, ",".join(removing), "ignore-delete", " = true")
+    ordering = sorted({name for group in groups.values() for name in group.ordering})
+    for name in removing:
+        if name not in ordering:
+            yield Problem(
+                field=REMOVE_ON_GROUP,
+                value=name,
+                message="not an ordering column of a sequence group",
+                hint=known_names("ordering columns", name, ordering),
+            )
+
+
+def _conflict(place: str, value: str, other: str, set_to: str = "") -> Problem:
+    why = why_excluded(MergeEngine.PARTIAL_UPDATE, place, other)
+    return conflict(place, value, f"{other}{set_to}", why)
+
+
+def _unprotected_problems(
+    schema: TableSchema, groups: dict[str, SequenceGroup]
+) -> Iterator[Problem]:
+    protected = {name for group in groups.values() for name in group.protected}
+    for function in effective_functions(schema):
+        plain = function.name == LAST_NON_NULL_VALUE or function_named(function.name) is None
+        if not plain and function.column not in protected:
+            yield Problem(
+                field=str(function_key(schema.options, function.column)),
+                value=function.name,
+                message=f"column `{function.column}` is in no sequence group, which it needs to be "
+                "aggregated",
+                hint=f"protect it by a group, or use {LAST_NON_NULL_VALUE}",
+            )

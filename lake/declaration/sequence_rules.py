@@ -1,0 +1,96 @@
+"""What a table may declare about the order of its records, and about the columns it names for it.
+
+Source: merge-semantics 3.1, 3.3 (1, 2), 2.5.
+"""
+
+from collections.abc import Iterator
+
+from lake.declaration.engine_declarations import why_excluded
+from lake.declaration.engine_rules import FIRST_ROW
+from lake.declaration.rule_problems import conflict, find_field, repeated, unknown_column
+from lake.errors import Problem
+from lake.format.data_types import TypeRoot
+from lake.format.schema import TableSchema
+from lake.merge.declared_options import DEFAULT_FUNCTION, FIELDS, split_names
+from lake.options import MergeEngine, TableOptions
+
+
+def sequence_field_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
+    """Yield what is wrong with the columns that order all records of a key."""
+    place = "sequence.field"
+    declared = schema.options.get(place)
+    if declared is None:
+        return
+    names = [name.strip() for name in split_names(declared)]
+    yield from repeated(place, names)
+    for name in dict.fromkeys(names):
+        if find_field(schema, name) is None:
+            yield unknown_column(place, name, schema)
+        key = f"fields.{name}.aggregate-function"
+        if key in schema.options:
+            yield Problem(
+                field=key,
+                value=schema.options[key],
+                message="a sequence field cannot have an aggregate function",
+                hint=f"leave the option out, or take `{name}` out of {place}",
+            )
+    if options.merge_engine is MergeEngine.FIRST_ROW:
+        why = why_excluded(MergeEngine.FIRST_ROW, place, FIRST_ROW)
+        yield conflict(place, declared, FIRST_ROW, why)
+    outside = [name for name in schema.partition_keys if name not in schema.primary_keys]
+    if schema.primary_keys and outside:
+        yield Problem(
+            field=place,
+            value=declared,
+            message="no sequence field while rows can move between partitions",
+            hint=f"add the partition columns to the primary key: {', '.join(outside)}",
+        )
+
+
+def row_kind_field_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
+    """Yield what is wrong with the column that says what a row does."""
+    place, name = "rowkind.field", options.rowkind_field
+    if name is None:
+        return
+    field = find_field(schema, name)
+    if field is None:
+        yield unknown_column(place, name, schema)
+    elif field.type.root not in (TypeRoot.CHAR, TypeRoot.VARCHAR):
+        yield Problem(
+            field=place,
+            value=f"{name} {field.type}",
+            message="the column holds +I, -U, +U or -D, so it must be a text",
+            hint="name a column of type STRING",
+        )
+
+
+def fields_option_problems(schema: TableSchema) -> Iterator[Problem]:
+    """Yield what is wrong with the columns that `fields.*` options name, under any engine."""
+    for key in sorted(key for key in schema.options if key.startswith(FIELDS)):
+        segments = key.split(".")
+        names = split_names(segments[1]) if len(segments) > 1 else ()
+        if not names:
+            yield Problem(
+                field=key,
+                value=schema.options[key],
+                message="the key names no column",
+                hint="write `fields.<column>.<option>`",
+            )
+        for name in told_unknown(schema, key):
+            yield unknown_column(key, name, schema)
+        field = find_field(schema, names[0]) if len(names) == 1 else None
+        if len(segments) > 3 and field is not None and field.type.root is TypeRoot.ROW:
+            yield Problem(
+                field=key,
+                value=schema.options[key],
+                message="the key is a path into a ROW; only whole columns have options",
+                hint=f"write `fields.{names[0]}.{segments[-1]}`",
+            )
+
+
+def told_unknown(schema: TableSchema, key: str) -> tuple[str, ...]:
+    """Return the names between the first two dots of a `fields.*` key that are no columns."""
+    segments = key.split(".")
+    names = split_names(segments[1]) if len(segments) > 1 else ()
+    default = DEFAULT_FUNCTION.split(".")[1]
+    return tuple(name for name in names if name != default and find_field(schema, name) is None)

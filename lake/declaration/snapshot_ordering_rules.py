@@ -1,0 +1,36 @@
+"""What `sequence.snapshot-ordering` asks of a table.
+
+Records of later snapshots win, whatever their sequence numbers; a commit learns its snapshot's id
+only when it is published, so nothing may be merged across commits before that.
+
+Source: merge-semantics 3.7.
+"""
+
+from collections.abc import Iterator
+
+from lake.declaration.rule_problems import conflict
+from lake.errors import Problem
+from lake.format.schema import TableSchema
+from lake.options import TableOptions
+
+_ORDERING = "sequence.snapshot-ordering"
+
+
+def snapshot_ordering_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
+    """Yield what is wrong with a table that orders records by snapshot; nothing for any other.
+
+    That it needs a primary key is not said here: every table does.
+    """
+    if not options.sequence_snapshot_ordering:
+        return
+    if options.sequence_field:
+        declared = schema.options["sequence.field"]
+        yield conflict("sequence.field", declared, f"{_ORDERING} = true")
+    if not options.write_only:
+        yield Problem(
+            field=_ORDERING,
+            value=schema.options[_ORDERING],
+            message="ordering by snapshot needs `write-only = true`: a writer that compacts would "
+            "merge records whose snapshot has no id yet",
+            hint="set `write-only` to true and compact apart from writing",
+        )

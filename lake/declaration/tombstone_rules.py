@@ -1,0 +1,50 @@
+"""Which tables can keep the retracts of deleted rows for a while (`braid.delete-retention`).
+
+Source: ours; merge-semantics 6.6 for what deletion vectors drop.
+"""
+
+from collections.abc import Iterator
+
+from lake.declaration.rule_problems import conflict, find_field, unknown_column
+from lake.errors import Problem
+from lake.format.data_types import TIMESTAMP_ROOTS
+from lake.format.schema import TableSchema
+from lake.options import DELETE_RETENTION, DELETE_TIME_FIELDS, MergeEngine, TableOptions
+
+
+def tombstone_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
+    """Yield what is wrong with the retention of deletes."""
+    if options.delete_retention_ms is None:
+        return
+    declared = schema.options[DELETE_RETENTION]
+    if options.deletion_vectors_enabled:
+        yield conflict(
+            DELETE_RETENTION,
+            declared,
+            "deletion-vectors.enabled = true",
+            "compacted files of such a table are read without looking for retracts",
+        )
+    if options.merge_engine is MergeEngine.FIRST_ROW:
+        yield conflict(
+            DELETE_RETENTION,
+            declared,
+            f"merge-engine = {options.merge_engine}",
+            "its rows are never deleted",
+        )
+    if not options.delete_time_fields:
+        yield Problem(
+            field=DELETE_TIME_FIELDS,
+            value=None,
+            message=f"`{DELETE_RETENTION}` needs to know when a row was deleted",
+            hint="name the TIMESTAMP columns that a deleting record fills, such as `orders__at`",
+        )
+    for name in options.delete_time_fields:
+        field = find_field(schema, name)
+        if field is None:
+            yield unknown_column(DELETE_TIME_FIELDS, name, schema)
+        elif field.type.root not in TIMESTAMP_ROOTS:
+            yield Problem(
+                field=DELETE_TIME_FIELDS,
+                value=name,
+                message=f"column `{name}` is {field.type}, expected a TIMESTAMP",
+            )

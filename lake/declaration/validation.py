@@ -1,0 +1,93 @@
+"""What a table may declare about keys and merging: every rule, checked before any data exists.
+
+All rules are looked at and everything that is wrong is told at once, each with its place, what was
+found, what is valid and a way out. Where the reference refuses a declaration at its first use, it
+is refused here; what the reference leaves to chance is refused, too: an ordering column of two
+groups, or one that a group protects. A declaration that merely has no effect is accepted, as in the
+reference; `dormant_options` tells of those.
+
+| rules | where |
+|---|---|
+| columns, primary key, partition, bucket key | `key_rules` |
+| types of columns | `type_rules` |
+| `sequence.field`, `rowkind.field`, columns of `fields.*` options | `sequence_rules` |
+| `sequence.snapshot-ordering` | `snapshot_ordering_rules` |
+| a declaration repeated as options, sizes | `option_rules` |
+| options that exclude an engine or each other | `engine_rules` |
+| how long retracts of deleted rows are kept | `tombstone_rules` |
+| deletes without values | `null_delete_rules` |
+| how many snapshots and changelogs stay | `retention_rules` |
+| values about upkeep that mean nothing | `upkeep_rules` |
+| columns of file indexes | `file_index_rules` |
+| sequence groups and deletes of partial-update | `partial_update_rules` |
+| names, types and options of aggregate functions | `function_rules` |
+
+Source: merge-semantics 2.5, 3.1, 3.3, 3.7, 4, 5, 8.4.
+"""
+
+from collections.abc import Iterator
+
+from lake.declaration.engine_rules import engine_problems
+from lake.declaration.file_index_rules import file_index_problems
+from lake.declaration.function_rules import function_problems
+from lake.declaration.key_rules import column_problems, key_problems
+from lake.declaration.maintenance_rules import upkeep_problems
+from lake.declaration.null_delete_rules import null_delete_problems
+from lake.declaration.option_rules import option_problems
+from lake.declaration.partial_update_rules import partial_update_problems
+from lake.declaration.retention_rules import retention_problems
+from lake.declaration.sequence_rules import (
+    fields_option_problems,
+    row_kind_field_problems,
+    sequence_field_problems,
+)
+from lake.declaration.snapshot_ordering_rules import snapshot_ordering_problems
+from lake.declaration.tombstone_rules import tombstone_problems
+from lake.declaration.type_rules import type_problems
+from lake.errors import InvalidRequest, Problem
+from lake.format.schema import TableSchema
+from lake.options import MergeEngine, TableOptions
+
+
+def validate_schema(schema: TableSchema) -> None:
+    """Check the keys, columns and merge options of a new or altered table.
+
+    Args:
+        schema: As it would be written; key columns need not be NOT NULL yet.
+
+    Raises:
+        InvalidRequest: A rule is broken; `problems` holds every one of them.
+        UnsupportedFeature: An aggregate function is a user's own, and its package is broken.
+    """
+    problems = [
+        *key_problems(schema),
+        *column_problems(schema),
+        *type_problems(schema),
+        *option_problems(schema.options),
+    ]
+    try:
+        options = schema.table_options
+    except InvalidRequest as error:
+        problems.extend(error.problems)
+    else:
+        problems.extend(_merging_problems(schema, options))
+    if problems:
+        text = "the table cannot be made as declared"
+        raise InvalidRequest(text, problems=problems)
+
+
+def _merging_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
+    yield from sequence_field_problems(schema, options)
+    yield from snapshot_ordering_problems(schema, options)
+    yield from row_kind_field_problems(schema, options)
+    yield from fields_option_problems(schema)
+    yield from engine_problems(schema, options)
+    yield from tombstone_problems(schema, options)
+    yield from null_delete_problems(schema, options)
+    yield from retention_problems(schema.options, options)
+    yield from upkeep_problems(schema, options)
+    yield from file_index_problems(schema)
+    if options.merge_engine is MergeEngine.PARTIAL_UPDATE:
+        yield from partial_update_problems(schema, options)
+    if options.merge_engine in (MergeEngine.PARTIAL_UPDATE, MergeEngine.AGGREGATION):
+        yield from function_problems(schema, options)

@@ -1,0 +1,83 @@
+"""Arrow arrays of what `lake.format.avro.block_decoder` finds in blocks of Avro files."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from lake.format.avro.block_decoder import Kind, LaneValues, PlainColumn
+from lake.format.avro.resolution import not_null
+
+UNIT_OF: Final[Mapping[str, str]] = {
+    "timestamp-millis": "ms",
+    "local-timestamp-millis": "ms",
+    "timestamp-micros": "us",
+    "local-timestamp-micros": "us",
+    "timestamp-nanos": "ns",
+    "local-timestamp-nanos": "ns",
+}
+"""Of timestamps, by logical type."""
+
+PER_SECOND: Final = {"ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def lane_array(
+    values: LaneValues, column: PlainColumn, declared: Any, target: pa.DataType
+) -> pa.Array:
+    """Return the values of a column.
+
+    Args:
+        values: Of the column.
+        column: How they lie in the file.
+        declared: Type in the file, logical type and all.
+        target: In the Arrow form of the column's type.
+
+    Raises:
+        pyarrow.ArrowInvalid: A value does not fit.
+        ValueError: A decimal that no Arrow decimal holds.
+    """
+    declared = not_null(declared)
+    logical = declared.get("logicalType") if isinstance(declared, dict) else None
+    if column.kind is Kind.VARINT:
+        return _whole_numbers(values, logical, target)
+    if column.kind is Kind.BYTES:
+        if logical == "decimal":
+            return _decimals(values, declared.get("scale", 0), target)
+        offsets, data = values.joined()
+        buffers = [_validity(values), pa.py_buffer(offsets), pa.py_buffer(data)]
+        array = pa.Array.from_buffers(target, len(values.starts), buffers)
+        array.validate(full=pa.types.is_string(target))
+        return array
+    if column.kind is Kind.BOOLEAN:
+        return _masked(values.fixed("u1") != 0, values).cast(target)
+    return _masked(values.fixed("<f4" if column.kind is Kind.FLOAT else "<f8"), values).cast(target)
+
+
+def _whole_numbers(values: LaneValues, logical: str | None, target: pa.DataType) -> pa.Array:
+    numbers = values.numbers()
+    if logical is not None and logical in UNIT_OF:
+        source, wanted = PER_SECOND[UNIT_OF[logical]], PER_SECOND[target.unit]
+        if source != wanted:
+            numbers = numbers * wanted // source
+        return _masked(numbers, values).view(target)
+    array = _masked(numbers, values)
+    return (
+        array.cast(pa.int32()).view(target) if pa.types.is_temporal(target) else array.cast(target)
+    )
+
+
+def _decimals(values: LaneValues, scale: int, target: pa.DataType) -> pa.Array:
+    # More digits than declared are kept, as by every other way to read them.
+    kind = target if target.scale == scale else pa.decimal128(38, scale)
+    buffers = [_validity(values), pa.py_buffer(np.ascontiguousarray(values.unscaled()))]
+    array = pa.Array.from_buffers(kind, len(values.starts), buffers)
+    return array if kind == target else array.cast(target)
+
+
+def _masked(array: Any, values: LaneValues) -> pa.Array:
+    return pa.array(array, mask=None if values.valid is None else ~values.valid)
+
+
+def _validity(values: LaneValues) -> pa.Buffer | None:
+    return None if values.valid is None else pa.array(values.valid).buffers()[1]

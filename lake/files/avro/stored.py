@@ -1,0 +1,215 @@
+"""Avro data files, open for reading; in memory they are compressed.
+
+Files of plain types are decoded many blocks at a time (`lake.format.avro.block_decoder`), others and small ones
+value by value. Dates and times are taken as the numbers that they are stored as, and given the column's
+type after.
+
+Source: table-format 12.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from decimal import Context, Decimal
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+
+from lake.errors import CorruptData
+from lake.files.avro.block_arrays import PER_SECOND, UNIT_OF, lane_array
+from lake.files.storage.positioned_input import InputFile
+from lake.files.stored_file import UnsplitFile
+from lake.format.avro.block_decoder import PlainColumn, decode_lanes, plain_columns
+from lake.format.avro.container import AvroBlock, decode_block, parsed_schema, read_blocks
+from lake.format.avro.resolution import not_null
+
+_ReadValue: TypeAlias = Callable[[Any], Any] | None
+"""From what fastavro gives to what Arrow takes; None when they are one."""
+
+# Python's own context rounds to 28 digits.
+_EXACT: Final = Context(prec=76)
+
+_LANES_MIN: Final = 32
+"""Blocks that are worth being decoded side by side; about as fast as value by value from here up."""
+
+_LANE_ROWS: Final = 65_536
+_LANE_BYTES: Final = 16 * 1024 * 1024
+"""Of what is decoded side by side, about; bytes are compressed."""
+
+
+class AvroStored(UnsplitFile):
+    """An Avro file (see `StoredFile`)."""
+
+    def __init__(self, source: InputFile, path: str) -> None:
+        """Read the whole file; records are decoded as they are asked for.
+
+        Args:
+            source: The file.
+            path: Of it, for messages.
+
+        Raises:
+            CorruptData: It is no whole Avro file.
+        """
+        self._what = f"data file {path}"
+        written, self._blocks = read_blocks(source.read(), what=self._what)
+        fields: Any = written.record["fields"]
+        self._types = {field["name"]: field["type"] for field in fields}
+        self._schema = parsed_schema(written, what=self._what)
+        self._record_null = written.null
+        self._plain_columns = plain_columns(written.record)
+
+    @property
+    def is_columnar(self) -> bool:
+        """No: a file is record by record."""
+        return False
+
+    @property
+    def row_counts(self) -> Sequence[int]:
+        """Rows of the file."""
+        return [sum(block.count for block in self._blocks)]
+
+    @property
+    def column_names(self) -> Collection[str]:
+        """Names of the columns."""
+        return frozenset(self._types)
+
+    def batches(
+        self,
+        parts: Sequence[int],
+        columns: Sequence[pa.Field],
+        *,
+        batch_rows: int,
+        batch_bytes: int,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows, of some blocks at a time."""
+        del parts, batch_bytes
+        for blocks in _groups(self._blocks):
+            if self._plain_columns is not None and len(blocks) >= _LANES_MIN:
+                whole = self._side_by_side(blocks, self._plain_columns, columns)
+                yield from (
+                    whole.slice(start, batch_rows) for start in range(0, len(whole), batch_rows)
+                )
+            else:
+                yield from self._by_value(blocks, columns, batch_rows)
+
+    def _side_by_side(
+        self,
+        blocks: Sequence[AvroBlock],
+        plain: Sequence[PlainColumn],
+        columns: Sequence[pa.Field],
+    ) -> pa.RecordBatch:
+        data = [(block.count, block.data(what=self._what)) for block in blocks]
+        names = [column.name for column in columns]
+        try:
+            found = decode_lanes(data, plain, names, record_null=self._record_null)
+        except IndexError as error:
+            text = f"{self._what} holds records that its schema does not fit: {error}"
+            raise CorruptData(text) from error
+        by_name = {column.name: column for column in plain}
+        arrays = [
+            lane_array(found[name], by_name[name], self._types[name], column.type)
+            for name, column in zip(names, columns, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, names=names)
+
+    def _by_value(
+        self, blocks: Sequence[AvroBlock], columns: Sequence[pa.Field], batch_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        readers = [_reader(self._types[column.name], column.type) for column in columns]
+        for block in blocks:
+            records = decode_block(block, self._schema, what=self._what)
+            for start in range(0, len(records), batch_rows):
+                some = records[start : start + batch_rows]
+                arrays = [
+                    pa.array(_column(some, column.name, read), column.type)
+                    for column, read in zip(columns, readers, strict=True)
+                ]
+                yield pa.RecordBatch.from_arrays(arrays, names=[c.name for c in columns])
+
+
+def _groups(blocks: Sequence[AvroBlock]) -> Iterator[list[AvroBlock]]:
+    """Yield the blocks with records, some at a time."""
+    group: list[AvroBlock] = []
+    rows = size = 0
+    for block in blocks:
+        if not block.count:
+            continue
+        group.append(block)
+        rows, size = rows + block.count, size + len(block.compressed)
+        if rows >= _LANE_ROWS or size >= _LANE_BYTES:
+            yield group
+            group, rows, size = [], 0, 0
+    if group:
+        yield group
+
+
+def _column(records: Sequence[Mapping[str, Any]], name: str, read: _ReadValue) -> list[Any]:
+    values = [record[name] for record in records]
+    if read is None:
+        return values
+    return [None if value is None else read(value) for value in values]
+
+
+def _reader(schema: Any, target: pa.DataType) -> _ReadValue:
+    """Return what reads values of an Avro type as those of an Arrow type."""
+    schema = not_null(schema)
+    if not isinstance(schema, dict):
+        return None
+    logical, kind = schema.get("logicalType"), schema["type"]
+    if logical == "decimal":
+        return partial(_decimal, scale=schema.get("scale", 0))
+    if logical is not None and logical in UNIT_OF:
+        return _rescaled(PER_SECOND[UNIT_OF[logical]], PER_SECOND[target.unit])
+    match kind:
+        case "array" if pa.types.is_map(target):
+            return _entries_reader(schema["items"], target)
+        case "array":
+            return _list_reader(_reader(schema["items"], target.value_type))
+        case "map":
+            return _map_reader(_reader(schema["values"], target.item_type))
+        case "record":
+            parts = {
+                field["name"]: _reader(field["type"], target.field(field["name"]).type)
+                for field in schema["fields"]
+                if target.get_field_index(field["name"]) >= 0
+            }
+            return partial(_row, parts=parts)
+        case str() | int() | None:
+            return None
+        case _:
+            return _reader(kind, target)
+
+
+def _decimal(value: bytes, *, scale: int) -> Decimal:
+    return _EXACT.scaleb(Decimal(int.from_bytes(value, "big", signed=True)), -scale)
+
+
+def _rescaled(source: int, target: int) -> _ReadValue:
+    if source == target:
+        return None
+    return lambda value: value * target // source
+
+
+def _list_reader(read: _ReadValue) -> _ReadValue:
+    return read and (lambda values: [_read(value, read) for value in values])
+
+
+def _map_reader(read: _ReadValue) -> _ReadValue:
+    return lambda entries: [(key, _read(value, read)) for key, value in entries.items()]
+
+
+def _entries_reader(entry: Any, target: pa.MapType) -> _ReadValue:
+    """Return what reads a map whose keys are no texts: an array of records of key and value."""
+    types = {field["name"]: field["type"] for field in not_null(entry)["fields"]}
+    read_key = _reader(types["key"], target.key_type)
+    read_value = _reader(types["value"], target.item_type)
+    return lambda entries: [
+        (_read(each["key"], read_key), _read(each["value"], read_value)) for each in entries
+    ]
+
+
+def _row(row: Mapping[str, Any], *, parts: Mapping[str, _ReadValue]) -> dict[str, Any]:
+    return {name: _read(row[name], read) for name, read in parts.items()}
+
+
+def _read(value: Any, read: _ReadValue) -> Any:
+    return value if value is None or read is None else read(value)

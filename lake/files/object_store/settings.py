@@ -1,0 +1,211 @@
+"""How an object store is reached: by whom is a reference, never a value.
+
+Settings come from the environment and travel with a `FileIO` to other processes, so all of them
+speak to the same endpoint. Credentials do not travel: each process takes them from its own
+environment (the standard names: `AWS_…`, `GOOGLE_…`, `AZURE_…`, instance roles and workload
+identities included) or from the file that `BRAID_STORE_CREDENTIALS` names. So nothing that is
+pickled, logged or shown can hold one.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from obstore.exceptions import BaseError, UnknownConfigurationKeyError
+from obstore.store import AzureStore, GCSStore, ObjectStore, S3Store
+
+from lake.errors import InvalidRequest, Problem
+from lake.files.object_store.address import ObjectAddress, Service
+
+ENDPOINT: Final = "BRAID_STORE_ENDPOINT"
+REGION: Final = "BRAID_STORE_REGION"
+ALLOW_HTTP: Final = "BRAID_STORE_ALLOW_HTTP"
+PATH_STYLE: Final = "BRAID_STORE_PATH_STYLE"
+CREDENTIALS: Final = "BRAID_STORE_CREDENTIALS"
+
+# What the tools of S3 call the same things; ours win.
+_S3_ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+_S3_REGIONS: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
+_S3_ALLOW_HTTP: Final = ("AWS_ALLOW_HTTP",)
+_BOOLEANS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+# What the library calls a setting that it does not know.
+_KEY_IN_TEXT: Final = re.compile(r"key: '([^']*)' is not valid")
+
+# A request is given up after a while, repeated with growing, random pauses, and an operation as a
+# whole is bounded as well: whoever waits learns within minutes that there is nothing.
+_CLIENT: Final[Mapping[str, Any]] = {
+    "connect_timeout": timedelta(seconds=5),
+    "read_timeout": timedelta(seconds=20),
+    "timeout": timedelta(seconds=30),
+}
+_RETRIES: Final[Any] = {
+    "max_retries": 8,
+    "retry_timeout": timedelta(seconds=45),
+    "backoff": {
+        "init_backoff": timedelta(milliseconds=100),
+        "max_backoff": timedelta(seconds=10),
+        "base": 2,
+    },
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSettings:
+    """How a store is reached; holds no secret.
+
+    Attributes:
+        endpoint: URL of the service; None: the provider's own.
+        region: Of the bucket; None: the provider's default.
+        allow_http: Whether the endpoint may be without TLS.
+        path_style: Whether the bucket is part of the path and not of the host name.
+        credentials_file: Absolute path of a file of `NAME=value` lines, the names those of the
+            environment; None: the environment itself, or the machine's role.
+    """
+
+    endpoint: str | None = None
+    region: str | None = None
+    allow_http: bool = False
+    path_style: bool = True
+    credentials_file: str | None = None
+
+    @classmethod
+    def from_environment(
+        cls, service: Service, environment: Mapping[str, str] = os.environ
+    ) -> "StoreSettings":
+        """Return what the environment says.
+
+        Raises:
+            InvalidRequest: A setting is none, or the endpoint is without TLS and not allowed to be.
+        """
+        is_s3 = service is Service.S3
+        settings = cls(
+            endpoint=_first(environment, ENDPOINT, *(_S3_ENDPOINTS if is_s3 else ())),
+            region=_first(environment, REGION, *(_S3_REGIONS if is_s3 else ())),
+            allow_http=_boolean(environment, ALLOW_HTTP, *(_S3_ALLOW_HTTP if is_s3 else ())),
+            path_style=_boolean(environment, PATH_STYLE, default=True),
+            credentials_file=_first(environment, CREDENTIALS),
+        )
+        settings.check()
+        return settings
+
+    def check(self) -> None:
+        """Refuse what cannot work.
+
+        Raises:
+            InvalidRequest: The endpoint is no URL, or is without TLS and not allowed to be; or the
+                path of the credentials is relative.
+        """
+        endpoint = self.endpoint
+        if endpoint is not None and not endpoint.startswith(("http://", "https://")):
+            raise _refused(ENDPOINT, endpoint, "expected a URL", "such as https://host:9000")
+        if endpoint is not None and "@" in endpoint.partition("://")[2]:
+            raise _refused(ENDPOINT, None, "a URL with a login", f"use {CREDENTIALS}")
+        if endpoint is not None and endpoint.startswith("http://") and not self.allow_http:
+            hint = f"{ALLOW_HTTP}=true says that this is meant"
+            raise _refused(ENDPOINT, endpoint, "the endpoint is without TLS", hint)
+        if self.credentials_file is not None and not self.credentials_file.startswith("/"):
+            raise _refused(
+                CREDENTIALS, self.credentials_file, "must be absolute", "start it with /"
+            )
+
+    def open(self, address: ObjectAddress) -> ObjectStore:
+        """Return the store of a bucket, with credentials taken from where this process has them.
+
+        Raises:
+            InvalidRequest: The file of the credentials cannot be read, or holds something else.
+        """
+        config: Any = self._credentials()
+        client: Any = {**_CLIENT, "allow_http": self.allow_http}
+        if self.endpoint is not None:
+            config["endpoint"] = self.endpoint
+        try:
+            match address.service:
+                case Service.S3:
+                    config["virtual_hosted_style_request"] = str(not self.path_style).lower()
+                    # Deleting many at once is a request that not every store of this protocol has.
+                    config["disable_bulk_delete"] = "true"
+                    if self.region is not None:
+                        config["region"] = self.region
+                    return S3Store(
+                        address.bucket, config=config, client_options=client, retry_config=_RETRIES
+                    )
+                case Service.GCS:
+                    return GCSStore(
+                        address.bucket, config=config, client_options=client, retry_config=_RETRIES
+                    )
+                case Service.AZURE:
+                    if address.account is not None:
+                        config["account_name"] = address.account
+                    return AzureStore(
+                        address.bucket, config=config, client_options=client, retry_config=_RETRIES
+                    )
+        except UnknownConfigurationKeyError as error:
+            raise self._unknown_name(address, error) from None
+        except (BaseError, ValueError) as error:
+            # The library's text may hold what it was given.
+            message = (
+                f"cannot open {address.root}: its settings do not fit ({type(error).__name__})"
+            )
+            raise InvalidRequest(message) from None
+
+    def _unknown_name(self, address: ObjectAddress, error: Exception) -> InvalidRequest:
+        """Return the error that says in which line the name is; a name may be half of a secret."""
+        found = _KEY_IN_TEXT.search(str(error))
+        name = found.group(1) if found else ""
+        lines = [number for number, key, _ in self._entries() if key == name]
+        where = f"line {lines[0]} has" if lines else "it has"
+        return _refused(
+            CREDENTIALS,
+            self.credentials_file,
+            f"{where} a name that is none of the settings of {address.service}://",
+            "such as AWS_ACCESS_KEY_ID, GOOGLE_SERVICE_ACCOUNT_KEY, AZURE_STORAGE_ACCOUNT_KEY",
+        )
+
+    def _credentials(self) -> dict[str, str]:
+        """Return what the file of the credentials holds, by names in lower case."""
+        return {name: value for _, name, value in self._entries()}
+
+    def _entries(self) -> list[tuple[int, str, str]]:
+        """Return the lines of that file: number, name in lower case, value."""
+        if self.credentials_file is None:
+            return []
+        try:
+            lines = Path(self.credentials_file).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            text = f"the file cannot be read ({type(error).__name__})"
+            hint = "lines of NAME=value, such as AWS_ACCESS_KEY_ID=…"
+            raise _refused(CREDENTIALS, self.credentials_file, text, hint) from None
+        found = []
+        for number, line in enumerate(lines, 1):
+            if not line.strip() or line.lstrip().startswith("#"):
+                continue
+            name, equals, value = line.partition("=")
+            if not equals:
+                text, hint = f"line {number} is not NAME=value", "such as AWS_ACCESS_KEY_ID=…"
+                raise _refused(CREDENTIALS, self.credentials_file, text, hint)
+            found.append((number, name.strip().lower(), value.strip()))
+        return found
+
+
+def _first(environment: Mapping[str, str], *names: str) -> str | None:
+    return next((environment[name] for name in names if environment.get(name)), None)
+
+
+def _boolean(environment: Mapping[str, str], *names: str, default: bool = False) -> bool:
+    text = _first(environment, *names)
+    if text is None:
+        return default
+    value = _BOOLEANS.get(text.lower())
+    if value is None:
+        raise _refused(names[0], text, "expected a truth value", "true or false")
+    return value
+
+
+def _refused(field: str, value: str | None, message: str, hint: str) -> InvalidRequest:
+    problem = Problem(field=field, value=value, message=message, hint=hint)
+    return InvalidRequest("the object store cannot be reached as it is set", problems=[problem])

@@ -1,0 +1,359 @@
+"""Storage on an object store: S3, Google Cloud Storage, Azure.
+
+What differs from a disk, and what follows:
+
+- No directories: a listing is one of keys between slashes, nothing has to be made, and a directory
+  is gone with its last file.
+- No rename, and none is needed: a file appears whole when its last request is answered.
+- Exclusive creation is a put with the condition that the key is absent (`If-None-Match: *`). The
+  library repeats requests whose answer was lost, and the second may then be refused because the
+  first had its effect: so "it existed" may be our own doing, and callers look at the content
+  (see `FileIO`).
+- Files under names of nobody else's (`write_new`, `open_output`) may be repeated at will.
+- A request takes milliseconds rather than microseconds, so reads are gathered
+  (`lake.files.object_store.input`), and `reads_at_once` says how many may be under way.
+
+Source: Amazon S3 user guide, "Conditional writes"; RFC 9110, 13.1.2.
+"""
+
+import os
+import random as random_module
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Final, TypeVar
+
+import obstore
+import pyarrow as pa
+from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.store import AzureStore, ObjectStore
+
+from lake.errors import InvalidRequest, Problem, StorageUnavailable
+from lake.files.object_store.address import ObjectAddress, parse_object_address
+from lake.files.object_store.errors import (
+    is_bucket_absent,
+    is_conflict,
+    is_out_of_range,
+    may_work_again,
+    store_error,
+)
+from lake.files.object_store.input import TAIL_BYTES, RangedInput
+from lake.files.object_store.output import PartedOutput
+from lake.files.object_store.settings import StoreSettings
+from lake.files.storage.exclusive_probe import probe_exclusive_create, probe_exclusive_race
+from lake.files.storage.file_io import FileStatus
+from lake.files.storage.positioned_input import ByteRange, PositionedInput
+
+T = TypeVar("T")
+
+_READS_AT_ONCE: Final = 16
+# The library repeats a request itself; what it does not take for repeatable is tried this often.
+_TRIES: Final = 4
+_PAUSE_S: Final = 0.2
+_LISTED_AT_ONCE: Final = 1_000
+
+
+class ObjectStoreFileIO:
+    """Files of the buckets of one service; safe between threads.
+
+    Picklable: the settings go along, credentials do not (see `StoreSettings`).
+    """
+
+    reads_at_once = _READS_AT_ONCE
+
+    def __init__(
+        self,
+        settings: StoreSettings,
+        *,
+        random: random_module.Random | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Remember how to reach the service; nothing is asked yet.
+
+        Args:
+            settings: How it is reached.
+            random: Source of waiting times; the system's when None.
+            sleep: Waits for so many seconds.
+        """
+        self._settings = settings
+        self._random = random or random_module.SystemRandom()
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._stores: dict[str, ObjectStore] = {}
+        self._raced: set[str] = set()
+
+    def __reduce__(self) -> tuple[type["ObjectStoreFileIO"], tuple[StoreSettings]]:
+        """Take only the settings along."""
+        return ObjectStoreFileIO, (self._settings,)
+
+    @property
+    def identity(self) -> StoreSettings:
+        """What tells these files from those of other stores, together with the address."""
+        return self._settings
+
+    def read_bytes(self, path: str) -> bytes:
+        """Return the whole content of a file (see `FileIO`)."""
+        return self._on(path, lambda store, key: obstore.get(store, key).bytes().to_bytes())
+
+    def read_range(self, path: str, offset: int, length: int) -> bytes:
+        """Return a part of a file (see `FileIO`)."""
+        if length <= 0:
+            self.size(path)
+            return b""
+
+        def read(store: ObjectStore, key: str) -> bytes:
+            try:
+                return obstore.get_range(store, key, start=offset, length=length).to_bytes()
+            except BaseError as error:
+                if is_out_of_range(error):
+                    return b""
+                raise
+
+        return self._on(path, read)
+
+    def open_input(self, path: str) -> PositionedInput:
+        """Return a seekable reader of a file (see `FileIO`)."""
+
+        def read_tail(store: ObjectStore, key: str) -> tuple[int, bytes]:
+            if isinstance(store, AzureStore):  # it knows no ranges that count from the end
+                size = obstore.head(store, key)["size"]
+                start = max(0, size - TAIL_BYTES)
+                return size, self.read_range(path, start, size - start)
+            try:
+                found = obstore.get(store, key, options={"range": {"suffix": TAIL_BYTES}})
+                return found.meta["size"], found.bytes().to_bytes()
+            except BaseError as error:
+                if is_out_of_range(error):  # an empty file has no last bytes
+                    return 0, b""
+                raise
+
+        size, tail = self._on(path, read_tail)
+        return RangedInput(partial(self._read_ranges, path), size=size, tail=tail)
+
+    def _read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[bytes]:
+        begins, ends = zip(*ranges, strict=True)
+        found = self._on(
+            path,
+            # What is to be read together is one range already.
+            lambda store, key: obstore.get_ranges(store, key, starts=begins, ends=ends, coalesce=0),
+        )
+        return [part.to_bytes() for part in found]
+
+    @contextmanager
+    def open_output(self, path: str) -> Iterator[pa.NativeFile]:
+        """Open a new file; it appears, whole, at the end of the context, and never after an error."""
+        output = PartedOutput(
+            open_upload=lambda part_bytes: self._once(
+                path,
+                lambda store, key: obstore.open_writer(
+                    store, key, buffer_size=part_bytes, max_concurrency=3
+                ),
+            ),
+            put=lambda data: self.write_new(path, data),
+            guard=lambda call: self._once(path, lambda _store, _key: call()),
+        )
+        with output:
+            yield pa.PythonFile(output, mode="w")
+        # The last request of an upload may have had its effect and lost its answer.
+        if output.error is not None and self._size_or_none(path) != output.size:
+            message = f"storage failed at the end of {path}: {output.error}"
+            raise StorageUnavailable(message) from output.error
+
+    def write_new(self, path: str, data: bytes) -> None:
+        """Write a new file (see `FileIO`)."""
+
+        def write(store: ObjectStore, key: str) -> bool:
+            return _put_if_absent(store, key, data)
+
+        # Nobody else uses the name: what is there already is ours if it is the same.
+        if not self._put(path, write) and self.read_bytes(path) != data:
+            raise FileExistsError(path)
+
+    def create_exclusive(self, path: str, data: bytes) -> bool:
+        """Create a file unless it exists (see `FileIO`)."""
+        return self._put(path, lambda store, key: _put_if_absent(store, key, data))
+
+    def overwrite(self, path: str, data: bytes) -> None:
+        """Replace a file atomically (see `FileIO`)."""
+        self._put(path, lambda store, key: obstore.put(store, key, data, use_multipart=False))
+
+    def list(self, path: str) -> list[FileStatus]:
+        """Return the direct children of a directory (see `FileIO`)."""
+        root = parse_object_address(path).root
+        found = self._on(
+            path, lambda store, key: obstore.list_with_delimiter(store, f"{key}/" if key else None)
+        )
+        key = parse_object_address(path).key
+        files = [
+            FileStatus(
+                path=f"{root}/{meta['path']}",
+                size=meta["size"],
+                modified_ms=int(meta["last_modified"].timestamp() * 1000),
+                is_directory=False,
+            )
+            for meta in found["objects"]
+            # Other tools make empty objects in place of directories.
+            if meta["path"] != key
+        ]
+        directories = [
+            FileStatus(path=f"{root}/{prefix}", size=0, modified_ms=0, is_directory=True)
+            for prefix in found["common_prefixes"]
+        ]
+        return sorted(files + directories, key=lambda status: status.path)
+
+    def exists(self, path: str) -> bool:
+        """Return whether a file is there (see `FileIO`)."""
+        return self._size_or_none(path) is not None
+
+    def has_directory(self, path: str) -> bool:
+        """Return True when the bucket answers: nothing has to be made to write there."""
+        self._on(
+            path,
+            lambda store, key: next(
+                iter(obstore.list(store, f"{key}/" if key else None, chunk_size=1)), None
+            ),
+        )
+        return True
+
+    def size(self, path: str) -> int:
+        """Return the bytes of a file (see `FileIO`)."""
+        return self._on(path, lambda store, key: obstore.head(store, key)["size"])
+
+    def modified_ms(self, path: str) -> int | None:
+        """Return when a file was last written (see `FileIO`)."""
+        found = self._on(path, lambda store, key: obstore.head(store, key)["last_modified"])
+        return int(found.timestamp() * 1000)
+
+    def delete(self, path: str) -> bool:
+        """Delete one file; return whether it was there."""
+        # Deleting does not say; and a repeated one would not know.
+        if not self.exists(path):
+            return False
+        self._on(path, _delete)
+        return True
+
+    def delete_tree(self, path: str) -> None:
+        """Delete all files below a path."""
+
+        def delete(store: ObjectStore, key: str) -> None:
+            for page in obstore.list(store, f"{key}/" if key else None, chunk_size=_LISTED_AT_ONCE):
+                obstore.delete(store, [meta["path"] for meta in page])
+
+        self._on(path, delete)
+
+    def sync_directory(self, path: str) -> None:
+        """Do nothing: what a store has answered is durable."""
+
+    def probe_exclusive_create(self, directory: str) -> None:
+        """Try on the spot whether a second creation is refused, once also at the same moment."""
+        probe_exclusive_create(self, directory)
+        root = parse_object_address(directory).root
+        if root not in self._raced:
+            probe_exclusive_race(self, directory)
+            self._raced.add(root)
+
+    def _size_or_none(self, path: str) -> int | None:
+        try:
+            return self.size(path)
+        except FileNotFoundError:
+            return None
+
+    def _on(self, path: str, call: Callable[[ObjectStore, str], T]) -> T:
+        """Do something that can be repeated; with the store and the key of a path."""
+        for tried in range(1, _TRIES):
+            try:
+                return self._asked(path, call)
+            except BaseError as error:
+                if not may_work_again(error):
+                    raise self._translated(error, path) from None
+            self._sleep(self._random.uniform(0, _PAUSE_S * 2**tried))
+        return self._once(path, call)
+
+    def _put(self, path: str, call: Callable[[ObjectStore, str], T]) -> T:
+        """Make a file; that there is no such file is no answer to that."""
+        try:
+            return self._on(path, call)
+        except FileNotFoundError:
+            message = f"storage failed at {path}: it answers with status 404 what makes the file"
+            raise StorageUnavailable(message) from None
+
+    def _once(self, path: str, call: Callable[[ObjectStore, str], T]) -> T:
+        """Do something once, as far as we are concerned: the library may still repeat it."""
+        try:
+            return self._asked(path, call)
+        except (BaseError, ValueError) as error:
+            raise self._translated(error, path) from None
+
+    def _asked(self, path: str, call: Callable[[ObjectStore, str], T]) -> T:
+        address = parse_object_address(path)
+        try:
+            return call(self._store(address), address.key)
+        except FileNotFoundError as error:
+            if is_bucket_absent(error):
+                raise self._translated(error, path) from None
+            raise FileNotFoundError(path) from None
+
+    def _translated(self, error: Exception, path: str) -> Exception:
+        return store_error(error, path, parse_object_address(path), self._settings.endpoint)
+
+    def _store(self, address: ObjectAddress) -> ObjectStore:
+        with self._lock:
+            _check_process()
+            store = self._stores.get(address.root)
+            if store is None:
+                store = self._stores[address.root] = self._settings.open(address)
+        return store
+
+
+# The library's threads are the process's, not an object's, and so is the note of where they are.
+_STARTED_IN: Final[set[int]] = set()
+
+
+def _check_process() -> None:
+    """Refuse what would wait for ever: a forked process has no threads but its own.
+
+    Raises:
+        InvalidRequest: The process was forked from one that had used an object store.
+    """
+    if not _STARTED_IN:
+        _STARTED_IN.add(os.getpid())
+    elif os.getpid() not in _STARTED_IN:
+        problem = Problem(
+            field="process",
+            value=str(os.getpid()),
+            message="was forked from one that had used an object store",
+            hint="start it anew (multiprocessing: `spawn` or `forkserver`), or fork it earlier",
+        )
+        message = "an object store cannot be used in a process that was forked so"
+        raise InvalidRequest(message, problems=[problem])
+
+
+def _put_if_absent(store: ObjectStore, key: str, data: bytes) -> bool:
+    try:
+        obstore.put(store, key, data, mode="create", use_multipart=False)
+    except AlreadyExistsError as error:
+        # S3 says 409 while somebody else creates the file, and that may fail; others say it of a
+        # file that is there. Where there is none yet, the put is repeated.
+        if is_conflict(error) and not _is_there(store, key):
+            raise
+        return False
+    return True
+
+
+def _is_there(store: ObjectStore, key: str) -> bool:
+    try:
+        obstore.head(store, key)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _delete(store: ObjectStore, key: str) -> None:
+    # Somebody else may have deleted it in the meantime, and some services tell.
+    try:
+        obstore.delete(store, key)
+    except FileNotFoundError as error:
+        if is_bucket_absent(error):
+            raise

@@ -1,0 +1,161 @@
+"""ORC data files, being written.
+
+Arrow's writer keeps rows until they make a stripe, and a reader decodes a stripe as a whole, so
+stripes are small. The size of a file is therefore an estimate until the next stripe.
+
+ORC has no type for a time of day: the format stores its milliseconds as an int. Field ids are
+attributes of the columns' types, as the reference writes them. Its codec zstd has no level here,
+only fast (levels to 3) and small.
+
+Arrow's writer ends the process when its sink fails in the end of a file. So it writes into memory,
+and what it has written is passed on after each call.
+
+Source: table-format 12; `org.apache.paimon.format.orc.OrcTypeUtil`.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import pyarrow as pa
+from pyarrow import orc
+
+from lake.files.file_encoding import FileEncoding
+from lake.files.parquet.bounds import ColumnBounds
+
+STRIPE_BYTES: Final = 4 * 1024 * 1024
+"""Encoded; some 200 000 rows of 50 bytes."""
+
+_STRIPE_BYTES_MIN: Final = 8 * 1024
+_STRIPES_PER_FILE_MIN: Final = 8
+_COMPRESSED_TO: Final = 0.4
+"""Of its size in memory, before the first stripe says."""
+
+_DICTIONARY_KEYS_MAX: Final = 0.8
+"""Part of the values that may be different in a column with a dictionary; the reference's own."""
+
+_BLOCK_BYTES: Final = 64 * 1024
+_FAST_LEVEL_MAX: Final = 3
+_FIELD_ID: Final = b"PARQUET:field_id"
+_ORC_FIELD_ID: Final = "paimon.id"
+
+
+class OrcOutput:
+    """An ORC file (see `DataFileOutput`)."""
+
+    def __init__(
+        self,
+        sink: pa.NativeFile,
+        columns: pa.Schema,
+        encoding: FileEncoding,
+        *,
+        target_bytes: int,
+    ) -> None:
+        """Write the first bytes.
+
+        Args:
+            sink: Where to; who opened it closes it.
+            columns: From `data_file_schema`.
+            encoding: Of the file.
+            target_bytes: That the file may have; it has several stripes then.
+        """
+        self._sink = sink
+        self._schema = orc_schema(columns)
+        self._flushed = 0
+        self._flushed_in_memory = 0
+        self._held_in_memory = 0
+        stripe_bytes = target_bytes // _STRIPES_PER_FILE_MIN
+        is_fast = encoding.codec != "zstd" or encoding.zstd_level <= _FAST_LEVEL_MAX
+        self._written = _WrittenBytes()
+        self._orc = orc.ORCWriter(
+            pa.PythonFile(self._written, mode="w"),
+            compression="uncompressed" if encoding.codec == "none" else encoding.codec,
+            compression_strategy="speed" if is_fast else "compression",
+            compression_block_size=_BLOCK_BYTES,
+            stripe_size=min(STRIPE_BYTES, max(_STRIPE_BYTES_MIN, stripe_bytes)),
+            dictionary_key_size_threshold=_DICTIONARY_KEYS_MAX,
+        )
+
+    @property
+    def size(self) -> int:
+        """The bytes of the stripes, and about those of the rows that are to become one."""
+        shrunk_to = _COMPRESSED_TO
+        if self._flushed_in_memory:
+            shrunk_to = self._flushed / self._flushed_in_memory
+        return self._flushed + int(self._held_in_memory * shrunk_to)
+
+    def write(self, columns: pa.Table) -> None:
+        """Take rows for the next stripes."""
+        self._orc.write(columns.cast(self._schema))
+        self._written.pass_on(self._sink)
+        self._held_in_memory += columns.nbytes
+        flushed = int(self._sink.tell())
+        if flushed > self._flushed + len(b"ORC"):
+            self._flushed_in_memory += self._held_in_memory
+            self._flushed, self._held_in_memory = flushed, 0
+
+    def finish(self) -> Mapping[str, ColumnBounds]:
+        """Write the last stripe and the footer; Arrow does not tell ORC's statistics."""
+        self._orc.close()
+        self._written.pass_on(self._sink)
+        return {}
+
+    def abandon(self) -> None:
+        """Write no footer: a broken file needs none."""
+        self._orc.is_open = False
+
+
+class _WrittenBytes:
+    """Keeps what is written until it is passed on; a file object for Arrow."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._count = 0
+
+    def write(self, data: bytes) -> int:
+        self._pieces.append(bytes(data))
+        self._count += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._count
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing: who opened the sink closes it."""
+
+    def pass_on(self, sink: pa.NativeFile) -> None:
+        pieces, self._pieces = self._pieces, []
+        for piece in pieces:
+            sink.write(piece)
+
+
+def orc_schema(columns: pa.Schema) -> pa.Schema:
+    """Return the Arrow schema of which Arrow's ORC writer makes the format's columns.
+
+    Args:
+        columns: From `data_file_schema`.
+    """
+    return pa.schema([_orc_field(field) for field in columns])
+
+
+def _orc_field(field: pa.Field) -> pa.Field:
+    own = field.with_type(_orc_type(field.type))
+    if field.metadata is None or _FIELD_ID not in field.metadata:
+        return own
+    return own.with_metadata({_ORC_FIELD_ID: field.metadata[_FIELD_ID]})
+
+
+def _orc_type(data_type: pa.DataType) -> pa.DataType:
+    if pa.types.is_time32(data_type):
+        return pa.int32()
+    if pa.types.is_list(data_type):
+        return pa.list_(_orc_field(data_type.value_field))
+    if pa.types.is_map(data_type):
+        return pa.map_(_orc_field(data_type.key_field), _orc_field(data_type.item_field))
+    if pa.types.is_struct(data_type):
+        return pa.struct([_orc_field(field) for field in data_type])
+    return data_type

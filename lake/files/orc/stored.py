@@ -1,0 +1,96 @@
+"""ORC data files, open for reading.
+
+Arrow decodes them. It does not say how many rows a stripe has before it is read, so a file is one part.
+
+Source: table-format 12.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+
+import pyarrow as pa
+from pyarrow import orc
+
+from lake.errors import UnsupportedFeature
+from lake.files.orc.chars import holds_chars, without_padding
+from lake.files.storage.positioned_input import InputFile
+from lake.files.stored_file import UnsplitFile
+from lake.format.data_types import DataType
+from lake.format.schema import TableSchema
+
+_BEYOND_NANOSECONDS = "out of range for nanosecond"
+
+
+class OrcStored(UnsplitFile):
+    """An ORC file (see `StoredFile`)."""
+
+    def __init__(self, source: InputFile, path: str, written: TableSchema) -> None:
+        """Read the footer.
+
+        Args:
+            source: The file.
+            path: Of it, for messages.
+            written: The schema that it was written under.
+        """
+        self._file = orc.ORCFile(source)
+        self._path = path
+        self._chars = {
+            field.name: field.type for field in written.fields if holds_chars(field.type)
+        }
+
+    @property
+    def is_columnar(self) -> bool:
+        """Yes: a stripe has streams for each."""
+        return True
+
+    @property
+    def row_counts(self) -> Sequence[int]:
+        """Rows of the file."""
+        return [self._file.nrows]
+
+    @property
+    def column_names(self) -> Collection[str]:
+        """Names of the columns."""
+        return frozenset(self._file.schema.names)
+
+    def batches(
+        self,
+        parts: Sequence[int],
+        columns: Sequence[pa.Field],
+        *,
+        batch_rows: int,
+        batch_bytes: int,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows, a stripe at a time in memory.
+
+        Raises:
+            UnsupportedFeature: A time that nanoseconds in 64 bits cannot hold.
+        """
+        del parts
+        names = [column.name for column in columns]
+        for number in range(self._file.nstripes):
+            stripe = _without_padding(self._stripe(number, names), self._chars)
+            rows = min(batch_rows, max(1, batch_bytes * len(stripe) // max(1, stripe.nbytes)))
+            for start in range(0, len(stripe), rows):
+                yield stripe.slice(start, rows)
+
+    def _stripe(self, number: int, names: Sequence[str]) -> pa.RecordBatch:
+        try:
+            return self._file.read_stripe(number, columns=names)
+        except pa.ArrowInvalid as error:
+            if _BEYOND_NANOSECONDS not in str(error):
+                raise
+            message = (
+                f"data file {self._path} has a time outside the years 1677 to 2262, which Arrow "
+                f"cannot take from an ORC file: {error}"
+            )
+            raise UnsupportedFeature(message) from error
+
+
+def _without_padding(stripe: pa.RecordBatch, chars: dict[str, DataType]) -> pa.RecordBatch:
+    if chars.keys().isdisjoint(stripe.schema.names):
+        return stripe
+    arrays = [
+        without_padding(array, chars[name]) if name in chars else array
+        for name, array in zip(stripe.schema.names, stripe.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=stripe.schema.names)

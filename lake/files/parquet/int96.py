@@ -1,0 +1,226 @@
+"""Timestamps of more than six digits as Parquet's INT96, in files that hold others too.
+
+The format wants INT96 for TIMESTAMP(7..9) and INT64 for the rest. Arrow's Parquet writer can only
+turn all timestamps of a file into INT96 or none. So:
+
+1. Such timestamps, in a column or anywhere inside one, are handed to the writer as 12-byte
+   fixed-length binary, little endian: nanoseconds of the day (8 bytes), Julian day (4 bytes). Plain
+   and dictionary pages of that type are byte for byte those of INT96.
+2. The footer is changed before it is written: physical type INT96, no length, no statistics (their
+   order is undefined for INT96, and the bytes do not sort).
+
+Leaves of a file are told apart by their path, of which the first name is the column's.
+
+Reading is Arrow's business, but for one question that it cannot answer: whether a value lies beyond
+the 64 bits of nanoseconds that Arrow makes of it. Java writes times before 1970 with the Julian day
+rounded towards the epoch and *negative* nanoseconds of the day, which Arrow takes as unsigned: right
+modulo 2**64, but then 1715 and 2300 look the same whatever unit is asked for. So `reveal_int96` says
+in a footer what `declare_int96` takes back, and the 12 bytes can be looked at (`fits_nanoseconds`).
+"""
+
+from collections.abc import Callable, Collection, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from lake.files.parquet.thrift_compact import (
+    ThriftStruct,
+    WireType,
+    parse_struct,
+    serialize_struct,
+)
+from lake.format.arrow_types import elements
+
+INT96_STORAGE = pa.binary(12)
+"""What an INT96 column is while Arrow's writer sees it."""
+
+_JULIAN_DAY_OF_EPOCH = 2_440_588
+_NANOS_PER_DAY = 86_400_000_000_000
+_PACKED = np.dtype([("nanos_of_day", "<i8"), ("julian_day", "<i4")])
+
+# FileMetaData.schema; fields of its SchemaElements.
+_SCHEMA = 2
+_TYPE = 1
+_TYPE_LENGTH = 2
+_NAME = 4
+_CHILD_COUNT = 5
+_CONVERTED_TYPE = 6
+_LOGICAL_TYPE = 10
+
+_PARQUET_INT96 = 3
+_PARQUET_FIXED_LENGTH = 7
+
+
+def is_int96(data_type: pa.DataType) -> bool:
+    """Return whether values of this Arrow type are stored as INT96."""
+    return bool(pa.types.is_timestamp(data_type)) and data_type.unit == "ns"
+
+
+def holds_int96(data_type: pa.DataType) -> bool:
+    """Return whether values of this Arrow type, or parts of them, are stored as INT96."""
+    parts = (data_type.field(index).type for index in range(data_type.num_fields))
+    return is_int96(data_type) or any(holds_int96(part) for part in parts)
+
+
+def to_int96_storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the column with each timestamp[ns], nested ones too, in its 12-byte form."""
+    chunks = [_to_storage(chunk) for chunk in column.chunks]
+    return pa.chunked_array(chunks, type=_storage_type(column.type))
+
+
+def declare_int96(footer: bytes, columns: Collection[str]) -> bytes:
+    """Return a footer that says INT96 of columns that were written as `INT96_STORAGE`.
+
+    Args:
+        footer: The serialised FileMetaData, without its length and the magic.
+        columns: Top-level columns that were written so, or hold such leaves.
+    """
+    changed = parse_struct(footer)
+    leaves = _leaves(changed, columns, _is_storage)
+    for element in leaves.values():
+        element.fields[_TYPE] = (WireType.I32, _PARQUET_INT96)
+        del element.fields[_TYPE_LENGTH]
+    _set_chunk_type(changed, leaves, _PARQUET_INT96)
+    return serialize_struct(changed)
+
+
+def reveal_int96(footer: bytes, columns: Collection[str]) -> bytes:
+    """Return a footer that says `INT96_STORAGE` of columns that are INT96.
+
+    Args:
+        footer: The serialised FileMetaData, without its length and the magic.
+        columns: Top-level columns that are INT96, or hold such leaves.
+    """
+    changed = parse_struct(footer)
+    leaves = _leaves(changed, columns, _is_int96_leaf)
+    for element in leaves.values():
+        element.fields[_TYPE] = (WireType.I32, _PARQUET_FIXED_LENGTH)
+        element.fields[_TYPE_LENGTH] = (WireType.I32, INT96_STORAGE.byte_width)
+    _set_chunk_type(changed, leaves, _PARQUET_FIXED_LENGTH)
+    return serialize_struct(changed)
+
+
+def fits_nanoseconds(storage: pa.Array) -> bool:
+    """Return whether every revealed time is one that int64 nanoseconds hold.
+
+    Args:
+        storage: An array of `INT96_STORAGE`, or a nested one that holds such leaves.
+    """
+    if pa.types.is_struct(storage.type):
+        return all(fits_nanoseconds(part) for part in storage.flatten())
+    if pa.types.is_list(storage.type) or pa.types.is_map(storage.type):
+        return fits_nanoseconds(elements(storage))
+    return not storage.type.equals(INT96_STORAGE) or _all_fit(storage)
+
+
+def _all_fit(storage: pa.Array) -> bool:
+    packed = np.frombuffer(storage.buffers()[1], dtype=_PACKED)
+    packed = packed[storage.offset : storage.offset + len(storage)]
+    packed = packed[np.asarray(storage.is_valid())]
+    # The nanoseconds may be negative; then they count back from the day.
+    days, nanos = divmod(packed["nanos_of_day"], _NANOS_PER_DAY)
+    days = days + packed["julian_day"].astype(np.int64) - _JULIAN_DAY_OF_EPOCH
+    first, first_nanos = divmod(-(1 << 63), _NANOS_PER_DAY)
+    last, last_nanos = divmod((1 << 63) - 1, _NANOS_PER_DAY)
+    early = (days < first) | ((days == first) & (nanos < first_nanos))
+    late = (days > last) | ((days == last) & (nanos > last_nanos))
+    return not bool(np.any(early | late))
+
+
+def _pack(chunk: pa.Array) -> pa.Array:
+    nanos = np.asarray(chunk.view(pa.int64()).fill_null(0))
+    packed = np.empty(len(nanos), dtype=_PACKED)
+    days, packed["nanos_of_day"] = divmod(nanos, _NANOS_PER_DAY)
+    packed["julian_day"] = days + _JULIAN_DAY_OF_EPOCH
+    validity = chunk.is_valid().buffers()[1] if chunk.null_count else None
+    return pa.Array.from_buffers(
+        INT96_STORAGE, len(packed), [validity, pa.py_buffer(packed.tobytes())]
+    )
+
+
+def _storage_type(kind: pa.DataType) -> pa.DataType:
+    if not holds_int96(kind):
+        return kind
+    if pa.types.is_struct(kind):
+        return pa.struct([_storage_field(kind.field(i)) for i in range(kind.num_fields)])
+    if pa.types.is_map(kind):
+        return pa.map_(_storage_field(kind.key_field), _storage_field(kind.item_field))
+    if pa.types.is_list(kind):
+        return pa.list_(_storage_field(kind.value_field))
+    return INT96_STORAGE
+
+
+def _storage_field(field: pa.Field) -> pa.Field:
+    return field.with_type(_storage_type(field.type))
+
+
+def _to_storage(array: pa.Array) -> pa.Array:
+    target = _storage_type(array.type)
+    if not holds_int96(array.type):
+        return array
+    if pa.types.is_struct(target):
+        parts = [_to_storage(array.field(index)) for index in range(target.num_fields)]
+        return pa.StructArray.from_arrays(parts, fields=list(target), mask=array.is_null())
+    if pa.types.is_nested(target):
+        # Validity and offsets stay as they are, and with them the place of a slice in the whole.
+        return pa.Array.from_buffers(
+            target,
+            len(array),
+            array.buffers()[:2],
+            offset=array.offset,
+            children=[_to_storage(array.values)],
+        )
+    return _pack(array)
+
+
+Leaves = Mapping[tuple[str, ...], ThriftStruct]
+"""Schema elements by path."""
+
+
+def _leaves(
+    footer: ThriftStruct, columns: Collection[str], is_wanted: Callable[[ThriftStruct], bool]
+) -> Leaves:
+    """Return those leaves of the columns that are wanted."""
+    # The tree of the schema comes as a list, each element before those inside it; the first is the
+    # root, which has no part in a path.
+    elements = iter(footer.structs(_SCHEMA))
+    root = next(elements)
+    found: dict[tuple[str, ...], ThriftStruct] = {}
+
+    def visit(path: tuple[str, ...]) -> None:
+        element = next(elements)
+        path = (*path, element.text(_NAME))
+        if _CHILD_COUNT not in element.fields:
+            if path[0] in columns and is_wanted(element):
+                found[path] = element
+            return
+        for _ in range(element.integer(_CHILD_COUNT)):
+            visit(path)
+
+    for _ in range(root.integer(_CHILD_COUNT)):
+        visit(())
+    return found
+
+
+def _is_storage(leaf: ThriftStruct) -> bool:
+    # Decimals of 12 bytes say that they are decimals.
+    return (
+        leaf.integer(_TYPE) == _PARQUET_FIXED_LENGTH
+        and leaf.integer(_TYPE_LENGTH) == INT96_STORAGE.byte_width
+        and leaf.fields.keys().isdisjoint({_CONVERTED_TYPE, _LOGICAL_TYPE})
+    )
+
+
+def _is_int96_leaf(leaf: ThriftStruct) -> bool:
+    return leaf.integer(_TYPE) == _PARQUET_INT96
+
+
+def _set_chunk_type(footer: ThriftStruct, leaves: Leaves, physical_type: int) -> None:
+    # FileMetaData.row_groups = 4, RowGroup.columns = 1, ColumnChunk.meta_data = 3;
+    # ColumnMetaData: type 1, path_in_schema 3, statistics 12.
+    for row_group in footer.structs(4):
+        for chunk in row_group.structs(1):
+            meta = chunk.struct(3)
+            if tuple(meta.texts(3)) in leaves:
+                meta.fields[1] = (WireType.I32, physical_type)
+                meta.fields.pop(12, None)

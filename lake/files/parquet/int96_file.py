@@ -1,0 +1,89 @@
+"""Parquet files under another footer than the one in them, for the sake of INT96 columns.
+
+`Int96Output` takes a file in which they are 12-byte binary and writes one in which they are INT96;
+`with_revealed_int96` lets the bytes of such columns be read.
+"""
+
+from collections.abc import Collection
+
+import pyarrow as pa
+
+from lake.files.parquet.int96 import declare_int96, reveal_int96
+from lake.files.storage.positioned_input import InputFile, PositionedInput
+
+_TAIL_BYTES = 8  # length of the footer, magic
+
+
+def with_revealed_int96(source: InputFile, columns: Collection[str]) -> pa.PythonFile:
+    """Return the file with columns that are INT96 declared as 12-byte binary.
+
+    Args:
+        source: A whole Parquet file, seekable; to stay open as long as the result is read.
+        columns: Top-level columns that are INT96, or hold such leaves.
+    """
+    size = source.size()
+    source.seek(size - _TAIL_BYTES)
+    tail = source.read(_TAIL_BYTES)
+    footer_bytes = int.from_bytes(tail[:4], "little")
+    start = size - _TAIL_BYTES - footer_bytes
+    source.seek(start)
+    footer = reveal_int96(source.read(footer_bytes), columns)
+    end = footer + len(footer).to_bytes(4, "little") + tail[4:]
+    return pa.PythonFile(_WithEnd(source, start, end), mode="r")
+
+
+class Int96Output:
+    """Passes a Parquet file on as it is written, but for its footer; a file object for Arrow."""
+
+    closed = False
+
+    def __init__(self, sink: pa.NativeFile) -> None:
+        """Take over where to; the caller closes it."""
+        self._sink = sink
+        self._tail: bytes | None = None
+
+    def write(self, data: bytes) -> int:
+        """Pass the next bytes on, or keep them back when they are the footer's."""
+        if self._tail is None:
+            self._sink.write(data)
+        else:
+            self._tail += data
+        return len(data)
+
+    def close(self) -> None:
+        """Do nothing: there may be a footer to come."""
+
+    def expect_footer(self) -> None:
+        """Keep back what comes from now on: the end of the file, all of its footer in it."""
+        self._tail = b""
+
+    def write_footer(self, columns: Collection[str]) -> None:
+        """Write the end of the file with a footer that says INT96.
+
+        Args:
+            columns: Top-level columns that were written as 12-byte binary, or hold such leaves.
+        """
+        assert self._tail is not None, "no footer yet"
+        end = len(self._tail) - _TAIL_BYTES
+        start = end - int.from_bytes(self._tail[end : end + 4], "little")
+        footer = declare_int96(self._tail[start:end], columns)
+        magic = self._tail[-4:]
+        self._sink.write(self._tail[:start])
+        self._sink.write(footer + len(footer).to_bytes(4, "little") + magic)
+
+
+class _WithEnd(PositionedInput):
+    """The first bytes of a file, followed by other ones."""
+
+    def __init__(self, source: InputFile, start: int, end: bytes) -> None:
+        super().__init__(start + len(end))
+        self._source = source
+        self._start = start
+        self._end = end
+
+    def _at(self, start: int, end: int) -> bytes:
+        data = b""
+        if start < self._start:
+            self._source.seek(start)
+            data = self._source.read(min(end, self._start) - start)
+        return data + self._end[max(start - self._start, 0) : max(end - self._start, 0)]

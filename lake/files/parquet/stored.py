@@ -1,0 +1,161 @@
+"""Parquet data files, open for reading."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lake.errors import UnsupportedFeature
+from lake.files.parquet.bounds import ColumnBounds, column_bounds
+from lake.files.parquet.int96 import fits_nanoseconds, holds_int96
+from lake.files.parquet.int96_file import with_revealed_int96
+from lake.files.storage.positioned_input import ByteRange, InputFile, PositionedInput
+
+
+class ParquetStored:
+    """A Parquet file; its parts are row groups (see `StoredFile`)."""
+
+    def __init__(
+        self,
+        source: InputFile,
+        path: str,
+        *,
+        reopen: Callable[[], AbstractContextManager[InputFile]],
+    ) -> None:
+        """Read the footer.
+
+        Args:
+            source: The file.
+            path: Of it, for messages.
+            reopen: Opens it once more, for a second look at the bytes of some columns.
+        """
+        self._source = source
+        self._file = pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
+        self._path = path
+        self._reopen = reopen
+
+    @property
+    def is_columnar(self) -> bool:
+        """Yes: a row group has a chunk for each."""
+        return True
+
+    @property
+    def row_counts(self) -> Sequence[int]:
+        """Rows of each row group."""
+        metadata = self._file.metadata
+        return [metadata.row_group(n).num_rows for n in range(metadata.num_row_groups)]
+
+    @property
+    def column_names(self) -> Collection[str]:
+        """Names of the columns."""
+        return frozenset(self._file.schema_arrow.names)
+
+    def bounds(self, columns: Sequence[pa.Field]) -> Mapping[str, ColumnBounds]:
+        """Return the bounds in the footer."""
+        return column_bounds(self._file.metadata, columns)
+
+    def batches(
+        self,
+        parts: Sequence[int],
+        columns: Sequence[pa.Field],
+        *,
+        batch_rows: int,
+        batch_bytes: int,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of some row groups.
+
+        Raises:
+            UnsupportedFeature: A time that nanoseconds in 64 bits cannot hold.
+        """
+        names = [column.name for column in columns]
+        used, ranges = self._chunks(parts, names)
+        _announce(self._source, ranges)
+        rows = sum(self._file.metadata.row_group(number).num_rows for number in parts)
+        batch_rows = min(batch_rows, max(1, batch_bytes * rows // max(1, used)))
+        decoded = self._file.iter_batches(batch_rows, row_groups=parts, columns=names)
+        int96 = _int96_columns(self._file, names)
+        return self._check_int96(decoded, int96, batch_rows, parts) if int96 else decoded
+
+    def _chunks(
+        self, parts: Sequence[int], columns: Collection[str]
+    ) -> tuple[int, list[ByteRange]]:
+        """Return the bytes of some columns in some row groups before compression, and where they are."""
+        leaves = _leaves(self._file.schema, columns)
+        used = 0
+        ranges = []
+        for number in parts:
+            group = self._file.metadata.row_group(number)
+            for index in leaves:
+                chunk = group.column(index)
+                used += chunk.total_uncompressed_size
+                ranges.append(_range(chunk))
+        return used, ranges
+
+    def _check_int96(
+        self,
+        batches: Iterator[pa.RecordBatch],
+        int96: Sequence[str],
+        batch_rows: int,
+        groups: Sequence[int],
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the batches, but refuse times that 64 bits of nanoseconds cannot hold.
+
+        INT96 reaches further than Arrow's nanoseconds (years 1677 to 2262), and Arrow lets them
+        wrap round, so the bytes themselves are looked at.
+        """
+        with self._reopen() as source:
+            _announce(source, self._chunks(groups, int96)[1])
+            file = pq.ParquetFile(with_revealed_int96(source, int96), pre_buffer=False)
+            stored = file.iter_batches(batch_rows, row_groups=groups, columns=int96)
+            for batch, raw in zip(batches, stored, strict=True):
+                for name in int96:
+                    if not fits_nanoseconds(raw.column(name)):
+                        message = (
+                            f"data file {self._path} has a value in column {name} outside the "
+                            "years 1677 to 2262, which timestamps of nanoseconds cannot hold"
+                        )
+                        raise UnsupportedFeature(message)
+                yield batch
+
+
+def _announce(source: InputFile, ranges: Sequence[ByteRange]) -> None:
+    if isinstance(source, PositionedInput):
+        source.announce(ranges)
+
+
+def _leaves(schema: pq.ParquetSchema, columns: Collection[str]) -> list[int]:
+    """Return the places of what some columns are stored as: several, if they are nested."""
+    wanted = set(columns)
+    paths = [schema.column(index).path for index in range(len(schema))]
+    return [
+        index
+        for index, path in enumerate(paths)
+        if path in wanted or any(path[:end] in wanted for end in _ends_of_names(path))
+    ]
+
+
+def _range(chunk: pq.ColumnChunkMetaData) -> ByteRange:
+    """Return where a chunk is: a dictionary, if it has one, comes before its values."""
+    begin = chunk.data_page_offset
+    dictionary = chunk.dictionary_page_offset
+    if dictionary is not None and 0 < dictionary < begin:
+        begin = dictionary
+    return begin, begin + chunk.total_compressed_size
+
+
+def _int96_columns(file: pq.ParquetFile, stored: Sequence[str]) -> list[str]:
+    """Return the columns that are INT96, or hold such leaves."""
+    types = {column.name: column.type for column in file.schema_arrow}
+    candidates = [name for name in stored if holds_int96(types[name])]
+    if not candidates:
+        return []
+    # A column may have a dot in its name, and then looks like a nested one; taken for INT96 in
+    # vain it costs a second look at its bytes.
+    paths = {column.path for column in file.schema if column.physical_type == "INT96"}
+    holding = {path[:end] for path in paths for end in _ends_of_names(path)}
+    return [name for name in candidates if name in holding]
+
+
+def _ends_of_names(path: str) -> list[int]:
+    return [*(place for place, letter in enumerate(path) if letter == "."), len(path)]

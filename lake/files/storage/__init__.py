@@ -1,0 +1,1 @@
+"""Storage as the engine uses it: the protocol `FileIO` and its implementations."""

@@ -1,0 +1,147 @@
+"""Storage in memory: for tests and simulations, with the same promises as a disk."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import pyarrow as pa
+
+from lake.files.clock import Clock, SystemClock
+from lake.files.storage.exclusive_probe import probe_exclusive_create
+from lake.files.storage.file_io import FileStatus
+
+_MACHINE: Final = SystemClock()
+
+
+class MemoryFileIO:
+    """Files in a dictionary; safe to share between threads, gone with the process."""
+
+    reads_at_once = 1
+
+    def __init__(self, *, clock: Clock | None = None) -> None:
+        """Make an empty storage.
+
+        Args:
+            clock: Storage's own. None: it has none, files bear the machine's time, and nobody's
+                clock is compared with it.
+        """
+        self._clock = clock
+        self._files: dict[str, tuple[bytes, int]] = {}
+        self._children: dict[str, set[str]] = {}  # a directory is there while it holds something
+        self._lock = threading.RLock()
+
+    def read_bytes(self, path: str) -> bytes:
+        """Return the whole content of a file (see `FileIO`)."""
+        with self._lock:
+            found = self._files.get(path)
+        if found is None:
+            raise FileNotFoundError(path)
+        return found[0]
+
+    def read_range(self, path: str, offset: int, length: int) -> bytes:
+        """Return a part of a file (see `FileIO`)."""
+        return self.read_bytes(path)[offset : offset + length]
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """Return a seekable reader of a file (see `FileIO`)."""
+        return pa.BufferReader(self.read_bytes(path))
+
+    @contextmanager
+    def open_output(self, path: str) -> Iterator[pa.NativeFile]:
+        """Open a new file that appears when the context ends without an error."""
+        sink = pa.BufferOutputStream()
+        yield sink
+        self.write_new(path, sink.getvalue().to_pybytes())
+
+    def write_new(self, path: str, data: bytes) -> None:
+        """Write a new file (see `FileIO`)."""
+        if not self.create_exclusive(path, data):
+            raise FileExistsError(path)
+
+    def create_exclusive(self, path: str, data: bytes) -> bool:
+        """Create a file unless it exists (see `FileIO`)."""
+        with self._lock:
+            if path in self._files:
+                return False
+            self._store(path, data)
+            return True
+
+    def overwrite(self, path: str, data: bytes) -> None:
+        """Replace a file (see `FileIO`)."""
+        with self._lock:
+            self._store(path, data)
+
+    def list(self, path: str) -> list[FileStatus]:
+        """Return the direct children of a directory (see `FileIO`)."""
+        directory = path.rstrip("/")
+        with self._lock:
+            names = sorted(self._children.get(directory, ()))
+            return [self._status(f"{directory}/{name}") for name in names]
+
+    def exists(self, path: str) -> bool:
+        """Return whether a file or a directory is there (see `FileIO`)."""
+        with self._lock:
+            return path in self._files or path.rstrip("/") in self._children
+
+    def has_directory(self, path: str) -> bool:
+        """Return whether there is a directory (see `FileIO`)."""
+        with self._lock:
+            return path.rstrip("/") in self._children
+
+    def size(self, path: str) -> int:
+        """Return the bytes of a file (see `FileIO`)."""
+        return len(self.read_bytes(path))
+
+    def modified_ms(self, path: str) -> int | None:
+        """Return when a file was last written; None without a clock (see `FileIO`)."""
+        with self._lock:
+            found = self._files.get(path)
+        if found is None:
+            raise FileNotFoundError(path)
+        return None if self._clock is None else found[1]
+
+    def delete(self, path: str) -> bool:
+        """Delete one file; return whether it was there."""
+        with self._lock:
+            if self._files.pop(path, None) is None:
+                return False
+            self._forget(path)
+            return True
+
+    def delete_tree(self, path: str) -> None:
+        """Delete a directory and all that is in it."""
+        prefix = path.rstrip("/") + "/"
+        with self._lock:
+            for name in [name for name in self._files if name.startswith(prefix)]:
+                self.delete(name)
+
+    def sync_directory(self, path: str) -> None:
+        """Do nothing: memory survives no power failure."""
+
+    def probe_exclusive_create(self, directory: str) -> None:
+        """Try on the spot whether a second creation is refused (see `FileIO`)."""
+        probe_exclusive_create(self, directory)
+
+    def _status(self, path: str) -> FileStatus:
+        data, modified_ms = self._files.get(path, (b"", 0))
+        return FileStatus(
+            path=path,
+            size=len(data),
+            modified_ms=modified_ms,
+            is_directory=path in self._children,
+        )
+
+    def _store(self, path: str, data: bytes) -> None:
+        self._files[path] = (bytes(data), (self._clock or _MACHINE).now_ms())
+        while path:
+            path, _, name = path.rpartition("/")
+            self._children.setdefault(path, set()).add(name)
+
+    def _forget(self, path: str) -> None:
+        while path:
+            path, _, name = path.rpartition("/")
+            self._children[path].discard(name)
+            if self._children[path]:
+                return
+            del self._children[path]

@@ -1,0 +1,100 @@
+"""From a warehouse's address to the storage behind it."""
+
+import os
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from lake.errors import InvalidRequest, Problem, UnsupportedFeature
+from lake.files.object_store.address import SCHEMES, is_object_address, parse_object_address
+from lake.files.object_store.settings import StoreSettings
+from lake.files.object_store.store import ObjectStoreFileIO
+from lake.files.storage.file_io import FileIO
+from lake.files.storage.local import LocalFileIO
+
+
+def file_io_for(uri: str, *, environment: Mapping[str, str] = os.environ) -> FileIO:
+    """Return the storage of an address.
+
+    Args:
+        uri: An absolute path, a `file:` URI, or the address of an object store: `s3://`, `gs://`,
+            `az://`, `abfs(s)://`. How an object store is reached is said by the environment (see
+            `lake.files.object_store.settings`).
+        environment: Settings by name; the process's own unless told.
+
+    Raises:
+        UnsupportedFeature: Another scheme.
+        InvalidRequest: A relative path, a file or a path below one, an address without a bucket, or
+            a setting of the environment that cannot work.
+    """
+    path = path_for(uri)
+    if is_object_address(path):
+        service = parse_object_address(path).service
+        return ObjectStoreFileIO(StoreSettings.from_environment(service, environment))
+    file_io = LocalFileIO()
+    _check_directory(file_io, path)
+    return file_io
+
+
+def path_for(uri: str) -> str:
+    """Return the absolute path inside the storage of an address, without a trailing slash.
+
+    Raises:
+        UnsupportedFeature: A scheme of no storage here.
+        InvalidRequest: A relative path, or an address without a bucket.
+
+    Example:
+        >>> path_for("file:///data/warehouse/"), path_for("s3://shop/warehouse/")
+        ('/data/warehouse', 's3://shop/warehouse')
+    """
+    if is_object_address(uri):
+        address = parse_object_address(uri)
+        return f"{address.root}/{address.key}".rstrip("/")
+    if "://" not in uri and not uri.startswith("file:"):
+        path = uri
+    else:
+        parts = urlsplit(uri)
+        if is_object_address(uri.replace(uri.partition("://")[0], parts.scheme, 1)):
+            problem = Problem(
+                field="warehouse",
+                value=uri,
+                message="the scheme of an address is in small letters",
+                hint=f"write {parts.scheme}://",
+            )
+            message = f"cannot open {uri}"
+            raise InvalidRequest(message, problems=[problem])
+        if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+            problem = Problem(
+                field="warehouse",
+                value=uri,
+                message=f"storage scheme `{parts.scheme}` is not supported in this version",
+                hint="use an absolute path, file:///path or one of "
+                + ", ".join(f"{scheme}://" for scheme in SCHEMES),
+            )
+            message = f"cannot open {uri}"
+            raise UnsupportedFeature(message, problems=[problem])
+        path = unquote(parts.path)
+    if not path.startswith("/"):
+        problem = Problem(
+            field="warehouse", value=uri, message="must be absolute", hint="start it with /"
+        )
+        message = f"cannot open {uri}"
+        raise InvalidRequest(message, problems=[problem])
+    return path.rstrip("/") or "/"
+
+
+def _check_directory(file_io: FileIO, path: str) -> None:
+    """Refuse a place below which nothing can ever be stored, because there is a file."""
+    existing = PurePosixPath(path)
+    while not file_io.exists(str(existing)) and existing != existing.parent:
+        existing = existing.parent
+    if file_io.has_directory(str(existing)):
+        return
+    problem = Problem(
+        field="warehouse",
+        value=path,
+        message=f"{existing} is a file, expected a directory or nothing yet",
+        hint="name the directory that holds `<database>.db`",
+    )
+    message = f"cannot open {path}"
+    raise InvalidRequest(message, problems=[problem])

@@ -1,0 +1,317 @@
+"""Avro object container files: a header, then blocks of records, compressed.
+
+```
+header   "Obj" 01, a map with `avro.schema` and `avro.codec`, 16 bytes of sync marker
+block    record count, byte count, the records compressed, the sync marker     (repeated)
+```
+
+The header holds the very schema text that Java writes. Records come and go as bytes, for codecs
+of our own, or as dictionaries through fastavro, which knows every schema. Other writers put the
+records into a union with null; none of them may be null.
+
+Source: table-format 5; Apache Avro 1.11 specification, "Object Container Files".
+"""
+
+import hashlib
+import io
+import json
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, Generic, TypeVar
+
+import fastavro
+
+from lake.errors import CorruptData, InvalidRequest, UnsupportedFeature
+from lake.format.avro.binary import AvroDecoder, encode_bytes, encode_long
+from lake.format.avro.codecs import DECOMPRESSION_ERRORS, compress, decompress
+from lake.format.avro.resolution import Resolve, WrittenSchema, resolver, written_schema
+from lake.format.avro.schemas import AvroSchema
+
+EntryT = TypeVar("EntryT")
+
+SCHEMAS_KEPT: Final = 16
+"""Whoever writes a table writes all files of a kind with one schema; parsing it costs more than the rest."""
+
+_MAGIC: Final = b"Obj\x01"
+_SYNC_BYTES: Final = 16
+# Large enough to compress well, small enough to decode piece by piece.
+_BLOCK_BYTES: Final = 1 << 18
+_MANIFEST_CODECS: Final = ("zstandard", "deflate", "null")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AvroBlock:
+    """Some records of a container.
+
+    Attributes:
+        count: Records.
+        compressed: The records one after the other, as they are in the file.
+        codec: How they are compressed.
+    """
+
+    count: int
+    compressed: bytes
+    codec: str
+
+    def data(self, *, what: str) -> bytes:
+        """Return the records one after the other.
+
+        Raises:
+            CorruptData: The bytes do not unpack; `what` names the kind of file.
+            UnsupportedFeature: A codec that this version does not have.
+        """
+        try:
+            return decompress(self.compressed, self.codec)
+        except DECOMPRESSION_ERRORS as error:
+            text = (
+                f"{what} has a block of {len(self.compressed)} bytes that cannot be read: {error}"
+            )
+            raise CorruptData(text) from error
+
+
+def write_container(
+    schema: AvroSchema, records: Iterable[bytes], compression: str = "zstandard"
+) -> bytes:
+    """Return the bytes of a container file.
+
+    The same records always give the same bytes: the sync marker is a digest, not random.
+
+    Args:
+        schema: Written into the header as compact JSON, keys in the given order.
+        records: Each encoded with that schema; none are a legal file.
+        compression: `zstandard`, `deflate` or `null`.
+
+    Raises:
+        InvalidRequest: Another compression.
+    """
+    if compression not in _MANIFEST_CODECS:
+        text = f"manifest compression `{compression}` is not one of {', '.join(_MANIFEST_CODECS)}"
+        raise InvalidRequest(text)
+    blocks = [(len(block), b"".join(block)) for block in _blocks(records)]
+    digest = hashlib.blake2b(_schema_text(schema), digest_size=_SYNC_BYTES)
+    for _, data in blocks:
+        digest.update(data)
+    sync = digest.digest()
+    out = [container_header(schema, compression, sync)]
+    out += [container_block(count, compress(data, compression), sync) for count, data in blocks]
+    return b"".join(out)
+
+
+def sync_marker(schema: AvroSchema, salt: str) -> bytes:
+    """Return a sync marker for a file whose records are not known yet.
+
+    Args:
+        schema: Of the file.
+        salt: Of the file alone, its name for example.
+    """
+    digest = hashlib.blake2b(_schema_text(schema), digest_size=_SYNC_BYTES)
+    digest.update(salt.encode())
+    return digest.digest()
+
+
+def container_header(schema: AvroSchema, codec: str, sync: bytes) -> bytes:
+    """Return the bytes that a container begins with."""
+    out = [_MAGIC, encode_long(2)]
+    for key, value in (("avro.schema", _schema_text(schema)), ("avro.codec", codec.encode())):
+        encode_bytes(out, key.encode())
+        encode_bytes(out, value)
+    return b"".join([*out, encode_long(0), sync])
+
+
+def container_block(count: int, compressed: bytes, sync: bytes) -> bytes:
+    """Return a block of so many records."""
+    return b"".join([encode_long(count), encode_long(len(compressed)), compressed, sync])
+
+
+def encode_records(schema: AvroSchema, records: Iterable[Mapping[str, object]]) -> Iterable[bytes]:
+    """Yield each record encoded with the schema."""
+    parsed = fastavro.parse_schema(dict(schema))
+    for record in records:
+        buffer = io.BytesIO()
+        fastavro.schemaless_writer(buffer, parsed, record)
+        yield buffer.getvalue()
+
+
+def read_records(data: bytes, *, what: str) -> list[dict[str, Any]]:
+    """Return the records of a container of any schema, in file order.
+
+    Dates, times and decimals are the numbers or bytes that they are stored as.
+
+    Raises:
+        CorruptData: The bytes are no container, or end early; `what` names the kind of file.
+        UnsupportedFeature: A codec that this version does not have.
+    """
+    schema, blocks = read_blocks(data, what=what)
+    return _decode_blocks(schema, blocks, what=what)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EntryKind(Generic[EntryT]):
+    """A kind of file whose records are entries.
+
+    Attributes:
+        what: Its name, for messages.
+        version: That the field `_VERSION` of every record has.
+        schema: Of the records that `entry_of` takes; a file may have another
+            (`lake.format.avro.resolution`).
+        entry_of: Makes an entry of a record.
+    """
+
+    what: str
+    version: int
+    schema: AvroSchema
+    entry_of: Callable[[Mapping[str, Any]], EntryT]
+
+    def read(self, data: bytes) -> list[EntryT]:
+        """Return the entries of a container, in file order.
+
+        Raises:
+            CorruptData: As in `read_records`, or records of our schema cannot be made of its own.
+            UnsupportedFeature: As in `read_records`, or an entry of another version.
+        """
+        written, blocks = read_blocks(data, what=self.what)
+        return self.decode(written, blocks)
+
+    def decode(self, written: WrittenSchema, blocks: Iterable[AvroBlock]) -> list[EntryT]:
+        """Return the entries of blocks, in their order; errors are those of `read`."""
+        records: Iterable[dict[str, Any]] = _decode_blocks(written, blocks, what=self.what)
+        for record in records:  # another version may have other fields, so this comes first
+            self.check_version(record.get("_VERSION", self.version))
+        try:
+            resolve = _resolver_of(self, written)
+            return [self.entry_of(r) for r in (map(resolve, records) if resolve else records)]
+        except ValueError as error:
+            text = f"{self.what} cannot be read: {error}"
+            raise CorruptData(text) from error
+
+    def check_version(self, version: int) -> None:
+        """Raise `UnsupportedFeature` for the version of an entry that is not of this kind."""
+        if version != self.version:
+            text = f"{self.what} entry has version {version}, expected {self.version}"
+            raise UnsupportedFeature(text)
+
+
+@lru_cache(maxsize=SCHEMAS_KEPT)
+def _resolver_of(kind: EntryKind[Any], written: WrittenSchema) -> Resolve | None:
+    return resolver(written.record, kind.schema)
+
+
+def _decode_blocks(
+    schema: WrittenSchema, blocks: Iterable[AvroBlock], *, what: str
+) -> list[dict[str, Any]]:
+    parsed = parsed_schema(schema, what=what)
+    return [record for block in blocks for record in decode_block(block, parsed, what=what)]
+
+
+def read_blocks(data: bytes, *, what: str) -> tuple[WrittenSchema, list[AvroBlock]]:
+    """Return the writer's schema and the blocks of a container, in file order.
+
+    Raises:
+        CorruptData: As in `read_records`.
+    """
+    decoder = AvroDecoder(data)
+    try:
+        schema, codec = _read_header(decoder)
+        sync = decoder.fixed(_SYNC_BYTES)
+        blocks: list[AvroBlock] = []
+        while not decoder.is_at_end:
+            blocks.append(_read_block(decoder, sync, codec))
+    except (ValueError, IndexError) as error:
+        text = f"{what} of {len(data)} bytes is no whole Avro file: {error}"
+        raise CorruptData(text) from error
+    return schema, blocks
+
+
+# fastavro lets through whatever the failing step raises.
+_DECODING_ERRORS: Final = (
+    ValueError, EOFError, StopIteration, KeyError, IndexError, TypeError, OverflowError,
+    struct.error, fastavro.schema.SchemaParseException,
+)  # fmt: skip
+
+
+def parsed_schema(schema: WrittenSchema, *, what: str) -> Any:
+    """Return a schema as `decode_block` takes it.
+
+    Raises:
+        CorruptData: It is none; `what` names the kind of file.
+    """
+    try:
+        return fastavro.parse_schema(schema.declared)
+    except _DECODING_ERRORS as error:
+        text = f"{what} has a schema that cannot be read: {error!r}"
+        raise CorruptData(text) from error
+
+
+def decode_block(block: AvroBlock, schema: Any, *, what: str) -> list[dict[str, Any]]:
+    """Return the records of a block.
+
+    Args:
+        block: From `read_blocks`.
+        schema: From `parsed_schema`.
+        what: Names the kind of file, for messages.
+
+    Raises:
+        CorruptData: The records do not fit the schema.
+        UnsupportedFeature: A codec that this version does not have.
+    """
+    stream = io.BytesIO(block.data(what=what))
+    read: Any = fastavro.schemaless_reader  # its stub asks for more than it needs
+    try:
+        records = [read(stream, schema) for _ in range(block.count)]
+    except _DECODING_ERRORS as error:
+        text = f"{what} holds records that its schema does not fit: {error!r}"
+        raise CorruptData(text) from error
+    if None in records:
+        text = f"{what} holds a record that is null"
+        raise CorruptData(text)
+    return records
+
+
+def _read_header(decoder: AvroDecoder) -> tuple[WrittenSchema, str]:
+    if decoder.fixed(len(_MAGIC)) != _MAGIC:
+        text = "it does not begin as one"
+        raise ValueError(text)
+    metadata: dict[str, bytes] = {}
+    while count := decoder.block_count():
+        for _ in range(count):
+            key = decoder.string()
+            metadata[key] = decoder.byte_string()
+    schema = _schema_of(metadata.get("avro.schema", b""))
+    return schema, metadata.get("avro.codec", b"null").decode()
+
+
+@lru_cache(maxsize=SCHEMAS_KEPT)
+def _schema_of(text: bytes) -> WrittenSchema:
+    declared = json.loads(text)
+    try:
+        return written_schema(declared)
+    except (KeyError, TypeError, AttributeError) as error:
+        message = f"its schema cannot be read: {error!r}"
+        raise ValueError(message) from error
+
+
+def _read_block(decoder: AvroDecoder, sync: bytes, codec: str) -> AvroBlock:
+    count, compressed = decoder.long(), decoder.byte_string()
+    if decoder.fixed(_SYNC_BYTES) != sync:
+        text = f"a block of {count} records does not end with the sync marker"
+        raise ValueError(text)
+    return AvroBlock(count=count, compressed=compressed, codec=codec)
+
+
+def _blocks(records: Iterable[bytes]) -> Iterable[list[bytes]]:
+    block: list[bytes] = []
+    size = 0
+    for record in records:
+        block.append(record)
+        size += len(record)
+        if size >= _BLOCK_BYTES:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
+
+
+def _schema_text(schema: AvroSchema) -> bytes:
+    return json.dumps(schema, separators=(",", ":")).encode()

@@ -1,0 +1,221 @@
+"""The schema that an Avro file was written with, and its records read as another schema has them.
+
+Writers of the format agree on names, not on the rest. Some put the records themselves, or records
+inside of them, into a union with null; some put null last; some declare a type once and name it
+after; some have fewer fields than this version, or more, in an order of their own. What decides is:
+
+- a union is of null and one other type, in either order, at the top as well;
+- a field is found by its name; names of records do not matter;
+- a field that is not wanted is passed over; a nullable one that is not there is null;
+- int and long, string and bytes stand for each other.
+
+Source: Apache Avro 1.11 specification, "Schema Resolution"; table-format 5.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, cast
+
+from lake.format.avro.schemas import AvroSchema, layout
+
+Resolve: TypeAlias = Callable[[Any], Any]
+"""From a value as it was written to the value as it is wanted."""
+
+NULL: Final = "null"
+_PRIMITIVES: Final = frozenset(
+    {NULL, "boolean", "int", "long", "float", "double", "bytes", "string"}
+)
+_NAMED: Final = frozenset({"record", "enum", "fixed"})
+_WHOLE_NUMBERS: Final = frozenset({"int", "long"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WrittenSchema:
+    """The schema in the header of a container; one object for all files with the same header.
+
+    Attributes:
+        declared: As it stands there, without logical types.
+        record: Of one record, logical types and all; instead of the name of a type, the type.
+        null: Number of null, 0 or 1, where records are in a union; else None.
+    """
+
+    declared: Any
+    record: AvroSchema
+    null: int | None
+
+
+def written_schema(declared: Any) -> WrittenSchema:
+    """Return the schema that a header declares.
+
+    Args:
+        declared: Parsed JSON.
+
+    Raises:
+        ValueError: Its values are no records, or a name stands for no type.
+    """
+    whole = _with_types_for_names(declared, "", {})
+    null = None
+    if isinstance(whole, list):
+        null, whole = null_branch(whole), not_null(whole)
+    if not isinstance(whole, dict) or whole.get("type") != "record":
+        text = "its records are none"
+        raise ValueError(text)
+    return WrittenSchema(declared=_without_logical_types(declared), record=whole, null=null)
+
+
+def null_branch(schema: Any) -> int | None:
+    """Return the number of null in a union, 0 or 1; None when the schema is no union.
+
+    Raises:
+        ValueError: It is a union of something else than null and one type.
+    """
+    if not isinstance(schema, list):
+        return None
+    if len(schema) != 2 or schema.count(NULL) != 1:
+        text = f"a union of {len(schema)} types is not one of null and another type"
+        raise ValueError(text)
+    return schema.index(NULL)
+
+
+def not_null(schema: Any) -> Any:
+    """Return the other type of a union with null, and every other schema as it is.
+
+    Raises:
+        ValueError: As in `null_branch`.
+    """
+    null = null_branch(schema)
+    return schema if null is None else schema[1 - null]
+
+
+def resolver(written: Any, wanted: Any, *, field: str = "record") -> Resolve | None:
+    """Return what makes values of one schema those of another; None when they are the same.
+
+    Args:
+        written: As `WrittenSchema.record` is: types, no names of types.
+        wanted: Likewise, null first in unions.
+        field: Whose values they are, for messages.
+
+    Raises:
+        ValueError: A field that is not nullable is missing, or has another type. The function
+            that is returned raises it for a null that is not allowed.
+    """
+    if layout(written) == layout(wanted):
+        return None
+    resolve = _value_resolver(not_null(written), not_null(wanted), field)
+    if null_branch(written) is None:
+        return resolve
+    if null_branch(wanted) is None:
+        return lambda value: _required(value, resolve, field)
+    return resolve and (lambda value: None if value is None else resolve(value))
+
+
+def _value_resolver(written: Any, wanted: Any, field: str) -> Resolve | None:
+    """Return the resolver of values that are not null."""
+    kind, wanted_kind = _kind(written), _kind(wanted)
+    if kind == wanted_kind == "record":
+        return _record_resolver(written, wanted, field)
+    if kind == wanted_kind == "array":
+        resolve = resolver(written["items"], wanted["items"], field=field)
+        return resolve and (lambda values: [resolve(value) for value in values])
+    if kind == wanted_kind or {kind, wanted_kind} == _WHOLE_NUMBERS:
+        return None
+    if (kind, wanted_kind) == ("string", "bytes"):
+        return str.encode
+    if (kind, wanted_kind) == ("bytes", "string"):
+        return bytes.decode
+    text = f"the field {field} is {kind}, expected {wanted_kind}"
+    raise ValueError(text)
+
+
+def _record_resolver(written: AvroSchema, wanted: AvroSchema, field: str) -> Resolve | None:
+    types = {part["name"]: part["type"] for part in _fields(written)}
+    taken: dict[str, Resolve | None] = {}
+    absent: list[str] = []
+    for part in _fields(wanted):
+        name, kind = part["name"], part["type"]
+        if name in types:
+            taken[name] = resolver(types[name], kind, field=name)
+        elif null_branch(kind) is None:
+            text = f"the {field} lacks the field {name}"
+            raise ValueError(text)
+        else:
+            absent.append(name)
+    if not absent and not any(taken.values()):
+        return None
+
+    def resolve(record: Mapping[str, Any]) -> dict[str, Any]:
+        found = {
+            name: record[name] if resolve is None else resolve(record[name])
+            for name, resolve in taken.items()
+        }
+        return found | dict.fromkeys(absent)
+
+    return resolve
+
+
+def _required(value: Any, resolve: Resolve | None, field: str) -> Any:
+    if value is None:
+        text = f"the field {field} is null"
+        raise ValueError(text)
+    return value if resolve is None else resolve(value)
+
+
+def _kind(schema: Any) -> str:
+    while isinstance(schema, dict):
+        schema = schema["type"]
+    return str(schema)
+
+
+def _fields(record: AvroSchema) -> Sequence[Mapping[str, Any]]:
+    return cast("Sequence[Mapping[str, Any]]", record["fields"])
+
+
+def _with_types_for_names(schema: Any, namespace: str, named: dict[str, Any]) -> Any:
+    """Return a schema in which types stand where their names stood."""
+    if isinstance(schema, str):
+        return schema if schema in _PRIMITIVES else _type_of_name(schema, namespace, named)
+    if isinstance(schema, list):
+        return [_with_types_for_names(branch, namespace, named) for branch in schema]
+    kind = schema["type"]
+    if kind == NULL:
+        return NULL
+    if kind in ("array", "map"):
+        part = "items" if kind == "array" else "values"
+        return {**schema, part: _with_types_for_names(schema[part], namespace, named)}
+    if not isinstance(kind, str) or kind not in _NAMED:
+        return {**schema, "type": _with_types_for_names(kind, namespace, named)}
+    name = _full_name(schema["name"], schema.get("namespace", namespace))
+    whole = dict(schema)
+    if kind == "record":
+        inside = name.rpartition(".")[0]
+        whole["fields"] = [
+            {**field, "type": _with_types_for_names(field["type"], inside, named)}
+            for field in schema["fields"]
+        ]
+    named[name] = whole
+    return whole
+
+
+def _type_of_name(name: str, namespace: str, named: Mapping[str, Any]) -> Any:
+    for full in (_full_name(name, namespace), name):
+        if full in named:
+            return named[full]
+    text = f"its schema names a type {name} that it does not declare before"
+    raise ValueError(text)
+
+
+def _full_name(name: str, namespace: str) -> str:
+    return name if "." in name or not namespace else f"{namespace}.{name}"
+
+
+def _without_logical_types(schema: Any) -> Any:
+    """Return a schema whose dates, times and decimals come as the numbers that they are stored as."""
+    if isinstance(schema, list):
+        return [_without_logical_types(part) for part in schema]
+    if isinstance(schema, dict):
+        return {
+            key: _without_logical_types(part)
+            for key, part in schema.items()
+            if key != "logicalType"
+        }
+    return schema

@@ -1,0 +1,1 @@
+"""Index files: bloom filters, hash indexes, deletion vectors, and their manifest."""

@@ -1,0 +1,157 @@
+"""A file of deletion vectors: for each data file of a bucket the rows of it that are gone.
+
+```
+u8 1 (version) | vector | vector | …          one per data file, found by offset and length
+
+32 bits   i32 BE size | i32 BE magic 1581511376 | bitmap                  | u32 BE crc32
+64 bits   i32 BE size | i32 LE magic 1681511377 | i64 LE count | entries  | u32 BE crc32
+          entry = i32 LE high words | bitmap of the low words
+```
+
+A bitmap is a Roaring bitmap in its portable form; what it holds are positions, 0-based numbers of
+rows in file order. `size` counts magic and body, the checksum is over the same. The offset in the
+index manifest is that of `size`; the length is `size` in a vector of 32 bits, but with `size` and
+checksum (8 bytes more) in one of 64. A file may mix both.
+
+Positions from 2^32 on, which only vectors of 64 bits can hold, are of files that nobody writes.
+
+Source: table-format 14.
+"""
+
+import struct
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from pyroaring import AbstractBitMap, BitMap, FrozenBitMap
+
+from lake.errors import CorruptData, UnsupportedFeature
+from lake.format.indexes.index_manifest import DeletionVectorRange
+
+_VERSION: Final = b"\x01"
+_MAGIC_32: Final = struct.pack(">i", 1_581_511_376)
+_MAGIC_64: Final = struct.pack("<i", 1_681_511_377)
+_WORD_BYTES: Final = 4
+_MAGIC_BYTES: Final = 4
+_COUNT_BYTES: Final = 8
+_FRAME_BYTES: Final = 8
+"""Size and checksum."""
+
+
+def encode_deletion_vectors(
+    vectors: Mapping[str, AbstractBitMap], *, is_64_bit: bool
+) -> tuple[bytes, tuple[DeletionVectorRange, ...]]:
+    """Return the bytes of an index file, and where in it each vector lies.
+
+    Args:
+        vectors: Positions by data file name; none of them empty.
+        is_64_bit: Which form to write (`deletion-vectors.bitmap64`).
+
+    Returns:
+        The file, and the ranges in the order of the data files' names.
+
+    Example:
+        >>> data, _ = encode_deletion_vectors({"data-0.parquet": BitMap([1])}, is_64_bit=False)
+        >>> data.hex()
+        '01000000165e43f2d03a3000000100000000000000100000000100fa2b5192'
+    """
+    parts = [_VERSION]
+    ranges: list[DeletionVectorRange] = []
+    offset = len(_VERSION)
+    for name in sorted(vectors):
+        vector = vectors[name]
+        assert vector, f"the vector of {name} marks no row"
+        body = _body_64(vector) if is_64_bit else _MAGIC_32 + _portable(vector)
+        part = struct.pack(">i", len(body)) + body + struct.pack(">I", zlib.crc32(body))
+        length = len(part) if is_64_bit else len(body)
+        parts.append(part)
+        ranges.append(
+            DeletionVectorRange(
+                data_file_name=name, offset=offset, length=length, cardinality=len(vector)
+            )
+        )
+        offset += len(part)
+    return b"".join(parts), tuple(ranges)
+
+
+def decode_deletion_vectors(
+    data: bytes, ranges: Iterable[DeletionVectorRange]
+) -> dict[str, FrozenBitMap]:
+    """Return the positions that an index file marks, by data file name.
+
+    Args:
+        data: The whole file.
+        ranges: Of the file's entry in the index manifest.
+
+    Raises:
+        CorruptData: The bytes are not what the ranges and the format say.
+        UnsupportedFeature: A file of another version, or a position beyond 32 bits.
+    """
+    if data[:1] != _VERSION:
+        text = f"deletion vectors have version {data[:1].hex() or 'none'}, expected 01"
+        raise UnsupportedFeature(text) if data else CorruptData(text)
+    return {place.data_file_name: _decode(data, place) for place in ranges}
+
+
+def _portable(vector: AbstractBitMap) -> bytes:
+    # What others hold stays as it is.
+    compact = BitMap(vector)
+    compact.run_optimize()
+    return compact.serialize()
+
+
+def _body_64(vector: AbstractBitMap) -> bytes:
+    return _MAGIC_64 + struct.pack("<qi", 1, 0) + _portable(vector)
+
+
+def _decode(data: bytes, place: DeletionVectorRange) -> FrozenBitMap:
+    body = _checked_body(data, place)
+    magic, words = body[:_MAGIC_BYTES], body[_MAGIC_BYTES:]
+    if magic == _MAGIC_32:
+        expected_length = len(body)
+    elif magic == _MAGIC_64:
+        expected_length = len(body) + _FRAME_BYTES
+        words = _low_words(words, place)
+    else:
+        raise _corrupt(place, f"has the unknown magic {magic.hex()}")
+    if place.length != expected_length:
+        raise _corrupt(place, f"has {expected_length} bytes, its entry says {place.length}")
+    try:
+        vector = FrozenBitMap.deserialize(words)
+    except (ValueError, IndexError) as error:
+        raise _corrupt(place, f"has no bitmap: {error}") from error
+    if place.cardinality not in (None, len(vector)):
+        raise _corrupt(place, f"marks {len(vector)} rows, its entry says {place.cardinality}")
+    return vector
+
+
+def _checked_body(data: bytes, place: DeletionVectorRange) -> bytes:
+    """Return magic and bitmap, whole as the checksum says."""
+    begin = place.offset + _WORD_BYTES
+    size = int.from_bytes(data[place.offset : begin], "big", signed=True)
+    end = begin + size
+    if place.offset < len(_VERSION) or size < _MAGIC_BYTES or end + _WORD_BYTES > len(data):
+        raise _corrupt(place, f"of {size} bytes at {place.offset} is not within {len(data)} bytes")
+    body = data[begin:end]
+    checksum = int.from_bytes(data[end : end + _WORD_BYTES], "big")
+    if zlib.crc32(body) != checksum:
+        raise _corrupt(place, f"has the checksum {zlib.crc32(body):08x}, expected {checksum:08x}")
+    return body
+
+
+def _low_words(body: bytes, place: DeletionVectorRange) -> bytes:
+    """Return the bitmap of the positions below 2^32 of a vector of 64 bits."""
+    count = int.from_bytes(body[:_COUNT_BYTES], "little", signed=True)
+    if count == 0:
+        return BitMap().serialize()
+    begin = _COUNT_BYTES + _WORD_BYTES
+    high = int.from_bytes(body[_COUNT_BYTES:begin], "little", signed=True)
+    if count != 1 or high != 0:
+        text = f"the deletion vector of {place.data_file_name} marks rows beyond the 2^32th"
+        raise UnsupportedFeature(text)
+    return body[begin:]
+
+
+def _corrupt(place: DeletionVectorRange, what: str) -> CorruptData:
+    text = f"the deletion vector of {place.data_file_name} {what}"
+    return CorruptData(text)

@@ -1,0 +1,1 @@
+"""Compaction of a table, bucket by bucket."""

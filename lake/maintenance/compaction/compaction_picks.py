@@ -1,0 +1,107 @@
+"""Which compactions of a table are due, and what has to be remembered between two looks.
+
+Source: merge-semantics 7.2, 7.3.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+from lake.format.bucket import BucketId
+from lake.format.schema import TableSchema
+from lake.lsm.compaction_pick import CompactionUnit, PickState, first_pick_state
+from lake.lsm.compaction_plan import full_compaction_unit
+from lake.lsm.level_0_merge import pick_merge_or_compaction
+from lake.lsm.levels import Levels
+from lake.merge.spec import merge_spec
+from lake.options import TableOptions
+
+Pick: TypeAlias = Callable[[BucketId, Levels, frozenset[str]], CompactionUnit | None]
+"""From a bucket, its runs and the names of its files with marked rows to what to compact.
+
+Marked by deletion vectors, that is.
+"""
+
+
+@dataclass(slots=True)
+class CompactionMemory:
+    """What picking remembers of each bucket; without it every look is the first.
+
+    For one thread at a time.
+
+    Attributes:
+        states: By bucket.
+    """
+
+    states: dict[BucketId, PickState] = field(default_factory=dict)
+
+
+def full_pick(schema: TableSchema, *, now_ms: int) -> Pick:
+    """Return what picks everything.
+
+    Args:
+        schema: Of the table.
+        now_ms: Milliseconds since 1970.
+    """
+    options = schema.table_options
+
+    def pick(_place: BucketId, levels: Levels, marked: frozenset[str]) -> CompactionUnit | None:
+        old = _with_old_retracts(levels, options, now_ms=now_ms)
+        return full_compaction_unit(levels, options, marked=marked | old)
+
+    return pick
+
+
+def due_pick(schema: TableSchema, memory: CompactionMemory, *, now_ms: int) -> Pick:
+    """Return what picks by the rules of universal compaction, or merges of level 0 before.
+
+    Where these find nothing, files whose deletes were kept for long enough are picked, and all that
+    is newer with them: it may hold a late record that only the delete keeps down.
+
+    Args:
+        schema: Of the table.
+        memory: Of the looks before; changed by this one.
+        now_ms: Milliseconds since 1970; off-peak hours are those of this machine's zone.
+    """
+    spec, options = merge_spec(schema), schema.table_options
+    local_hour = datetime.fromtimestamp(now_ms / 1000).astimezone().hour
+
+    def pick(place: BucketId, levels: Levels, _marked: frozenset[str]) -> CompactionUnit | None:
+        state = memory.states.get(place) or first_pick_state(levels, utc_ms_of=_utc_ms)
+        picked = pick_merge_or_compaction(
+            levels, spec, options, state, now_ms=now_ms, local_hour=local_hour
+        )
+        memory.states[place] = picked.state
+        if picked.unit is not None:
+            return picked.unit
+        old = _with_old_retracts(levels, options, now_ms=now_ms)
+        return full_compaction_unit(levels, options, marked=old) if old else None
+
+    return pick
+
+
+def _with_old_retracts(levels: Levels, options: TableOptions, *, now_ms: int) -> frozenset[str]:
+    """Return the names of files with retracts that a compaction kept and that are old by now.
+
+    Not looked into before the file is as old as the retention: what was kept is over by then, and
+    a file that is rewritten earlier may keep all of it.
+    """
+    retention_ms = options.delete_retention_ms
+    if retention_ms is None:
+        return frozenset()
+    return frozenset(
+        file.file_name
+        for file in levels.files
+        if file.level == levels.max_level
+        and file.delete_row_count != 0
+        and (
+            file.creation_time_ms is None or now_ms - _utc_ms(file.creation_time_ms) > retention_ms
+        )
+    )
+
+
+def _utc_ms(wall_ms: int) -> int:
+    """Return the moment of a local wall time, of this machine's zone as the format has it."""
+    wall = datetime.fromtimestamp(wall_ms / 1000, tz=UTC).replace(tzinfo=None)
+    return round(wall.astimezone().timestamp() * 1000)

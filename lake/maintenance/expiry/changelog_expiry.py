@@ -1,0 +1,129 @@
+"""Expiry of changelogs that outlived their snapshots, one at a time and the oldest first.
+
+What goes with `changelog-i`: the changelog files that its changelog list names; the data files that
+its delta takes out (they are there still only where the table has no changelog producer, so that
+appended files are the changelog); and the metadata that it names, without what later changelogs, the
+oldest and the newest snapshot, tags and other branches need. The file of the changelog itself goes
+first, so that one that is there is whole.
+
+Source: table-format 17, 19.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+
+from lake.errors import CorruptData, StorageUnavailable
+from lake.maintenance.expiry.expiry_holds import changelog_holds
+from lake.maintenance.expiry.file_removal import FileRemoval
+from lake.maintenance.expiry.newest_state import NewestState, newest_state
+from lake.maintenance.expiry.retained_snapshots import Protectors
+from lake.maintenance.unreferenced_files import (
+    MetadataNames,
+    MetadataParts,
+    added_files,
+    entries_of,
+    metadata_names,
+    removed_files,
+    without,
+)
+from lake.snapshots.manifest_store import ManifestGone
+from lake.snapshots.table_store import TableStore
+
+# Indexes and statistics went with the snapshot.
+_LISTS = MetadataParts(rest=False)
+
+
+@dataclass(kw_only=True)
+class ChangelogExpiry:
+    """Removes kept changelogs of one branch of a table.
+
+    Attributes:
+        store: Of the branch.
+        removal: Deletes files and counts them.
+    """
+
+    store: TableStore
+    removal: FileRemoval
+
+    def __post_init__(self) -> None:
+        self._snapshots = self.store.snapshots
+        self._changelogs = self.store.changelogs
+        self._consumers = self.store.consumers
+        self._protectors = Protectors(store=self.store)
+
+    def run(self, kept: Sequence[int], end: int) -> tuple[int, ...]:
+        """Remove the kept changelogs below `end`.
+
+        Args:
+            kept: All ids, ascending.
+            end: The first that stays, one of `kept`.
+
+        Returns:
+            The ids of those that this call removed.
+
+        Raises:
+            CorruptData: A snapshot, tag or changelog cannot be read, so that nobody can say what may
+                be deleted; nothing of that step was.
+            StorageUnavailable: Storage failed; this step may have left files that nothing names.
+        """
+        newest = newest_state(self.store)
+        assert newest is not None, "the newest snapshot never expires"
+        removed = []
+        for changelog_id, next_id in pairwise(kept):
+            if changelog_id >= end or self._is_held(changelog_id):
+                break
+            if self._step(changelog_id, next_id, newest):
+                removed.append(changelog_id)
+                # Only a hint: readers that find none list the directory.
+                with suppress(OSError, StorageUnavailable):
+                    self._changelogs.write_earliest_hint(next_id)
+        return tuple(removed)
+
+    def _step(self, changelog_id: int, next_id: int, newest: NewestState) -> bool:
+        """Remove one changelog and what only it needs; return whether this call removed it."""
+        changelog = self._changelogs.find(changelog_id)
+        successor = self._changelogs.find(next_id)
+        if changelog is None or successor is None:
+            return False  # another expiry was faster
+        changes = entries_of(
+            changelog.changelog_manifest_list, self.store.manifests, is_partial=True
+        )
+        delta = entries_of(changelog.delta_manifest_list, self.store.manifests, is_partial=True)
+        taken_out = without(removed_files(delta), newest.files)
+        names = metadata_names(changelog, self.store.manifests, parts=_LISTS, is_partial=True)
+        names -= metadata_names(successor, self.store.manifests, parts=_LISTS, is_partial=True)
+        names -= newest.metadata | self._metadata_of_earliest()
+        # Before anything is deleted: what cannot be read now must not be found out afterwards.
+        self._protectors.metadata(self._protectors.of_step(changelog_id))
+        is_removed = self._changelogs.delete(changelog_id)
+        self.store.file_io.sync_directory(self.store.paths.changelog_dir)
+        protectors = self._protectors.of_step(changelog_id)
+        buckets = frozenset(entry.bucket for entry in taken_out.values())
+        needed = self._protectors.data_files(protectors, buckets)
+        self.removal.remove_data(added_files(changes).values())
+        self.removal.remove_data(without(taken_out, needed).values())
+        self.removal.remove_metadata(names - self._protectors.metadata(protectors))
+        self.removal.check()
+        return is_removed
+
+    def _metadata_of_earliest(self) -> MetadataNames:
+        while True:
+            earliest_id = self._snapshots.earliest_id()
+            earliest = None if earliest_id is None else self._snapshots.find(earliest_id)
+            if earliest is None:
+                continue  # expired between the look and the read; the newest never does
+            try:
+                return metadata_names(earliest, self.store.manifests)
+            except ManifestGone as error:
+                if not self._snapshots.exists(earliest.id):
+                    continue
+                message = f"snapshot {earliest.id} names a missing manifest: {error}"
+                raise CorruptData(message) from error
+
+    def _is_held(self, changelog_id: int) -> bool:
+        holds = changelog_holds(
+            self._consumers, self.store.schema.table_options, now_ms=self.store.clock.now_ms()
+        )
+        return any(hold.snapshot_id <= changelog_id for hold in holds)

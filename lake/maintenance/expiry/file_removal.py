@@ -1,0 +1,79 @@
+"""Deleting files that nobody names any more, and counting them."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from lake.errors import StorageUnavailable
+from lake.files.data_file_path import live_file_path, with_extra_files
+from lake.format.manifest import ManifestEntry
+from lake.maintenance.unreferenced_files import MetadataNames
+from lake.snapshots.table_store import TableStore
+
+
+@dataclass(kw_only=True)
+class FileRemoval:
+    """Deletes files of a table one by one.
+
+    What cannot be deleted is passed over, so that one bad file does not leave all others behind,
+    and is told by `check`.
+
+    Attributes:
+        store: Of the table; forgets the manifests that are deleted.
+        data_files: Data files deleted so far.
+        data_bytes: What they took.
+        metadata_files: Other files deleted so far.
+    """
+
+    store: TableStore
+    data_files: int = 0
+    data_bytes: int = 0
+    metadata_files: int = 0
+    _failures: list[tuple[str, Exception]] = field(default_factory=list)
+
+    def remove_data(self, entries: Iterable[ManifestEntry]) -> None:
+        """Delete data or changelog files and what belongs to them, their indexes."""
+        for entry in entries:
+            path = live_file_path(
+                self.store.paths, self.store.schema, entry.partition, entry.bucket, entry.file
+            )
+            data, *others = with_extra_files(path, entry.file)
+            if self._delete(data):
+                self.data_files += 1
+                self.data_bytes += entry.file.file_size
+            for other in others:
+                self._delete(other)
+
+    def remove_metadata(self, names: MetadataNames) -> None:
+        """Delete metadata files; in the order of their names, so that runs can be compared."""
+        paths = [
+            *(self.store.paths.index(name) for name in sorted(names.indexes)),
+            *(self.store.paths.statistics(name) for name in sorted(names.statistics)),
+        ]
+        self.metadata_files += sum(map(self._delete, paths))
+        for name in sorted(names.manifests):
+            self.metadata_files += self._attempt(name, self.store.manifests.delete)
+
+    def check(self) -> None:
+        """Tell what could not be deleted.
+
+        Raises:
+            StorageUnavailable: Some files; the message names the first.
+        """
+        if not self._failures:
+            return
+        name, error = self._failures[0]
+        message = (
+            f"{len(self._failures)} files that nothing names any more could not be deleted, the "
+            f"first is {name}: {error}\nhint: cleaning orphan files finds them"
+        )
+        raise StorageUnavailable(message) from error
+
+    def _delete(self, path: str) -> bool:
+        return self._attempt(path, self.store.file_io.delete)
+
+    def _attempt(self, name: str, delete: Callable[[str], bool]) -> bool:
+        try:
+            return delete(name)
+        except (OSError, StorageUnavailable) as error:
+            self._failures.append((name, error))
+            return False

@@ -1,0 +1,240 @@
+"""One run of expiry on a table: forgotten consumers, snapshots, then changelogs that outlived them."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+
+from lake.commit.streams.position_hold import HOLD_ID, PositionHold
+from lake.declaration.retention_rules import snapshot_retention_problems
+from lake.errors import InvalidRequest, StorageUnavailable
+from lake.format.schema import TableSchema
+from lake.maintenance.expiry.changelog_expiry import ChangelogExpiry
+from lake.maintenance.expiry.expiry_holds import (
+    changelog_holds,
+    consumer_holds,
+    newest_with_positions,
+    stream_hold,
+)
+from lake.maintenance.expiry.expiry_plan import (
+    ExpiryPlan,
+    Retention,
+    check_retention,
+    plan_changelog_expiry,
+    plan_expiry,
+)
+from lake.maintenance.expiry.expiry_result import ExpiryResult
+from lake.maintenance.expiry.file_removal import FileRemoval
+from lake.maintenance.expiry.snapshot_expiry import SnapshotExpiry
+from lake.options import TableOptions
+from lake.snapshots.removed_history import RemovedHistory
+from lake.snapshots.rollback_mark import RollbackMark
+from lake.snapshots.table_store import TableStore
+
+# A run that is older has died.
+_LONGEST_RUN_MS = 86_400_000
+
+
+def snapshot_retention(
+    schema: TableSchema,
+    *,
+    now_ms: int,
+    retain_min: int | None = None,
+    retain_max: int | None = None,
+    older_than_ms: int | None = None,
+    max_deletes: int | None = None,
+) -> Retention:
+    """Return what stays of a table's snapshots: what the call says, else the table's options.
+
+    Args:
+        schema: Of the table, with its options.
+        now_ms: Milliseconds since 1970 UTC.
+        retain_min: In place of `snapshot.num-retained.min`; a smaller `retain_max` lowers it, too.
+        retain_max: In place of `snapshot.num-retained.max`.
+        older_than_ms: Milliseconds since 1970 UTC, in place of now less `snapshot.time-retained`.
+        max_deletes: In place of `snapshot.expire.limit`.
+
+    Raises:
+        InvalidRequest: They contradict each other.
+    """
+    options = schema.table_options
+    if retain_min is None and retain_max is None:
+        _check_options(schema.options, options)
+    count_max = options.snapshot_num_retained_max if retain_max is None else retain_max
+    count_min = options.snapshot_num_retained_min if retain_min is None else retain_min
+    if retain_min is None and retain_max is not None:
+        count_min = max(min(count_min, retain_max), 1)
+    age_ms = options.snapshot_time_retained_ms
+    retention = Retention(
+        count_min=count_min,
+        count_max=count_max,
+        older_than_ms=now_ms - age_ms if older_than_ms is None else older_than_ms,
+        limit=options.snapshot_expire_limit if max_deletes is None else max_deletes,
+    )
+    check_retention(retention)
+    return retention
+
+
+def _check_options(declared: Mapping[str, str], options: TableOptions) -> None:
+    """Refuse what a table made elsewhere, or by an older version, says against itself."""
+    problems = tuple(snapshot_retention_problems(declared, options))
+    if problems:
+        message = "snapshots cannot expire, as the options of the table contradict each other"
+        raise InvalidRequest(message, problems=problems)
+
+
+def changelogs_outlive_snapshots(options: TableOptions) -> bool:
+    """Return whether a changelog may be kept longer than its snapshot."""
+    return (
+        options.changelog_num_retained_max > options.snapshot_num_retained_max
+        or options.changelog_num_retained_min > options.snapshot_num_retained_min
+        or options.changelog_time_retained_ms > options.snapshot_time_retained_ms
+    )
+
+
+@dataclass(kw_only=True)
+class TableExpiry:
+    """Expires what one branch of a table need not keep.
+
+    Attributes:
+        store: Of the branch.
+    """
+
+    store: TableStore
+
+    def __post_init__(self) -> None:
+        self._options = self.store.schema.table_options
+        self._snapshots = self.store.snapshots
+        self._changelogs = self.store.changelogs
+        self._consumers = self.store.consumers
+
+    def plan(self, retention: Retention) -> ExpiryPlan | None:
+        """Return which snapshots would expire now; None in a table without any, or where none can.
+
+        Raises:
+            CorruptData: A snapshot cannot be read.
+        """
+        latest = self._snapshots.latest()
+        earliest_id = self._snapshots.earliest_id()
+        if latest is None or earliest_id is None:
+            return None
+        if RemovedHistory(self.store.file_io, self.store.paths).holds(latest):
+            return None  # it goes, and what it would let expire is what the table is then
+        holds = consumer_holds(self._consumers, self._options, now_ms=self.store.clock.now_ms())
+        return plan_expiry(
+            earliest_id,
+            latest.id,
+            retention,
+            holds=(*holds, *stream_hold(latest, earliest_id, self._snapshots)),
+            time_ms_of=partial(self._snapshot_time_ms, older_than_ms=retention.older_than_ms),
+        )
+
+    def run(self, retention: Retention) -> ExpiryResult:
+        """Expire snapshots and changelogs.
+
+        Raises:
+            CorruptData: What stays cannot be read, so that nobody can say what may be deleted.
+            StorageUnavailable: Storage failed; what was done until then is whole, but for files that
+                nothing names.
+        """
+        forgotten = self._forget_consumers()
+        removal = FileRemoval(store=self.store)
+        kept = self._changelogs.list_ids()
+        self._move_hold()
+        plan = self.plan(retention)
+        if plan is None:
+            return ExpiryResult(consumers=forgotten)
+        snapshots: tuple[int, ...] = ()
+        if plan.end > plan.begin:
+            # Kept ones may still need files that would go with snapshots: then all goes that way.
+            keeps_changelogs = bool(kept) or changelogs_outlive_snapshots(self._options)
+            snapshots = SnapshotExpiry(
+                store=self.store,
+                removal=removal,
+                keeps_changelogs=keeps_changelogs,
+                name=str(self.store.new_uuid()),
+            ).run(plan.begin, plan.end)
+        changelogs = self._expire_changelogs(removal)
+        earliest = self._snapshots.earliest_id()
+        is_stopped = earliest is not None and earliest < plan.end
+        self._hint_at(earliest)
+        return ExpiryResult(
+            snapshots=snapshots,
+            earliest=earliest,
+            held_by="somebody came to need it meanwhile" if is_stopped else plan.held_by,
+            changelogs=changelogs,
+            consumers=forgotten,
+            data_files=removal.data_files,
+            data_bytes=removal.data_bytes,
+            metadata_files=removal.metadata_files,
+        )
+
+    def _hint_at(self, earliest: int | None) -> None:
+        """Write `EARLIEST` where nobody has yet: the next look for it is no listing."""
+        with suppress(OSError, StorageUnavailable):
+            if earliest is not None and not self.store.file_io.exists(
+                self.store.paths.earliest_hint
+            ):
+                self._snapshots.write_earliest_hint(earliest)
+
+    def _forget_consumers(self) -> tuple[str, ...]:
+        now_ms = self.store.clock.now_ms()
+        expiration_ms = self._options.consumer_expiration_time_ms
+        self._consumers.forget_marks(before_ms=now_ms - _LONGEST_RUN_MS)
+        self._forget_rollbacks(now_ms)
+        expired = [
+            file.id
+            for file in self._consumers.list()
+            if file.is_expired(now_ms=now_ms, expiration_ms=expiration_ms)
+        ]
+        return tuple(name for name in expired if self._consumers.delete(name))
+
+    def _move_hold(self) -> None:
+        """Tell other engines which snapshot the streams need now."""
+        held = self._consumers.find(HOLD_ID)
+        latest, earliest_id = self._snapshots.latest(), self._snapshots.earliest_id()
+        if latest is None or earliest_id is None:
+            return
+        snapshot_id = newest_with_positions(latest, earliest_id, self._snapshots)
+        if snapshot_id != (None if held is None else held.next_snapshot):
+            PositionHold(self._consumers).move(snapshot_id)
+
+    def _forget_rollbacks(self, now_ms: int) -> None:
+        mark = RollbackMark(self.store.file_io, self.store.paths)
+        if mark.is_there():
+            mark.forget(self._snapshots.list_ids(), now_ms=now_ms)
+
+    def _expire_changelogs(self, removal: FileRemoval) -> tuple[int, ...]:
+        kept = self._changelogs.list_ids()
+        latest_id = self._snapshots.latest_id()
+        if not kept or latest_id is None:
+            return ()
+        now_ms = self.store.clock.now_ms()
+        plan = plan_changelog_expiry(
+            kept,
+            latest_id,
+            self._changelog_retention(now_ms),
+            holds=changelog_holds(self._consumers, self._options, now_ms=now_ms),
+            time_ms_of=self._changelog_time_ms,
+        )
+        return ChangelogExpiry(store=self.store, removal=removal).run(kept, plan.end)
+
+    def _changelog_retention(self, now_ms: int) -> Retention:
+        options = self._options
+        return Retention(
+            count_min=options.changelog_num_retained_min,
+            count_max=max(options.changelog_num_retained_max, options.changelog_num_retained_min),
+            older_than_ms=now_ms - options.changelog_time_retained_ms,
+            limit=options.snapshot_expire_limit,
+        )
+
+    def _snapshot_time_ms(self, snapshot_id: int, *, older_than_ms: int) -> int | None:
+        snapshot = self._snapshots.find(snapshot_id)
+        if snapshot is None or snapshot.time_millis < older_than_ms:
+            return None if snapshot is None else snapshot.time_millis
+        # It seems to be young; the clock of its writer may have been ahead.
+        return self._snapshots.told_ms(snapshot)
+
+    def _changelog_time_ms(self, snapshot_id: int) -> int | None:
+        changelog = self._changelogs.find(snapshot_id)
+        return None if changelog is None else changelog.time_millis

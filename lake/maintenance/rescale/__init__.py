@@ -1,0 +1,1 @@
+"""Rescaling: a table is rewritten for another number of buckets."""

@@ -1,0 +1,135 @@
+"""Which files of a table have to be rewritten together for another bucket count; pure.
+
+A record keeps its level, its sequence number and its kind; only its bucket becomes another one. So
+every key has the same records as before, and whatever merges them, tells of them or hides them (level
+0 of some tables) finds what it found before.
+
+With `g` the greatest common divisor of both counts, rows of an old bucket can only be in the new
+buckets of the same remainder by `g`. A *unit* is what is rewritten at once:
+
+- a file of level 0, by itself: it is a run of its own, and its parts are;
+- the files of one other level in all old buckets of one remainder: they become one run of that level
+  in each of the new buckets.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyroaring import AbstractBitMap
+
+from lake.errors import Problem, UnsupportedFeature
+from lake.format.bucket import BucketId
+from lake.format.data_types import DataField
+from lake.format.manifest import FileIdentity, ManifestEntry
+from lake.lsm.sorted_run import SortedRun, plan_sections
+from lake.snapshots.deletion_vectors import BucketVectors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RescaleUnit:
+    """Files that are rewritten together.
+
+    Attributes:
+        partition: Serialised partition row.
+        level: Of all its files.
+        total_buckets: Bucket count that the files were routed with.
+        entries: Of the files, in no order.
+        buckets: The new buckets that their rows can be in, ascending.
+        marks: Deletion vectors of the files that have any, by file name.
+    """
+
+    partition: bytes
+    level: int
+    total_buckets: int
+    entries: tuple[ManifestEntry, ...]
+    buckets: range
+    marks: Mapping[str, AbstractBitMap]
+
+    @property
+    def inputs(self) -> frozenset[FileIdentity]:
+        """Return the identities of the files."""
+        return frozenset(entry.identity for entry in self.entries)
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of the files."""
+        return sum(entry.file.file_size for entry in self.entries)
+
+    def runs(self, key_fields: Sequence[DataField]) -> tuple[tuple[int, SortedRun], ...]:
+        """Return the old buckets, each with its files in key order."""
+        members: defaultdict[int, list[ManifestEntry]] = defaultdict(list)
+        for entry in self.entries:
+            members[entry.bucket].append(entry)
+        return tuple((bucket, _run(members[bucket], key_fields)) for bucket in sorted(members))
+
+
+def plan_rescale(
+    entries: Sequence[ManifestEntry], vectors: Mapping[BucketId, BucketVectors], *, buckets: int
+) -> tuple[RescaleUnit, ...]:
+    """Return what has to be rewritten until all files are of one bucket count.
+
+    Args:
+        entries: Live files of a snapshot; those that have the count already stay.
+        vectors: The snapshot's deletion vectors, of the buckets that have any.
+        buckets: The new count, from 1.
+
+    Raises:
+        UnsupportedFeature: Rows were routed by an index and not by a bucket count.
+    """
+    groups: defaultdict[tuple[object, ...], list[ManifestEntry]] = defaultdict(list)
+    for entry in entries:
+        if entry.total_buckets != buckets:
+            _check_count(entry)
+            groups[_group(entry, buckets)].append(entry)
+    return tuple(_unit(tuple(members), vectors, buckets) for members in groups.values())
+
+
+def _group(entry: ManifestEntry, buckets: int) -> tuple[object, ...]:
+    """Return what files have in common that are rewritten together."""
+    if entry.file.level == 0:
+        return entry.identity
+    step = math.gcd(entry.total_buckets, buckets)
+    return entry.partition, entry.total_buckets, entry.bucket % step, entry.file.level
+
+
+def _unit(
+    members: tuple[ManifestEntry, ...], vectors: Mapping[BucketId, BucketVectors], buckets: int
+) -> RescaleUnit:
+    first = members[0]
+    step = math.gcd(first.total_buckets, buckets)
+    marks: dict[str, AbstractBitMap] = {}
+    for entry in members:
+        found = vectors.get((entry.partition, entry.bucket))
+        marked = None if found is None else found.vectors.get(entry.file.file_name)
+        if marked:
+            marks[entry.file.file_name] = marked
+    return RescaleUnit(
+        partition=first.partition,
+        level=first.file.level,
+        total_buckets=first.total_buckets,
+        entries=members,
+        buckets=range(first.bucket % step, buckets, step),
+        marks=marks,
+    )
+
+
+def _run(members: Sequence[ManifestEntry], key_fields: Sequence[DataField]) -> SortedRun:
+    sections = plan_sections([entry.file for entry in members], key_fields)
+    return SortedRun(
+        files=tuple(file for section in sections for run in section.runs for file in run.files)
+    )
+
+
+def _check_count(entry: ManifestEntry) -> None:
+    if entry.total_buckets >= 1:
+        return
+    problem = Problem(
+        field="bucket",
+        value=str(entry.total_buckets),
+        message=f"file {entry.file.file_name} was not routed by a bucket count",
+        hint="write the rows into a new table of the wanted bucket count",
+    )
+    message = "only tables with a fixed bucket count can be rescaled"
+    raise UnsupportedFeature(message, problems=[problem])

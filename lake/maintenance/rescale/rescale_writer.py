@@ -1,0 +1,326 @@
+"""Files of some buckets, rewritten as files of others; nothing is committed.
+
+Rows are read in key order over all old buckets and dealt out to the new ones. Memory does not depend
+on how many rows there are: batches of the runs that are read, and for each new bucket the rows of its
+next row group, of all new buckets together `_HELD_BYTES`. Where rows may go to more new buckets than can
+be written side by side, they are looked at first. If they are few, they are written from memory, bucket
+by bucket; otherwise the old files are read once more for each group of buckets. So time and memory depend
+on files and rows, and not on how many new buckets there are.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+import numpy as np
+import pyarrow as pa
+
+from lake.errors import CorruptData
+from lake.files.clock import Clock
+from lake.files.column_mapping import OlderSchemas
+from lake.files.data_files import ROW_GROUP_BYTES, columns_without_values
+from lake.files.paths import TablePaths
+from lake.files.storage.file_io import FileIO
+from lake.format.bucket import Int32Array, assign_buckets, buckets_of, key_hashes
+from lake.format.data_file import DataFileMeta, FileSource
+from lake.format.manifest import ManifestEntry
+from lake.format.schema import TableSchema
+from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
+from lake.maintenance.rescale.rescale_groups import BucketGroup, BucketSizes
+from lake.maintenance.rescale.rescale_plan import RescaleUnit
+from lake.merge.order.key_codes import Uints
+from lake.merge.order.key_order import key_codes
+from lake.merge.spec import MergeSpec, merge_spec
+from lake.read.run_reader import RunReader
+from lake.write.level_file import DataFileSink
+from lake.write.rolling_files import RollingFiles
+
+_SINKS_MAX: Final = 16
+"""New buckets written side by side: with fewer bytes each, row groups would be very small."""
+
+_HELD_BYTES: Final = 2 * ROW_GROUP_BYTES
+"""Rows in memory that wait for their row groups."""
+
+_Files = dict[int, tuple[DataFileMeta, ...]]
+_NewFiles = Callable[[int, int], RollingFiles]
+"""Of a bucket, with the bytes of a row group in memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RescaledUnit:
+    """A unit that is rewritten.
+
+    Attributes:
+        unit: What was to be rewritten.
+        files: The new files by new bucket; buckets that get no rows are absent.
+        paths: Of the new files.
+    """
+
+    unit: RescaleUnit
+    files: Mapping[int, tuple[DataFileMeta, ...]]
+    paths: tuple[str, ...]
+
+
+class RescaleWriter:
+    """Rewrites units of one table."""
+
+    def __init__(
+        self,
+        *,
+        file_io: FileIO,
+        paths: TablePaths,
+        schema: TableSchema,
+        older_schemas: Callable[[Iterable[ManifestEntry]], OlderSchemas],
+        routing: TableSchema,
+        clock: Clock,
+        uuid: UUID,
+    ) -> None:
+        """Take over what all units share.
+
+        Args:
+            file_io: Storage.
+            paths: Of the table.
+            schema: Under which files are read and written.
+            older_schemas: Gives of files the schemas, by id, that they were written under, if their
+                columns are others.
+            routing: The same with the new bucket count.
+            clock: Says when a file was made.
+            uuid: Names the new files; fresh.
+
+        Raises:
+            UnsupportedFeature: The table merges in a way that this version does not have.
+        """
+        self._file_io = file_io
+        self._paths = paths
+        self._schema = schema
+        self._older_schemas = older_schemas
+        self._routing = routing
+        self._spec = merge_spec(schema)
+        self._clock = clock
+        self._uuid = uuid
+        self._name_count = 0
+        self._written: list[str] = []
+
+    @property
+    def written(self) -> Sequence[str]:
+        """Return the paths of all files begun so far."""
+        return self._written
+
+    def rewrite(self, unit: RescaleUnit) -> RescaledUnit:
+        """Write the new files of a unit.
+
+        Raises:
+            CorruptData: A file is absent or not what its metadata says, or has rows of another
+                bucket.
+            StorageUnavailable: Storage refused.
+        """
+        begun = len(self._written)
+        old = [entry.file for entry in unit.entries]
+        empty = columns_without_values(old, self._schema, self._older_schemas(unit.entries))
+        new_files = partial(self._new_files, unit, empty)
+        if len(unit.buckets) <= _SINKS_MAX:
+            files = self._side_by_side(self._rows(unit), len(unit.buckets), new_files)
+        else:
+            files = self._among_many(unit, new_files)
+        return RescaledUnit(
+            unit=unit,
+            files={bucket: _as_old_as(unit, files[bucket]) for bucket in sorted(files)},
+            paths=tuple(self._written[begun:]),
+        )
+
+    def _among_many(self, unit: RescaleUnit, new_files: _NewFiles) -> _Files:
+        """Write rows that may go to any number of buckets."""
+        sizes = BucketSizes()
+        held: list[pa.Table] = []
+        held_bytes = 0
+        for rows in self._rows(unit):
+            sizes.add(assign_buckets(rows, self._routing), rows.nbytes)
+            held_bytes += rows.nbytes
+            if held_bytes <= _HELD_BYTES:
+                held.append(rows)
+            else:
+                held.clear()
+        if held:
+            return self._one_by_one(pa.concat_tables(held), new_files)
+        files: _Files = {}
+        for group in sizes.groups(count_max=_SINKS_MAX, bytes_max=_HELD_BYTES):
+            tables = self._rows_of(unit, group)
+            if group.count <= _SINKS_MAX:
+                files.update(self._side_by_side(tables, group.count, new_files))
+            else:
+                files.update(self._one_by_one(pa.concat_tables(tables), new_files))
+        return files
+
+    def _rows_of(self, unit: RescaleUnit, group: BucketGroup) -> Iterator[pa.Table]:
+        """Yield the rows of some of the new buckets in key order."""
+        for rows in self._rows(unit):
+            yield rows.filter(pa.array(group.holds(assign_buckets(rows, self._routing))))
+
+    def _side_by_side(self, tables: Iterator[pa.Table], count: int, new_files: _NewFiles) -> _Files:
+        """Write rows of at most so many buckets as they come."""
+        with ExitStack() as opened:
+            rolling: dict[int, RollingFiles] = {}
+            for rows in tables:
+                for bucket, part in self._dealt(rows):
+                    if bucket not in rolling:
+                        rolling[bucket] = opened.enter_context(
+                            new_files(bucket, _HELD_BYTES // count)
+                        )
+                    rolling[bucket].add(part)
+            return {bucket: files.finish() for bucket, files in rolling.items()}
+
+    def _one_by_one(self, rows: pa.Table, new_files: _NewFiles) -> _Files:
+        """Write the rows, which are in memory, one bucket after the other."""
+        finished: _Files = {}
+        for bucket, part in self._dealt(rows):
+            with new_files(bucket, _HELD_BYTES) as files:
+                files.add(part)
+                finished[bucket] = files.finish()
+        return finished
+
+    def _new_files(
+        self, unit: RescaleUnit, empty: Collection[str], bucket: int, row_group_bytes: int
+    ) -> RollingFiles:
+        """Return what writes a new bucket; nothing is opened yet."""
+        source = unit.entries[0].file.file_source if unit.level == 0 else FileSource.COMPACT
+        return RollingFiles(
+            self._sink(unit.partition, bucket),
+            level=unit.level,
+            file_source=FileSource.APPEND if source is None else source,
+            empty_columns=empty,
+            row_group_bytes=row_group_bytes,
+        )
+
+    def _rows(self, unit: RescaleUnit) -> Iterator[pa.Table]:
+        """Yield the records of a unit in key order, without those that are marked."""
+        runs = unit.runs(self._schema.key_fields)
+        older_schemas = self._older_schemas(unit.entries)
+        rows, size = rows_per_run(len(runs)), bytes_per_run(len(runs))
+        batches = [
+            self._in_place(
+                RunReader(
+                    file_io=self._file_io,
+                    paths=self._paths,
+                    schema=self._schema,
+                    older_schemas=older_schemas,
+                    partition=unit.partition,
+                    bucket=bucket,
+                    vectors=unit.marks,
+                ).batches(run, self._schema.field_names, batch_rows=rows, batch_bytes=size),
+                unit,
+                bucket,
+            )
+            for bucket, run in runs
+        ]
+        yield from merge_runs(
+            batches, _OrderByKey(spec=self._spec), batch_rows=rows, batch_bytes=size
+        )
+
+    def _in_place(
+        self, batches: Iterator[pa.RecordBatch], unit: RescaleUnit, bucket: int
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the batches of an old bucket if their rows belong there.
+
+        Otherwise a key may be in two buckets, whose records would have to be merged: a NaN key is,
+        when other engines wrote it with different bits.
+
+        Raises:
+            CorruptData: A row belongs to another bucket.
+        """
+        for batch in batches:
+            if unit.total_buckets > 1:
+                right = buckets_of(key_hashes(batch, self._schema), unit.total_buckets)
+                if count := int(np.count_nonzero(right != bucket)):
+                    raise CorruptData(_misplaced(unit, bucket, count))
+            yield batch
+
+    def _dealt(self, rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+        """Yield new buckets with their rows, which stay in order."""
+        buckets = assign_buckets(rows, self._routing)
+        order = np.argsort(buckets, kind="stable")
+        dealt = rows.take(pa.array(order))
+        for bucket, start, end in _stretches(buckets[order]):
+            yield bucket, dealt.slice(start, end - start)
+
+    def _sink(self, partition: bytes, bucket: int) -> DataFileSink:
+        return DataFileSink(
+            file_io=self._file_io,
+            paths=self._paths,
+            schema=self._schema,
+            partition=partition,
+            bucket=bucket,
+            new_file_name=self._new_file_name,
+            clock=self._clock,
+            drop_null_columns=True,
+            on_new_file=self._written.append,
+        )
+
+    def _new_file_name(self) -> str:
+        prefix = self._schema.table_options.data_file_prefix
+        name = f"{prefix}{self._uuid}-{self._name_count}"
+        self._name_count += 1
+        return name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OrderByKey:
+    """No merge at all: runs of different buckets have no key in common.
+
+    Attributes:
+        spec: Names the key columns.
+        keeps_lone: Always.
+    """
+
+    spec: MergeSpec
+    keeps_lone: bool = field(default=True, init=False)
+
+    def keep(self, records: pa.Table) -> pa.Table:
+        """Return the records as they are."""
+        return records
+
+    def merge(self, records: pa.Table, codes: Uints | None) -> pa.Table:
+        """Return the records in key order."""
+        if codes is None:
+            codes = key_codes([records.column(name) for name in self.spec.key_columns])
+        return records.take(pa.array(np.argsort(codes, kind="stable")))
+
+
+def _as_old_as(unit: RescaleUnit, files: Sequence[DataFileMeta]) -> tuple[DataFileMeta, ...]:
+    """Return files with the bounds of sequence numbers that order them among their neighbours.
+
+    Those of a file of level 0 say how new it is, and in tables ordered by snapshot they are the
+    numbers of its records. A part of the file is as new as the whole.
+    """
+    if unit.level > 0:
+        return tuple(files)
+    whole = unit.entries[0].file
+    return tuple(
+        replace(
+            file,
+            min_sequence_number=whole.min_sequence_number,
+            max_sequence_number=whole.max_sequence_number,
+        )
+        for file in files
+    )
+
+
+def _misplaced(unit: RescaleUnit, bucket: int, count: int) -> str:
+    return (
+        f"rows of bucket {bucket} (of {unit.total_buckets}) belong to other buckets by their keys: "
+        f"{count} or more of level {unit.level}\n"
+        "hint: the table is as before; read it, and write the rows into a new table. A key with a "
+        "NaN can be the cause: other engines look for it by its bits"
+    )
+
+
+def _stretches(ascending: Int32Array) -> Iterator[tuple[int, int, int]]:
+    """Yield each number with where it begins and ends."""
+    if not len(ascending):
+        return
+    starts = np.flatnonzero(np.diff(ascending, prepend=ascending[0] - 1))
+    ends = np.append(starts[1:], len(ascending))
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        yield int(ascending[start]), start, end

@@ -1,0 +1,1 @@
+"""Merge engines, each for the row machine and, where it differs, for whole batches."""

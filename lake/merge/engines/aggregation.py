@@ -1,0 +1,70 @@
+"""The aggregation engine, exactly, one record at a time.
+
+Every column outside the key has a function. A +I or +U aggregates into each, a -U or -D retracts
+from each. With `aggregation.remove-record-on-delete` a -D removes the row instead: the row then holds
+the -D's values, onto which later records aggregate.
+
+The result is -D when the last record removed the row, else +I: retracts alone make a visible row of
+negated sums. Sequence number and key are those of the last record in merge order.
+
+Source: merge-semantics 2.4.
+"""
+
+from lake.format.system_columns import RowKind
+from lake.merge.engines.merge_function import MergedRow
+from lake.merge.engines.partial_update import copied_cells
+from lake.merge.records import Records
+from lake.merge.row_function import row_function
+from lake.merge.spec import MergeSpec
+
+
+class Aggregation:
+    """Merges records column by column, each with its function."""
+
+    def __init__(self, records: Records, spec: MergeSpec) -> None:
+        self._records = records
+        self._spec = spec
+        self._functions = {
+            function.column: row_function(function, records.types[function.column])
+            for function in spec.functions
+            if function.column in records.cells
+        }
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all records."""
+        self._row: dict[str, object] = dict.fromkeys(self._records.cells)
+        self._removed = False
+        self._sequence_number = 0
+        for function in self._functions.values():
+            function.reset()
+
+    def add(self, record: int) -> None:
+        """Merge the next record.
+
+        Raises:
+            SchemaMismatch: Null for a NOT NULL column, or a value that a function cannot take, or
+                cannot take back.
+        """
+        kind = RowKind(self._records.kinds[record])
+        self._sequence_number = self._records.sequence_numbers[record]
+        self._removed = self._spec.remove_record_on_delete and kind is RowKind.DELETE
+        if self._removed:
+            self._row.update(copied_cells(self._records, record, self._spec))
+            return
+        for column, cells in self._records.cells.items():
+            function = self._functions.get(column)
+            if function is None:  # a key column
+                self._row[column] = cells[record]
+            elif kind.is_retract:
+                self._row[column] = function.retract(self._row[column], cells[record])
+            else:
+                self._row[column] = function.aggregate(self._row[column], cells[record])
+
+    def result(self) -> MergedRow:
+        """Return the merged row."""
+        return MergedRow(
+            cells=tuple(self._row.values()),
+            sequence_number=self._sequence_number,
+            kind=RowKind.DELETE if self._removed else RowKind.INSERT,
+        )

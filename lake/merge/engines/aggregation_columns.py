@@ -1,0 +1,43 @@
+"""Aggregation for many keys at once: each column by its function.
+
+Source: merge-semantics 2.4.
+"""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from lake.format.arrays import combined_array
+from lake.merge.function_columns import FunctionColumn, function_column
+from lake.merge.history import History, KeySteps, steps_of
+from lake.merge.selection import Pick
+from lake.merge.spec import MergeSpec
+
+
+def aggregation_columns(
+    table: pa.Table, spec: MergeSpec, history: History
+) -> Iterator[tuple[str, FunctionColumn]]:
+    """Yield every table column of the merged rows.
+
+    Args:
+        table: Key-value table.
+        spec: How its records merge.
+        history: Of the keys.
+
+    Raises:
+        SchemaMismatch: A function cannot take a value, or cannot take it back.
+    """
+    segments = history.segments
+    functions = {function.column: function for function in spec.functions}
+    # All columns share their steps but for whether they ignore retracts.
+    steps: dict[bool, KeySteps | None] = {}
+    for name in table.column_names:
+        function = functions.get(name)
+        if function is None:
+            yield name, FunctionColumn(merged=Pick(rows=segments.last_rows))
+            continue
+        ignoring = function.ignore_retract
+        if ignoring not in steps:
+            steps[ignoring] = steps_of(history, without_retracts=ignoring)
+        column = combined_array(table.column(name))
+        yield name, function_column(function, column, steps[ignoring], segments.count)

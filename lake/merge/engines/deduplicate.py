@@ -1,0 +1,38 @@
+"""The deduplicate engine: the last record of a key is its row.
+
+Source: merge-semantics 2.1.
+"""
+
+from lake.format.system_columns import RowKind
+from lake.merge.engines.merge_function import MergedRow
+from lake.merge.records import Records
+
+
+class Deduplicate:
+    """Keeps the last record verbatim, retracts included unless deletes are ignored."""
+
+    def __init__(self, records: Records, *, ignore_delete: bool) -> None:
+        self._records = records
+        self._ignore_delete = ignore_delete
+        self._last: int | None = None
+
+    def reset(self) -> None:
+        """Forget all records."""
+        self._last = None
+
+    def add(self, record: int) -> None:
+        """Replace the row by the record."""
+        if self._ignore_delete and RowKind(self._records.kinds[record]).is_retract:
+            return
+        self._last = record
+
+    def result(self) -> MergedRow | None:
+        """Return the last record, or None when all were ignored."""
+        if self._last is None:
+            return None
+        records = self._records
+        return MergedRow(
+            cells=tuple(values[self._last] for values in records.cells.values()),
+            sequence_number=records.sequence_numbers[self._last],
+            kind=records.kinds[self._last],
+        )

@@ -1,0 +1,161 @@
+"""Partial-update for many keys at once: each column from the records that give it a value.
+
+Columns without null and columns with the same nulls share one pick; all columns of a sequence group
+without a function share one.
+
+Source: merge-semantics 2.3, 3.4, 3.5.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from lake.format.arrays import combined_array, validity
+from lake.merge.column_function import ColumnFunction
+from lake.merge.declared_options import SequenceGroup
+from lake.merge.function_columns import FunctionColumn, function_column, tells_late
+from lake.merge.group_reduction import GroupOrder, late_places, takes_part, winning_rows
+from lake.merge.history import History, KeySteps, steps_of
+from lake.merge.reductions import last_places, last_rows_where
+from lake.merge.segments import Bools, Ints
+from lake.merge.selection import NO_ROW, Pick
+from lake.merge.spec import MergeSpec
+
+
+def partial_update_columns(
+    table: pa.Table,
+    spec: MergeSpec,
+    history: History,
+    orders: Mapping[SequenceGroup, GroupOrder],
+) -> Iterator[tuple[str, FunctionColumn]]:
+    """Yield every table column of the merged rows.
+
+    Args:
+        table: Key-value table.
+        spec: How its records merge.
+        history: Of the keys.
+        orders: Of each group whose ordering columns the table has.
+
+    Raises:
+        SchemaMismatch: A function cannot take a value, or cannot take it back.
+    """
+    present = set(table.column_names)
+    all_functions = {function.column: function for function in spec.functions}
+    grouped: set[str] = set()
+    for group, order in orders.items():
+        names = [name for name in group.ordering + group.protected if name in present]
+        grouped.update(names)
+        functions = {name: all_functions[name] for name in names if name in all_functions}
+        yield from _group_columns(table, history, group, order, names, functions)
+    plain = _PlainColumns(history)
+    for name in table.column_names:
+        if name in spec.key_columns:
+            yield name, FunctionColumn(merged=plain.last)
+        elif name not in grouped:
+            yield name, FunctionColumn(merged=plain.pick(table.column(name)))
+
+
+class _PlainColumns:
+    """Columns without a group: the last value that is not null; remembers what they can share."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self.last = Pick(rows=history.segments.last_rows)
+        self._by_nulls: dict[bytes, Pick] = {}
+
+    def pick(self, column: pa.ChunkedArray) -> Pick:
+        """Return the rows that give the column."""
+        if column.null_count == len(column) or (column.null_count == 0 and self._all_give):
+            return self.last
+        has_value = validity(combined_array(column))
+        nulls = np.packbits(has_value).tobytes()
+        if nulls not in self._by_nulls:
+            self._by_nulls[nulls] = Pick(rows=self._last_givers(has_value))
+        return self._by_nulls[nulls]
+
+    @property
+    def _all_give(self) -> bool:
+        return self._history.is_retract is None and self._history.seeded is None
+
+    def _last_givers(self, has_value: Bools) -> Ints:
+        segments = self._history.segments
+        if self._all_give:
+            # Where no row has a value the last row is taken, and its null with it.
+            return last_rows_where(segments, has_value)
+        gives = has_value[segments.order]
+        if self._history.acts is not None:
+            gives &= self._history.acts
+        if self._history.is_retract is not None:
+            gives &= ~self._history.is_retract
+        gives[self._history.seed_places] = True
+        return _rows_at(self._history, _last(self._history, gives))
+
+
+def _group_columns(
+    table: pa.Table,
+    history: History,
+    group: SequenceGroup,
+    order: GroupOrder,
+    names: Sequence[str],
+    functions: Mapping[str, ColumnFunction],
+) -> Iterator[tuple[str, FunctionColumn]]:
+    segments = history.segments
+    calm = history.is_retract is None and history.seeded is None
+    in_group = takes_part(segments, order) if functions or not calm else None
+    is_late = None
+    if in_group is not None and (
+        not calm or any(tells_late(f, table.field(f.column).type) for f in functions.values())
+    ):
+        # A seed counts even when it takes no part, as the smallest; what is ignored does not.
+        compared = in_group.copy() if history.acts is None else in_group & history.acts
+        compared[history.seed_places] = True
+        is_late = late_places(segments, order, compared)
+    if calm:
+        ordering = protected = Pick(rows=winning_rows(segments, order, history.untouched))
+    else:
+        assert in_group is not None
+        ordering, protected = _winners(history, in_group, is_late)
+    # Columns with functions share their steps but for whether they ignore retracts.
+    steps: dict[bool, KeySteps | None] = {}
+    for name in names:
+        if name in group.ordering:
+            yield name, FunctionColumn(merged=ordering)
+        elif name not in functions:
+            yield name, FunctionColumn(merged=protected)
+        else:
+            ignoring = functions[name].ignore_retract
+            if ignoring not in steps:
+                steps[ignoring] = steps_of(
+                    history,
+                    chosen=None if order.takes_part is None else in_group,
+                    is_late=is_late,
+                    without_retracts=ignoring,
+                )
+            column = combined_array(table.column(name))
+            yield name, function_column(functions[name], column, steps[ignoring], segments.count)
+
+
+def _winners(history: History, in_group: Bools, is_late: Bools | None) -> tuple[Pick, Pick]:
+    """Return the rows that give the ordering columns, and the protected ones without function."""
+    accepted = in_group if history.acts is None else in_group & history.acts
+    if is_late is not None:
+        accepted = accepted & ~is_late
+    places = _last(history, accepted)
+    nulls = np.zeros(history.segments.count, dtype=np.bool_)
+    if history.is_retract is not None:
+        nulls = (places != NO_ROW) & history.is_retract[places]
+    if history.seeded is not None:
+        places = np.where((places == NO_ROW) & history.seeded, history.segments.starts, places)
+    rows = _rows_at(history, places)
+    return Pick(rows=rows), Pick(rows=np.where(nulls, NO_ROW, rows))
+
+
+def _last(history: History, chosen: Bools) -> Ints:
+    """Return the last chosen place per segment, `NO_ROW` for none."""
+    none = np.full(history.segments.count, NO_ROW, dtype=np.int64)
+    return last_places(history.segments, np.flatnonzero(chosen), default=none)
+
+
+def _rows_at(history: History, places: Ints) -> Ints:
+    return np.where(places == NO_ROW, NO_ROW, history.segments.order[places])

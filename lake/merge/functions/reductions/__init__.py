@@ -1,0 +1,1 @@
+"""Vectorised reductions of aggregate functions, for many keys at once."""

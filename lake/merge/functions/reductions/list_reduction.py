@@ -1,0 +1,55 @@
+"""Many arrays put together at once: the reductions of collect, and of nested_update without a key.
+
+Source: merge-semantics 4.2, 4.4.
+"""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.format.arrays import validity
+from lake.merge.aggregate_function import Reduced
+from lake.merge.functions.elements import (
+    Elements,
+    element_codes,
+    first_and_last,
+    gather_elements,
+)
+from lake.merge.segments import Ints
+from lake.merge.steps import Steps
+
+
+def all_elements(steps: Steps, column: pa.Array, *, in_order: bool) -> Reduced:
+    """Return the elements of all arrays of each segment.
+
+    Args:
+        steps: The steps of one column.
+        column: Its rows: lists.
+        in_order: As they came; otherwise those of late arrays first.
+    """
+    elements = gather_elements(steps, column, in_order=in_order)
+    return Reduced(values=_lists(column, elements.indices, elements.offsets, elements))
+
+
+def distinct_elements(steps: Steps, column: pa.Array, *, in_order: bool) -> Reduced:
+    """Return each element of each segment once, where it came first; see `all_elements`."""
+    elements = gather_elements(steps, column, in_order=in_order)
+    codes = element_codes(column.values)[elements.indices]
+    firsts, _ = first_and_last(elements, codes)
+    kept = np.zeros(len(codes), dtype=np.bool_)
+    kept[firsts] = True
+    offsets = elements.offsets_of(kept)
+    return Reduced(values=_lists(column, elements.indices[firsts], offsets, elements))
+
+
+def present_elements(steps: Steps, column: pa.Array) -> Reduced:
+    """Return the elements that are not null of all arrays of each segment, as they came."""
+    elements = gather_elements(steps, column, in_order=True)
+    kept = validity(column.values)[elements.indices]
+    offsets = elements.offsets_of(kept)
+    return Reduced(values=_lists(column, elements.indices[kept], offsets, elements))
+
+
+def _lists(column: pa.Array, indices: Ints, offsets: pa.Array, elements: Elements) -> pa.Array:
+    values = pc.take(column.values, pa.array(indices), boundscheck=False)
+    return pa.ListArray.from_arrays(offsets, values, type=column.type, mask=elements.nulls)

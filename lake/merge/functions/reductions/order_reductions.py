@@ -1,0 +1,90 @@
+"""`max`, `min`, `bool_and` and `bool_or` for many keys at once: each picks a record.
+
+Null has the smallest code whichever way the values are ordered, so it is picked only when there is
+nothing else. Late records count like any other.
+
+Source: merge-semantics 4.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lake.format.arrays import validity
+from lake.merge.aggregate_function import Reduced, Reduction
+from lake.merge.functions.exact_numbers import DECIMAL64_DIGITS
+from lake.merge.functions.number_columns import halves_of, numbers_of
+from lake.merge.order.key_codes import Numbers, concatenated
+from lake.merge.order.normalized_keys import normalized_keys
+from lake.merge.reductions import last_rows_of_greatest, last_rows_of_maximum
+from lake.merge.selection import Pick
+from lake.merge.steps import Step, Steps
+
+_HANDLED = frozenset({Step.ADD, Step.LATE, Step.SEED})
+
+
+def largest_reduction() -> Reduction:
+    """Return the reduction that picks the largest value; of booleans, true."""
+    return Reduction(reduce=_largest, handles=_HANDLED, late_as_add=True)
+
+
+def smallest_reduction() -> Reduction:
+    """Return the reduction that picks the smallest value; of booleans, false."""
+    return Reduction(reduce=_smallest, handles=_HANDLED, late_as_add=True)
+
+
+def _largest(steps: Steps, column: pa.Array) -> Reduced:
+    return _greatest(steps, column, descending=False)
+
+
+def _smallest(steps: Steps, column: pa.Array) -> Reduced:
+    return _greatest(steps, column, descending=True)
+
+
+def _greatest(steps: Steps, column: pa.Array, *, descending: bool) -> Reduced:
+    codes = _codes(column, descending=descending)
+    if codes is not None:
+        rows = last_rows_of_maximum(steps.segments, codes)
+    else:
+        words = concatenated(normalized_keys(column, descending=descending))
+        rows = last_rows_of_greatest(steps.segments, [word.values for word in words])
+    return Reduced(values=Pick(rows=rows))
+
+
+def _codes(column: pa.Array, *, descending: bool) -> Numbers | None:
+    """Return one number per row that orders the values, null smallest; None if one cannot."""
+    numbers = _ordered_numbers(column)
+    if numbers is None:
+        return None
+    # The complement turns the order round and never overflows.
+    codes = ~numbers if descending else numbers
+    if not column.null_count:
+        return codes
+    smallest = np.int64(-(2**63))
+    if codes.itemsize == smallest.itemsize and (codes == smallest).any():
+        return None
+    return np.where(validity(column), codes, smallest)
+
+
+def _ordered_numbers(column: pa.Array) -> Numbers | None:
+    """Return signed numbers that order the values, arbitrary where null; None for other types."""
+    kind = column.type
+    if pa.types.is_signed_integer(kind) or pa.types.is_temporal(kind):
+        return numbers_of(column)
+    if pa.types.is_floating(kind):
+        return _in_total_order(numbers_of(column))
+    if pa.types.is_decimal(kind) and kind.precision <= DECIMAL64_DIGITS:
+        return halves_of(column)[0]
+    return None
+
+
+def _in_total_order(values: npt.NDArray[np.floating[Any]]) -> Numbers:
+    """Return numbers that order FLOAT or DOUBLE as Java does: -0.0 before 0.0, NaN last."""
+    if np.isnan(values).any():
+        # One NaN stands for all.
+        values = np.where(np.isnan(values), values.dtype.type(np.nan), values)
+    bits: Numbers = values.view(f"i{values.itemsize}")
+    # Below zero the bits without the sign grow as the values fall.
+    return bits ^ ((bits >> (8 * values.itemsize - 1)) & np.iinfo(bits.dtype).max)

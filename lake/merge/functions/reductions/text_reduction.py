@@ -1,0 +1,87 @@
+"""Many texts joined at once: the reductions of listagg.
+
+Source: merge-semantics 4.1.
+"""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.format.arrays import validity
+from lake.merge.aggregate_function import Reduced
+from lake.merge.functions.arrival_order import value_counts, weakest_first
+from lake.merge.functions.reductions.single_value import pick_lone, some
+from lake.merge.segments import Bools, Ints
+from lake.merge.steps import Step, Steps
+
+# Range of the first bytes, in UTF-8, of the white space beyond ASCII: U+1680, U+2000 to U+205F, U+3000.
+_WIDE_SPACE_BYTES = (0xE1, 0xE3)
+_ASCII_SPACE_MAX = 0x20
+
+
+def joined_texts(steps: Steps, column: pa.Array, *, delimiter: str, white_space: str) -> Reduced:
+    """Return the texts of each segment that are not blank, joined.
+
+    Args:
+        steps: Adds and late ones.
+        column: Text.
+        delimiter: What stands between two.
+        white_space: The characters of which a blank text is made.
+    """
+    places, counts, open_segments = _texts(steps, column, white_space)
+    if counts.max() <= 1:
+        return Reduced(values=pick_lone(steps, places, counts).values, undecided=open_segments)
+    rows = steps.segments.order[weakest_first(steps, places)]
+    texts = pc.take(column, pa.array(rows), boundscheck=False)
+    offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
+    missing = counts == 0
+    lists = pa.ListArray.from_arrays(
+        pa.array(offsets), texts, mask=pa.array(missing) if missing.any() else None
+    )
+    values = pc.binary_join(lists, delimiter)
+    return Reduced(values=values.cast(column.type), undecided=open_segments)
+
+
+def lone_texts(steps: Steps, column: pa.Array, *, white_space: str) -> Reduced:
+    """Return the only text of each segment that is not blank; with more it is undecided."""
+    places, counts, open_segments = _texts(steps, column, white_space)
+    lone = pick_lone(steps, places, counts)
+    if open_segments is None or lone.undecided is None:
+        undecided = open_segments if lone.undecided is None else lone.undecided
+    else:
+        undecided = np.union1d(open_segments, lone.undecided)
+    return Reduced(values=lone.values, undecided=undecided)
+
+
+def _texts(steps: Steps, column: pa.Array, white_space: str) -> tuple[Ints, Ints, Ints | None]:
+    """Return the places of texts, how many each segment has, and the segments left undecided.
+
+    Those have late texts and only blank ones: the last late text is kept then, blank as it is.
+    """
+    is_text = _is_text(column, white_space)[steps.segments.order]
+    places = np.flatnonzero(is_text)
+    counts = value_counts(steps, places)
+    if not steps.has(Step.LATE):
+        return places, counts, None
+    late_blanks = steps.where(Step.LATE) & ~is_text & validity(column)[steps.segments.order]
+    blank_counts = value_counts(steps, np.flatnonzero(late_blanks))
+    return places, counts, some((blank_counts > 0) & (counts == 0))
+
+
+def _is_text(column: pa.Array, white_space: str) -> Bools:
+    """Return which rows hold a text that is neither null nor blank."""
+    _, offsets_buffer, data_buffer = column.buffers()
+    offsets = np.frombuffer(offsets_buffer, dtype=np.int32)[column.offset :][: len(column) + 1]
+    is_text: Bools = offsets[1:] > offsets[:-1]
+    is_text &= validity(column)
+    present = np.flatnonzero(is_text)
+    if not len(present):
+        return is_text
+    # Only texts whose first byte may begin white space are looked at as a whole.
+    first = np.frombuffer(data_buffer, dtype=np.uint8)[offsets[present]]
+    low, high = _WIDE_SPACE_BYTES
+    doubtful = present[(first <= _ASCII_SPACE_MAX) | ((first >= low) & (first <= high))]
+    if len(doubtful):
+        trimmed = pc.utf8_trim(column.take(pa.array(doubtful)), characters=white_space)
+        is_text[doubtful] = pc.binary_length(trimmed).to_numpy() > 0
+    return is_text

@@ -1,0 +1,1 @@
+"""Aggregate functions of serialised sets: bitmaps and sketches."""

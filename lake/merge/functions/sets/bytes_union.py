@@ -1,0 +1,187 @@
+"""The aggregate function of sets in bytes: null adds nothing, two values are united.
+
+Source: merge-semantics 4 (`rbm32`, `rbm64`, `hll_sketch`, `theta_sketch`).
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+import pyarrow as pa
+
+from lake.errors import Problem, SchemaMismatch
+from lake.format.data_types import DataField, DataType, TypeRoot
+from lake.merge.aggregate_function import (
+    AggregateFunction,
+    FunctionDeclaration,
+    FunctionOption,
+    UnfitValue,
+)
+from lake.merge.column_function import ColumnFunction
+from lake.merge.compatibility import Compatibility
+from lake.merge.function_errors import refused_retract, value_error
+from lake.merge.functions.reductions.single_value import LONE_VALUES
+
+Unite = Callable[[bytes, bytes], bytes]
+"""Unites what is accumulated with a value; raises ValueError when one of them is malformed."""
+
+CheckSize = Callable[[ColumnFunction, bytes], str | None]
+"""Says why well-formed bytes are not of the size that the column declares; None when they are."""
+
+_SHOWN_BYTES = 16
+_MALFORMED = Compatibility(
+    subject="malformed bytes",
+    verdict="stricter",
+    why="An error that names the column and shows the bytes, when they are written; the reference "
+    "fails when they meet another value, where it notices.",
+)
+
+
+def bytes_union(
+    name: str,
+    *,
+    unite: Unite,
+    expected: str,
+    summary: str,
+    late_rule: str,
+    unequal: str,
+    differences: tuple[Compatibility, ...] = (),
+    anomalies: tuple[str, ...] = (),
+    check_size: CheckSize | None = None,
+    options: tuple[FunctionOption, ...] = (),
+    problems: Callable[[DataField, ColumnFunction], Iterable[Problem]] = lambda _field, _f: (),
+) -> FunctionDeclaration:
+    """Return the declaration of a function that unites serialised sets.
+
+    Args:
+        name: Of the function.
+        unite: What a union of two is.
+        expected: What the bytes have to be, for people.
+        summary: One sentence.
+        late_rule: One sentence.
+        unequal: What may differ between bytes of equal sets; one or two sentences.
+        differences: From the reference, besides malformed bytes.
+        anomalies: Further ones.
+        check_size: Of values, where the column declares a size; None: sets have none.
+        options: That the function reads.
+        problems: What is wrong with them.
+    """
+
+    def make(function: ColumnFunction, _kind: pa.DataType) -> AggregateFunction:
+        return BytesUnion(function, unite=unite, expected=expected)
+
+    return FunctionDeclaration(
+        name=name,
+        summary=summary,
+        accepts=_accepts,
+        accepted="VARBINARY, BYTES",
+        null_rule="Null adds nothing.",
+        late_rule=late_rule,
+        retract_rule=None,
+        order_free=True,
+        anomalies=(
+            unequal,
+            *anomalies,
+        ),
+        differences=(*differences, _MALFORMED),
+        unfit=lambda function, column: _unfit(
+            function, column, unite=unite, expected=expected, check_size=check_size
+        ),
+        options=options,
+        problems=problems,
+        make=make,
+        reduction=lambda _function, _kind: LONE_VALUES,
+    )
+
+
+def _unfit(
+    function: ColumnFunction,
+    column: pa.Array,
+    *,
+    unite: Unite,
+    expected: str,
+    check_size: CheckSize | None,
+) -> Iterator[UnfitValue]:
+    for row, value in enumerate(column.to_pylist()):
+        if value is None:
+            continue
+        message = None
+        try:
+            unite(value, value)
+        except ValueError as error:
+            message = f"`{function.name}` of the column cannot read these bytes: {error}"
+        if message is None and check_size is not None:
+            message = check_size(function, value)
+        if message is not None:
+            yield UnfitValue(
+                row=row, value=_shown(value), message=message, hint=f"expected {expected}"
+            )
+
+
+def _shown(value: bytes) -> str:
+    return value[:_SHOWN_BYTES].hex(" ") + (" …" if len(value) > _SHOWN_BYTES else "")
+
+
+def _accepts(data_type: DataType) -> bool:
+    """Return whether it is VARBINARY, of any length; BINARY is not."""
+    return data_type.root is TypeRoot.VARBINARY
+
+
+class BytesUnion:
+    """Unites serialised sets; the order does not matter.
+
+    Args:
+        function: The column's function, for its name.
+        unite: What a union of two is.
+        expected: What the bytes have to be, for people.
+    """
+
+    def __init__(self, function: ColumnFunction, *, unite: Unite, expected: str) -> None:
+        self._function = function
+        self._unite = unite
+        self._expected = expected
+
+    def reset(self) -> None:
+        """Do nothing: there is no state."""
+
+    def aggregate(self, accumulated: object, value: object) -> object:
+        """Return the union; a value beside null as it is.
+
+        Raises:
+            SchemaMismatch: The bytes of either are malformed.
+        """
+        if accumulated is None or value is None:
+            return value if accumulated is None else accumulated
+        assert isinstance(accumulated, bytes)
+        assert isinstance(value, bytes)
+        try:
+            return self._unite(accumulated, value)
+        except ValueError as error:
+            raise self._unreadable(accumulated, value, error) from error
+
+    def aggregate_late(self, accumulated: object, value: object) -> object:
+        """Return the union, made the other way round.
+
+        Raises:
+            SchemaMismatch: The bytes of either are malformed.
+        """
+        return self.aggregate(value, accumulated)
+
+    def retract(self, _accumulated: object, _value: object) -> object:
+        """Refuse."""
+        raise refused_retract(self._function.column, self._function.name)
+
+    def _unreadable(self, accumulated: bytes, value: bytes, error: ValueError) -> SchemaMismatch:
+        wrong = value if self._is_readable(accumulated) else accumulated
+        return value_error(
+            self._function.column,
+            self._function.name,
+            f"got bytes that it cannot read: {error}",
+            f"expected {self._expected}",
+            value=_shown(wrong),
+        )
+
+    def _is_readable(self, value: bytes) -> bool:
+        try:
+            self._unite(value, value)
+        except ValueError:
+            return False
+        return True

@@ -1,0 +1,1 @@
+"""The order of rows: key order, merge order, and columns as normalized keys."""

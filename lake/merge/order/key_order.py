@@ -1,0 +1,42 @@
+"""One number per row that orders rows as their key columns do.
+
+Keys of a few columns become one unsigned 64-bit code: their words (`normalized_keys`) side by side.
+Where 64 bits do not hold them, codes are ranks: rows are sorted by their first word, and only rows
+that tie there and differ further on are sorted again.
+
+Source: merge-semantics 1.5; table-format 13.1.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lake.merge.order.key_codes import Uints, narrow, word_codes
+from lake.merge.order.normalized_keys import normalized_keys
+
+
+def key_codes(
+    columns: Sequence[pa.Array | pa.ChunkedArray], *, descending: bool = False
+) -> npt.NDArray[np.uint64]:
+    """Return codes that compare as the rows do, equal for equal rows.
+
+    Codes of one call compare with each other only: to compare several tables, concatenate them.
+
+    Args:
+        columns: At least one, equally long, most significant first. Null is smallest.
+        descending: Turns the order of values round; null stays smallest.
+
+    Returns:
+        One code per row, in row order.
+    """
+    assert columns, "rows without key columns have no order"
+    words = [word for column in columns for word in normalized_keys(column, descending=descending)]
+    return word_codes(words, rows=len(columns[0]))
+
+
+def number_codes(numbers: Sequence[Uints]) -> Uints:
+    """Return codes of rows of numbers, at least one row, as `key_codes` does of columns."""
+    words = [word for values in numbers if (word := narrow(values)) is not None]
+    return word_codes(words, rows=len(numbers[0]))

@@ -1,0 +1,200 @@
+"""Columns as unsigned words (`lake.merge.order.key_codes`) whose order is the order of their values.
+
+A column becomes one or more words, most significant first; comparing the words in turn compares the
+values as table-format 13.1 says: integers and dates as numbers, FLOAT and DOUBLE in Java's total
+order (-0.0 < 0.0, NaN largest, all NaNs equal), text and bytes by unsigned bytes, the shorter first,
+null before everything. A ROW has the words of its fields. An ARRAY has one word for each position,
+0 where it has ended; a MAP its length, then its keys and its values as two ARRAYs.
+
+Two things make words narrow, and narrow words fit together into one 64-bit code: each starts at
+the column's own minimum, and zero bits that all values end with are shifted out.
+
+Source: merge-semantics 3.1; table-format 13.1.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake.format.arrays import combined_array, unpack_bits, validity
+from lake.format.arrow_types import elements
+from lake.merge.order.key_codes import Numbers, Uints, Word, narrow, word_codes
+from lake.merge.order.order_values import order_values
+
+_SIGN = np.uint64(1 << 63)
+# Text longer than this is ranked through a dictionary: its words would take more memory than it.
+_TEXT_WORDS_MAX = 4
+_DECIMAL64_PRECISION = 18
+# Every row has a word for every position of the longest.
+_POSITIONS_MAX = 16
+
+
+def normalized_keys(column: pa.Array | pa.ChunkedArray, *, descending: bool = False) -> list[Word]:
+    """Return the words of one column, most significant first; none when all rows are equal.
+
+    Args:
+        column: Of any type; ARRAYs and MAPs of more than 16 elements are ranked in Python, value
+            by value.
+        descending: Larger values get smaller words; null stays before everything.
+    """
+    array = combined_array(column)
+    if array.null_count == len(array):
+        return []
+    if array.null_count == 0:
+        narrowed = [narrow(values, descending=descending) for values in _ordered_values(array)]
+        is_text = pa.types.is_string(array.type) or pa.types.is_binary(array.type)
+        return [_without_trailing_zeros(w) if is_text else w for w in narrowed if w is not None]
+    valid = validity(array)
+    words = [Word(values=valid.astype(np.uint64), bits=1)]
+    rows = np.flatnonzero(valid)
+    for word in normalized_keys(array.drop_null(), descending=descending):
+        values = np.zeros(len(array), dtype=np.uint64)
+        values[rows] = word.values
+        words.append(Word(values=values, bits=word.bits))
+    return words
+
+
+def _without_trailing_zeros(word: Word) -> Word:
+    """Return the word without the zero bits at its end that all values share."""
+    seen = int(np.bitwise_or.reduce(word.values))
+    shift = (seen & -seen).bit_length() - 1
+    return Word(values=word.values >> np.uint64(shift), bits=word.bits - shift)
+
+
+def _ordered_values(array: pa.Array) -> list[Numbers]:
+    """Return integers, most significant first, ordered as values; none is null."""
+    kind = array.type
+    if pa.types.is_boolean(kind):
+        return [unpack_bits(array.buffers()[1], array.offset, len(array)).view(np.uint8)]
+    if pa.types.is_signed_integer(kind) or pa.types.is_temporal(kind):
+        return [_fixed_width(array, np.dtype(f"i{kind.bit_width // 8}"))]
+    if pa.types.is_floating(kind):
+        return [_from_floating(_fixed_width(array, np.dtype(f"f{kind.bit_width // 8}")))]
+    if pa.types.is_decimal128(kind):
+        return _from_decimal(array)
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        return _from_bytes(array)
+    if pa.types.is_struct(kind):
+        return [word.values for field in array.flatten() for word in normalized_keys(field)]
+    return _from_elements(array)
+
+
+def _from_elements(array: pa.Array) -> list[Numbers]:
+    offsets = np.asarray(array.offsets).astype(np.int64)
+    lengths = np.diff(offsets)
+    if lengths.max() > _POSITIONS_MAX:
+        return [_ranks(array)]
+    inside, starts = elements(array), offsets[:-1] - offsets[0]
+    if not pa.types.is_map(array.type):
+        return _by_position(inside, starts, lengths)
+    keys = _by_position(inside.field(0), starts, lengths)
+    return [lengths, *keys, *_by_position(inside.field(1), starts, lengths)]
+
+
+def _by_position(
+    values: pa.Array, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> list[Numbers]:
+    """Return a number per row for each position: of the value there, 0 where there is none."""
+    codes = word_codes(normalized_keys(values), rows=len(values))
+    if len(codes) and codes.max() == np.iinfo(np.uint64).max:
+        codes = np.unique(codes, return_inverse=True)[1].astype(np.uint64)
+    found: list[Numbers] = []
+    for position in range(int(lengths.max())):
+        rows = np.flatnonzero(lengths > position)
+        numbers = np.zeros(len(lengths), dtype=np.uint64)
+        numbers[rows] = codes[starts[rows] + position] + np.uint64(1)
+        found.append(numbers)
+    return found
+
+
+def _ranks(array: pa.Array) -> Uints:
+    values = order_values(array)
+    ranks = {value: rank for rank, value in enumerate(sorted(set(values)))}
+    return np.array([ranks[value] for value in values], dtype=np.uint64)
+
+
+def _fixed_width(array: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    values = np.frombuffer(array.buffers()[1], dtype=dtype)
+    return values[array.offset : array.offset + len(array)]
+
+
+def _from_floating(values: npt.NDArray[Any]) -> Uints:
+    # FLOAT widens to DOUBLE without loss and in order. One NaN stands for all, as in Java.
+    wide = values.astype(np.float64)
+    wide[np.isnan(wide)] = np.nan
+    bits = wide.view(np.uint64)
+    return np.where(bits & _SIGN, ~bits, bits | _SIGN)
+
+
+def _from_decimal(array: pa.Array) -> list[Numbers]:
+    halves = np.frombuffer(array.buffers()[1], dtype=np.int64).reshape(-1, 2)
+    halves = halves[array.offset : array.offset + len(array)]
+    low, high = halves[:, 0], halves[:, 1]
+    if array.type.precision <= _DECIMAL64_PRECISION:
+        return [low]
+    return [high, low.copy().view(np.uint64)]
+
+
+def _from_bytes(array: pa.Array) -> list[Numbers]:
+    raw_offsets, raw_bytes = array.buffers()[1:3]
+    offsets = np.frombuffer(raw_offsets, dtype=np.int32)
+    wide = offsets[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    lengths = np.diff(wide)
+    count = -(-int(lengths.max()) // 8)
+    if count > _TEXT_WORDS_MAX:
+        return [_dictionary_ranks(array)]
+    # Eight bytes of padding, so that a word can be read at every byte.
+    start, stop = int(wide[0]), int(wide[-1])
+    text = np.zeros(stop - start + 8, dtype=np.uint8)
+    if stop > start:
+        text[: stop - start] = np.frombuffer(raw_bytes, dtype=np.uint8)[start:stop]
+    values: list[Numbers] = [*_big_endian_words(text, wide[:-1] - start, lengths, count)]
+    if count and not text[: stop - start].all():
+        # A zero byte of the text looks like padding; equal words then differ in length alone.
+        values.append(lengths.astype(np.uint64))
+    return values
+
+
+def _big_endian_words(
+    text: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    count: int,
+) -> list[Uints]:
+    """Return `count` words of eight bytes per text, padded with zero bytes."""
+    length = int(lengths.max())
+    if bool((lengths == length).all()):
+        return _words_of_one_length(text, len(starts), length)
+    every = np.ndarray(
+        shape=(len(text) - 7,), dtype=np.dtype(">u8"), buffer=text.data, strides=(1,)
+    )
+    # keep[n] keeps the first n of eight bytes.
+    keep = np.array([(1 << 64) - (1 << 64 >> 8 * size) for size in range(9)], dtype=np.uint64)
+    words = []
+    for index in range(count):
+        remaining = np.clip(lengths - 8 * index, 0, 8)
+        at = np.where(remaining > 0, starts + 8 * index, 0)
+        words.append(every[at].astype(np.uint64) & keep[remaining])
+    return words
+
+
+def _words_of_one_length(text: npt.NDArray[np.uint8], rows: int, length: int) -> list[Uints]:
+    letters = text[: rows * length].reshape(rows, length)
+    words = []
+    for begin in range(0, length, 8):
+        part = letters[:, begin : begin + 8]
+        padded = np.zeros((rows, 8), dtype=np.uint8)
+        padded[:, : part.shape[1]] = part
+        words.append(padded.view(">u8").ravel().astype(np.uint64))
+    return words
+
+
+def _dictionary_ranks(array: pa.Array) -> Uints:
+    encoded = array.dictionary_encode()
+    ranks = np.empty(len(encoded.dictionary), dtype=np.uint64)
+    ranks[pc.array_sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(ranks))
+    indices: npt.NDArray[np.int32] = encoded.indices.to_numpy()
+    return ranks[indices]

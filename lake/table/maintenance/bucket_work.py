@@ -1,0 +1,148 @@
+"""The compaction of one bucket as a value: made where it is planned, done wherever there is time.
+
+A process of a pool or an executor of a cluster gets it, opens the table for itself, compacts and
+commits the one bucket, and sends back what became of it.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import Future, as_completed
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+from lake.errors import LakeError, TableNotFound
+from lake.files.storage.file_io import FileIO
+from lake.format.bucket import BucketId
+from lake.lsm.compaction_pick import PickState
+from lake.maintenance.compaction.compaction_picks import CompactionMemory
+from lake.maintenance.compaction.compaction_result import CompactionResult
+from lake.table.table import Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketOutcome:
+    """What became of the work on one bucket.
+
+    Attributes:
+        place: Serialised partition row and bucket number.
+        result: What was done; None when it failed.
+        state: What picking has to remember of the bucket; None when nothing new.
+        error: Why it failed; None when it did not.
+    """
+
+    place: BucketId
+    result: CompactionResult | None = None
+    state: PickState | None = None
+    error: LakeError | OSError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketWork:
+    """What is to be done to one bucket; goes to other processes.
+
+    Attributes:
+        file_io: Storage that the other process reaches as well.
+        path: The table's directory.
+        identifier: `db.table`.
+        place: Serialised partition row and bucket number.
+        full: Everything; else only what is due.
+        state: What picking remembers of the bucket; None at the first look.
+    """
+
+    file_io: FileIO
+    path: str
+    identifier: str
+    place: BucketId
+    full: bool
+    state: PickState | None = None
+
+    @classmethod
+    def of(
+        cls, table: Table, place: BucketId, *, full: bool, state: PickState | None = None
+    ) -> "BucketWork":
+        """Return the work on one bucket of a table."""
+        return cls(
+            file_io=table.file_io,
+            path=table.path,
+            identifier=table.identifier,
+            place=place,
+            full=full,
+            state=state,
+        )
+
+    def run(self) -> BucketOutcome:
+        """Compact the bucket and commit it; what goes wrong is in the outcome."""
+        states = {} if self.state is None else {self.place: self.state}
+        memory = CompactionMemory(states=states)
+        try:
+            table = _open(self.file_io, self.path, self.identifier)
+            result = table.compact(full=self.full, buckets=frozenset([self.place]), memory=memory)
+        except (LakeError, OSError) as error:
+            return BucketOutcome(place=self.place, error=error)
+        return BucketOutcome(place=self.place, result=result, state=memory.states.get(self.place))
+
+
+class BucketPool(Protocol):
+    """Processes that do the work on buckets, here or on other machines."""
+
+    def submit(self, work: BucketWork) -> Future[BucketOutcome]:
+        """Have a bucket compacted as soon as a process is free.
+
+        Raises:
+            BrokenProcessPool: A process was killed; make a new pool.
+        """
+        ...
+
+    def close(self, *, grace_s: float | None = None) -> None:
+        """Forget the buckets that wait, let those that are worked on be finished, end the processes.
+
+        Args:
+            grace_s: How long to wait for them; None: as long as it takes. What is cut off has
+                committed nothing.
+        """
+        ...
+
+
+def compact_buckets(
+    pool: BucketPool, table: Table, *, full: bool, memory: CompactionMemory | None = None
+) -> Iterator[BucketOutcome]:
+    """Compact the buckets of a table that have something to compact; yield each when it is done.
+
+    Args:
+        pool: Does the work.
+        table: Of storage that the pool's processes reach.
+        full: Everything; else only what is due.
+        memory: Of those who compact what is due again and again; changed by this call.
+
+    Raises:
+        UnsupportedFeature: This version cannot compact the table.
+        CorruptData, StorageUnavailable: The newest snapshot cannot be read.
+        BrokenProcessPool: A process was killed; make a new pool.
+    """
+    memory = memory or CompactionMemory()
+    places = table.compaction_places(full=full, memory=memory)
+    futures = [
+        pool.submit(BucketWork.of(table, place, full=full, state=state))
+        for place, state in places.items()
+    ]
+    for done in as_completed(futures):
+        outcome = done.result()
+        if outcome.state is not None:
+            memory.states[outcome.place] = outcome.state
+        yield outcome
+
+
+_opened: dict[str, Table] = {}
+"""The table that this process worked on last; its caches serve the next bucket."""
+
+
+def _open(file_io: FileIO, path: str, identifier: str) -> Table:
+    """Return a table as it is now."""
+    table = _opened.get(path)
+    if table is not None:
+        with suppress(TableNotFound):
+            table.refresh()
+            return table
+    _opened.clear()
+    _opened[path] = Table.open(path, file_io=file_io, identifier=identifier)
+    return _opened[path]

@@ -1,0 +1,106 @@
+"""Compacts tables bucket by bucket in processes of their own, beside whoever writes and reads them.
+
+A bucket is worked on by one process at a time and committed by itself, so what is killed has lost
+the work on a bucket at most, and the next look finds what is left. Others may compact the same
+table: what somebody else was faster with is dropped and counted.
+
+No process outlives the one that owns the pool, however that one ends.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from multiprocessing.connection import Connection
+from types import TracebackType
+
+from lake.maintenance.compaction.compaction_picks import CompactionMemory
+from lake.table.maintenance.bucket_work import BucketOutcome, BucketWork, compact_buckets
+from lake.table.table import Table
+
+__all__ = ["BucketOutcome", "BucketWork", "CompactionPool"]
+
+
+class CompactionPool:
+    """Processes that compact; as a context it ends them with the block."""
+
+    def __init__(self, *, workers: int) -> None:
+        """Start nothing yet.
+
+        Args:
+            workers: How many buckets are worked on at once, from 1.
+        """
+        # Not forked: the process may have threads, Spark's and Arrow's among them.
+        context = multiprocessing.get_context("spawn")
+        # Never written to. Its end tells the processes that nobody waits for them any more.
+        self._reader, self._writer = context.Pipe(duplex=False)
+        self._pool = ProcessPoolExecutor(
+            max_workers=workers,
+            mp_context=context,
+            initializer=_follow_owner,
+            initargs=(self._reader,),
+        )
+        self._futures: set[Future[BucketOutcome]] = set()
+
+    def __enter__(self) -> "CompactionPool":
+        """Return the pool."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the processes."""
+        self.close()
+
+    def close(self, *, grace_s: float | None = None) -> None:
+        """Forget the buckets that wait, let those that are worked on be finished, end the processes.
+
+        Args:
+            grace_s: How long to wait for them. Then the processes are ended: nothing is committed
+                of their buckets, and what they have written are orphan files. None: as long as it
+                takes.
+        """
+        for future in tuple(self._futures):
+            future.cancel()
+        wait(tuple(self._futures), timeout=grace_s)
+        self._writer.close()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._reader.close()
+
+    def submit(self, work: BucketWork) -> Future[BucketOutcome]:
+        """Have a bucket compacted as soon as a process is free.
+
+        Raises:
+            BrokenProcessPool: A process was killed, now or later from the result; make a new pool.
+        """
+        future = self._pool.submit(work.run)
+        self._futures.add(future)
+        future.add_done_callback(self._futures.discard)
+        return future
+
+    def compact(
+        self, table: Table, *, full: bool, memory: CompactionMemory | None = None
+    ) -> Iterator[BucketOutcome]:
+        """Compact the buckets of a table; see `compact_buckets`."""
+        return compact_buckets(self, table, full=full, memory=memory)
+
+
+def _follow_owner(owner: Connection) -> None:
+    """Live as long as the process that owns the pool wants, not as long as a terminal does.
+
+    Signals that end a whole group of processes are left to the owner, which lets buckets be
+    finished. A process of `ProcessPoolExecutor` would outlive a killed owner for ever.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(owner,), daemon=True).start()
+
+
+def _end_with(owner: Connection) -> None:
+    owner.poll(None)
+    os._exit(1)

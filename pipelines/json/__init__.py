@@ -1,0 +1,1 @@
+"""JSON messages: parsing in the JVM, and reasons why a message is refused."""

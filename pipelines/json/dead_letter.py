@@ -1,0 +1,95 @@
+"""Records that a stream refuses: why, and what is sent to the dead-letter topic.
+
+A dead letter has the record's key and value, its headers, and headers in the names that Kafka
+Connect gives, so that the tools people have for Connect's dead letters work on ours. Topic,
+partition and offset identify a record: sending is at least once, a replayed micro-batch sends
+its dead letters again.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+_PREFIX = "__connect.errors."
+REASON_HEADER = "braid.reason"
+CUT_HEADER = "braid.value.cut"
+
+
+class DeadLetterReason(StrEnum):
+    """Why a record was refused."""
+
+    MALFORMED = "malformed"
+    WRONG_TYPE = "wrong_type"
+    OUT_OF_RANGE = "out_of_range"
+    MISSING_KEY = "missing_key"
+    MALFORMED_KEY = "malformed_key"
+    NOT_NULL = "not_null"
+    NULL_ORDERING = "null_ordering"
+    TOMBSTONE = "tombstone"
+    TOO_LARGE = "too_large"
+    NEW_FIELD = "new_field"
+    UNREADABLE = "unreadable"
+    ROW_KIND = "row_kind"
+    REFUSED_ROW = "refused_row"
+
+    @property
+    def stage(self) -> str:
+        """Where in Connect's words it was refused."""
+        if self is DeadLetterReason.MALFORMED_KEY:
+            return "KEY_CONVERTER"
+        return "VALUE_CONVERTER" if self in _CONVERSION else "TASK_PUT"
+
+
+_CONVERSION = frozenset(
+    {
+        DeadLetterReason.MALFORMED,
+        DeadLetterReason.WRONG_TYPE,
+        DeadLetterReason.OUT_OF_RANGE,
+        DeadLetterReason.UNREADABLE,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetter:
+    """One refused record.
+
+    Attributes:
+        topic: Where it came from.
+        partition: Kafka partition.
+        offset: Kafka offset.
+        reason: Why it was refused.
+        message: The same for people: which column, what was found, what was expected.
+        key: As received.
+        value: As received.
+        headers: As received.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    reason: DeadLetterReason
+    message: str
+    key: bytes | None = None
+    value: bytes | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+    def all_headers(self, *, connector: str) -> list[tuple[str, bytes]]:
+        """Return its own headers, then ours.
+
+        Args:
+            connector: The name that the sender goes by.
+        """
+        ours = {
+            f"{_PREFIX}topic": self.topic,
+            f"{_PREFIX}partition": str(self.partition),
+            f"{_PREFIX}offset": str(self.offset),
+            f"{_PREFIX}connector.name": connector,
+            f"{_PREFIX}task.id": str(self.partition),
+            f"{_PREFIX}stage": self.reason.stage,
+            f"{_PREFIX}class.name": "pipelines.stream.ingest.Ingest",
+            f"{_PREFIX}exception.class.name": f"braid.{self.reason}",
+            f"{_PREFIX}exception.message": self.message,
+            REASON_HEADER: self.reason.value,
+        }
+        theirs = [(name, value or b"") for name, value in self.headers]
+        return theirs + [(name, value.encode()) for name, value in ours.items()]

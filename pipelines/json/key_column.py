@@ -1,0 +1,103 @@
+"""Columns that are read from a record's Kafka key, described to the JVM.
+
+A key is text: the value of one column as a whole, or a JSON object that columns have paths in. As a
+whole it is taken as it is for texts, dates and times, as bytes for BINARY, and as one JSON number or
+truth value for the others.
+"""
+
+from functools import reduce
+from typing import Any, Final
+
+from pyspark.sql import (
+    Column,
+    functions as fn,
+    types as spark_types,
+)
+
+from pipelines.json.dead_letter import DeadLetterReason
+from pipelines.json.half_pairs import has_half_pair
+from pipelines.json.json_column import JsonColumn, json_type, read_column
+from pipelines.stream.stream_plan import MappedColumn, StreamPlan
+
+PARSED_KEY: Final = "parsed_key"
+_ROOT: Final = "key"
+_SCALAR: Final = r"^(?:-?[0-9][0-9.eE+-]*|true|false)$"
+
+
+def parse_key(plan: StreamPlan) -> Column:
+    """Return the key as an object of the fields that columns have paths in; null where it is none.
+
+    Args:
+        plan: A stream with such columns.
+    """
+    tree: dict[str, Any] = {}
+    for column in plan.key_columns:
+        *parents, leaf = column.path
+        branch: dict[str, Any] = reduce(lambda node, name: node.setdefault(name, {}), parents, tree)
+        branch[leaf] = json_type(column.type, column=column.name)
+    return fn.when(_is_text(), _from_json(_text(), _struct(tree)).getField(_ROOT))
+
+
+def has_paths(plan: StreamPlan) -> bool:
+    """Return whether columns have paths in the key."""
+    return any(column.path for column in plan.key_columns)
+
+
+def read_key(column: MappedColumn) -> JsonColumn:
+    """Return a column out of the key, and what may be wrong with it.
+
+    Requires:
+        `PARSED_KEY` is a column of the records where the column has a path.
+    """
+    kind = json_type(column.type, column=column.name)
+    raw = _raw(column, kind)
+    found = read_column(raw, _text(), column.type, column=column.name)
+    is_there = fn.col("key").isNotNull()
+    if column.path:  # a field that is missing is a missing key, an object that is none a broken one
+        is_there &= fn.col(PARSED_KEY).isNull()
+    is_malformed = is_there & raw.isNull()
+    if column.path:
+        is_malformed |= has_half_pair(_text())
+    malformed = fn.when(is_malformed, fn.lit(DeadLetterReason.MALFORMED_KEY.value))
+    fault = malformed if found.fault is None else fn.coalesce(malformed, found.fault)
+    return JsonColumn(json_type=kind, value=found.value, fault=fault)
+
+
+def raw_key(column: MappedColumn) -> Column:
+    """Return the column's part of the key, null where there is none."""
+    return _raw(column, json_type(column.type, column=column.name))
+
+
+def _raw(column: MappedColumn, kind: spark_types.DataType) -> Column:
+    if column.path:
+        return reduce(lambda value, name: value.getField(name), column.path, fn.col(PARSED_KEY))
+    if isinstance(kind, spark_types.BinaryType):
+        return fn.col("key")
+    if isinstance(kind, spark_types.StringType):
+        return fn.when(_is_text(), _text())
+    is_scalar = fn.rlike(_text(), fn.lit(_SCALAR))
+    return fn.when(_is_text() & is_scalar, _from_json(_text(), kind).getField(_ROOT))
+
+
+def _text() -> Column:
+    return fn.col("key").cast("string")
+
+
+def _is_text() -> Column:
+    return fn.is_valid_utf8(_text())
+
+
+def _from_json(text: Column, kind: spark_types.DataType) -> Column:
+    """Return a JSON text, as the one field of an object so that nothing may follow it."""
+    schema = spark_types.StructType([spark_types.StructField(_ROOT, kind)])
+    wrapped = fn.concat(fn.lit(f'{{"{_ROOT}":'), text, fn.lit("}"))
+    return fn.from_json(wrapped, schema, {"mode": "PERMISSIVE", "allowSingleQuotes": "false"})
+
+
+def _struct(tree: dict[str, Any]) -> spark_types.StructType:
+    return spark_types.StructType(
+        [
+            spark_types.StructField(name, _struct(node) if isinstance(node, dict) else node)
+            for name, node in tree.items()
+        ]
+    )

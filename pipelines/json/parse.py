@@ -1,0 +1,330 @@
+"""From Kafka records to typed columns and, where a record is refused, the reason. Pure, in the JVM.
+
+A record is refused by the first of these that holds:
+
+1. its value is null (`tombstone`: no stream declares deletes yet), or longer than the stream's
+   bound (`too_large`);
+2. `from_json` does not take it as declared (`unparsable`, which the sink refines);
+3. a value is not one of its column's type (`out_of_range`, `wrong_type`), the Kafka key does not hold
+   what is read from it (`malformed_key`), a value is too long to name a partition's directory
+   (`partition_too_long`, which the sink words), or the texts and bytes of its key are too long together
+   (`too_large`);
+4. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
+5. all ordering columns are null (`null_ordering`), unless the stream clears such records;
+6. the column that says what a row does (`rowkind.field`) says nothing that the table does (`row_kind`);
+7. it has a field that is not declared (`new_field`), where the stream rejects those. Where the stream
+   lets its table evolve, such a record is only marked (`undeclared`), and Python decides.
+
+A record whose text columns may have lost digits of a number is marked as well (`inexact`), and Python
+takes these texts from the message.
+
+Whether an aggregate function can read a value (a bitmap, a sketch) is for Python to tell (`unreadable`).
+
+Only refused and marked records, and all of a stream with such columns, carry their raw key, value and headers on to Python.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import Any, Final
+
+from pyspark.sql import (
+    Column,
+    DataFrame,
+    functions as fn,
+    types as spark_types,
+)
+
+from lake import TypeRoot
+from pipelines.json.dead_letter import DeadLetterReason
+from pipelines.json.inexact_text import has_inexact_text
+from pipelines.json.json_column import JsonColumn, json_type, read_column
+from pipelines.json.key_column import PARSED_KEY, has_paths, parse_key, raw_key, read_key
+from pipelines.new_fields.undeclared import has_undeclared
+from pipelines.stream.stream_plan import MappedColumn, StreamPlan
+from schemas import OnNewField
+
+KEY = "key"
+"""What is too large where the value as a whole is not."""
+UNPARSABLE = "unparsable"
+PARTITION_TOO_LONG = "partition_too_long"
+PARTITION = "kafka_partition"
+OFFSET = "kafka_offset"
+TIMESTAMP = "kafka_timestamp"
+REASON = "reason"
+DETAIL = "detail"
+UNDECLARED = "undeclared"
+INEXACT = "inexact"
+RAW_KEY = "raw_key"
+RAW_VALUE = "raw_value"
+RAW_HEADERS = "raw_headers"
+# What a directory's name may have on the file systems that are in use.
+_DIRECTORY_BYTES_MAX: Final = 255
+# One byte each, three when escaped: the characters that the table format writes as `%XX`.
+_ESCAPED: Final = r"""[\x00-\x1f"#%'*/:=?\\\x7f{}\[\]\^]"""
+_ROOT = "message"
+_CORRUPT = "corrupt"
+_OPTIONS = {
+    "mode": "PERMISSIVE",
+    "columnNameOfCorruptRecord": _CORRUPT,
+    "allowSingleQuotes": "false",
+}
+
+
+def value_column(index: int) -> str:
+    """Return the name under which the stream's n-th column goes to Python.
+
+    Not its own name: that could be one of ours.
+    """
+    return f"value_{index}"
+
+
+def partition_bytes_max(column: str) -> int:
+    """Return how long a partition column's text may be: UTF-8 bytes, escaped as in a path.
+
+    Example:
+        >>> partition_bytes_max("country")
+        247
+    """
+    return _DIRECTORY_BYTES_MAX - len(re.sub(_ESCAPED, "%XX", column).encode()) - len("=")
+
+
+def is_long_directory(column: str, text: str) -> bool:
+    """Return whether a partition column's text is too long to name a directory."""
+    return len(re.sub(_ESCAPED, "%XX", text).encode()) > partition_bytes_max(column)
+
+
+class RecordParser:
+    """Parses the records of one stream as it is planned.
+
+    Made once per plan and used for each micro-batch: describing columns to the JVM takes longer than
+    planning them there.
+    """
+
+    def __init__(self, plan: StreamPlan) -> None:
+        """Describe what becomes of a record.
+
+        Raises:
+            UnsupportedFeature: A column's type cannot be read from JSON.
+        """
+        message, text = f"parsed.{_ROOT}", fn.col("value").cast("string")
+        columns = [
+            read_key(column)
+            if column.from_key
+            else read_column(_raw(message, column), text, column.type, column=column.name)
+            for column in plan.columns
+        ]
+        names = [value_column(i) for i in range(len(columns))]
+        values = [column.value.alias(name) for column, name in zip(columns, names, strict=True)]
+        self._parsed = [
+            *(fn.col(name) for name in _RECORD),
+            fn.when(_is_readable(plan), _from_json(plan)).alias("parsed"),
+            *([parse_key(plan).alias(PARSED_KEY)] if has_paths(plan) else []),
+        ]
+        marks: dict[str, Column] = {}
+        if plan.spec.on_new_field is OnNewField.EVOLVE:
+            found = has_undeclared(fn.col(message), text, plan, nulls_count=False)
+            marks[UNDECLARED] = found
+        inexact = has_inexact_text(fn.col(message), text, plan)
+        if inexact is not None:
+            marks[INEXACT] = inexact
+        is_told = reduce(
+            lambda told, mark: told | fn.col(mark), marks, fn.col("refusal").isNotNull()
+        )
+        if plan.checked:
+            is_told = fn.lit(True)  # only Python can tell
+        self._judged = [
+            fn.col("*"),
+            _judge(plan, columns).alias("refusal"),
+            *values,
+            *(mark.alias(name) for name, mark in marks.items()),
+        ]
+        self._told = _told(is_told, names, marks)
+        self._all_told = _told(fn.expr("true"), names, marks)
+
+    def __call__(self, records: DataFrame, *, tells_all: bool = False) -> DataFrame:
+        """Return one row per record, in the same order.
+
+        Args:
+            records: Of Spark's Kafka source with headers: key, value, partition, offset, timestamp,
+                headers.
+            tells_all: Whether every record has its raw parts, also those that nothing is wrong with.
+
+        Returns:
+            `kafka_partition` int, `kafka_offset` bigint, `kafka_timestamp`, `reason` string (null:
+            accepted) and `detail` string (the column it is about, if one), the raw parts (null
+            where accepted and not marked, unless `tells_all`), and `value_0`, `value_1`, ... in the order of
+            `plan.columns`: their values mean something where the record is accepted. Of a stream
+            that lets its table evolve also `undeclared` boolean: the record may have a new field. Of
+            one with text columns also `inexact` boolean: numbers in them may have lost digits.
+        """
+        told = self._all_told if tells_all else self._told
+        return records.select(*self._parsed).select(*self._judged).select(*told)
+
+
+def _told(is_told: Column, names: Sequence[str], marks: Iterable[str]) -> list[Column]:
+    """Return the columns that go to Python, raw parts only where a record is told whole."""
+    return [
+        fn.col("partition").alias(PARTITION),
+        fn.col("offset").alias(OFFSET),
+        fn.col("timestamp").alias(TIMESTAMP),
+        fn.col("refusal.reason").alias(REASON),
+        fn.col("refusal.detail").alias(DETAIL),
+        *[
+            fn.when(is_told, raw).alias(name)
+            for raw, name in (
+                (fn.col("key"), RAW_KEY),
+                (fn.col("value"), RAW_VALUE),
+                (fn.to_json("headers"), RAW_HEADERS),
+            )
+        ],
+        *(fn.col(name) for name in names),
+        *(fn.col(name) for name in marks),
+    ]
+
+
+_RECORD: Final = ("partition", "offset", "timestamp", "key", "value", "headers")
+
+
+def _judge(plan: StreamPlan, columns: Sequence[JsonColumn]) -> Column:
+    """Return why a record is refused, as a struct that is null where it is not."""
+    message = f"parsed.{_ROOT}"
+    return fn.coalesce(
+        _refuse(fn.col("value").isNull(), DeadLetterReason.TOMBSTONE),
+        _refuse(fn.length("value") > plan.spec.max_message_bytes, DeadLetterReason.TOO_LARGE),
+        _refuse(fn.col(message).isNull() | fn.col(f"parsed.{_CORRUPT}").isNotNull(), UNPARSABLE),
+        *[
+            fn.when(column.fault.isNotNull(), _refusal(column.fault, mapped.name))
+            for column, mapped in zip(columns, plan.columns, strict=True)
+            if column.fault is not None
+        ],
+        *_partition_refusals(plan, message),
+        *_key_refusals(plan, columns),
+        *_null_refusals(plan, message),
+        *_row_kind_refusals(plan, message),
+        *_field_refusals(plan, message),
+        fn.lit(None).cast(_REFUSAL_TYPE),
+    )
+
+
+_REFUSAL_TYPE = "struct<reason:string,detail:string>"
+
+
+def _is_readable(plan: StreamPlan) -> Column:
+    """Whether the value is worth parsing. Jackson would replace broken UTF-8 in silence."""
+    is_short = fn.length("value") <= plan.spec.max_message_bytes
+    return is_short & fn.is_valid_utf8(fn.col("value").cast("string"))
+
+
+def _from_json(plan: StreamPlan) -> Column:
+    # Spark reads the first JSON value of a text and ignores what follows. Inside an object of
+    # ours, a second value after the first is an error: two messages sent as one are refused, not
+    # half of them lost.
+    text = fn.concat(fn.lit(f'{{"{_ROOT}":'), fn.col("value").cast("string"), fn.lit("}"))
+    schema = spark_types.StructType(
+        [
+            spark_types.StructField(_ROOT, _message_type(plan)),
+            spark_types.StructField(_CORRUPT, spark_types.StringType()),
+        ]
+    )
+    return fn.from_json(text, schema, _OPTIONS)
+
+
+def _message_type(plan: StreamPlan) -> spark_types.StructType:
+    """Return the declared part of a message: nested objects as far as the paths go."""
+    tree: dict[str, Any] = {}
+    for column in plan.value_columns:
+        *parents, leaf = column.path
+        branch: dict[str, Any] = reduce(lambda node, name: node.setdefault(name, {}), parents, tree)
+        branch[leaf] = json_type(column.type, column=column.name)
+    return _struct(tree)
+
+
+def _struct(tree: dict[str, Any]) -> spark_types.StructType:
+    return spark_types.StructType(
+        [
+            spark_types.StructField(name, _struct(node) if isinstance(node, dict) else node)
+            for name, node in tree.items()
+        ]
+    )
+
+
+def _raw(message: str, column: MappedColumn) -> Column:
+    if column.from_key:
+        return raw_key(column)
+    return reduce(lambda value, name: value.getField(name), column.path, fn.col(message))
+
+
+def _partition_refusals(plan: StreamPlan, message: str) -> list[Column]:
+    """Refuse texts that no directory can be named after: no other type has such long ones."""
+    refusals = []
+    for column in plan.columns:
+        is_text = column.type.root in (TypeRoot.CHAR, TypeRoot.VARCHAR)
+        if column.name in plan.partition_keys and is_text:
+            escaped = fn.regexp_replace(_raw(message, column), _ESCAPED, "%XX")
+            is_long = fn.octet_length(escaped) > partition_bytes_max(column.name)
+            refusals.append(_refuse(is_long, PARTITION_TOO_LONG, detail=column.name))
+    return refusals
+
+
+def _key_refusals(plan: StreamPlan, columns: Sequence[JsonColumn]) -> list[Column]:
+    lengths = [
+        fn.coalesce(fn.octet_length(columns[index].value), fn.lit(0))
+        for index in plan.long_key_columns
+    ]
+    if not lengths:
+        return []
+    is_long = reduce(lambda left, right: left + right, lengths) > plan.key_bytes_max
+    return [_refuse(is_long, DeadLetterReason.TOO_LARGE, detail=KEY)]
+
+
+def _null_refusals(plan: StreamPlan, message: str) -> list[Column]:
+    fields = {column.name: _raw(message, column) for column in plan.columns}
+    nullable = {column.name: column.type.nullable for column in plan.columns}
+    key = set(plan.written.key)
+    refusals = [
+        _refuse(fields[name].isNull(), DeadLetterReason.MISSING_KEY, detail=name)
+        for name in plan.written.key
+    ]
+    refusals += [
+        _refuse(field.isNull(), DeadLetterReason.NOT_NULL, detail=name)
+        for name, field in fields.items()
+        if name not in key and not nullable[name]
+    ]
+    if plan.ordering and not plan.clears_null_ordering:
+        are_null = reduce(
+            lambda left, right: left & right, [fields[name].isNull() for name in plan.ordering]
+        )
+        refusals.append(
+            _refuse(are_null, DeadLetterReason.NULL_ORDERING, detail=", ".join(plan.ordering))
+        )
+    return refusals
+
+
+def _row_kind_refusals(plan: StreamPlan, message: str) -> list[Column]:
+    """Refuse what does not say what the row does, or says what the table never does."""
+    fields = (_raw(message, column) for column in plan.columns if column.name == plan.kind_column)
+    return [
+        _refuse(
+            field.isNull() | ~field.isin(*plan.row_kinds),
+            DeadLetterReason.ROW_KIND,
+            detail=plan.kind_column,
+        )
+        for field in fields
+    ]
+
+
+def _field_refusals(plan: StreamPlan, message: str) -> list[Column]:
+    if plan.spec.on_new_field is not OnNewField.REJECT:
+        return []
+    text = fn.col("value").cast("string")
+    found = has_undeclared(fn.col(message), text, plan, nulls_count=True)
+    return [_refuse(found, DeadLetterReason.NEW_FIELD)]
+
+
+def _refuse(condition: Column, reason: str, *, detail: str | None = None) -> Column:
+    return fn.when(condition, _refusal(fn.lit(str(reason)), detail))
+
+
+def _refusal(reason: Column, detail: str | None) -> Column:
+    return fn.struct(reason.alias("reason"), fn.lit(detail).cast("string").alias("detail"))

@@ -1,0 +1,139 @@
+"""Partitions of its topic that a stream reads now, and those that wait for the next generation; pure.
+
+Keys move when a topic gets more partitions, and the offsets of the new ones begin with 0. A stream whose
+records nothing but arrival orders therefore reads them in turn:
+
+    growth noticed ── partitions_settle ──► ends of the known partitions are taken
+                                             └── all read up to there ──► next generation: all of them
+
+Producers learn of new partitions minutes late, so records of a key may still come to its former
+partition for a while; the wait is above that. Where it stands is kept with the group's order, so that a
+restart does not begin the wait anew.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from lake import (
+    GroupOrder,
+    InvalidRequest,
+    PartitionGrowth,
+    Problem,
+    StreamPosition,
+    parse_duration,
+)
+from pipelines.kafka.topic import Topic
+from pipelines.stream.stream_plan import StreamPlan
+from schemas import OnPartitionsAdded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a query reads.
+
+    Attributes:
+        partitions: Of the topic, ascending.
+        growth: The partitions that wait; None: none do.
+    """
+
+    partitions: tuple[int, ...]
+    growth: PartitionGrowth | None = None
+
+    @property
+    def partitions_seen(self) -> int:
+        """How many partitions the topic had."""
+        return len(self.partitions) if self.growth is None else self.growth.partitions
+
+
+def plan_reading(
+    plan: StreamPlan,
+    topic: Topic,
+    *,
+    position: StreamPosition | None,
+    order: GroupOrder | None,
+    end: Callable[[], Mapping[int, int]],
+    now_ms: int,
+) -> Reading:
+    """Return what a stream is to read when it starts now.
+
+    Args:
+        plan: The stream.
+        topic: As it is.
+        position: What the table knows of the stream; None: it is new.
+        order: Of the stream's group; None: it was never claimed.
+        end: Asks for the offset after the last record, by partition.
+        now_ms: Milliseconds since the epoch.
+
+    Raises:
+        InvalidRequest: Arrival alone cannot order what is in the topic.
+    """
+    if not plan.needs_keyed_partitions:
+        return Reading(partitions=topic.partitions)
+    if len(topic.partitions) > 1 and not plan.is_keyed:
+        _refuse_unkeyed(plan, topic)
+    known = () if position is None else tuple(sorted(position.offsets))
+    if not known or set(known) >= set(topic.partitions):
+        return Reading(partitions=topic.partitions)
+    if plan.spec.on_partitions_added is OnPartitionsAdded.STOP:
+        _refuse_added(plan, topic, known)
+    growth = None if order is None else order.growth
+    if growth is None or growth.partitions != len(topic.partitions):
+        growth = PartitionGrowth(partitions=len(topic.partitions), noticed_ms=now_ms)
+    if not is_settled(plan, growth, now_ms=now_ms):
+        return Reading(partitions=known, growth=growth)
+    if not growth.ends:
+        found = end()
+        growth = replace(growth, ends={number: found[number] for number in known})
+    if position is not None and is_read(growth, position):
+        return Reading(partitions=topic.partitions)
+    return Reading(partitions=known, growth=growth)
+
+
+def is_over(plan: StreamPlan, reading: Reading, position: StreamPosition, *, now_ms: int) -> bool:
+    """Return whether a query has read what it was to read before the next step."""
+    growth = reading.growth
+    if growth is None:
+        return False
+    return is_read(growth, position) if growth.ends else is_settled(plan, growth, now_ms=now_ms)
+
+
+def is_settled(plan: StreamPlan, growth: PartitionGrowth, *, now_ms: int) -> bool:
+    """Return whether producers have had the time to learn of the new partitions."""
+    settle_ms = parse_duration(plan.spec.partitions_settle)
+    assert settle_ms is not None, "checked at registration"
+    return now_ms >= growth.noticed_ms + settle_ms
+
+
+def is_read(growth: PartitionGrowth, position: StreamPosition) -> bool:
+    """Return whether the known partitions have been read up to the ends that were taken."""
+    return all(position.offsets.get(part, 0) >= end for part, end in growth.ends.items())
+
+
+def _refuse_unkeyed(plan: StreamPlan, topic: Topic) -> NoReturn:
+    problem = Problem(
+        field="partitioned_by_key",
+        value=str(plan.spec.partitioned_by_key).lower(),
+        message=f"topic {topic.name} has {len(topic.partitions)} partitions, and nothing but the "
+        "order of arrival orders the stream's records: of two records of a row in different "
+        "partitions nobody knows which one is newer",
+        hint='read the primary key from the Kafka key (`"source": "key"` of its columns); or say '
+        "`partitioned_by_key: true` if producers keep all records of a row in one partition; or "
+        "declare ordering columns; or `unordered: allowed` for the table",
+    )
+    message = f"stream {plan.key} cannot be ordered"
+    raise InvalidRequest(message, problems=[problem])
+
+
+def _refuse_added(plan: StreamPlan, topic: Topic, known: tuple[int, ...]) -> NoReturn:
+    problem = Problem(
+        field="on_partitions_added",
+        value=plan.spec.on_partitions_added.value,
+        message=f"topic {topic.name} had {len(known)} partitions and has {len(topic.partitions)}: "
+        "keys have moved, and nothing but the order of arrival orders the stream's records",
+        hint="declare `on_partitions_added: continue`: the stream then reads the known partitions "
+        f"until producers have learned of the others (`partitions_settle`, now "
+        f"{plan.spec.partitions_settle}), and those from their start, above all before",
+    )
+    message = f"stream {plan.key} has stopped: partitions were added to its topic"
+    raise InvalidRequest(message, problems=[problem])

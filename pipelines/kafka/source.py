@@ -1,0 +1,183 @@
+"""The Kafka source of a stream, and where it starts."""
+
+import json
+from collections.abc import Iterable, Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lake import InvalidRequest, OffsetMismatch, Problem, StreamPosition
+from pipelines.kafka.cluster import KafkaCluster
+from pipelines.kafka.topic import Topic
+from pipelines.stream.stream_plan import StreamPlan
+from schemas import StartingOffsets
+
+# Kafka's default of 500 ms delays every micro-batch that reaches the end of a partition.
+_FETCH_WAIT_MS = 5
+_ANEW = (
+    "stop and delete the stream, and register it anew with `starting_offsets`: `earliest` reads "
+    "all that the topic holds, `latest` what comes from then on"
+)
+
+
+def read_topic(
+    session: SparkSession,
+    *,
+    plan: StreamPlan,
+    cluster: KafkaCluster,
+    start: Mapping[int, int],
+    records_max: int,
+    is_fixed: bool = False,
+) -> DataFrame:
+    """Return the stream's topic as a streaming DataFrame: committed records only, with headers.
+
+    Args:
+        session: Where it runs.
+        plan: The stream.
+        cluster: Where the topic is.
+        start: Next offset by partition, for every partition that is read. The offsets are not looked
+            at when the query's checkpoint has some of its own.
+        records_max: The bound of one micro-batch.
+        is_fixed: Whether just these partitions are read; else those that are added to the topic, too.
+    """
+    topic = plan.spec.topic
+    options = {
+        "kafka.fetch.max.wait.ms": str(_FETCH_WAIT_MS),
+        **_options(cluster),
+        **(_assigned(topic, start) if is_fixed else {"subscribe": topic}),
+        "startingOffsets": _offsets(topic, start),
+        "maxOffsetsPerTrigger": str(records_max),
+    }
+    return session.readStream.format("kafka").options(**options).load()
+
+
+def read_ranges(
+    session: SparkSession,
+    *,
+    cluster: KafkaCluster,
+    topic: str,
+    start: Mapping[int, int],
+    end: Mapping[int, int],
+) -> DataFrame:
+    """Return the committed records of a topic in a range of each partition, with headers.
+
+    Args:
+        session: Where they are read.
+        cluster: Where the topic is.
+        topic: Its name.
+        start: First offset by partition.
+        end: Offset after the last, for the same partitions.
+    """
+    options = {
+        **_options(cluster),
+        **_assigned(topic, start),
+        "startingOffsets": _offsets(topic, start),
+        "endingOffsets": _offsets(topic, end),
+    }
+    return session.read.format("kafka").options(**options).load()
+
+
+def _options(cluster: KafkaCluster) -> dict[str, str]:
+    return {
+        **cluster.spark_options,
+        "kafka.isolation.level": "read_committed",
+        "failOnDataLoss": "true",
+        "includeHeaders": "true",
+    }
+
+
+def _assigned(topic: str, partitions: Iterable[int]) -> dict[str, str]:
+    return {"assign": json.dumps({topic: sorted(partitions)})}
+
+
+def _offsets(topic: str, offsets: Mapping[int, int]) -> str:
+    return json.dumps({topic: {str(partition): offset for partition, offset in offsets.items()}})
+
+
+def initial_offsets(
+    plan: StreamPlan, *, earliest: Mapping[int, int], end: Mapping[int, int]
+) -> dict[int, int]:
+    """Return where a stream starts that its table does not know yet."""
+    is_latest = plan.spec.starting_offsets is StartingOffsets.LATEST
+    return dict(end if is_latest else earliest)
+
+
+def start_offsets(
+    position: StreamPosition, *, earliest: Mapping[int, int], end: Mapping[int, int]
+) -> dict[int, int]:
+    """Return where the query starts: at the table's offsets, and new partitions from their start.
+
+    Args:
+        position: As claimed.
+        earliest: First offset that is kept, by partition, of the partitions that are read.
+        end: Offset after the last record, likewise.
+
+    Raises:
+        InvalidRequest: Records after the table's offsets are gone from the topic, or the topic
+            ends before them. To go on would be to lose them in silence.
+    """
+    start = {**earliest, **position.offsets}
+    lost = {
+        partition: f"the table continues at {offset}, the topic has "
+        f"{earliest.get(partition)} up to {end.get(partition)}"
+        for partition, offset in start.items()
+        if not earliest.get(partition, 0) <= offset <= end.get(partition, -1)
+    }
+    if lost:
+        problems = [
+            Problem(
+                field=f"topic.{position.topic}.{partition}",
+                value=None,
+                message=message,
+                hint="the topic's retention was shorter than the stream's pause; to go on without "
+                "them, stop and delete the stream, and register one of another name for its group "
+                "(`sequence_group`) that says where it starts (`starting_offsets`)",
+            )
+            for partition, message in sorted(lost.items())
+        ]
+        message = f"records of stream {position.stream} are gone from topic {position.topic}"
+        raise InvalidRequest(message, problems=problems)
+    return start
+
+
+def check_topic_id(topic: Topic) -> None:
+    """Refuse a topic of a cluster that gives topics no ids.
+
+    Raises:
+        InvalidRequest: One that was deleted and made again could not be told from the one before,
+            and its records would be read from the middle, or taken for older ones.
+    """
+    if topic.topic_id:
+        return
+    problem = Problem(
+        field="topic",
+        value=topic.name,
+        message="the cluster gives topics no ids, so a topic that was deleted and made again "
+        "cannot be told from the one before",
+        hint="use Kafka 2.8 or newer, or another broker that has topic ids (KIP-516)",
+    )
+    message = f"topic {topic.name} has no id"
+    raise InvalidRequest(message, problems=[problem])
+
+
+def check_topic(position: StreamPosition | None, topic: Topic) -> None:
+    """Refuse to continue on another topic than the one that the table's offsets are of.
+
+    Raises:
+        OffsetMismatch: The topic has another name, or was deleted and made again.
+    """
+    if position is None:
+        return
+    if position.topic != topic.name:
+        message = (
+            f"stream {position.stream}: the table's offsets are of topic {position.topic}, "
+            f"found {topic.name}\nhint: {_ANEW}"
+        )
+        raise OffsetMismatch(message, stream=position.stream)
+    is_same = not position.topic_id or not topic.topic_id or position.topic_id == topic.topic_id
+    if not is_same:
+        message = (
+            f"stream {position.stream}: topic {topic.name} was deleted and made again: its id is "
+            f"{topic.topic_id}, expected {position.topic_id}, so the table's offsets mean "
+            f"nothing in it\nhint: {_ANEW}"
+        )
+        raise OffsetMismatch(message, stream=position.stream)

@@ -1,0 +1,106 @@
+"""The Kafka cluster of a stream, from the operators' file; secrets become values only here.
+
+A stream may have been registered before the file said what it says now, or by a service that was
+started with another one: so everything is asked again before the stream is given a login.
+"""
+
+import logging
+
+from formats.kafka_clusters import DEFAULT_CLUSTER, KafkaClusters, NamedCluster
+from formats.secret_references import resolve_secrets
+from formats.stream_options import STREAM_OPTIONS, unfit_value
+from lake import InvalidRequest, Problem
+from pipelines.kafka.cluster import KafkaCluster
+from schemas import StreamSpec
+
+_LOG = logging.getLogger(__name__)
+
+
+def cluster_of(stream: StreamSpec, clusters: KafkaClusters) -> KafkaCluster:
+    """Return where a stream reads, with its login.
+
+    Raises:
+        InvalidRequest: The file names no such cluster, does not allow the topics, or refers to a
+            secret that is not there.
+    """
+    named = _named_cluster(stream, clusters)
+    if named is None:
+        servers = stream.kafka.bootstrap_servers
+        assert servers is not None
+        return KafkaCluster(
+            bootstrap_servers=servers, options=_own_options(stream, tuple(STREAM_OPTIONS))
+        )
+    _check_topics(stream, named)
+    return KafkaCluster(
+        bootstrap_servers=named.bootstrap_servers,
+        options={**resolve_secrets(named.options), **_own_options(stream, named.stream_options)},
+    )
+
+
+def _named_cluster(stream: StreamSpec, clusters: KafkaClusters) -> NamedCluster | None:
+    """Return the cluster of the file; None where the stream may name its address itself."""
+    servers = stream.kafka.bootstrap_servers
+    if servers is None:
+        name = stream.kafka.cluster or DEFAULT_CLUSTER
+        found = clusters.by_name.get(name)
+        if found is None:
+            raise _refusal(
+                stream,
+                field="kafka.cluster",
+                value=name,
+                message=f"no Kafka cluster is called `{name}`",
+                hint=f"start the runner with `--clusters FILE` that has [clusters.{name}]"
+                + (", or with `--kafka host:port`" if name == DEFAULT_CLUSTER else ""),
+            )
+        return found
+    found = clusters.at(servers)
+    if found is None and not clusters.allows_address(servers):
+        raise _refusal(
+            stream,
+            field="kafka.bootstrap_servers",
+            value=servers,
+            message="no Kafka cluster has this address",
+            hint="start the runner with `--clusters FILE` that has a cluster with "
+            f'bootstrap_servers = "{servers}"',
+        )
+    return found
+
+
+def _check_topics(stream: StreamSpec, cluster: NamedCluster) -> None:
+    for field, topic, is_allowed, right in (
+        ("topic", stream.topic, cluster.may_read(stream.topic), "read"),
+        (
+            "dead_letter_topic",
+            stream.dead_letter_topic,
+            cluster.may_write(stream.dead_letter_topic),
+            "write",
+        ),
+    ):
+        if not is_allowed:
+            raise _refusal(
+                stream,
+                field=field,
+                value=topic,
+                message=f"the cluster `{cluster.name}` does not allow this topic",
+                hint=f"add it to `{right}` of [clusters.{cluster.name}], or choose another",
+            )
+
+
+def _own_options(stream: StreamSpec, allowed: tuple[str, ...]) -> dict[str, str]:
+    """Return the options of the stream that it may set; others are the cluster's to say."""
+    kept = {}
+    for name, value in stream.kafka.options.items():
+        if name in allowed and unfit_value(name, value) is None:
+            kept[name] = value
+        else:
+            # Streams from before there was a file: logins were theirs, and are the file's now.
+            _LOG.warning("option of the stream is not used stream=%s option=%r", stream.name, name)
+    return kept
+
+
+def _refusal(
+    stream: StreamSpec, *, field: str, value: str, message: str, hint: str
+) -> InvalidRequest:
+    problem = Problem(field=field, value=value, message=message, hint=hint)
+    summary = f"stream {stream.name} cannot read from Kafka"
+    return InvalidRequest(summary, problems=[problem])

@@ -1,0 +1,168 @@
+"""What a Kafka cluster says about one topic: its id, partitions and offsets.
+
+Asked with kafka-python beside Spark, because Spark wants an offset for every partition that
+exists, names no topic ids, and tells end offsets only while batches run.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from kafka import KafkaAdminClient, TopicPartition
+from kafka.admin import ConfigResource
+from kafka.errors import KafkaError, TopicAlreadyExistsError
+
+from lake import InvalidRequest, Problem, StorageUnavailable
+from pipelines.kafka.cluster import KafkaCluster
+from pipelines.kafka.reachability import check_reachable
+
+_EARLIEST = -2
+_LATEST = -1
+_READ_COMMITTED = 1
+_NO_ID = "00000000-0000-0000-0000-000000000000"
+_REQUEST_MS = 15_000
+# Less than a third of a runner's lease: who waits for a cluster that is away still renews it.
+_CONNECT_MS = 4_000
+_MAX_MESSAGE_BYTES = "max.message.bytes"
+
+
+class TopicMissing(InvalidRequest):
+    """The cluster has no topic of that name, for now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """A topic as it is now.
+
+    Attributes:
+        name: Its name.
+        topic_id: Kafka's id, a new one for a topic that was deleted and made again; empty when
+            the cluster has no ids (before Kafka 2.8).
+        partitions: Their numbers, ascending.
+    """
+
+    name: str
+    topic_id: str
+    partitions: tuple[int, ...]
+
+
+def _topic_id(found: object) -> str:
+    """Return the id of a topic; empty where the cluster gives none, or the one that means none."""
+    text = "" if found is None else str(found)
+    return "" if text == _NO_ID else text
+
+
+class TopicReader:
+    """Asks one cluster about topics. Not for use by two threads at once."""
+
+    def __init__(self, cluster: KafkaCluster) -> None:
+        self._cluster = cluster
+        self._admin: Any = None
+
+    def describe(self, topic: str) -> Topic | None:
+        """Return the topic, or None when there is none.
+
+        Raises:
+            StorageUnavailable: The cluster does not answer.
+        """
+        (found,) = self._ask("describe_topics", [topic])
+        if found["error_code"] or not found["partitions"]:
+            return None
+        numbers = sorted(partition["partition_index"] for partition in found["partitions"])
+        return Topic(
+            name=topic, topic_id=_topic_id(found.get("topic_id")), partitions=tuple(numbers)
+        )
+
+    def require(self, topic: str) -> Topic:
+        """Return the topic.
+
+        Raises:
+            TopicMissing: There is none.
+            StorageUnavailable: The cluster does not answer.
+        """
+        found = self.describe(topic)
+        if found is None:
+            problem = Problem(
+                field="topic",
+                value=topic,
+                message=f"there is no such topic on {self._cluster.bootstrap_servers}",
+                hint="create it: the stream starts within a minute, or at once with "
+                "POST .../streams/<name>/start",
+            )
+            message = "the stream's topic is missing"
+            raise TopicMissing(message, problems=[problem])
+        return found
+
+    def earliest(self, topic: Topic) -> dict[int, int]:
+        """Return the first offset that is kept, by partition."""
+        return self._offsets(topic, _EARLIEST)
+
+    def end(self, topic: Topic) -> dict[int, int]:
+        """Return the offset after the last committed record, by partition."""
+        return self._offsets(topic, _LATEST)
+
+    def ensure(self, topic: str, *, like: Topic) -> None:
+        """Create a topic if it is missing, with another's partitions and message size.
+
+        Raises:
+            StorageUnavailable: The cluster does not answer, or refuses.
+        """
+        if self.describe(topic) is not None:
+            return
+        size = self._max_message_bytes(like.name)
+        wanted = {
+            "num_partitions": len(like.partitions),
+            "configs": {} if size is None else {_MAX_MESSAGE_BYTES: size},
+        }
+        try:
+            self._ask("create_topics", {topic: wanted}, wait_for_metadata=True)
+        except TopicAlreadyExistsError:
+            return  # another runner was faster
+
+    def close(self) -> None:
+        """Close the connection; the next question opens another."""
+        if self._admin is not None:
+            self._admin.close()
+            self._admin = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _max_message_bytes(self, topic: str) -> str | None:
+        resource = ConfigResource("TOPIC", topic)
+        found = self._ask("describe_configs", [resource], config_filter="all")
+        entry = found.get("topic", {}).get(topic, {}).get(_MAX_MESSAGE_BYTES)
+        return None if entry is None else str(entry["value"])
+
+    def _offsets(self, topic: Topic, which: int) -> dict[int, int]:
+        specs = {TopicPartition(topic.name, number): which for number in topic.partitions}
+        found: Mapping[Any, Any] = self._ask(
+            "list_partition_offsets", specs, isolation_level=_READ_COMMITTED
+        )
+        return {key.partition: int(value.offset) for key, value in found.items()}
+
+    def _ask(self, question: str, *args: Any, **named: Any) -> Any:
+        try:
+            if self._admin is None:
+                check_reachable(self._cluster)
+                self._admin = KafkaAdminClient(
+                    request_timeout_ms=_REQUEST_MS,
+                    bootstrap_timeout_ms=_CONNECT_MS,
+                    **self._cluster.client_options,
+                )
+            return getattr(self._admin, question)(*args, **named)
+        except TopicAlreadyExistsError:
+            raise
+        except (KafkaError, OSError) as error:
+            self.close()
+            message = f"kafka {self._cluster.bootstrap_servers}: {question} failed: {error!r}"
+            raise StorageUnavailable(message) from error

@@ -1,0 +1,233 @@
+"""What one message has that its stream does not declare, or cannot hold as declared.
+
+A field is new where it stands beside a field that the stream reads: in the same object of the message,
+or in a ROW that one of its columns is or holds. What lies elsewhere is none of the stream's business.
+Nulls are no news: they say nothing about a type, and a column that is not there loses nothing by them.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, NoReturn, TypeAlias
+
+from lake import DataType, TypeRoot
+from pipelines.json.explain_unparsable import value_fault
+from pipelines.new_fields.field_tree import FieldTree, field_tree
+from pipelines.new_fields.value_shape import Kind, Shape, join_all, shape_of
+from pipelines.new_fields.wider_type import is_fitting, is_widened_by, widened
+from pipelines.stream.stream_plan import MappedColumn, StreamPlan
+from registry.rules.names import check_column_name
+
+FieldPath: TypeAlias = tuple[str, ...]
+_SHOWN_MAX: Final = 200
+
+
+class UnfitValueError(Exception):
+    """A message has something that no change of the table's columns makes room for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordNews:
+    """What a message has that is not declared.
+
+    Attributes:
+        new: Fields that are no column yet, by their path in the message.
+        wider: Parts of columns: fields that a ROW lacks, and values that their type does not hold.
+    """
+
+    new: Mapping[FieldPath, Shape] = field(default_factory=dict)
+    wider: Mapping[str, Shape] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        """Whether there is anything."""
+        return bool(self.new or self.wider)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewsReader:
+    """Looks into the messages of one stream.
+
+    Attributes:
+        plan: The stream.
+        taken: Names that columns of the table have.
+        refused: Why a field or a column stays as it is, by its address.
+        is_last: Whether nothing more is made a column now: every new field is refused.
+    """
+
+    plan: StreamPlan
+    taken: Collection[str] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+    is_last: bool = False
+
+    def undeclared(self, message: Any) -> list[str]:
+        """Return the addresses of the fields that are not declared, nulls included."""
+        found = [".".join(path) for path, _ in self._beside((), self._tree, message)]
+        for column in self.plan.value_columns:
+            value = _value_at(message, column)
+            found += _undeclared_in(value, column.type, (*column.path,))
+        return list(dict.fromkeys(found))
+
+    def read(self, message: Any) -> RecordNews:
+        """Return what is to become of the table for the message.
+
+        Raises:
+            UnfitValueError: It has something that there will never be a place for; the text says
+                what.
+        """
+        new = {
+            path: shape_of(value)
+            for path, value in self._beside((), self._tree, message)
+            if value is not None
+        }
+        for path in new:
+            self._check_new(path)
+        wider = {}
+        for column in self.plan.value_columns:
+            shape = _news_in(_value_at(message, column), column.type, column.address)
+            if shape is not None:
+                self._check_wider(column)
+                wider[column.name] = shape
+        return RecordNews(new=new, wider=wider)
+
+    @cached_property
+    def _tree(self) -> FieldTree:
+        return field_tree(self.plan)
+
+    @cached_property
+    def _folded(self) -> Mapping[str, str]:
+        return {name.lower(): name for name in self.taken}
+
+    def _beside(
+        self, path: FieldPath, tree: FieldTree, value: Any
+    ) -> Iterator[tuple[FieldPath, Any]]:
+        """Yield the fields of objects that hold a field which the stream reads."""
+        if not isinstance(value, dict):
+            return
+        if tree.is_watched:
+            for name, item in value.items():
+                if name not in tree.names:
+                    yield (*path, name), item
+        for name, inner in tree.objects.items():
+            yield from self._beside((*path, name), inner, value.get(name))
+
+    def _check_new(self, path: FieldPath) -> None:
+        address, name = ".".join(path), path[-1]
+        self._check_refused(address, address)
+        problem = next(check_column_name(name), None)
+        if problem is not None:
+            _refuse(address, f"it cannot be a column: {problem.message}")
+        known = self._folded.get(name.lower())
+        if known is not None:
+            _refuse(address, name_taken(known))
+
+    def _check_wider(self, column: MappedColumn) -> None:
+        self._check_refused(column.address, column.name)
+        if column.name in self.plan.written.key:
+            _refuse(column.address, "the type of a key stays as it is")
+
+    def _check_refused(self, address: str, key: str) -> None:
+        reason = self.refused.get(key)
+        if reason is not None:
+            _refuse(address, reason)
+        if self.is_last:
+            _refuse(address, "too many new fields came at once")
+
+
+def name_taken(column: str) -> str:
+    """Return why a field does not become a column of a name that one has, but for case."""
+    return f"the table has a column {column} that the stream does not fill from it"
+
+
+def _value_at(message: Any, column: MappedColumn) -> Any:
+    value = message
+    for name in column.path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(name)
+    return value
+
+
+def _undeclared_in(value: Any, data_type: DataType, path: FieldPath) -> Iterator[str]:
+    if data_type.root is TypeRoot.ROW and isinstance(value, dict):
+        types = {inner.name: inner.type for inner in data_type.fields}
+        for name, item in value.items():
+            if name not in types:
+                yield ".".join((*path, name))
+            else:
+                yield from _undeclared_in(item, types[name], (*path, name))
+    for item, item_type in _held(value, data_type):
+        yield from _undeclared_in(item, item_type, path)
+
+
+def _held(value: Any, data_type: DataType) -> Iterator[tuple[Any, DataType]]:
+    """Yield what an ARRAY or a MAP holds."""
+    if data_type.element is not None and isinstance(value, list):
+        for item in value:
+            yield item, data_type.element
+    if data_type.value is not None and isinstance(value, dict):
+        for item in value.values():
+            yield item, data_type.value
+
+
+def _news_in(value: Any, data_type: DataType, address: str) -> Shape | None:
+    """Return what a value has that its type does not hold; None when it holds everything.
+
+    Raises:
+        UnfitValueError: Nor would any type that the column could get.
+    """
+    if value is None:
+        return None
+    if data_type.root is TypeRoot.ROW:
+        return _news_in_row(value, data_type, address)
+    if data_type.root in (TypeRoot.ARRAY, TypeRoot.MAP):
+        return _news_in_items(value, data_type, address)
+    if is_fitting(value, data_type):
+        return None
+    shape = shape_of(value)
+    if not is_widened_by(value, data_type) or widened(data_type, shape) is None:
+        _refuse(address, f"no type that {data_type} can become holds its value")
+    return shape
+
+
+def _news_in_items(value: Any, data_type: DataType, address: str) -> Shape | None:
+    if value_fault(value, data_type) is not None:
+        _refuse(address, f"it is not of type {data_type}")
+    found = [
+        shape
+        for item, item_type in _held(value, data_type)
+        if (shape := _news_in(item, item_type, address)) is not None
+    ]
+    kind = Kind.LIST if data_type.root is TypeRoot.ARRAY else Kind.MAP
+    return Shape(kind=kind, item=join_all(found)) if found else None
+
+
+def _news_in_row(value: Any, data_type: DataType, address: str) -> Shape | None:
+    if not isinstance(value, dict):
+        _refuse(address, f"it is not of type {data_type}")
+    types = {inner.name: inner.type for inner in data_type.fields}
+    folded = {name.lower(): name for name in types}
+    found = []
+    for name, item in value.items():
+        here = f"{address}.{name}"
+        if name in types:
+            shape = _news_in(item, types[name], here)
+        else:
+            shape = None if item is None else shape_of(item)
+            if shape is not None:
+                _check_inner_name(name, folded, here)
+        if shape is not None:
+            found.append((name, shape))
+    return Shape(kind=Kind.OBJECT, fields=tuple(found)) if found else None
+
+
+def _check_inner_name(name: str, folded: Mapping[str, str], address: str) -> None:
+    problem = next(check_column_name(name), None)
+    if problem is not None:
+        _refuse(address, f"it cannot be a field of a column: {problem.message}")
+    if name.lower() in folded:
+        _refuse(address, f"it differs from the field {folded[name.lower()]} in case only")
+
+
+def _refuse(address: str, why: str) -> NoReturn:
+    message = f"field {address[:_SHOWN_MAX]} is not declared and stays out: {why}"
+    raise UnfitValueError(message)

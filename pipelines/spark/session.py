@@ -1,0 +1,150 @@
+"""Builds the SparkSession of every job: local, quiet, and gone when its Python is gone.
+
+Lifetime. Spark's JVM is a child of this Python and holds the reading end of a pipe whose writing
+end only this Python has. However this Python ends, SIGKILL included, the JVM reads end-of-file and
+exits; its Python workers watch the JVM in the same way. The JVM may still finish what it is
+writing in that second: whoever restarts a job on the same checkpoint waits for it
+(`jvm_process_id`).
+"""
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from pyspark.sql import SparkSession
+
+from pipelines.spark.jars import java_executable, resolve
+
+# Spark asks for the size of every batch after every row, and some vectors answer in time that grows
+# with the rows they hold: 65,536 rows a batch halve the rate of a JSON stream, 2,048 do so too.
+ARROW_BATCH_ROWS = 16_384
+
+# The root level is also the level of the gateway: that removes its "Setting default log level"
+# banner from the output of every job.
+_LOG4J = """\
+status=error
+appender.console.type=Console
+appender.console.name=console
+appender.console.target=SYSTEM_ERR
+appender.console.layout.type=PatternLayout
+appender.console.layout.pattern=%d{{HH:mm:ss.SSS}} %p %c{{1}}: %replace{{%m}}{{(?s)\\\\R.*}}{{}}%n%ex{{{trace_lines}}}
+rootLogger.level={level}
+rootLogger.appenderRef.console.ref=console
+logger.gateway.name=org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level={level}
+"""
+# Where Spark tells of a query that ends, and of the task that ended it, several times over and with
+# all traces. Whoever runs the query is told as well.
+QUERY_LOGGERS = (
+    "org.apache.spark.sql.execution.streaming",
+    "org.apache.spark.executor",
+    "org.apache.spark.scheduler",
+    "org.apache.spark.storage",
+    "org.apache.spark.util.Utils",
+    "org.apache.spark.sql.execution.datasources",
+)
+_TRACE_LINES_MAX = 20
+
+# Spark puts pyspark.zip first on its workers' path. Modules in an archive have no cached byte
+# code, so each worker compiles pyspark anew: 0.6 s of CPU, five workers a query. Without the
+# variable they import the same release from the environment of the driver.
+_WORKER = """\
+#!/bin/sh
+{path}
+exec {python} "$@"
+"""
+
+
+def build_session(
+    *,
+    app_name: str,
+    work_dir: Path,
+    cores: int = 2,
+    memory: str = "1g",
+    log_level: str = "error",
+    silent: Sequence[str] = (),
+    conf: Mapping[str, str] = MappingProxyType({}),
+) -> SparkSession:
+    """Return a session whose JVM runs in this process's charge.
+
+    Sets `PYSPARK_PYTHON` and `SPARK_LOCAL_IP` in the environment: Spark reads them nowhere else. One session per process: a second call returns the first one's, as Spark does.
+
+    Args:
+        app_name: Shown in logs.
+        work_dir: Created; holds the log configuration and Spark's scratch files.
+        cores: Tasks that run at once, and partitions of a shuffle.
+        memory: Heap of the JVM, as Spark writes it: `1g`, `768m`.
+        log_level: Of the JVM's log on standard error.
+        silent: Loggers of the JVM that say nothing, those below them included.
+        conf: More Spark settings; they win over the ones made here, except
+            `spark.driver.extraClassPath` and `spark.driver.extraJavaOptions`, which are added to.
+
+    Raises:
+        JarError: There is no Java 17, or the connector cannot be had.
+    """
+    work_dir = work_dir.absolute()
+    work_dir.mkdir(parents=True, exist_ok=True)
+    java_executable()  # one clear line now, instead of Spark's trace
+    os.environ["PYSPARK_PYTHON"] = str(_write_worker(work_dir))
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    settings: dict[str, bool | float | int | str | None] = {
+        "spark.driver.memory": memory,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(work_dir / "scratch"),
+        "spark.sql.warehouse.dir": str(work_dir / "warehouse"),
+        "spark.sql.session.timeZone": "UTC",
+        # 200, the default, costs seconds a batch on a few cores.
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.python.worker.reuse": "true",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_BATCH_ROWS),
+        **conf,
+    }
+    scratch = work_dir / "jvm"
+    scratch.mkdir(exist_ok=True)
+    class_path = [str(jar) for jar in resolve(["spark"])["spark"]]
+    class_path += filter(None, [conf.get("spark.driver.extraClassPath")])
+    java_options = [f"-Dlog4j2.configurationFile={_write_log4j(work_dir, log_level, silent)}"]
+    # Libraries unpack native code there, and a JVM that is killed leaves it.
+    java_options += [f"-Djava.io.tmpdir={scratch}", "-XX:-UsePerfData"]
+    java_options += ["-XX:+UseSerialGC", conf.get("spark.driver.extraJavaOptions", "")]
+    settings["spark.driver.extraClassPath"] = os.pathsep.join(class_path)
+    settings["spark.driver.extraJavaOptions"] = " ".join(java_options).strip()
+    builder = SparkSession.builder.master(f"local[{cores}]").appName(app_name)
+    return builder.config(map=settings).getOrCreate()
+
+
+def jvm_process_id(session: SparkSession) -> int:
+    """Return the id of the session's JVM.
+
+    A supervisor waits for it to end before it starts the job again on the same checkpoint.
+    """
+    jvm = session.sparkContext._jvm
+    assert jvm is not None, "a built session has a JVM"
+    return int(jvm.java.lang.ProcessHandle.current().pid())
+
+
+def _write_log4j(work_dir: Path, level: str, silent: Sequence[str]) -> Path:
+    path = work_dir / "log4j2.properties"
+    text = _LOG4J.format(level=level, trace_lines=_TRACE_LINES_MAX)
+    for number, name in enumerate(silent):
+        text += f"logger.silent{number}.name={name}\nlogger.silent{number}.level=off\n"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _write_worker(work_dir: Path) -> Path:
+    """Write the program that Spark starts as Python: ours, with the driver's own import path."""
+    given = os.environ.get("PYTHONPATH")
+    path = f"export PYTHONPATH={shlex.quote(given)}" if given else "unset PYTHONPATH"
+    program = work_dir / "python-worker"
+    text = _WORKER.format(path=path, python=shlex.quote(sys.executable))
+    program.write_text(text, encoding="utf-8")
+    program.chmod(0o755)
+    return program

@@ -1,0 +1,137 @@
+"""The cause of a failure: whether it passes by itself, and what a person is told of it. Pure.
+
+| what is raised | then |
+|---|---|
+| `InvalidRequest` (a topic that is missing apart), `LimitExceeded`, `CorruptData` | a person mends it |
+| `OffsetMismatch` while the stream is claimed or its topic is looked at | a person mends it |
+| everything else: Kafka, storage, Spark, and what nobody expected | it is tried again, without end |
+
+What is not known is tried again: a stream that waits for something that never comes says so and costs
+an attempt a minute, one that is given up for something that passed costs its data's freshness.
+
+What a task raised comes out of Spark as text. Its last line has the class and the message, and a class
+of ours counts there as it does elsewhere.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.errors import PySparkException
+
+from lake import (
+    CorruptData,
+    InvalidRequest,
+    LakeError,
+    LimitExceeded,
+    OffsetMismatch,
+    Problem,
+    SchemaMismatch,
+    UnsupportedFeature,
+)
+from pipelines.kafka.topic import TopicMissing
+
+_PERMANENT: Final = (InvalidRequest, LimitExceeded, CorruptData)
+_NAMES_OF_PERMANENT: Final[Mapping[str, type[LakeError]]] = {
+    f"lake.errors.{kind.__name__}": kind
+    for kind in (*_PERMANENT, SchemaMismatch, UnsupportedFeature)
+}
+# Where to look, for errors that name no field themselves.
+_FIELDS: Final[Mapping[type[LakeError], str]] = {
+    LimitExceeded: "columns",
+    CorruptData: "warehouse",
+    OffsetMismatch: "topic",
+}
+_CAUSE_CHARACTERS_MAX: Final = 500
+_TEXT_CHARACTERS_MAX: Final = 4_000
+# `lake.errors.StorageUnavailable: …` at the end of Python's trace, `Caused by: …` in Java's.
+_RAISED: Final = re.compile(
+    r"^(?:Caused by: )?([A-Za-z_][\w$]*(?:\.[\w$]+)+|[A-Z]\w*(?:Error|Exception)): ?(.*)$",
+    re.MULTILINE,
+)
+_QUERY_FOLLOWS: Final = "=== "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """What ended a query, or kept it from starting.
+
+    Attributes:
+        cause: One line.
+        text: The same with everything that helps to mend it, in several lines.
+        problems: What a person has to mend, field by field.
+        is_permanent: Whether it stays until a person has mended it.
+        is_expected: Whether it is of a kind that is known: its trace tells nothing more.
+    """
+
+    cause: str
+    text: str
+    problems: tuple[Problem, ...] = ()
+    is_permanent: bool = False
+    is_expected: bool = True
+
+
+def failure_of(error: BaseException, *, of_the_topic: bool = False) -> Failure:
+    """Return what is told of an error, and whether trying again may help.
+
+    Args:
+        error: What was raised.
+        of_the_topic: Whether it came of comparing the topic with the table, in a claim or later: a
+            mismatch that is found there is there at the next attempt as well.
+    """
+    if not isinstance(error, LakeError):
+        return _failure_of_spark(error)
+    is_mismatch = of_the_topic and isinstance(error, OffsetMismatch)
+    is_missing = isinstance(error, TopicMissing)
+    is_permanent = is_mismatch or (isinstance(error, _PERMANENT) and not is_missing)
+    given: tuple[Problem, ...] = getattr(error, "problems", ())
+    return Failure(
+        cause=_one_line(str(error)),
+        text=f"{type(error).__name__}: {error}"[:_TEXT_CHARACTERS_MAX],
+        problems=given or (_problems(type(error), str(error)) if is_permanent else ()),
+        is_permanent=is_permanent,
+    )
+
+
+def _failure_of_spark(error: BaseException) -> Failure:
+    """Return what an error of Spark or Python says: its innermost cause, without the traces."""
+    text = _innermost(str(error)) or f"{type(error).__name__}: {error}"
+    kind, _, message = text.partition(": ")
+    permanent = _NAMES_OF_PERMANENT.get(kind)
+    is_own = kind.startswith("lake.errors.")
+    return Failure(
+        cause=_one_line(message if is_own else text),
+        text=text[:_TEXT_CHARACTERS_MAX],
+        problems=() if permanent is None else _problems(permanent, message),
+        is_permanent=permanent is not None,
+        is_expected=is_own or isinstance(error, PySparkException),
+    )
+
+
+def _problems(kind: type[LakeError], text: str) -> tuple[Problem, ...]:
+    message, _, hint = text.partition("\nhint: ")
+    field = next((field for known, field in _FIELDS.items() if issubclass(kind, known)), "stream")
+    return (Problem(field=field, value=None, message=_one_line(message), hint=hint or None),)
+
+
+def _innermost(text: str) -> str | None:
+    """Return the last thing that a text of nested traces says was raised, its hints included."""
+    found = list(_RAISED.finditer(text))
+    if not found:
+        return None
+    last = found[-1]
+    lines = [f"{last[1]}: {last[2]}", *_until_trace(text[last.end() :].splitlines()[1:])]
+    return "\n".join(lines).strip()
+
+
+def _until_trace(lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        if not line.strip() or line[0].isspace() or line.startswith(_QUERY_FOLLOWS):
+            return
+        yield line
+
+
+def _one_line(text: str) -> str:
+    joined = "; ".join(line.strip() for line in text.splitlines() if line.strip())
+    return joined[:_CAUSE_CHARACTERS_MAX]

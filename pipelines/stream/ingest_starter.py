@@ -1,0 +1,116 @@
+"""From a stream's entry in the registry to a running ingest query."""
+
+from formats.kafka_clusters import KafkaClusters
+from lake import BatchAccount, Catalog, FileIO, InvalidRequest, StreamFallback, StreamPosition
+from pipelines.kafka.stream_cluster import cluster_of
+from pipelines.stream.ingest import Ingest, IngestContext
+from pipelines.stream.plan_source import is_followed
+from pipelines.stream.registered_plans import RegisteredPlans
+from pipelines.stream.stream_evolver import RegisteredEvolver
+from pipelines.stream.stream_plan import plan_stream
+from registry.registrar import Registrar
+from registry.store.documents import RegistryStore
+from registry.store.progress import ProgressStore, newest_report, stream_key
+from registry.table_state import read_table_state
+from schemas import StreamEntry, StreamSpec, TableDocument
+
+
+class IngestStarter:
+    """Starts the ingest queries of one process."""
+
+    def __init__(
+        self,
+        context: IngestContext,
+        *,
+        warehouse: str,
+        file_io: FileIO,
+        progress: ProgressStore,
+        clusters: KafkaClusters,
+    ) -> None:
+        """Make a starter.
+
+        Args:
+            context: What the process's queries share.
+            warehouse: Where the tables are.
+            file_io: The warehouse's storage.
+            progress: What runners have reported: the last resort for a table that lost its
+                streams' positions.
+            clusters: What streams may read from.
+        """
+        self._context = context
+        self._warehouse = warehouse
+        self._file_io = file_io
+        self._progress = progress
+        self._clusters = clusters
+
+    def start(self, document: TableDocument, entry: StreamEntry) -> Ingest:
+        """Claim the stream and return its running query.
+
+        Raises:
+            InvalidRequest: The stream cannot run as declared.
+            LakeError: As `Ingest.start`.
+        """
+        # Opened anew for each query: a table object caches and is not shared between threads.
+        catalog = Catalog(self._warehouse, file_io=self._file_io, clock=self._context.clock)
+        registry = RegistryStore(self._file_io, self._warehouse, self._context.clock)
+        registrar = Registrar(registry, catalog, self._context.clock)
+        registrar.complete_order(document.identifier)
+        # Before the look whether the stream is registered: its deletion raises the epoch.
+        positions = catalog.table(document.identifier).committer().stream_positions()
+        position = positions.get(entry.spec.name)
+        state = read_table_state(registry, catalog, document.identifier)
+        # What is wanted may be older than what is declared by now.
+        newest = state.document.streams.get(entry.spec.name)
+        if newest is None:
+            message = f"the stream {entry.spec.name} of {document.identifier} was deleted"
+            raise InvalidRequest(message)
+        plan = plan_stream(
+            table=document.identifier,
+            spec=state.document.table,
+            stream=newest.spec if is_followed(entry.spec, newest.spec) else entry.spec,
+            schema=state.table.schema,
+            generation=entry.restart_generation,
+            version=newest.version,
+            beside=[other.spec for other in state.document.streams.values()],
+        )
+        ingest = Ingest(
+            self._context,
+            plan=plan,
+            table=state.table,
+            cluster=cluster_of(entry.spec, self._clusters),
+            fallback=self._fallback(document.identifier, entry.spec),
+            expected_epoch=0 if position is None else position.epoch,
+            former_epoch=newest.former_epoch,
+            plans=RegisteredPlans(registry=registry, catalog=catalog),
+            evolver=RegisteredEvolver(registrar=registrar),
+        )
+        try:
+            ingest.start()
+        except BaseException:
+            ingest.stop()
+            raise
+        return ingest
+
+    def _fallback(self, table: str, stream: StreamSpec) -> StreamFallback | None:
+        key = stream_key(table, stream.name)
+        report = newest_report(self._progress.read_all().runners, key)
+        if report is None or report.progress.epoch is None:
+            return None
+        seen = report.progress
+        position = StreamPosition(
+            stream=stream.name,
+            epoch=seen.epoch or 0,
+            topic=stream.topic,
+            topic_id=seen.topic_id or "",
+            offsets=dict(seen.offsets),
+            account=BatchAccount(
+                accepted=seen.account.accepted,
+                folded=seen.account.folded,
+                ignored=seen.account.ignored,
+                dead_lettered=seen.account.dead_lettered,
+            ),
+            batch_id=-1 if seen.batch_id is None else seen.batch_id,
+            commit_time_ms=seen.last_commit_ms or 0,
+            generation=seen.generation or 0,
+        )
+        return StreamFallback(position=position, snapshot_id=seen.last_commit_snapshot)

@@ -1,0 +1,87 @@
+"""Makes columns of what a stream's records have in addition, through the registry."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from lake import InvalidRequest, TableSchema
+from pipelines.new_fields.batch_schema_delta import BatchNews
+from pipelines.new_fields.value_shape import type_of
+from pipelines.new_fields.wider_type import widened
+from pipelines.stream.stream_plan import StreamPlan
+from registry.alteration.alteration import Alteration
+from registry.alteration.stream_evolution import NewField, evolve_stream
+from registry.errors import DefinitionRefused
+from registry.registrar import Registrar
+from schemas import TableDocument
+
+
+class StreamEvolver(Protocol):
+    """Changes the table of a stream."""
+
+    def evolve(self, plan: StreamPlan, news: BatchNews) -> Mapping[str, str]:
+        """Make columns of new fields and widen columns; return why others stay as they are.
+
+        Args:
+            plan: The stream's, in effect.
+            news: What its records have.
+
+        Returns:
+            By the address of a new field, or the name of a column.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredEvolver:
+    """Asks the registry, which checks that no other stream is harmed.
+
+    Attributes:
+        registrar: Of the warehouse.
+    """
+
+    registrar: Registrar
+
+    def evolve(self, plan: StreamPlan, news: BatchNews) -> Mapping[str, str]:
+        """Alter the table once for all of it, or one by one where the rules refuse something.
+
+        Raises:
+            RegistryConflict: Others go on changing the table.
+            LakeError: The storage does not answer; the same again.
+        """
+        try:
+            self._alter(plan, news)
+        except (DefinitionRefused, InvalidRequest) as error:
+            parts = list(_single(news))
+            if len(parts) == 1:
+                return {parts[0][0]: _reason(error)}
+            refused: dict[str, str] = {}
+            for _, part in parts:
+                refused |= self.evolve(plan, part)
+            return refused
+        return {}
+
+    def _alter(self, plan: StreamPlan, news: BatchNews) -> None:
+        new = [NewField(path=path, type=type_of(shape)) for path, shape in news.new.items()]
+
+        def change(document: TableDocument, schema: TableSchema) -> Alteration:
+            known = schema.fields_by_name
+            wider = {
+                name: wanted
+                for name, shape in news.wider.items()
+                if name in known and (wanted := widened(known[name].type, shape)) is not None
+            }
+            return evolve_stream(document, schema, stream=plan.stream, new=new, wider=wider)
+
+        self.registrar.alter(plan.table, change)
+
+
+def _single(news: BatchNews) -> list[tuple[str, BatchNews]]:
+    return [
+        *((".".join(path), BatchNews(new={path: shape})) for path, shape in news.new.items()),
+        *((name, BatchNews(wider={name: shape})) for name, shape in news.wider.items()),
+    ]
+
+
+def _reason(error: DefinitionRefused | InvalidRequest) -> str:
+    return next((problem.message for problem in error.problems), str(error).partition("\n")[0])

@@ -1,0 +1,299 @@
+"""All that one query needs to know about its stream, worked out again whenever something changes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from lake import (
+    WHOLE_ROWS,
+    DataType,
+    InvalidRequest,
+    MergeEngine,
+    Problem,
+    RowKind,
+    TableSchema,
+    TypeRoot,
+    ValueChecks,
+)
+from registry.rules.arrival_rules import is_keyed, needs_keyed_partitions
+from registry.rules.table_definition import StreamColumns, stream_columns
+from schemas import ColumnSource, OnNullOrdering, StreamSpec, TableSpec
+
+_LONG: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.BINARY, TypeRoot.VARBINARY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MappedColumn:
+    """A column that comes out of a message.
+
+    Attributes:
+        name: The table's column.
+        path: Field names from the root to the value; none for the Kafka key as a whole.
+        type: The column's type in the table.
+        from_key: Whether it is read from the record's Kafka key, not from its value.
+    """
+
+    name: str
+    path: tuple[str, ...]
+    type: DataType
+    from_key: bool = False
+
+    @property
+    def address(self) -> str:
+        """The path as people write it."""
+        return ".".join(self.path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPlan:
+    """One stream of one table, ready to be read and written.
+
+    Attributes:
+        table: `<database>.<table>`.
+        spec: The stream as registered.
+        columns: Columns out of messages, in the order of the declaration.
+        written: All columns that the stream writes, and what fills the generated ones.
+        ordering: Declared ordering columns; empty when the order is arrival alone or there is none.
+        generation: Grows when the stream's owner asks for a restart.
+        partition_keys: The table's partition columns.
+        key_bytes_max: How many bytes the texts and bytes of a key may have together.
+        version: Of the stream's entry in the registry.
+        schema_id: Of the schema that `columns` were taken from.
+        kind_column: The column that says what a row does (`rowkind.field`); None: there is none.
+        row_kinds: What it may say.
+        read_elsewhere: Paths that other streams of the table read in messages of the same topic.
+        needs_keyed_partitions: Whether nothing but arrival orders the stream's records, so that
+            those of a row have to be in one partition.
+        is_keyed: Whether they are, as far as the stream tells.
+        checked: Its columns whose aggregate functions do not read every value.
+    """
+
+    table: str
+    spec: StreamSpec
+    columns: tuple[MappedColumn, ...]
+    written: StreamColumns
+    ordering: tuple[str, ...]
+    generation: int = 0
+    partition_keys: tuple[str, ...] = ()
+    key_bytes_max: int = 64 << 10
+    version: int = 1
+    schema_id: int = 0
+    read_elsewhere: tuple[tuple[str, ...], ...] = ()
+    needs_keyed_partitions: bool = False
+    is_keyed: bool = False
+    checked: tuple[str, ...] = ()
+    kind_column: str | None = None
+    row_kinds: tuple[str, ...] = ()
+
+    @property
+    def value_columns(self) -> tuple[MappedColumn, ...]:
+        """The columns that come out of the record's value."""
+        return tuple(column for column in self.columns if not column.from_key)
+
+    @property
+    def key_columns(self) -> tuple[MappedColumn, ...]:
+        """The columns that come out of the record's Kafka key."""
+        return tuple(column for column in self.columns if column.from_key)
+
+    @property
+    def order_group(self) -> str | None:
+        """The group whose generation the stream writes in; None where arrival orders nothing."""
+        if self.written.group is not None:
+            return self.written.group.name
+        return WHOLE_ROWS if self.needs_keyed_partitions else None
+
+    @property
+    def stream(self) -> str:
+        """The stream's name, which is also its commit user."""
+        return self.spec.name
+
+    @property
+    def key(self) -> str:
+        """`<database>.<table>/<stream>`."""
+        return f"{self.table}/{self.stream}"
+
+    @property
+    def connector(self) -> str:
+        """What dead letters name as their sender."""
+        return f"braid.{self.table}.{self.stream}"
+
+    @property
+    def clears_null_ordering(self) -> bool:
+        """Whether a record without ordering values clears nothing and only makes its row."""
+        return self.spec.on_null_ordering is OnNullOrdering.CLEAR
+
+    @property
+    def long_key_columns(self) -> tuple[int, ...]:
+        """Which of `columns` are texts and bytes of the key within a partition."""
+        return tuple(
+            index
+            for index, column in enumerate(self.columns)
+            if column.name in self.written.key
+            and column.name not in self.partition_keys
+            and column.type.root in _LONG
+        )
+
+    @property
+    def group_columns(self) -> tuple[str, ...]:
+        """Every column of the stream's group, generated ones included."""
+        group = self.written.group
+        return () if group is None else (*group.ordering, *group.protected)
+
+
+def plan_stream(
+    *,
+    table: str,
+    spec: TableSpec,
+    stream: StreamSpec,
+    schema: TableSchema,
+    generation: int = 0,
+    version: int = 1,
+    beside: Iterable[StreamSpec] = (),
+) -> StreamPlan:
+    """Return the plan of a registered stream.
+
+    Args:
+        table: `<database>.<table>`.
+        spec: The table as declared.
+        stream: The stream as registered.
+        schema: The table's schema as it is.
+        generation: Of the stream's entry in the registry.
+        version: The same entry's.
+        beside: All streams of the table.
+
+    Raises:
+        InvalidRequest: The table has no such column, or two columns want one place in the
+            message as different things. Registration checks the first; a table may have been
+            changed since by another engine.
+    """
+    written = stream_columns(spec, stream)
+    mapped = [
+        (column.column, column.source_path, column.source is ColumnSource.KEY)
+        for column in written.mapped
+    ]
+    group = written.group
+    return StreamPlan(
+        table=table,
+        spec=stream,
+        columns=_typed(schema, mapped, written=written.written, stream=stream.name, table=table),
+        written=written,
+        ordering=() if group is None else group.declared,
+        generation=generation,
+        partition_keys=schema.partition_keys,
+        key_bytes_max=schema.table_options.key_bytes_max,
+        version=version,
+        schema_id=schema.id,
+        kind_column=schema.table_options.rowkind_field,
+        row_kinds=_row_kinds(schema),
+        read_elsewhere=tuple(
+            column.source_path
+            for other in beside
+            if other.name != stream.name and other.topic == stream.topic
+            for column in other.columns
+            if column.source is ColumnSource.VALUE
+        ),
+        needs_keyed_partitions=needs_keyed_partitions(spec, stream),
+        is_keyed=is_keyed(spec, stream),
+        checked=_checked(schema, [column for column, *_ in mapped]),
+    )
+
+
+def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
+    """Return the plan of a stream that is declared as before, for another schema of its table.
+
+    Raises:
+        InvalidRequest: As `plan_stream`.
+    """
+    mapped = [(column.name, column.path, column.from_key) for column in plan.columns]
+    columns = _typed(
+        schema, mapped, written=plan.written.written, stream=plan.stream, table=plan.table
+    )
+    return replace(
+        plan,
+        columns=columns,
+        schema_id=schema.id,
+        key_bytes_max=schema.table_options.key_bytes_max,
+        checked=_checked(schema, [column for column, *_ in mapped]),
+        kind_column=schema.table_options.rowkind_field,
+        row_kinds=_row_kinds(schema),
+    )
+
+
+def _checked(schema: TableSchema, columns: Iterable[str]) -> tuple[str, ...]:
+    functions = ValueChecks.of(schema).functions
+    return tuple(name for name in columns if name in functions)
+
+
+def _row_kinds(schema: TableSchema) -> tuple[str, ...]:
+    """Return what a row may do in a table: first-row takes no retracts, unless it drops them."""
+    options = schema.table_options
+    kinds = list(RowKind)
+    if options.merge_engine is MergeEngine.FIRST_ROW and not options.ignore_delete:
+        kinds.remove(RowKind.DELETE)
+        if not options.ignore_update_before:
+            kinds.remove(RowKind.UPDATE_BEFORE)
+    return tuple(kind.symbol for kind in kinds)
+
+
+def _typed(
+    schema: TableSchema,
+    mapped: Sequence[tuple[str, tuple[str, ...], bool]],
+    *,
+    written: Sequence[str],
+    stream: str,
+    table: str,
+) -> tuple[MappedColumn, ...]:
+    """Return the columns with the schema's types.
+
+    Args:
+        schema: Of the table.
+        mapped: Names of columns, where records have their values, and whether in their keys.
+        written: All columns that the stream writes.
+        stream: For the message.
+        table: For the message.
+    """
+    types = {column.name: column.type for column in schema.fields}
+    problems = [
+        Problem(
+            field=f"columns.{name}",
+            value=name,
+            message=f"table {table} has no such column",
+            hint=f"its columns: {', '.join(types)}",
+        )
+        for name in written
+        if name not in types
+    ]
+    if problems:
+        message = f"stream {stream} does not fit table {table}"
+        raise InvalidRequest(message, problems=problems)
+    columns = tuple(
+        MappedColumn(name=name, path=path, type=types[name], from_key=from_key)
+        for name, path, from_key in mapped
+    )
+    for from_key in (False, True):
+        _check_paths(tuple(column for column in columns if column.from_key is from_key))
+    return columns
+
+
+def _check_paths(columns: tuple[MappedColumn, ...]) -> None:
+    """Refuse a path that is read as two types, or as a value and as an object."""
+    leaves: Mapping[tuple[str, ...], MappedColumn] = {column.path: column for column in columns}
+    problems = []
+    for column in columns:
+        parents = [column.path[:depth] for depth in range(1, len(column.path))]
+        others = [leaves[path] for path in parents if path in leaves]
+        same = leaves[column.path]
+        if same.type.with_nullable(True) != column.type.with_nullable(True):
+            others.append(same)
+        problems += [
+            Problem(
+                field=f"columns.{column.name}.path",
+                value=column.address,
+                message=f"column {other.name} reads {other.address} as {other.type}",
+                hint="give the two columns different fields of the message",
+            )
+            for other in others
+        ]
+    if problems:
+        message = "a field of a message can be read in one way only"
+        raise InvalidRequest(message, problems=problems)

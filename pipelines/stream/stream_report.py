@@ -1,0 +1,173 @@
+"""What people are told of one stream: its state, its lag, its dead letters and what it has committed.
+
+One thread writes; `progress` may be read from any.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from lake import Clock
+from pipelines.kafka.lag import LagMeter
+from pipelines.sink.batch_sink import SinkProgress
+from pipelines.stream.back_pressure import Pace
+from pipelines.stream.dead_letter_counts import counts_before
+from schemas import Account, BackPressure, StreamFailure, StreamProgress, StreamState
+
+
+class StreamReport:
+    """The report of one stream, which lives longer than its queries."""
+
+    def __init__(
+        self, *, measure_ms: int, clock: Clock, dead_letters: Callable[[], Mapping[str, int]]
+    ) -> None:
+        """Begin with a stream that nobody has.
+
+        Args:
+            measure_ms: How often the topic's end is asked for.
+            clock: For the lag.
+            dead_letters: Tells what runners have reported of the stream's dead letters, by
+                reason; asked at once and before each start. Raises nothing.
+        """
+        self._measure_ms = measure_ms
+        self._clock = clock
+        self._dead_letters = dead_letters
+        self._measured_ms = 0
+        self._meter = LagMeter(started_ms=clock.now_ms())
+        # Before the running query. Told from the start: our report may replace the one that knew.
+        self._counted: Counter[str] = Counter(dict(dead_letters()))
+        self._progress = StreamProgress(
+            state=StreamState.UNASSIGNED, dead_letters_by_reason=dict(self._counted)
+        )
+
+    @property
+    def progress(self) -> StreamProgress:
+        """The stream as it was told of last."""
+        return self._progress
+
+    def measure_anew(self) -> None:
+        """Forget what was measured: another query begins."""
+        self._measured_ms = 0
+        self._meter = LagMeter(started_ms=self._clock.now_ms())
+
+    def count_before(self, done: SinkProgress | None) -> None:
+        """Find out which dead letters are older than a query that has just started.
+
+        Args:
+            done: What the query has committed so far.
+        """
+        # Ours may be later than any report of ours, and another runner may have had the stream.
+        known = Counter(dict(self._progress.dead_letters_by_reason))
+        known |= Counter(dict(self._dead_letters()))
+        total = 0 if done is None else done.position.account.dead_lettered
+        news = 0 if done is None else sum(dict(done.dead_letters).values())
+        self._counted = Counter(counts_before(known, dead_lettered=total - news))
+
+    def reached(self, *, storage_ms: int | None = None, broker_ms: int | None = None) -> None:
+        """Tell when storage or Kafka has answered; milliseconds since the epoch, None: not asked."""
+        if storage_ms is not None:
+            self._update(storage_reached_ms=storage_ms)
+        if broker_ms is not None:
+            self._update(broker_reached_ms=broker_ms)
+
+    def measure(self, done: SinkProgress | None, end: Callable[[], Mapping[int, int]]) -> bool:
+        """Measure how far the stream is behind its topic, if it is time to.
+
+        Args:
+            done: What the query has committed.
+            end: Returns the topic's end by partition; what it raises is raised, and then the lag is
+                not known.
+
+        Returns:
+            Whether the topic's end was asked for and told.
+        """
+        if self._clock.now_ms() - self._measured_ms < self._measure_ms:
+            return False
+        try:
+            if done is None:
+                return False
+            offsets = end()
+        except Exception:
+            self._forget_lag()
+            raise
+        finally:
+            # Some answers take long: the next question counts from here.
+            self._measured_ms = self._clock.now_ms()
+        now_ms = self._clock.now_ms()
+        self.reached(broker_ms=now_ms)
+        lag = self._meter.measure(
+            offsets=done.position.offsets, end=offsets, newest_ms=done.newest_ms, now_ms=now_ms
+        )
+        self._update(end_offsets=dict(offsets), lag_records=lag.records, lag_seconds=lag.seconds)
+        return True
+
+    def tell(
+        self,
+        state: StreamState,
+        *,
+        generation: int,
+        trace: str | None,
+        failure: StreamFailure | None = None,
+    ) -> None:
+        """Tell of another state.
+
+        Args:
+            state: The state.
+            generation: Of the restarts, that which was started last.
+            trace: Why it has failed; of a stream that starts again the last one stays.
+            failure: The same in parts.
+        """
+        if state is StreamState.STARTING:
+            # While an attempt takes its time, people want to know why there is another.
+            trace, failure = self._progress.trace, self._progress.failure
+        if state is not StreamState.RUNNING:
+            self._forget_lag()
+        self._update(state=state, trace=trace, failure=failure, restart_generation=generation)
+
+    def note(self, done: SinkProgress | None) -> None:
+        """Tell of what a query has committed."""
+        if done is None:
+            return
+        position, pace, following = done.position, done.pace, done.following
+        if following is not None:
+            self._update(
+                schema_id=following.schema_id,
+                stream_version=following.stream_version,
+                followed_ms=following.since_ms,
+            )
+        self._update(
+            epoch=position.epoch,
+            topic_id=position.topic_id,
+            generation=position.generation,
+            offsets=dict(position.offsets),
+            account=Account(
+                accepted=position.account.accepted,
+                folded=position.account.folded,
+                ignored=position.account.ignored,
+                dead_lettered=position.account.dead_lettered,
+            ),
+            last_commit_snapshot=done.snapshot_id,
+            last_commit_ms=position.commit_time_ms,
+            dead_letters_by_reason=dict(self._counted + Counter(dict(done.dead_letters))),
+            batch_id=done.batch_id,
+            batch_records=done.batch_records,
+            batch_ms=done.batch_ms,
+            back_pressure=None if pace is None else _back_pressure(pace),
+            records_since_start=done.records,
+            unmatched_columns=dict(done.unmatched),
+        )
+
+    def _forget_lag(self) -> None:
+        """Nobody asks the topic, or nobody answers: an old answer would look like a new one."""
+        self._update(end_offsets={}, lag_records=None, lag_seconds=None)
+
+    def _update(self, **values: object) -> None:
+        self._progress = self._progress.model_copy(update=values)
+
+
+def _back_pressure(pace: Pace) -> BackPressure:
+    return BackPressure(
+        factor=pace.factor,
+        runs=pace.runs or 0,
+        interval_ms=pace.interval_ms,
+        records_max=pace.records_max,
+    )

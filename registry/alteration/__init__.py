@@ -1,0 +1,1 @@
+"""Changes of registered tables: declaration, streams and schema together."""

@@ -1,0 +1,203 @@
+"""A registered table while the changes of a request are made to it, one after another.
+
+Pure: each change gives another value.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
+
+from lake import SchemaChange
+from registry.alteration.alteration import Alteration
+from registry.alteration.change_places import Origin
+from registry.rules.table_definition import define_groups
+from schemas import (
+    ColumnSource,
+    ColumnSpec,
+    SequenceGroupSpec,
+    StreamColumn,
+    StreamEntry,
+    TableChange,
+    TableDocument,
+    TableSpec,
+)
+from schemas.findings import JsonPath, listed
+
+
+class RefusedChange(Exception):
+    """A change names what is not there, or asks for what cannot be."""
+
+    def __init__(self, part: str, value: object, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.place: JsonPath = (part,) if part else ()
+        self.words: dict[str, Any] = {"value": value, "message": message, "hint": hint}
+
+
+def refuse(part: str, value: object, message: str, hint: str) -> NoReturn:
+    """Refuse the change at hand.
+
+    Args:
+        part: The field of the change that is wrong.
+        value: What is there.
+        message: What is wrong with it.
+        hint: How to mend it.
+
+    Raises:
+        RefusedChange: Always.
+    """
+    raise RefusedChange(part, value, message, hint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlteredTable:
+    """What has come of a table so far.
+
+    Attributes:
+        document: With the declaration and the streams.
+        engine: What the engine is to do.
+        of_engine: By which requested change, for each.
+        of_column: The last requested change by the column's name now.
+        of_group: By the sequence group's name.
+        of_option: By the option's key.
+    """
+
+    document: TableDocument
+    engine: tuple[SchemaChange, ...] = ()
+    of_engine: tuple[int, ...] = ()
+    of_column: Mapping[str, int] = field(default_factory=dict)
+    of_group: Mapping[str, int] = field(default_factory=dict)
+    of_option: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, document: TableDocument) -> "AlteredTable":
+        """Return a table before any change."""
+        return cls(document=document)
+
+    @property
+    def spec(self) -> TableSpec:
+        """The declaration."""
+        return self.document.table
+
+    @property
+    def streams(self) -> Mapping[str, StreamEntry]:
+        """The streams by name."""
+        return self.document.streams
+
+    def alteration(self, requested: Sequence[TableChange]) -> Alteration:
+        """Return all of it, to be judged."""
+        origin = Origin(
+            requested=tuple(requested),
+            of_engine=self.of_engine,
+            of_column=self.of_column,
+            of_group=self.of_group,
+            of_option=self.of_option,
+        )
+        return Alteration(document=self.document, changes=self.engine, origin=origin)
+
+    def column(self, name: str) -> ColumnSpec:
+        """Return a declared column.
+
+        Raises:
+            RefusedChange: There is none.
+        """
+        found = next((column for column in self.spec.columns if column.name == name), None)
+        if found is not None:
+            return found
+        hint = f"columns: {listed(self.spec.column_names)}"
+        for group in define_groups(self.spec):
+            if name in group.generated_columns:
+                message = f"this column is made for the sequence group `{group.name}`"
+                refuse("column", name, message, hint)
+        refuse("column", name, "no such column", hint)
+
+    def group(self, name: str) -> SequenceGroupSpec:
+        """Return a sequence group.
+
+        Raises:
+            RefusedChange: There is none.
+        """
+        found = self.spec.sequence_group(name)
+        if found is None:
+            known = listed(group.name for group in self.spec.sequence_groups)
+            refuse("sequence_group", name, "no such sequence group", f"sequence groups: {known}")
+        return found
+
+    def owner_of(self, group: str) -> str | None:
+        """Return the stream that owns a group; None when none does."""
+        owners = (n for n, entry in self.streams.items() if entry.spec.sequence_group == group)
+        return next(owners, None)
+
+    def asking(self, change: SchemaChange, index: int) -> "AlteredTable":
+        """Return the table with one more thing for the engine to do."""
+        return replace(self, engine=(*self.engine, change), of_engine=(*self.of_engine, index))
+
+    def blaming(
+        self,
+        index: int,
+        *,
+        column: str | None = None,
+        group: str | None = None,
+        option: str | None = None,
+    ) -> "AlteredTable":
+        """Return the table, which knows the change that is behind something."""
+        return replace(
+            self,
+            of_column=self.of_column if column is None else {**self.of_column, column: index},
+            of_group=self.of_group if group is None else {**self.of_group, group: index},
+            of_option=self.of_option if option is None else {**self.of_option, option: index},
+        )
+
+    def with_spec(self, spec: TableSpec) -> "AlteredTable":
+        """Return the table with another declaration."""
+        return replace(self, document=self.document.model_copy(update={"table": spec}))
+
+    def with_options(self, options: Mapping[str, str]) -> "AlteredTable":
+        """Return the table with other declared options."""
+        return self.with_spec(self.spec.model_copy(update={"options": dict(options)}))
+
+    def with_column(self, name: str, index: int, **update: object) -> "AlteredTable":
+        """Return the table with another declaration of a column, by the change of that index."""
+        columns = tuple(
+            column.model_copy(update=update) if column.name == name else column
+            for column in self.spec.columns
+        )
+        spec = self.spec.model_copy(update={"columns": columns})
+        return self.with_spec(spec).blaming(index, column=name)
+
+    def with_group(self, group: SequenceGroupSpec) -> "AlteredTable":
+        """Return the table with another declaration of the group of that name."""
+        groups = tuple(
+            group if one.name == group.name else one for one in self.spec.sequence_groups
+        )
+        return self.with_spec(self.spec.model_copy(update={"sequence_groups": groups}))
+
+    def with_mappings(self, stream: str, columns: tuple[StreamColumn, ...]) -> "AlteredTable":
+        """Return the table with a stream that reads these columns."""
+        entry = self.streams[stream]
+        spec = entry.spec.model_copy(update={"columns": columns})
+        streams = {**self.streams, stream: entry.model_copy(update={"spec": spec})}
+        return replace(self, document=self.document.model_copy(update={"streams": streams}))
+
+    def renamed(self, old: str, new: str, spec: TableSpec) -> "AlteredTable":
+        """Return the table with a column of another name, which streams read as before.
+
+        Args:
+            old: Its name.
+            new: Its name from now on.
+            spec: The declaration with that name.
+        """
+        altered = self.with_spec(spec)
+        for name, entry in self.streams.items():
+            if old in entry.spec.column_names:
+                columns = tuple(_renamed(one, old, new) for one in entry.spec.columns)
+                altered = altered.with_mappings(name, columns)
+        kept = {column: index for column, index in altered.of_column.items() if column != old}
+        return replace(altered, of_column=kept)
+
+
+def _renamed(mapping: StreamColumn, old: str, new: str) -> StreamColumn:
+    if mapping.column != old:
+        return mapping
+    if mapping.source is ColumnSource.KEY:
+        return mapping.model_copy(update={"column": new})
+    return StreamColumn(column=new, path=mapping.path or old)

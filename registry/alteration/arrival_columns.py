@@ -1,0 +1,96 @@
+"""Columns and options of arrival that an older table lacks.
+
+Pure. Such a table orders a group by its declared ordering columns alone, or by (partition, offset).
+One schema change gives it what tables have now: the columns of arrival, which are null in the rows
+that are there, so that these count as older than any record of the same declared order; and the
+group's option with all ordering columns in it. Columns keep their names and types. Somebody else's
+column that has one of the names is in the way: its values would count as arrival.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from lake import AddColumn, SchemaChange, TableSchema, parse_type
+from registry.alteration.change_places import Origin, column_problem
+from registry.rules.table_definition import GroupDefinition, define_groups
+from schemas import FieldProblem, TableSpec
+
+
+def lacks_arrival(spec: TableSpec, schema: TableSchema) -> bool:
+    """Return whether a table is to be changed before a stream writes arrival into it.
+
+    Args:
+        spec: As declared.
+        schema: As it is.
+    """
+    declared = dict(group.option for group in define_groups(spec))
+    return bool(_missing_columns(spec, schema)) or actual_options(spec, schema) != declared
+
+
+def added_columns(spec: TableSpec, schema: TableSchema) -> tuple[SchemaChange, ...]:
+    """Return the changes that add the columns of arrival which a table lacks.
+
+    Args:
+        spec: As declared so far.
+        schema: As it is.
+    """
+    return tuple(
+        AddColumn(path=(name,), type=parse_type(group.generated_columns[name]))
+        for name, group in _missing_columns(spec, schema).items()
+    )
+
+
+def check_names(
+    before: TableSpec, after: TableSpec, schema: TableSchema, origin: Origin
+) -> Iterator[FieldProblem]:
+    """Yield the columns that have the name of one that is to be added.
+
+    Args:
+        before: As declared so far.
+        after: As it is to be: a column that is renamed is not in the way.
+        schema: As it is.
+        origin: Of the changes.
+    """
+    undeclared = [name for name in schema.field_names if name not in before.column_names]
+    taken = {name.lower(): name for name in (*undeclared, *after.column_names)}
+    for name, group in _missing_columns(before, schema).items():
+        if (column := taken.get(name.lower())) is not None:
+            yield column_problem(
+                origin,
+                column,
+                "column",
+                value=column,
+                message=f"the order of arrival of the sequence group `{group.name}` needs a column "
+                "of this name, and this one has other values",
+                hint="rename it with the change `rename_column`; one that the declaration does not "
+                "have, with the engine that added it",
+            )
+
+
+def actual_options(spec: TableSpec, schema: TableSchema) -> Mapping[str, str]:
+    """Return the options of the declared groups by the keys that they have in a table.
+
+    Args:
+        spec: As declared so far.
+        schema: As it is.
+    """
+    options = {}
+    for group in define_groups(spec):
+        key, value = group.option
+        options[group.former_option if _is_former(group, schema) else key] = value
+    return options
+
+
+def _missing_columns(spec: TableSpec, schema: TableSchema) -> dict[str, GroupDefinition]:
+    """Return by name the columns of arrival that a table lacks, with their groups."""
+    missing = {}
+    for group in define_groups(spec):
+        # Of such a group arrival has never been a part, whatever columns are called.
+        is_new = bool(group.declared) and _is_former(group, schema)
+        for name in (group.partition_column, group.offset_column):
+            if is_new or name not in schema.fields_by_name:
+                missing[name] = group
+    return missing
+
+
+def _is_former(group: GroupDefinition, schema: TableSchema) -> bool:
+    return group.former_option in schema.options and group.option[0] not in schema.options

@@ -1,0 +1,79 @@
+"""Where a column goes that is added or moved, for the declaration and for the engine.
+
+Pure.
+"""
+
+from typing import assert_never
+
+from lake import Position, PositionKind
+from registry.alteration.altered_table import refuse
+from registry.rules.table_definition import define_groups
+from schemas import ColumnPlace, ColumnPosition, ColumnSpec, TableSpec
+from schemas.findings import listed
+
+
+def position_after_declared(spec: TableSpec) -> Position:
+    """Return the place behind the declared columns and before those that are made for groups."""
+    return Position(place=PositionKind.AFTER, neighbour=spec.columns[-1].name)
+
+
+def declared_position(spec: TableSpec, position: ColumnPosition | None) -> Position:
+    """Return the place among the declared columns; the engine's last place is behind others.
+
+    Args:
+        spec: The declaration that the column goes into.
+        position: As requested; None means the last place.
+
+    Raises:
+        RefusedChange: There is no such place.
+    """
+    if position is None or position.place is ColumnPlace.LAST:
+        _check_neighbour(position)
+        return position_after_declared(spec)
+    found = engine_position(position)
+    if found.neighbour is not None and found.neighbour not in spec.column_names:
+        made = [name for group in define_groups(spec) for name in group.generated_columns]
+        is_made = found.neighbour in made
+        message = "this column is made for a sequence group" if is_made else "no such column"
+        refuse("position", found.neighbour, message, f"columns: {listed(spec.column_names)}")
+    return found
+
+
+def engine_position(position: ColumnPosition) -> Position:
+    """Return the place as requested, of which the engine says whether there is one.
+
+    Raises:
+        RefusedChange: It is no place, or half of one.
+    """
+    _check_neighbour(position)
+    return Position(place=PositionKind(position.place.value), neighbour=position.neighbour)
+
+
+def placed(
+    columns: tuple[ColumnSpec, ...], column: ColumnSpec, position: Position
+) -> tuple[ColumnSpec, ...]:
+    """Return the columns with one more, at a place that `declared_position` gave."""
+    names = [one.name for one in columns]
+    match position.place:
+        case PositionKind.FIRST:
+            index = 0
+        case PositionKind.LAST:
+            index = len(columns)
+        case PositionKind.AFTER | PositionKind.BEFORE:
+            assert position.neighbour is not None
+            index = names.index(position.neighbour) + (position.place is PositionKind.AFTER)
+        case _:
+            assert_never(position.place)
+    return (*columns[:index], column, *columns[index:])
+
+
+def _check_neighbour(position: ColumnPosition | None) -> None:
+    if position is None:
+        return
+    is_beside = position.place in (ColumnPlace.AFTER, ColumnPlace.BEFORE)
+    if is_beside and position.neighbour is None:
+        hint = "name the column as `neighbour`"
+        refuse("position", position.place, f"{position.place.value} which column?", hint)
+    if not is_beside and position.neighbour is not None:
+        message = f"`{position.place.value}` needs no neighbour"
+        refuse("position", position.neighbour, message, "leave it out")

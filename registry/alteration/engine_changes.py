@@ -1,0 +1,117 @@
+"""Requested changes as the engine makes them to a table that is not registered. Pure.
+
+Such a table has no sequence groups by name, no streams and no functions but by its options.
+"""
+
+from collections.abc import Sequence
+from typing import Final, assert_never
+
+from lake import (
+    AddColumn,
+    DropColumn,
+    InvalidRequest,
+    Position,
+    PositionKind,
+    Problem,
+    RemoveOption,
+    RenameColumn,
+    SchemaChange,
+    SetOption,
+    UpdateColumnComment,
+    UpdateColumnDefault,
+    UpdateColumnNullability,
+    UpdateColumnPosition,
+    UpdateColumnType,
+    UpdateComment,
+    parse_type,
+)
+from schemas import (
+    AddColumnChange,
+    AddSequenceGroupChange,
+    ColumnPosition,
+    DropColumnChange,
+    RemoveOptionChange,
+    RenameColumnChange,
+    SetOptionChange,
+    TableChange,
+    UpdateColumnAggregateChange,
+    UpdateColumnCommentChange,
+    UpdateColumnDefaultChange,
+    UpdateColumnNullabilityChange,
+    UpdateColumnPositionChange,
+    UpdateColumnTypeChange,
+    UpdateCommentChange,
+)
+
+_OF_REGISTERED: Final = ("aggregate", "sequence_group", "stream", "source")
+
+
+def engine_changes(changes: Sequence[TableChange]) -> tuple[SchemaChange, ...]:
+    """Return what the engine is to do.
+
+    Raises:
+        InvalidRequest: A type cannot be read, or a change is one of registered tables only.
+    """
+    found = (one for index, change in enumerate(changes) for one in _engine(change, index))
+    return tuple(found)
+
+
+def _engine(change: TableChange, index: int) -> Sequence[SchemaChange]:
+    match change:
+        case AddColumnChange():
+            return _added(change, index)
+        case DropColumnChange():
+            return [DropColumn(path=change.path)]
+        case RenameColumnChange():
+            return [RenameColumn(path=change.path, name=change.to)]
+        case UpdateColumnTypeChange():
+            data_type = parse_type(change.type)
+            return [UpdateColumnType(path=change.path, type=data_type, keep_nullability=True)]
+        case UpdateColumnNullabilityChange():
+            return [UpdateColumnNullability(path=change.path, nullable=change.nullable)]
+        case UpdateColumnCommentChange():
+            return [UpdateColumnComment(path=change.path, description=change.description)]
+        case UpdateColumnDefaultChange():
+            return [UpdateColumnDefault(path=change.path, default_value=change.default)]
+        case UpdateColumnPositionChange():
+            return [UpdateColumnPosition(name=change.column, position=_position(change.position))]
+        case UpdateCommentChange():
+            return [UpdateComment(comment=change.comment)]
+        case SetOptionChange():
+            return [SetOption(key=change.key, value=change.value)]
+        case RemoveOptionChange():
+            return [RemoveOption(key=change.key)]
+        case UpdateColumnAggregateChange() | AddSequenceGroupChange():
+            raise _only_registered(index, "change", change.change, "set the options of the format")
+        case _:
+            assert_never(change)
+
+
+def _added(change: AddColumnChange, index: int) -> Sequence[SchemaChange]:
+    for part in _OF_REGISTERED:
+        if getattr(change, part) is not None:
+            raise _only_registered(index, part, str(getattr(change, part)), "leave it out")
+    added = AddColumn(
+        path=change.path,
+        type=parse_type(change.type),
+        description=change.description,
+        position=None if change.position is None else _position(change.position),
+    )
+    if change.default is None:
+        return [added]
+    return [added, UpdateColumnDefault(path=change.path, default_value=change.default)]
+
+
+def _position(position: ColumnPosition) -> Position:
+    return Position(place=PositionKind(position.place.value), neighbour=position.neighbour)
+
+
+def _only_registered(index: int, part: str, value: str, hint: str) -> InvalidRequest:
+    problem = Problem(
+        field=f"changes[{index}].{part}",
+        value=value,
+        message="the table is not registered, and only registered tables know this",
+        hint=hint,
+    )
+    message = "the schema cannot be changed as asked"
+    return InvalidRequest(message, problems=[problem])

@@ -1,0 +1,185 @@
+"""What becomes of a table and a stream when the stream's records have fields that nobody declared.
+
+Pure. A new field becomes a column of the stream's own group, at the end of the declared columns, and
+the stream reads it. Fields inside of a column, and values that its type does not hold, are merged into
+its type. What is there already, because somebody else was faster, is done.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from lake import (
+    AddColumn,
+    DataField,
+    DataType,
+    SchemaChange,
+    TableSchema,
+    column_differences,
+    merge_fields,
+    parse_type,
+)
+from registry.alteration.alteration import Alteration
+from registry.alteration.column_positions import position_after_declared
+from schemas import ColumnSpec, StreamColumn, StreamEntry, StreamSpec, TableDocument, TableSpec
+
+LIMIT_REACHED: Final = "the stream has as many columns as `columns_max` allows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewField:
+    """A field that becomes a column.
+
+    Attributes:
+        path: In the message; the last name is the column's.
+        type: Of the column, nullable.
+    """
+
+    path: tuple[str, ...]
+    type: DataType
+
+    @property
+    def name(self) -> str:
+        """Of the column."""
+        return self.path[-1]
+
+
+def evolve_stream(
+    document: TableDocument,
+    schema: TableSchema,
+    *,
+    stream: str,
+    new: Sequence[NewField],
+    wider: Mapping[str, DataType],
+) -> Alteration:
+    """Return what the table is to become; the document as it is when there is nothing to do.
+
+    Args:
+        document: The newest one.
+        schema: The table's newest.
+        stream: Whose records they are.
+        new: In the order in which they came; those beyond the stream's `columns_max` stay out, and
+            those whose name an earlier one has, but for case.
+        wider: By column, the type of its values, or of what is new in it (`merge_fields`).
+
+    Raises:
+        SchemaMismatch: A column's type cannot become the values'.
+    """
+    entry = document.streams.get(stream)
+    if entry is None:
+        return Alteration(document=document)
+    room = entry.spec.columns_max - field_count(entry.spec, schema)
+    wanted = [
+        *((DataField(name=name, type=type_), (name,)) for name, type_ in wider.items()),
+        *((DataField(name=field.name, type=field.type), field.path) for field in new),
+    ]
+    known = schema.fields_by_name
+    taken: set[str] = set()
+    kept: list[DataField] = []
+    paths: dict[str, tuple[str, ...]] = {}
+    for field, path in wanted:
+        is_column = field.name in known
+        more = _added(known[field.name].type, field.type) if is_column else 1 + _inside(field.type)
+        is_wanted = field.name in wider if is_column else field.name.lower() not in taken
+        if more <= room and is_wanted:
+            kept.append(field)
+            paths[field.name] = path
+            taken |= set() if is_column else {field.name.lower()}
+            room -= more
+    merged, _ = merge_fields(schema.fields, tuple(kept), highest_field_id=schema.highest_field_id)
+    columns = [field for field in kept if field.name not in known]
+    if merged == schema.fields:
+        return Alteration(document=document)
+    return Alteration(
+        document=_with_columns(document, entry, columns, paths, merged),
+        changes=_placed(column_differences(schema.fields, merged), document.table),
+    )
+
+
+def field_count(stream: StreamSpec, schema: TableSchema) -> int:
+    """Return how many columns a stream reads, fields inside of ROWs counted as well."""
+    types = schema.fields_by_name
+    found = [types[name].type for name in stream.column_names if name in types]
+    return len(found) + sum(map(_inside, found))
+
+
+def _inside(data_type: DataType) -> int:
+    """Return how many fields a type has in it."""
+    parts = (data_type.key, data_type.value, data_type.element)
+    inner = [field.type for field in data_type.fields]
+    held = [part for part in parts if part is not None]
+    return len(inner) + sum(map(_inside, (*inner, *held)))
+
+
+def _added(old: DataType, new: DataType) -> int:
+    """Return how many fields a column gets by merging a type into its own."""
+    pairs = [(old.element, new.element), (old.value, new.value)]
+    known = {field.name: field.type for field in old.fields}
+    count = 0
+    for field in new.fields:
+        if field.name in known:
+            pairs.append((known[field.name], field.type))
+        else:
+            count += 1 + _inside(field.type)
+    return count + sum(_added(a, b) for a, b in pairs if a is not None and b is not None)
+
+
+def _placed(changes: Sequence[SchemaChange], table: TableSpec) -> tuple[SchemaChange, ...]:
+    """Put new columns behind the declared ones, in their order: each goes right after the last."""
+    position = position_after_declared(table)
+    placed: list[SchemaChange] = []
+    for change in changes:
+        if isinstance(change, AddColumn) and len(change.path) == 1:
+            placed.append(replace(change, position=position))
+            position = replace(position, neighbour=change.path[0])
+        else:
+            placed.append(change)
+    return tuple(placed)
+
+
+def _with_columns(
+    document: TableDocument,
+    entry: StreamEntry,
+    columns: Sequence[DataField],
+    paths: Mapping[str, tuple[str, ...]],
+    merged: tuple[DataField, ...],
+) -> TableDocument:
+    names = tuple(column.name for column in columns)
+    types = {field.name: field.type for field in merged}
+    table, spec = document.table, entry.spec
+    groups = tuple(
+        group.model_copy(update={"columns": (*group.columns, *names)})
+        if group.name == spec.sequence_group
+        else group
+        for group in table.sequence_groups
+    )
+    declared = (
+        *(_with_type(column, types) for column in table.columns),
+        *(ColumnSpec(name=column.name, type=str(column.type)) for column in columns),
+    )
+    mapped = tuple(_mapping(name, paths[name]) for name in names)
+    streams = dict(document.streams)
+    streams[spec.name] = entry.model_copy(
+        update={"spec": spec.model_copy(update={"columns": (*spec.columns, *mapped)})}
+    )
+    return document.model_copy(
+        update={
+            "table": table.model_copy(update={"columns": declared, "sequence_groups": groups}),
+            "streams": streams,
+        }
+    )
+
+
+def _with_type(column: ColumnSpec, types: Mapping[str, DataType]) -> ColumnSpec:
+    """Return a declared column with its type after merging; as it was written if that is it."""
+    found = types.get(column.name)
+    if found is None:
+        return column
+    declared = parse_type(column.type)
+    if str(declared.with_nullable(True)) == str(found.with_nullable(True)):
+        return column
+    return column.model_copy(update={"type": str(found.with_nullable(declared.nullable))})
+
+
+def _mapping(name: str, path: tuple[str, ...]) -> StreamColumn:
+    return StreamColumn(column=name, path=None if path == (name,) else ".".join(path))

@@ -1,0 +1,365 @@
+"""From requested changes of a registered table to its declaration, its streams and the engine's work.
+
+Pure. Each change is made to what the ones before have made:
+
+* A new column of a sequence group is read by the stream that owns the group, out of the field of the
+  column's name unless the request says otherwise: a stream writes whole groups.
+* A renamed column is renamed wherever the declaration and the streams name it. Streams go on reading
+  the field that they have read: producers know nothing of the table.
+* Inside of a column that a stream reads nothing goes and nothing is renamed: the stream reads an
+  object by the names of its fields.
+
+What comes of all changes together is judged afterwards (`registry.alteration.alteration`).
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import assert_never
+
+from lake import (
+    AddColumn,
+    DataType,
+    DropColumn,
+    InvalidRequest,
+    RemoveOption,
+    RenameColumn,
+    SetOption,
+    TableSchema,
+    UpdateColumnComment,
+    UpdateColumnDefault,
+    UpdateColumnNullability,
+    UpdateColumnPosition,
+    UpdateColumnType,
+    UpdateComment,
+    parse_type,
+)
+from registry.alteration.alteration import Alteration, AlterationPlan
+from registry.alteration.altered_table import AlteredTable, RefusedChange, refuse
+from registry.alteration.column_positions import declared_position, engine_position, placed
+from registry.alteration.renamed_declaration import renamed_declaration
+from registry.errors import DefinitionRefused
+from registry.rules.engine_check import FIELD_OF_OPTION
+from registry.rules.table_definition import define_group, define_table
+from schemas import (
+    AddColumnChange,
+    AddSequenceGroupChange,
+    ColumnSpec,
+    DropColumnChange,
+    FieldProblem,
+    RemoveOptionChange,
+    RenameColumnChange,
+    SequenceGroupSpec,
+    SetOptionChange,
+    StreamColumn,
+    TableChange,
+    TableDocument,
+    TableSpec,
+    UpdateColumnAggregateChange,
+    UpdateColumnCommentChange,
+    UpdateColumnDefaultChange,
+    UpdateColumnNullabilityChange,
+    UpdateColumnPositionChange,
+    UpdateColumnTypeChange,
+    UpdateCommentChange,
+)
+from schemas.findings import found_at, listed
+
+_NAMING_OPTIONS = ("rowkind.field", "record-level.time-field")
+_OPTION_HINTS: Mapping[str, str] = {
+    "buckets": "use `braid table rescale`, which moves the rows",
+    "default_aggregate": "use `update_column_aggregate` for each column",
+}
+
+
+def plan_changes(changes: Sequence[TableChange]) -> AlterationPlan:
+    """Return the plan that makes the changes to whatever the table is by then.
+
+    The plan raises `DefinitionRefused` for changes that name what is not there; `problems` has all
+    of them.
+    """
+    return partial(_plan, tuple(changes))
+
+
+def _plan(
+    changes: tuple[TableChange, ...], document: TableDocument, schema: TableSchema
+) -> Alteration:
+    altered = AlteredTable.of(document)
+    problems: list[FieldProblem] = []
+    for index, change in enumerate(changes):
+        try:
+            altered = _apply(altered, change, index, schema)
+        except RefusedChange as refused:
+            problems.append(found_at("changes", index, *refused.place, **refused.words))
+    if problems:
+        message = f"the schema of {document.identifier} cannot be changed as asked"
+        raise DefinitionRefused(message, problems=problems)
+    return altered.alteration(changes)
+
+
+def _apply(
+    altered: AlteredTable, change: TableChange, index: int, schema: TableSchema
+) -> AlteredTable:
+    match change:
+        case AddColumnChange():
+            return _add_column(altered, change, index)
+        case DropColumnChange():
+            return _drop_column(altered, change, index)
+        case RenameColumnChange():
+            return _rename_column(altered, change, index)
+        case UpdateColumnTypeChange():
+            return _update_type(altered, change, index)
+        case UpdateColumnNullabilityChange():
+            return _update_nullability(altered, change, index)
+        case UpdateColumnCommentChange():
+            return _update_comment(altered, change, index)
+        case UpdateColumnDefaultChange():
+            return _update_default(altered, change, index)
+        case UpdateColumnPositionChange():
+            return _update_position(altered, change, index)
+        case UpdateColumnAggregateChange():
+            altered.column(change.column)
+            return altered.with_column(change.column, index, aggregate=change.aggregate)
+        case AddSequenceGroupChange():
+            return _add_group(altered, change, index)
+        case UpdateCommentChange():
+            spec = altered.spec.model_copy(update={"comment": change.comment})
+            return altered.with_spec(spec).asking(UpdateComment(comment=change.comment), index)
+        case SetOptionChange():
+            _check_option(change.key, "key")
+            options = {**altered.spec.options, change.key: change.value}
+            # At its place among the changes: some options say what the later ones may do.
+            asked = altered.asking(SetOption(key=change.key, value=change.value), index)
+            return asked.with_options(options).blaming(index, option=change.key)
+        case RemoveOptionChange():
+            return _remove_option(altered, change, index, schema)
+        case _:
+            assert_never(change)
+
+
+def _add_column(altered: AlteredTable, change: AddColumnChange, index: int) -> AlteredTable:
+    data_type = _parsed(change.type)
+    if len(change.path) > 1:
+        return _add_field(altered, change, data_type, index)
+    (name,) = change.path
+    spec = altered.spec
+    place = declared_position(spec, change.position)
+    asked = altered.asking(
+        AddColumn(path=change.path, type=data_type, description=change.description, position=place),
+        index,
+    ).blaming(index, column=name)
+    if change.default is not None:
+        default = UpdateColumnDefault(path=change.path, default_value=change.default)
+        asked = asked.asking(default, index)
+    column = ColumnSpec(
+        name=name,
+        type=change.type,
+        aggregate=change.aggregate,
+        description=change.description,
+        default=change.default,
+    )
+    spec = spec.model_copy(update={"columns": placed(spec.columns, column, place)})
+    return _owned(asked.with_spec(spec), change, name)
+
+
+def _owned(altered: AlteredTable, change: AddColumnChange, name: str) -> AlteredTable:
+    """Return the table with the new column in its group, and in the stream that reads it."""
+    owner = change.stream
+    if change.sequence_group is not None:
+        group = altered.group(change.sequence_group)
+        widened = group.model_copy(update={"columns": (*group.columns, name)})
+        altered = altered.with_group(widened)
+        owner = owner or altered.owner_of(group.name)
+    if owner is None:
+        if change.source is not None:
+            refuse("source", change.source, "no stream reads the column", "name the `stream`")
+        return altered
+    if owner not in altered.streams:
+        refuse("stream", owner, "no such stream", f"streams: {listed(sorted(altered.streams))}")
+    mapping = StreamColumn(column=name, path=change.source)
+    columns = (*altered.streams[owner].spec.columns, mapping)
+    return altered.with_mappings(owner, columns)
+
+
+def _add_field(
+    altered: AlteredTable, change: AddColumnChange, data_type: DataType, index: int
+) -> AlteredTable:
+    column = altered.column(change.path[0])
+    for part in ("default", "aggregate", "sequence_group", "stream", "source"):
+        if getattr(change, part) is not None:
+            message = "a field inside of a column goes with its column"
+            refuse(part, None, message, "leave it out")
+    position = None if change.position is None else engine_position(change.position)
+    asked = AddColumn(
+        path=change.path, type=data_type, description=change.description, position=position
+    )
+    return altered.asking(asked, index).blaming(index, column=column.name)
+
+
+def _drop_column(altered: AlteredTable, change: DropColumnChange, index: int) -> AlteredTable:
+    name = change.path[0]
+    altered.column(name)
+    altered = altered.asking(DropColumn(path=change.path), index).blaming(index, column=name)
+    if len(change.path) > 1:
+        _check_unread(altered, change.path, "goes")
+        return altered
+    groups = tuple(_without(group, name) for group in altered.spec.sequence_groups)
+    columns = tuple(column for column in altered.spec.columns if column.name != name)
+    update = {"columns": columns, "sequence_groups": groups}
+    return altered.with_spec(altered.spec.model_copy(update=update))
+
+
+def _without(group: SequenceGroupSpec, name: str) -> SequenceGroupSpec:
+    if name in (group.ordering or ()):
+        message = f"the column orders the sequence group `{group.name}`"
+        refuse("column", name, message, "without an order its versions could not be told apart")
+    columns = tuple(column for column in group.columns if column != name)
+    if not columns:
+        message = f"it is the last column of the sequence group `{group.name}`"
+        refuse("column", name, message, "add another column to the group first")
+    return group.model_copy(update={"columns": columns})
+
+
+def _rename_column(altered: AlteredTable, change: RenameColumnChange, index: int) -> AlteredTable:
+    old, new = change.path[0], change.to
+    altered.column(old)
+    _check_unnamed(altered.spec, change)
+    asked = altered.asking(RenameColumn(path=change.path, name=new), index)
+    if len(change.path) > 1:
+        _check_unread(altered, change.path, "is renamed")
+        return asked.blaming(index, column=old)
+    return asked.blaming(index, column=new).renamed(
+        old, new, renamed_declaration(altered.spec, old, new)
+    )
+
+
+def _check_unnamed(spec: TableSpec, change: RenameColumnChange) -> None:
+    """Refuse to rename a column that an option names which the format does not carry along."""
+    for key in _NAMING_OPTIONS:
+        if len(change.path) == 1 and spec.options.get(key) == change.path[0]:
+            message = f"the option `{key}` names the column, and stays as it is"
+            refuse("column", change.path[0], message, "keep the name")
+
+
+def _update_type(altered: AlteredTable, change: UpdateColumnTypeChange, index: int) -> AlteredTable:
+    data_type = _parsed(change.type)
+    column = altered.column(change.path[0])
+    asked = altered.asking(
+        UpdateColumnType(path=change.path, type=data_type, keep_nullability=True), index
+    ).blaming(index, column=column.name)
+    if len(change.path) > 1:
+        return asked
+    is_nullable = parse_type(column.type).nullable
+    text = str(data_type.with_nullable(is_nullable))
+    return asked.with_column(column.name, index, type=text)
+
+
+def _update_nullability(
+    altered: AlteredTable, change: UpdateColumnNullabilityChange, index: int
+) -> AlteredTable:
+    column = altered.column(change.path[0])
+    asked = altered.asking(
+        UpdateColumnNullability(path=change.path, nullable=change.nullable), index
+    ).blaming(index, column=column.name)
+    if len(change.path) > 1:
+        return asked
+    text = str(parse_type(column.type).with_nullable(change.nullable))
+    return asked.with_column(column.name, index, type=text)
+
+
+def _update_comment(
+    altered: AlteredTable, change: UpdateColumnCommentChange, index: int
+) -> AlteredTable:
+    column = altered.column(change.path[0])
+    asked = altered.asking(
+        UpdateColumnComment(path=change.path, description=change.description), index
+    ).blaming(index, column=column.name)
+    if len(change.path) > 1:
+        return asked
+    return asked.with_column(column.name, index, description=change.description)
+
+
+def _update_default(
+    altered: AlteredTable, change: UpdateColumnDefaultChange, index: int
+) -> AlteredTable:
+    column = altered.column(change.path[0])
+    if len(change.path) > 1:
+        message = "a field inside of a column has no default of its own"
+        refuse("column", ".".join(change.path), message, "give the column one")
+    asked = UpdateColumnDefault(path=change.path, default_value=change.default)
+    return altered.asking(asked, index).with_column(column.name, index, default=change.default)
+
+
+def _update_position(
+    altered: AlteredTable, change: UpdateColumnPositionChange, index: int
+) -> AlteredTable:
+    column = altered.column(change.column)
+    if change.position.neighbour == column.name:
+        refuse("position", column.name, "a column cannot be moved beside itself", "name another")
+    others = tuple(one for one in altered.spec.columns if one != column)
+    if not others:
+        return altered
+    rest = altered.spec.model_copy(update={"columns": others})
+    place = declared_position(rest, change.position)
+    spec = altered.spec.model_copy(update={"columns": placed(others, column, place)})
+    asked = UpdateColumnPosition(name=column.name, position=place)
+    return altered.with_spec(spec).asking(asked, index).blaming(index, column=column.name)
+
+
+def _add_group(altered: AlteredTable, change: AddSequenceGroupChange, index: int) -> AlteredTable:
+    spec = altered.spec
+    if spec.sequence_group(change.name) is not None:
+        message = "there is a sequence group of this name already"
+        refuse("name", change.name, message, "choose another name")
+    group = define_group(change.group, tracking=spec.tracking)
+    for name, sql in group.generated_columns.items():
+        altered = altered.asking(AddColumn(path=(name,), type=parse_type(sql)), index)
+    groups = (*spec.sequence_groups, change.group)
+    spec = spec.model_copy(update={"sequence_groups": groups})
+    return altered.with_spec(spec).blaming(index, group=change.name)
+
+
+def _check_option(key: str, part: str) -> None:
+    if key in FIELD_OF_OPTION:
+        field = FIELD_OF_OPTION[key]
+        hint = _OPTION_HINTS.get(field, "make a table with another declaration")
+        refuse(part, key, f"the field `{field}` of the declaration says this", hint)
+    if key.startswith("fields."):
+        hint = "use `update_column_aggregate`, `add_sequence_group`, or `add_column`"
+        refuse(part, key, "the declaration says this of its columns", hint)
+
+
+def _remove_option(
+    altered: AlteredTable, change: RemoveOptionChange, index: int, schema: TableSchema
+) -> AlteredTable:
+    key, spec = change.key, altered.spec
+    if key in spec.options:
+        options = {other: value for other, value in spec.options.items() if other != key}
+        asked = altered.asking(RemoveOption(key=key), index)
+        return asked.with_options(options).blaming(index, option=key)
+    _check_option(key, "key")
+    if key in define_table(spec).options:
+        refuse("key", key, "this option is the same for every table", "leave it")
+    # Somebody else has set it: nothing that is declared.
+    is_there = key in schema.options
+    return altered.asking(RemoveOption(key=key), index) if is_there else altered
+
+
+def _check_unread(altered: AlteredTable, path: Sequence[str], what: str) -> None:
+    for name, entry in altered.streams.items():
+        if path[0] in entry.spec.column_names:
+            refuse(
+                "column",
+                ".".join(path),
+                f"the stream `{name}` reads this field by its name, and it {what}",
+                "add a field of the other name instead, or a column of its own",
+            )
+
+
+def _parsed(sql: str) -> DataType:
+    try:
+        return parse_type(sql)
+    except InvalidRequest as error:
+        reasons = [problem.message for problem in error.problems]
+        hints = [problem.hint for problem in error.problems if problem.hint is not None]
+        hint = hints[0] if hints else "for example BIGINT, DECIMAL(10, 2), TIMESTAMP(3), STRING"
+        refuse("type", sql, "; ".join(reasons) or str(error).partition("\n")[0], hint)

@@ -1,0 +1,122 @@
+"""What the aggregate functions of a declared table have to be.
+
+Pure. The engine's validator knows which functions there are and what they take; these rules are
+about the declaration, and about order:
+
+1. Only aggregation and partial-update tables have functions.
+2. What has a field of its own is not given among `options`, and a name of a nested field has no
+   comma in it.
+3. In a sequence group a function gives the same value in any order of arrival, or the table takes
+   that risk with `unordered: allowed`. `last_value` does: the group says which value is the last.
+   (An aggregation table with one stream has one order; `stream_rules` looks at several.)
+"""
+
+from collections.abc import Iterator
+
+from lake import DataType, InvalidRequest, parse_type
+from registry.rules.column_functions import (
+    FUNCTION_ENGINES,
+    LAST_VALUE,
+    column_functions,
+    order_hint,
+    why_order_matters,
+)
+from schemas import OPTION_OF_FIELD, AggregateSpec, FieldProblem, MergeEngine, TableSpec, Unordered
+from schemas.findings import found_at, listed
+
+_FIELD_OF_OPTION = {option: field for field, option in OPTION_OF_FIELD.items()}
+
+
+def check_aggregates(spec: TableSpec) -> Iterator[FieldProblem]:
+    """Yield what is wrong with the declared aggregate functions."""
+    yield from _check_engine(spec)
+    for index, column in enumerate(spec.columns):
+        if column.aggregate is not None:
+            yield from _check_options(column.aggregate, index)
+    yield from _check_order(spec)
+
+
+def type_of(spec: TableSpec, column: str) -> DataType | None:
+    """Return the declared type, or None where it cannot be read or there is no such column."""
+    declared = next((c.type for c in spec.columns if c.name == column), None)
+    return None if declared is None else _parsed(declared)
+
+
+def _parsed(sql: str) -> DataType | None:
+    try:
+        return parse_type(sql)
+    except InvalidRequest:
+        return None
+
+
+def place_of_function(spec: TableSpec, column: str) -> tuple[str | int, ...]:
+    """Return where the column's function is declared: at the column, or the table's default."""
+    index = spec.column_names.index(column)
+    if spec.columns[index].aggregate is not None:
+        return ("columns", index, "aggregate", "function")
+    return ("columns", index, "name") if spec.default_aggregate is None else ("default_aggregate",)
+
+
+def _check_engine(spec: TableSpec) -> Iterator[FieldProblem]:
+    if spec.merge_engine in FUNCTION_ENGINES:
+        return
+    declared: list[tuple[tuple[str | int, ...], str]] = [
+        (("columns", index, "aggregate"), column.aggregate.function)
+        for index, column in enumerate(spec.columns)
+        if column.aggregate is not None
+    ]
+    if spec.default_aggregate is not None:
+        declared.append((("default_aggregate",), spec.default_aggregate))
+    for place, function in declared:
+        yield found_at(
+            *place,
+            value=function,
+            message=f"a {spec.merge_engine.value} table has no aggregate functions",
+            hint="use merge_engine `aggregation`, or `partial-update` with sequence groups",
+        )
+
+
+def _check_options(aggregate: AggregateSpec, index: int) -> Iterator[FieldProblem]:
+    place = ("columns", index, "aggregate")
+    for key, value in aggregate.options.items():
+        if key in _FIELD_OF_OPTION:
+            hint = f"use `{_FIELD_OF_OPTION[key]}`"
+        elif key in ("aggregate-function", "sequence-group"):
+            hint = "use `function`" if key == "aggregate-function" else "use `sequence_groups`"
+        else:
+            continue
+        message = "a field of the declaration says this"
+        yield found_at(*place, "options", key, value=value, message=message, hint=hint)
+    for field in ("nested_key", "nested_sequence"):
+        for position, name in enumerate(getattr(aggregate, field) or ()):
+            if "," in name or name != name.strip() or not name:
+                yield found_at(
+                    *place,
+                    field,
+                    position,
+                    value=name,
+                    message="a field's name here has neither commas nor blanks around it",
+                    hint="name each field on its own",
+                )
+
+
+def _check_order(spec: TableSpec) -> Iterator[FieldProblem]:
+    if spec.merge_engine is not MergeEngine.PARTIAL_UPDATE or spec.unordered is Unordered.ALLOWED:
+        return
+    grouped = {name: group.name for group in spec.sequence_groups for name in group.columns}
+    declared = {column.name: column.type for column in spec.columns}
+    for column, function in column_functions(spec).items():
+        if column not in grouped or function.function == LAST_VALUE:
+            continue
+        data_type = _parsed(declared[column])
+        if data_type is None:
+            continue
+        reason = why_order_matters(function.function, data_type)
+        if reason is not None:
+            yield found_at(
+                *place_of_function(spec, column),
+                value=function.function,
+                message=f"{reason}: the group {listed([grouped[column]])} orders records, and "
+                "late ones are combined as they come",
+                hint=order_hint(function.function),
+            )

@@ -1,0 +1,156 @@
+"""Which aggregation tables several streams can feed, and what each of them may write.
+
+Pure. Sequence numbers of concurrent writers are not ordered, and every record of one stream is null
+in the columns of the others (design 4). So with more than one stream:
+
+1. One column has one owner, keys aside.
+2. A function gives the same value in any order of arrival, or the table takes that risk with
+   `unordered: allowed`. `last_value` and `first_value` are refused all the same: another stream's
+   null would win.
+3. No column is NOT NULL: the other streams' records would fail.
+4. Nothing orders or removes whole rows: neither `sequence.field` nor `deletes: remove_row`.
+5. A value that a delete takes back can be taken back in any order: an exact sum can.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from registry.rules.aggregate_function_rules import type_of
+from registry.rules.column_functions import (
+    FIRST_VALUE,
+    LAST_VALUE,
+    column_functions,
+    declared_function,
+    order_hint,
+    sequence_fields,
+    why_order_matters,
+)
+from schemas import AggregateSpec, Deletes, FieldProblem, StreamSpec, TableSpec, Unordered
+from schemas.findings import JsonPath, found_at, listed
+
+_NULL_COUNTS = (FIRST_VALUE, LAST_VALUE)
+_TAKEN_BACK_IN_ANY_ORDER = ("sum",)
+_OTHER_TABLE = "make a partial-update table with a sequence group for each stream"
+
+
+def check_several(
+    table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
+) -> Iterator[FieldProblem]:
+    """Yield why the stream cannot join the others of an aggregation table; nothing if it is alone.
+
+    Args:
+        table: An aggregation table, which has been checked.
+        others: The table's other streams, by name.
+        stream: The stream, complete.
+    """
+    if not others:
+        return
+    yield from _check_owners(table, others, stream)
+    yield from _check_columns(table, others, stream)
+    fields = sequence_fields(table)
+    if fields:
+        yield _refused(
+            stream,
+            others,
+            f"`sequence.field` orders whole rows by {listed(fields)}, in which "
+            "another stream's rows are null",
+        )
+    if table.deletes is Deletes.REMOVE_ROW:
+        yield _refused(
+            stream,
+            others,
+            "`deletes: remove_row` removes what the other streams wrote, or not, as "
+            "their records happen to arrive",
+        )
+
+
+def _refused(stream: StreamSpec, others: Mapping[str, StreamSpec], message: str) -> FieldProblem:
+    return found_at(
+        "name",
+        value=stream.name,
+        message=f"the table has the stream {listed(sorted(others))}, and takes no other: {message}",
+        hint=_OTHER_TABLE,
+    )
+
+
+def _check_owners(
+    table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
+) -> Iterator[FieldProblem]:
+    owners = {column: name for name, other in others.items() for column in other.column_names}
+    for index, column in enumerate(stream.column_names):
+        if column in owners and column in table.column_names and column not in table.primary_key:
+            yield found_at(
+                "columns",
+                index,
+                "column",
+                value=column,
+                message=f"the stream `{owners[column]}` writes this column already",
+                hint="one column has one owner; leave it out, or give each stream a column",
+            )
+
+
+def _check_columns(
+    table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
+) -> Iterator[FieldProblem]:
+    written = {column for other in others.values() for column in other.column_names}
+    written.update(stream.column_names)
+    functions = column_functions(table)
+    for column in (name for name in functions if name in written):
+        place = _place_of(stream, column)
+        data_type = type_of(table, column)
+        if data_type is None:
+            continue
+        if not data_type.nullable:
+            yield found_at(
+                *place,
+                value=column,
+                message=f"`{column}` is NOT NULL, and the records of the other streams have no "
+                "value for it",
+                hint="several streams need a table in which only the key is NOT NULL",
+            )
+        yield from _check_order(table, column, functions[column], place)
+
+
+def _check_order(
+    table: TableSpec, column: str, function: AggregateSpec, place: JsonPath
+) -> Iterator[FieldProblem]:
+    data_type = type_of(table, column)
+    assert data_type is not None, column
+    name = function.function
+    reason = why_order_matters(name, data_type)
+    if name in _NULL_COUNTS and column not in sequence_fields(table):
+        yield found_at(
+            *place,
+            value=column,
+            message=f"`{name}` of `{column}` takes nulls as values, and the records of the other "
+            "streams have nothing else for it",
+            hint=_OTHER_TABLE,
+        )
+    elif table.unordered is Unordered.ALLOWED or name in _NULL_COUNTS:
+        return
+    elif reason is not None:
+        yield found_at(
+            *place,
+            value=column,
+            message=f"several streams write the table, and of `{column}` {reason}",
+            hint=order_hint(name),
+        )
+    elif (
+        table.deletes is Deletes.CLEAR_COLUMNS
+        and not function.ignore_retract
+        and name not in _TAKEN_BACK_IN_ANY_ORDER
+        and declared_function(name) is not None
+    ):
+        yield found_at(
+            *place,
+            value=column,
+            message=f"several streams write the table, and what `{name}` of `{column}` is after a "
+            "delete depends on the order in which records arrive",
+            hint="declare the column's `aggregate` with `ignore_retract: true`, or accept the risk "
+            "for the table with `unordered: allowed`",
+        )
+
+
+def _place_of(stream: StreamSpec, column: str) -> JsonPath:
+    """Return where the stream maps the column; its name for a column of another stream."""
+    names = stream.column_names
+    return ("columns", names.index(column), "column") if column in names else ("name",)

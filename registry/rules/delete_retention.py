@@ -1,0 +1,105 @@
+"""How long a declared table keeps the deletes of removed rows.
+
+Pure. A removed row is gone with the first compaction to the highest level, and a record that comes
+late brings it back. With `delete_retention` the compaction keeps the delete until it is so old.
+
+1. Only a table that removes rows has such deletes: deduplicate unless deletes are ignored, others
+   with `remove_row`.
+2. When a row was deleted is in a column that the deleting record fills. Tracking makes one for each
+   sequence group; without it, or without groups, columns are named.
+3. Named columns are TIMESTAMPs, with or without zone.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from lake import InvalidRequest, TypeRoot, parse_type
+from registry.rules.delete_rules import deletes_of
+from schemas import DeleteRetentionSpec, Deletes, FieldProblem, MergeEngine, TableSpec
+from schemas.findings import found_at, listed
+
+DELETE_RETENTION: Final = "braid.delete-retention"
+DELETE_TIME_FIELDS: Final = "braid.delete-retention.time-fields"
+_MOMENTS: Final = (TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ)
+
+
+def check_delete_retention(spec: TableSpec) -> Iterator[FieldProblem]:
+    """Yield what is wrong with the declared retention of deletes."""
+    retention = spec.delete_retention
+    if retention is None:
+        return
+    removing = _removing_groups(spec)
+    if not removing:
+        yield found_at(
+            "delete_retention",
+            value=f"{retention.seconds} s",
+            message="no delete of this table removes a row, so there is none to keep",
+            hint="declare `deletes: remove_row`, or leave it out",
+        )
+    elif retention.columns is None and (not spec.tracking or not spec.sequence_groups):
+        yield found_at(
+            "delete_retention",
+            "columns",
+            message="when a row was deleted has to be in a column, and the table makes none: it "
+            + ("has no sequence groups" if spec.tracking else "says `tracking: false`"),
+            hint="name a TIMESTAMP column that a deleting record fills",
+        )
+    yield from _check_columns(spec, retention)
+
+
+def retention_options(spec: TableSpec, at_columns: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the options of the table format that make the declaration true.
+
+    Args:
+        spec: The table; `check_delete_retention` finds nothing.
+        at_columns: The tracking column of each sequence group, in the table's order.
+    """
+    retention = spec.delete_retention
+    if retention is None:
+        return {}
+    columns = retention.columns
+    if columns is None:
+        removing = _removing_groups(spec)
+        columns = tuple(
+            at for group, at in at_columns.items() if at is not None and group in removing
+        )
+    return {DELETE_RETENTION: f"{retention.seconds} s", DELETE_TIME_FIELDS: ",".join(columns)}
+
+
+def _removing_groups(spec: TableSpec) -> set[str | None]:
+    """Return the groups whose deletes remove rows, None standing for a table without groups."""
+    groups: list[str | None] = [group.name for group in spec.sequence_groups]
+    removing = {one for one in groups or [None] if deletes_of(spec, one) is Deletes.REMOVE_ROW}
+    if spec.merge_engine is MergeEngine.DEDUPLICATE and spec.deletes is None:
+        removing.add(None)
+    return removing
+
+
+def _check_columns(spec: TableSpec, retention: DeleteRetentionSpec) -> Iterator[FieldProblem]:
+    types = {column.name: column.type for column in spec.columns}
+    if spec.tracking:
+        made = (f"{group.name}__at" for group in spec.sequence_groups)
+        types |= dict.fromkeys(made, "TIMESTAMP_LTZ(3)")
+    for index, name in enumerate(retention.columns or ()):
+        place = ("delete_retention", "columns", index)
+        if name not in types:
+            yield found_at(
+                *place,
+                value=name,
+                message="no such column",
+                hint=f"columns: {listed(types)}",
+            )
+        elif not _is_timestamp(types[name]):
+            yield found_at(
+                *place,
+                value=name,
+                message=f"the column is {types[name]}, and says no moment",
+                hint="name a TIMESTAMP column that a deleting record fills",
+            )
+
+
+def _is_timestamp(sql: str) -> bool:
+    try:
+        return parse_type(sql).root in _MOMENTS
+    except InvalidRequest:
+        return True  # what is wrong with the type is told where it is declared

@@ -1,0 +1,112 @@
+"""Rules for what a stream says of Kafka: a cluster that operators have named, and topics there.
+
+Pure. Registration is where an address, a login or a class could come in over HTTP, so whatever
+is not listed is refused; the runner keeps to the same file again when it starts the stream.
+"""
+
+from collections.abc import Iterator
+
+from formats.kafka_clusters import DEFAULT_CLUSTER, KafkaClusters, NamedCluster
+from formats.stream_options import STREAM_OPTIONS, unfit_value
+from schemas import FieldProblem, StreamSpec
+from schemas.findings import found_at, listed
+
+_OPERATORS = "operators set it for the cluster, in the file of `--clusters`"
+
+
+def check_kafka(stream: StreamSpec, clusters: KafkaClusters) -> Iterator[FieldProblem]:
+    """Yield what is wrong with where a stream reads, and where its dead letters go.
+
+    Args:
+        stream: The stream, complete.
+        clusters: What this process knows. Where it knows no cluster `default`, the runners do.
+    """
+    kafka = stream.kafka
+    cluster: NamedCluster | None = None
+    if kafka.bootstrap_servers is not None:
+        yield from _check_address(stream, clusters)
+    else:
+        name = kafka.cluster or DEFAULT_CLUSTER
+        cluster = clusters.by_name.get(name)
+        if cluster is None and name != DEFAULT_CLUSTER:
+            yield found_at(
+                "kafka",
+                "cluster",
+                value=name,
+                message="no Kafka cluster of this name",
+                hint=f"clusters: {listed(_names(clusters))}",
+            )
+        elif cluster is None and kafka.cluster is None and clusters.by_name:
+            yield found_at(
+                "kafka",
+                "cluster",
+                message="the stream names no Kafka cluster, and none is called "
+                f"`{DEFAULT_CLUSTER}`",
+                hint=f"clusters: {listed(_names(clusters))}",
+            )
+    if cluster is not None:
+        yield from _check_topics(stream, cluster)
+    yield from _check_options(stream, cluster)
+
+
+def _names(clusters: KafkaClusters) -> list[str]:
+    return sorted({DEFAULT_CLUSTER} if not clusters.by_name else clusters.by_name)
+
+
+def _check_address(stream: StreamSpec, clusters: KafkaClusters) -> Iterator[FieldProblem]:
+    servers = stream.kafka.bootstrap_servers
+    assert servers is not None
+    place = ("kafka", "bootstrap_servers")
+    known = clusters.at(servers)
+    if stream.kafka.cluster is not None:
+        message = "a stream names a cluster or an address, not both"
+        yield found_at(*place, value=servers, message=message, hint="leave the address out")
+    elif known is not None:
+        hint = f'write `"kafka": {{"cluster": "{known.name}"}}`'
+        message = "a stream names its cluster, not an address"
+        yield found_at(*place, value=servers, message=message, hint=hint)
+    elif not clusters.allows_address(servers):
+        yield found_at(
+            *place,
+            value=servers,
+            message="a stream names its cluster, not an address",
+            hint=f"clusters: {listed(_names(clusters))}; operators name more in the file of "
+            "`--clusters`",
+        )
+
+
+def _check_topics(stream: StreamSpec, cluster: NamedCluster) -> Iterator[FieldProblem]:
+    if not cluster.may_read(stream.topic):
+        yield found_at(
+            "topic",
+            value=stream.topic,
+            message=f"streams may not read this topic of the cluster `{cluster.name}`",
+            hint=f"topics that may be read: {listed(cluster.read)}",
+        )
+    if not cluster.may_write(stream.dead_letter_topic):
+        yield found_at(
+            "dead_letter_topic",
+            value=stream.dead_letter_topic,
+            message=f"dead letters may not go to this topic of the cluster `{cluster.name}`",
+            hint=f"topics that may be written: {listed(cluster.write)}",
+        )
+
+
+def _check_options(stream: StreamSpec, cluster: NamedCluster | None) -> Iterator[FieldProblem]:
+    allowed = tuple(STREAM_OPTIONS) if cluster is None else cluster.stream_options
+    for name, value in stream.kafka.options.items():
+        place = ("kafka", "options", name)
+        if name not in allowed:
+            # The value is not repeated: it may be a secret.
+            yield found_at(
+                *place,
+                value=name,
+                message="a stream does not set this option of Kafka",
+                hint=f"it may set {listed(allowed)}; others: {_OPERATORS}",
+            )
+            continue
+        expected = unfit_value(name, value)
+        if expected is not None:
+            message = f"expected {expected}, as text"
+            hint = "leave it out, or choose such a number"
+            yield found_at(*place, value=value, message=message, hint=hint)

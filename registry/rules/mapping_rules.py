@@ -1,0 +1,120 @@
+"""Rules for the columns that a stream maps, and for the fields that they are read from.
+
+Pure, and linear in the number of columns: a declaration has thousands of them at most, and whoever
+sends one does not decide how long others wait.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from lake import DataType, parse_type
+from registry.rules.json_types import HINT as JSON_HINT, unreadable_in_json
+from registry.rules.message_paths import path_fault
+from registry.rules.table_definition import define_groups
+from schemas import FieldProblem, StreamColumn, StreamSpec, TableSpec
+from schemas.findings import found_at, listed
+
+PATH_PARTS_MAX = 32
+
+_Path = tuple[str, ...]
+
+
+def check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
+    """Yield what is wrong with the columns that a stream maps."""
+    generated = {
+        column: group.name for group in define_groups(table) for column in group.generated_columns
+    }
+    types = {
+        column.name: parse_type(column.type).with_nullable(True)
+        for column in reversed(table.columns)
+    }
+    inside = _columns_inside(stream)
+    readers: dict[_Path, tuple[str, DataType]] = {}
+    seen: set[str] = set()
+    for index, mapping in enumerate(stream.columns):
+        place = ("columns", index, "column")
+        if mapping.column in generated:
+            yield found_at(
+                *place,
+                value=mapping.column,
+                message=f"this column is filled in for the group `{generated[mapping.column]}`",
+                hint="leave it out",
+            )
+        elif mapping.column not in types:
+            yield found_at(
+                *place,
+                value=mapping.column,
+                message="no such column",
+                hint=f"columns: {listed(table.column_names)}",
+            )
+        elif mapping.column in seen:
+            yield found_at(*place, value=mapping.column, message="mapped twice", hint="map it once")
+        seen.add(mapping.column)
+        yield from _check_path(stream, index, inside)
+        data_type = types.get(mapping.column)
+        if data_type is not None:
+            yield from _check_readers(stream, index, data_type, readers)
+            reason = unreadable_in_json(data_type)
+            if reason is not None:
+                yield found_at(*place, value=mapping.column, message=reason, hint=JSON_HINT)
+
+
+def _place_in_record(mapping: StreamColumn) -> _Path:
+    """Return the part of the record that a column is read from, then its path in there."""
+    return (mapping.source.value, *mapping.source_path)
+
+
+def _columns_inside(stream: StreamSpec) -> dict[_Path, str]:
+    """Return a column by each path that leads to an object, as the column is read inside of it."""
+    found: dict[_Path, str] = {}
+    for mapping in stream.columns:
+        path = _place_in_record(mapping)[: PATH_PARTS_MAX + 1]
+        for end in range(1, len(path)):
+            found.setdefault(path[:end], mapping.column)
+    return found
+
+
+def _check_path(
+    stream: StreamSpec, index: int, inside: Mapping[_Path, str]
+) -> Iterator[FieldProblem]:
+    mapping = stream.columns[index]
+    path = mapping.source_path
+    place = ("columns", index, "path")
+    # A column's own name is a field's name, whatever it looks like.
+    fault = path_fault(mapping.path or mapping.column) if mapping.path or not all(path) else None
+    if fault is not None:
+        message, hint = fault
+        yield found_at(*place, value=mapping.path, message=message, hint=hint)
+    if len(path) > PATH_PARTS_MAX:
+        message = f"a path has at most {PATH_PARTS_MAX} names, this has {len(path)}"
+        hint = "map the object that is around the field"
+        yield found_at(*place, value=mapping.path, message=message, hint=hint)
+    known = inside.get(_place_in_record(mapping))
+    if known is not None:
+        yield found_at(
+            *place,
+            value=".".join(path),
+            message=f"the message has an object here: `{known}` is inside of it",
+            hint="name the field that holds the value",
+        )
+
+
+def _check_readers(
+    stream: StreamSpec,
+    index: int,
+    data_type: DataType,
+    readers: dict[_Path, tuple[str, DataType]],
+) -> Iterator[FieldProblem]:
+    """Yield that another column reads the field as another type; note this one as its reader."""
+    mapping = stream.columns[index]
+    path = _place_in_record(mapping)
+    earlier, kind = readers.setdefault(path, (mapping.column, data_type))
+    if kind != data_type:
+        kinds = sorted({str(kind), str(data_type)})
+        yield found_at(
+            "columns",
+            index,
+            "path",
+            value=".".join(path[1:]),
+            message=f"`{earlier}` reads the same field as another type",
+            hint=f"give both columns one type; they are {listed(kinds)}",
+        )

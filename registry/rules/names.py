@@ -1,0 +1,119 @@
+"""Which names databases, tables, columns, groups and streams may have.
+
+Names become directories, option keys, commit users and columns of generated names, and some
+readers of the format fold case; so they are plain, and differ in more than case.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from schemas import FieldProblem
+from schemas.findings import JsonPath, found_at
+
+LENGTH_MAX = 128
+ADDRESS_LENGTH_MAX = 80  # `<database>.<table>.<stream>` names a directory: 255 bytes
+TOPIC_LENGTH_MAX = 249  # Kafka's
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_TOPIC = re.compile(r"[A-Za-z0-9._-]+")
+_RUNNER = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+_ADDRESS_KINDS = ("database", "table", "stream")
+_RESERVED_DATABASES = ("sys",)  # where readers of the format keep their system tables
+_RESERVED_COLUMNS = ("rowkind",)  # a system column; the others start with `_`
+
+
+def check_name(name: str, *place: str | int, kind: str) -> Iterator[FieldProblem]:
+    """Yield what is wrong with the characters or length of a name."""
+    length_max = ADDRESS_LENGTH_MAX if kind in _ADDRESS_KINDS else LENGTH_MAX
+    if not _NAME.fullmatch(name) or len(name) > length_max:
+        yield found_at(
+            *place,
+            value=name,
+            message=f"the name of a {kind} is a letter, then letters, digits and `_`, "
+            f"at most {length_max} characters",
+            hint=_suggestion(name),
+        )
+
+
+def is_identifier(identifier: str) -> bool:
+    """Return whether a table of this `<database>.<table>` could be registered."""
+    parts = identifier.split(".")
+    return len(parts) == 2 and all(
+        _NAME.fullmatch(part) and len(part) <= ADDRESS_LENGTH_MAX for part in parts
+    )
+
+
+def is_runner_name(name: str) -> bool:
+    """Return whether a runner can be called so: its name becomes the name of a file."""
+    return _RUNNER.fullmatch(name) is not None and len(name) <= LENGTH_MAX
+
+
+def check_database(name: str, *place: str | int) -> Iterator[FieldProblem]:
+    """Yield what is wrong with the name of a database."""
+    yield from check_name(name, *place, kind="database")
+    if name.lower() in _RESERVED_DATABASES:
+        yield found_at(
+            *place,
+            value=name,
+            message="this database belongs to the table format's system tables",
+            hint="choose another name",
+        )
+
+
+def check_column_name(name: str, *place: str | int) -> Iterator[FieldProblem]:
+    """Yield what is wrong with the name of a column."""
+    yield from check_name(name, *place, kind="column")
+    if name.lower() in _RESERVED_COLUMNS:
+        yield found_at(
+            *place,
+            value=name,
+            message="this is the name of a system column of the table format",
+            hint="choose another name",
+        )
+
+
+def is_column_name(name: str) -> bool:
+    """Return whether a column can be called so."""
+    return not any(check_column_name(name))
+
+
+def check_topic(topic: str, *place: str | int) -> Iterator[FieldProblem]:
+    """Yield what is wrong with the name of a Kafka topic."""
+    if not _TOPIC.fullmatch(topic) or topic in (".", "..") or len(topic) > TOPIC_LENGTH_MAX:
+        yield found_at(
+            *place,
+            value=topic,
+            message="a Kafka topic has letters, digits, `.`, `_` and `-`, "
+            f"at most {TOPIC_LENGTH_MAX} characters",
+            hint="give the topic's name as Kafka lists it",
+        )
+
+
+def check_distinct(
+    names: Sequence[str], places: Iterable[JsonPath], *, kind: str
+) -> Iterator[FieldProblem]:
+    """Yield the names that differ from an earlier one in nothing, or in case only."""
+    seen: dict[str, str] = {}
+    for name, place in zip(names, places, strict=True):
+        earlier = seen.get(name.lower())
+        if earlier is None:
+            seen[name.lower()] = name
+        elif earlier == name:
+            yield found_at(
+                *place,
+                value=name,
+                message=f"the {kind} `{name}` is named twice",
+                hint="name it once",
+            )
+        else:
+            yield found_at(
+                *place,
+                value=name,
+                message=f"differs from the {kind} `{earlier}` in case only",
+                hint="readers that fold case could not tell them apart; rename one",
+            )
+
+
+def _suggestion(name: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")[:LENGTH_MAX]
+    return f"for example `{plain}`" if _NAME.fullmatch(plain) else "choose another name"

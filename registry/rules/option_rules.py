@@ -1,0 +1,166 @@
+"""Options of the table format that a declaration may set: a list by name, with bounds.
+
+Pure. Options reach every process that opens the table, ours and other engines': paths, classes,
+addresses, and numbers that keep a machine busy. What is not listed is refused, so that an option
+which a later engine brings is harmless as well. Operators set any option with the command line.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from lake import parse_duration, parse_size
+from lake.option_keys import meant_option
+from schemas import FieldProblem, MergeEngine, TableSpec
+from schemas.findings import found_at, listed
+
+_KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
+_SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
+
+SIZES: Final[Mapping[str, tuple[int, int]]] = {
+    "compaction.incremental-size-threshold": (_MIB, 1 << 50),
+    "compaction.total-size-threshold": (_MIB, 1 << 50),
+    "file-index.in-manifest-threshold": (0, 16 * _KIB),
+    "lookup.cache-max-disk-size": (64 * _MIB, 1 << 50),
+    "lookup.cache-max-memory-size": (16 * _MIB, 2 * _GIB),
+    "manifest.full-compaction-threshold-size": (64 * _KIB, _GIB),
+    "manifest.target-file-size": (64 * _KIB, _GIB),
+    "source.split.open-file-cost": (_KIB, _GIB),
+    "source.split.target-size": (_MIB, 16 * _GIB),
+    "target-file-size": (_MIB, 16 * _GIB),
+    "write-buffer-size": (8 * _MIB, _GIB),
+}
+"""Bytes, at least and at most."""
+
+DURATIONS: Final[Mapping[str, tuple[int, int]]] = {
+    "changelog.time-retained": (_MINUTE, 36_500 * _DAY),
+    "commit.max-retry-wait": (1, _MINUTE),
+    "commit.min-retry-wait": (1, 10 * _SECOND),
+    "commit.timeout": (10 * _SECOND, _DAY),
+    "compaction.optimization-interval": (_MINUTE, 36_500 * _DAY),
+    "consumer.expiration-time": (_HOUR, 36_500 * _DAY),
+    "lookup.cache-file-retention": (_MINUTE, 365 * _DAY),
+    "snapshot.time-retained": (_MINUTE, 36_500 * _DAY),
+    "tag.default-time-retained": (_HOUR, 36_500 * _DAY),
+}
+"""Milliseconds, at least and at most."""
+
+NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
+    "changelog.num-retained.max": (1, 1_000_000),
+    "changelog.num-retained.min": (1, 1_000_000),
+    "commit.max-retries": (0, 1_000),
+    "compaction.max-size-amplification-percent": (1, 100_000),
+    "compaction.offpeak-ratio": (0, 100_000),
+    "compaction.offpeak.end.hour": (-1, 23),
+    "compaction.offpeak.start.hour": (-1, 23),
+    "compaction.size-ratio": (0, 100_000),
+    "file.compression.zstd-level": (1, 19),
+    "full-compaction.delta-commits": (1, 100_000),
+    "lookup-compact.max-interval": (1, 100_000),
+    "manifest.merge-min-count": (2, 10_000),
+    "num-levels": (2, 100),
+    "num-sorted-run.compaction-trigger": (2, 1_000),
+    "num-sorted-run.stop-trigger": (1, 10_000),
+    "snapshot.expire.limit": (1, 100_000),
+    "snapshot.num-retained.max": (1, 1_000_000),
+    "snapshot.num-retained.min": (1, 1_000_000),
+}
+"""Whole numbers, at least and at most."""
+
+_CHECKED_BY_THE_ENGINE: Final = frozenset(
+    {
+        "alter-column-null-to-not-null.disabled",
+        "avro.codec",
+        "bucket-function.type",
+        "bucket-key",
+        "changelog-file.compression",
+        "changelog-file.format",
+        "changelog-file.prefix",
+        "changelog-producer",
+        "changelog-producer.row-deduplicate",
+        "changelog-producer.row-deduplicate-ignore-fields",
+        "compaction.force-rewrite-all-files",
+        "compaction.small-file-ratio",
+        "consumer.changelog-only",
+        "data-file.prefix",
+        "data-file.thin-mode",
+        "deletion-vectors.bitmap64",
+        "deletion-vectors.enabled",
+        "deletion-vectors.merge-on-read",
+        "disable-explicit-type-casting",
+        "file-index.read.enabled",
+        "file.compression",
+        "file.compression.per.level",
+        "file.format",
+        "file.format.per.level",
+        "force-lookup",
+        "ignore-update-before",
+        "lookup-compact",
+        "manifest.compression",
+        "metadata.stats-mode",
+        "orc.compress",
+        "parquet.compression",
+        "partition.default-name",
+        "partition.legacy-name",
+        "rowkind.field",
+        "sequence.field",
+        "sequence.field.sort-order",
+    }
+)
+_FAMILIES: Final = ("file-index.bloom-filter.",)  # its columns, and each one's size and chance
+
+_VALUE_MAX: Final = 200  # characters
+
+_Read = Callable[[str], int | None]
+
+
+def check_option(spec: TableSpec, key: str) -> Iterator[FieldProblem]:
+    """Yield why a declaration may not set an option, or not to this value.
+
+    Args:
+        spec: The declaration.
+        key: One of its options, which no other field speaks for.
+    """
+    value = spec.options[key]
+    reads: tuple[tuple[Mapping[str, tuple[int, int]], _Read, str], ...] = (
+        (SIZES, parse_size, "bytes"),
+        (DURATIONS, parse_duration, "milliseconds"),
+        (NUMBERS, _parse_number, ""),
+    )
+    for bounds, read, unit in reads:
+        if key in bounds:
+            # What cannot be read is the engine's to tell: it knows the words for it.
+            is_long = len(value) > _VALUE_MAX
+            found = None if is_long else read(value)
+            least, most = bounds[key]
+            if is_long or (found is not None and not least <= found <= most):
+                yield found_at(
+                    "options",
+                    key,
+                    value=value,
+                    message=f"expected {least} to {most} {unit}".rstrip(),
+                    hint="choose a value in between, or leave it out",
+                )
+            return
+    if key in _CHECKED_BY_THE_ENGINE or key.startswith(_FAMILIES):
+        return
+    meant = meant_option(key) if len(key) <= _VALUE_MAX else None
+    known = sorted({*SIZES, *DURATIONS, *NUMBERS, *_CHECKED_BY_THE_ENGINE})
+    yield found_at(
+        "options",
+        key,
+        value=value,
+        message="a declaration does not set this option",
+        hint=f"did you mean `{meant}`?" if meant else f"leave it out; it may set {listed(known)}",
+    )
+
+
+def _parse_number(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None
+
+
+def orders_whole_rows(spec: TableSpec, key: str) -> bool:
+    """Return whether an option would order rows that are ordered group by group."""
+    return key.startswith("sequence.field") and spec.merge_engine is MergeEngine.PARTIAL_UPDATE

@@ -1,0 +1,32 @@
+"""Bounds of the numbers that a stream declares.
+
+Pure. Asked when a stream is registered or changed, not when its table is: a stored stream goes on.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from schemas import FieldProblem, StreamSpec
+from schemas.contract import COLUMNS_MAX
+from schemas.findings import found_at
+
+BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
+    "trigger_ms": (100, 3_600_000),  # below, starting micro-batches is all that a runner does
+    "max_records_per_batch": (1, 10_000_000),
+    "max_message_bytes": (1, 64 << 20),
+    "columns_max": (1, COLUMNS_MAX),
+}
+"""At least and at most, by field."""
+
+
+def check_bounds(stream: StreamSpec) -> Iterator[FieldProblem]:
+    """Yield the numbers that are out of bounds."""
+    for field, (least, most) in BOUNDS.items():
+        value = getattr(stream, field)
+        if not least <= value <= most:
+            yield found_at(
+                field,
+                value=value,
+                message=f"expected {least} to {most}",
+                hint="choose a number in between, or leave it out",
+            )

@@ -1,0 +1,306 @@
+"""What a stream has to be so that it cannot harm the other streams of its table.
+
+Pure: from a table, its streams and one more to the list of all that is wrong with that one. The
+rules of design 4 that concern streams:
+
+1. A stream maps the whole key, and only columns that exist.
+2. One group has one owner. A stream writes whole groups: a part of a group would null the rest
+   of it whenever its version is the newest.
+3. A stream writes nothing outside its group and the key, except unordered columns of a table
+   that allows them, and of those each has one owner.
+4. Ordering columns that the table declares come from the stream; generated ones do not.
+5. A deduplicate or first-row table takes one stream, for its rows are taken whole.
+6. An aggregation table takes several streams if nothing in it depends on the order in which their
+   records arrive: `aggregation_rules`.
+7. A table whose rows say their kind gets it from every stream.
+8. What a stream may add to the table keeps these rules, too: `new_field_rules`.
+
+Two streams may read one topic: each keeps its own position and account, and they own different
+columns.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from lake import parse_duration
+from registry.rules import names
+from registry.rules.aggregation_table_rules import check_several
+from registry.rules.arrival_rules import check_key_source
+from registry.rules.column_functions import sequence_fields
+from registry.rules.default_rules import check_defaults_of_several
+from registry.rules.delete_rules import ROW_KIND_FIELD
+from registry.rules.mapping_rules import check_mapping
+from registry.rules.new_field_rules import check_kept_columns, check_new_fields
+from registry.rules.table_definition import ungrouped_columns
+from registry.rules.table_rules import UNORDERED_RISK
+from schemas import (
+    FieldProblem,
+    MergeEngine,
+    SequenceGroupSpec,
+    StreamSpec,
+    TableSpec,
+    Unordered,
+)
+from schemas.findings import found_at, listed
+
+_WHOLE_ROWS = {
+    MergeEngine.DEDUPLICATE: "rows replace each other whole",
+    MergeEngine.FIRST_ROW: "which row is the first would depend on which job commits first",
+}
+
+
+def check_stream(
+    table: TableSpec, streams: Mapping[str, StreamSpec], stream: StreamSpec
+) -> list[FieldProblem]:
+    """Return all that is wrong with a stream; empty when it can be registered.
+
+    Args:
+        table: The stream's table, which has been checked.
+        streams: The table's streams by name; one of the same name is replaced, and compared only as
+            to columns that it would give up.
+        stream: The stream, complete (`registry.rules.table_definition.complete_stream`).
+    """
+    others = {name: spec for name, spec in streams.items() if name != stream.name}
+    return [
+        *_check_names(others, stream),
+        *check_mapping(table, stream),
+        *_check_key(table, stream),
+        *_check_ownership(table, others, stream),
+        *_check_row_kind(table, stream),
+        *check_key_source(table, stream),
+        *_check_settle(stream),
+        *check_new_fields(table, others, stream),
+        *check_kept_columns(table, others, stream, known=streams.get(stream.name)),
+    ]
+
+
+def _check_names(others: Mapping[str, StreamSpec], stream: StreamSpec) -> Iterator[FieldProblem]:
+    yield from names.check_name(stream.name, "name", kind="stream")
+    for other in others:
+        if other.lower() == stream.name.lower():
+            yield found_at(
+                "name",
+                value=stream.name,
+                message=f"differs from the stream `{other}` in case only",
+                hint="choose another name",
+            )
+    yield from names.check_topic(stream.topic, "topic")
+    yield from names.check_topic(stream.dead_letter_topic, "dead_letter_topic")
+    if stream.dead_letter_topic == stream.topic:
+        yield found_at(
+            "dead_letter_topic",
+            value=stream.dead_letter_topic,
+            message="refused records would come back as new ones",
+            hint=f"for example `{stream.topic}.dead-letters`",
+        )
+    for name, other_spec in others.items():
+        if stream.dead_letter_topic == other_spec.topic:
+            yield found_at(
+                "dead_letter_topic",
+                value=stream.dead_letter_topic,
+                message=f"the stream `{name}` reads this topic",
+                hint="choose a topic that no stream reads",
+            )
+        if stream.topic == other_spec.dead_letter_topic:
+            yield found_at(
+                "topic",
+                value=stream.topic,
+                message=f"this is the dead-letter topic of the stream `{name}`",
+                hint="read the topic that the records come from",
+            )
+
+
+def _check_settle(stream: StreamSpec) -> Iterator[FieldProblem]:
+    if parse_duration(stream.partitions_settle) is None:
+        yield found_at(
+            "partitions_settle",
+            value=stream.partitions_settle,
+            message="this is no duration",
+            hint="for example `6 min`, `30 s`",
+        )
+
+
+def _check_key(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
+    mapped = frozenset(stream.column_names)
+    for column in table.primary_key:
+        if column not in mapped:
+            yield found_at(
+                "columns",
+                value=column,
+                message=f"the key column `{column}` is not mapped: no row could be found",
+                hint=f'add {{"column": "{column}"}}, with a `path` if the message calls it '
+                "otherwise",
+            )
+
+
+def _check_row_kind(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
+    column = table.options.get(ROW_KIND_FIELD)
+    if column in table.column_names and column not in stream.column_names:
+        yield found_at(
+            "columns",
+            value=column,
+            message=f"each row says in `{column}` what it does, and the column is not mapped",
+            hint=f'add {{"column": "{column}"}}',
+        )
+
+
+def _check_ownership(
+    table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
+) -> Iterator[FieldProblem]:
+    if table.merge_engine is not MergeEngine.PARTIAL_UPDATE:
+        yield from _check_whole_rows(table, others, stream)
+        return
+    group = table.sequence_group(stream.sequence_group) if stream.sequence_group else None
+    yield from _check_group(table, others, stream, group)
+    yield from _check_foreign(table, others, stream, group)
+    yield from _check_plain(table, others, stream)
+
+
+def _check_whole_rows(
+    table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
+) -> Iterator[FieldProblem]:
+    engine = table.merge_engine
+    if engine is MergeEngine.AGGREGATION:
+        yield from check_several(table, others, stream)
+        yield from check_defaults_of_several(table, others, stream)
+    elif others:
+        yield found_at(
+            "name",
+            value=stream.name,
+            message=f"a {engine.value} table takes one stream, and has "
+            f"{listed(sorted(others))}: {_WHOLE_ROWS[engine]}",
+            hint="make a partial-update table with a sequence group for each stream",
+        )
+    if stream.sequence_group is not None:
+        yield found_at(
+            "sequence_group",
+            value=stream.sequence_group,
+            message=f"a {engine.value} table has no sequence groups",
+            hint="leave it out",
+        )
+    yield from _check_needed(table, stream)
+
+
+def _check_needed(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
+    """Yield columns without which a record cannot be merged: no value, or no place in the order."""
+    needed = [*sequence_fields(table)]
+    needed += [c.name for c in table.columns if c.type.upper().rstrip().endswith("NOT NULL")]
+    for column in dict.fromkeys(needed):
+        is_missing = column in table.column_names and column not in stream.column_names
+        if is_missing and column not in table.primary_key:
+            yield found_at(
+                "columns",
+                value=column,
+                message=f"`{column}` is NOT NULL or orders the rows, and is not mapped",
+                hint=f'add {{"column": "{column}"}}',
+            )
+
+
+def _check_group(
+    table: TableSpec,
+    others: Mapping[str, StreamSpec],
+    stream: StreamSpec,
+    group: SequenceGroupSpec | None,
+) -> Iterator[FieldProblem]:
+    if group is None:
+        yield from _check_groupless(table, others, stream)
+        return
+    for name, other in others.items():
+        if other.sequence_group == group.name:
+            free = _free_groups(table, others)
+            yield found_at(
+                "sequence_group",
+                value=group.name,
+                message=f"the stream `{name}` owns this sequence group already",
+                hint=f"one group has one owner; groups without one: {listed(free)}",
+            )
+    mapped = set(stream.column_names)
+    for column in group.ordering or ():
+        if column not in mapped:
+            yield found_at(
+                "columns",
+                value=column,
+                message=f"the ordering column `{column}` of the group `{group.name}` "
+                "is not mapped: its versions would have no order",
+                hint=f'add {{"column": "{column}"}}',
+            )
+    for column in group.columns:
+        if column not in mapped:
+            yield found_at(
+                "columns",
+                value=column,
+                message=f"`{column}` of the group `{group.name}` is not mapped: a stream writes "
+                "whole groups, or every record of it would set the rest to null",
+                hint=f'add {{"column": "{column}"}}, or make it a group of its own',
+            )
+
+
+def _check_groupless(
+    table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
+) -> Iterator[FieldProblem]:
+    hint = f"groups without an owner: {listed(_free_groups(table, others))}"
+    if stream.sequence_group is not None:
+        yield found_at(
+            "sequence_group",
+            value=stream.sequence_group,
+            message="no such sequence group",
+            hint=hint,
+        )
+    elif not set(stream.column_names) & set(ungrouped_columns(table)):
+        yield found_at(
+            "sequence_group",
+            message=f"the stream owns nothing: no group is called `{stream.name}` and "
+            "`sequence_group` names none",
+            hint=hint,
+        )
+
+
+def _check_foreign(
+    table: TableSpec,
+    others: Mapping[str, StreamSpec],
+    stream: StreamSpec,
+    group: SequenceGroupSpec | None,
+) -> Iterator[FieldProblem]:
+    owners = {other.sequence_group: name for name, other in others.items()}
+    belongs = {
+        column: foreign.name
+        for foreign in table.sequence_groups
+        if foreign != group
+        for column in (*(foreign.ordering or ()), *foreign.columns)
+    }
+    for index, column in enumerate(stream.column_names):
+        if column not in belongs:
+            continue
+        owner = owners.get(belongs[column])
+        owned_by = f", which the stream `{owner}` owns" if owner else ""
+        yield found_at(
+            "columns",
+            index,
+            "column",
+            value=column,
+            message=f"the column belongs to the group `{belongs[column]}`{owned_by}",
+            hint="map only the key and the columns of the stream's own group",
+        )
+
+
+def _check_plain(
+    table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
+) -> Iterator[FieldProblem]:
+    plain = set(ungrouped_columns(table))
+    owners = {column: name for name, other in others.items() for column in other.column_names}
+    for index, column in enumerate(stream.column_names):
+        if column not in plain:
+            continue
+        if table.unordered is not Unordered.ALLOWED:
+            message = f"no sequence group orders this column: {UNORDERED_RISK}"
+            hint = "declare the column in a sequence group of the table"
+        elif column in owners:
+            message = f"the stream `{owners[column]}` writes this unordered column already"
+            hint = "one column has one owner; leave it out"
+        else:
+            continue
+        yield found_at("columns", index, "column", value=column, message=message, hint=hint)
+
+
+def _free_groups(table: TableSpec, others: Mapping[str, StreamSpec]) -> list[str]:
+    taken = {other.sequence_group for other in others.values()}
+    return [group.name for group in table.sequence_groups if group.name not in taken]

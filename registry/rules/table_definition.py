@@ -1,0 +1,344 @@
+"""From a declared table to columns and options of the table format, and to what a stream writes.
+
+Pure. The service creates tables with it and the pipelines write by it, so both agree on the
+columns that nobody declared:
+
+* `<group>__offset` BIGINT and `<group>__partition` INT hold the order of arrival, which orders the
+  group behind its declared ordering columns, or alone: two records of one stream never tie. The
+  offset is Kafka's, with the generation of the group's order in its upper bits
+  (`lake.commit.streams.group_order`).
+* `<group>__at` TIMESTAMP(3) WITH LOCAL TIME ZONE and `<group>__op` STRING say when and how the
+  group's stream last touched the row, unless the table declines tracking.
+
+A default aggregate function is written out for each declared column that takes it, so that it does
+not reach the columns that nobody declared.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from lake import DataField, DataType, assign_field_ids, parse_type
+from registry.rules.column_functions import column_functions, sequence_fields
+from registry.rules.delete_retention import retention_options
+from registry.rules.delete_rules import DeletedColumns, delete_options
+from registry.rules.function_defaults import with_defaults
+from registry.rules.names import TOPIC_LENGTH_MAX
+from schemas import (
+    MergeEngine,
+    SequenceGroupSpec,
+    StreamColumn,
+    StreamDefinition,
+    StreamSpec,
+    TableSpec,
+    Unordered,
+)
+
+OP_UPSERT = "upsert"
+OP_CLEAR = "clear"
+
+DEAD_LETTERS = ".dead-letters"
+
+PARTITION_TYPE = "INT"
+OFFSET_TYPE = "BIGINT"
+AT_TYPE = "TIMESTAMP(3) WITH LOCAL TIME ZONE"
+OP_TYPE = "STRING"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupDefinition:
+    """A sequence group with the columns that were made for it.
+
+    Attributes:
+        name: As declared.
+        declared: The declared ordering columns, most significant first; empty when the group is
+            ordered by arrival alone.
+        offset_column: Generation and Kafka's offset of the newest record.
+        partition_column: Kafka's partition of it.
+        columns: The declared protected columns.
+        at_column: When the stream last touched the row; None without tracking.
+        op_column: How it did: `upsert` or `clear`; None without tracking.
+    """
+
+    name: str
+    declared: tuple[str, ...]
+    offset_column: str
+    partition_column: str
+    columns: tuple[str, ...]
+    at_column: str | None
+    op_column: str | None
+
+    @property
+    def ordering(self) -> tuple[str, ...]:
+        """All ordering columns, most significant first: the declared ones, then arrival."""
+        return (*self.declared, self.offset_column, self.partition_column)
+
+    @property
+    def naming_ordering(self) -> tuple[str, ...]:
+        """The ordering columns that options name which are fixed once a table has data.
+
+        They are those of tables that were made before arrival completed every order.
+        """
+        return self.declared or (self.partition_column, self.offset_column)
+
+    @property
+    def tracking_columns(self) -> tuple[str, ...]:
+        """`(<group>__at, <group>__op)`, or nothing."""
+        return tuple(name for name in (self.at_column, self.op_column) if name is not None)
+
+    @property
+    def protected(self) -> tuple[str, ...]:
+        """All protected columns, in the order of the option: the declared ones, then tracking."""
+        return self.columns + self.tracking_columns
+
+    @property
+    def generated_columns(self) -> Mapping[str, str]:
+        """SQL type by name of the columns that no one declared, in the table's order."""
+        generated = {self.partition_column: PARTITION_TYPE, self.offset_column: OFFSET_TYPE}
+        if self.at_column is not None and self.op_column is not None:
+            generated |= {self.at_column: AT_TYPE, self.op_column: OP_TYPE}
+        return generated
+
+    def deleted_columns(self, spec: TableSpec) -> DeletedColumns:
+        """Return what deletes have to do with the columns, in a table declared like that."""
+        retention = spec.delete_retention
+        named = () if retention is None else retention.columns or ()
+        kept = (self.at_column, *(name for name in self.columns if name in named))
+        return DeletedColumns(
+            name=self.name,
+            ordering=self.naming_ordering,
+            kept=tuple(name for name in kept if name is not None),
+            marks=() if self.op_column is None else (self.op_column,),
+        )
+
+    @property
+    def option(self) -> tuple[str, str]:
+        """The table format's option, key and value."""
+        return _group_key(self.ordering), ",".join(self.protected)
+
+    @property
+    def former_option(self) -> str:
+        """The option's key in tables that were made before arrival completed every order."""
+        return _group_key(self.naming_ordering)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDefinition:
+    """A table in the words of the table format.
+
+    Attributes:
+        columns: The declared columns, then the generated ones group by group; ids from 0, as a
+            new table numbers them: each column before the fields inside it.
+        primary_key: Column names.
+        partition_keys: Column names.
+        options: All options, the declared ones included.
+        comment: None when there is none.
+        groups: Of a partial-update table, as declared.
+    """
+
+    columns: tuple[DataField, ...]
+    primary_key: tuple[str, ...]
+    partition_keys: tuple[str, ...]
+    options: Mapping[str, str]
+    comment: str | None
+    groups: tuple[GroupDefinition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamColumns:
+    """Which columns of its table a stream writes, and from where.
+
+    Attributes:
+        key: The table's primary key; every one of these is in `mapped`.
+        mapped: Columns that come out of the message's value, with their paths.
+        group: The group that the stream owns; None when it owns none.
+        partition_column: Filled with Kafka's partition; None without a group.
+        offset_column: Filled with generation and Kafka's offset; None without a group.
+        at_column: Filled with Kafka's timestamp; None without tracking.
+        op_column: Filled with `upsert` or `clear`; None without tracking.
+        written: All of the above in the table's order; every other column stays null.
+    """
+
+    key: tuple[str, ...]
+    mapped: tuple[StreamColumn, ...]
+    group: GroupDefinition | None
+    partition_column: str | None
+    offset_column: str | None
+    at_column: str | None
+    op_column: str | None
+    written: tuple[str, ...]
+
+
+def define_group(spec: SequenceGroupSpec, *, tracking: bool) -> GroupDefinition:
+    """Return a declared group with the columns that are made for it."""
+    return GroupDefinition(
+        name=spec.name,
+        declared=spec.ordering or (),
+        offset_column=f"{spec.name}__offset",
+        partition_column=f"{spec.name}__partition",
+        columns=spec.columns,
+        at_column=f"{spec.name}__at" if tracking else None,
+        op_column=f"{spec.name}__op" if tracking else None,
+    )
+
+
+def define_groups(spec: TableSpec) -> tuple[GroupDefinition, ...]:
+    """Return the table's groups with the columns that are made for them, as declared."""
+    return tuple(define_group(group, tracking=spec.tracking) for group in spec.sequence_groups)
+
+
+def define_table(spec: TableSpec) -> TableDefinition:
+    """Return the table in the words of the table format.
+
+    Raises:
+        InvalidRequest: A type cannot be read. `registry.rules.table_rules` finds all such at once.
+    """
+    groups = define_groups(spec)
+    keys = frozenset(spec.primary_key)
+    columns = [
+        DataField(
+            name=column.name,
+            type=_column_type(column.type, is_key=column.name in keys),
+            description=column.description,
+            default_value=column.default,
+        )
+        for column in spec.columns
+    ]
+    for group in groups:
+        columns += [
+            DataField(name=name, type=parse_type(sql))
+            for name, sql in group.generated_columns.items()
+        ]
+    return TableDefinition(
+        columns=assign_field_ids(columns),
+        primary_key=spec.primary_key,
+        partition_keys=spec.partition_keys,
+        options=_options(spec, groups),
+        comment=spec.comment,
+        groups=groups,
+    )
+
+
+def complete_stream(
+    table: TableSpec, definition: StreamDefinition, *, name: str, known: StreamSpec | None = None
+) -> StreamSpec:
+    """Return the definition with everything that was left out filled in; checks nothing.
+
+    Args:
+        table: The stream's table.
+        definition: As its owner declares it.
+        name: The stream's name, from the address.
+        known: The stream as registered. Columns that are left out are read from where it reads
+            them: a column that was renamed since is still called otherwise in messages.
+    """
+    group_name = definition.sequence_group
+    if group_name is None and table.sequence_group(name) is not None:
+        group_name = name
+    columns = definition.columns
+    if not columns:
+        read = {} if known is None else {one.column: one for one in known.columns}
+        columns = tuple(
+            read.get(column) or StreamColumn(column=column)
+            for column in _default_columns(table, group_name)
+        )
+    values = definition.model_dump() | {
+        "name": name,
+        "sequence_group": group_name,
+        "columns": columns,
+        "dead_letter_topic": definition.dead_letter_topic
+        or default_dead_letter_topic(definition.topic),
+    }
+    return StreamSpec.model_validate(values)
+
+
+def default_dead_letter_topic(topic: str) -> str:
+    """Return `<topic>.dead-letters`; of a topic too long for that, a part and a digest of it."""
+    name = f"{topic}{DEAD_LETTERS}"
+    if len(name) <= TOPIC_LENGTH_MAX:
+        return name
+    digest = hashlib.sha256(topic.encode()).hexdigest()[:16]
+    return f"{topic[: TOPIC_LENGTH_MAX - len(DEAD_LETTERS) - 17]}.{digest}{DEAD_LETTERS}"
+
+
+def stream_columns(table: TableSpec, stream: StreamSpec) -> StreamColumns:
+    """Return what the stream writes.
+
+    Requires:
+        The stream has been admitted to the table: `registry.rules.stream_rules` finds nothing.
+    """
+    spec = table.sequence_group(stream.sequence_group) if stream.sequence_group else None
+    group = None if spec is None else define_group(spec, tracking=table.tracking)
+    generated = {} if group is None else group.generated_columns
+    mapped = set(stream.column_names)
+    return StreamColumns(
+        key=table.primary_key,
+        mapped=stream.columns,
+        group=group,
+        partition_column=None if group is None else group.partition_column,
+        offset_column=None if group is None else group.offset_column,
+        at_column=None if group is None else group.at_column,
+        op_column=None if group is None else group.op_column,
+        written=(*(name for name in table.column_names if name in mapped), *generated),
+    )
+
+
+def ungrouped_columns(table: TableSpec) -> tuple[str, ...]:
+    """Return the columns that are neither key nor part of a group, in the table's order."""
+    taken = set(table.primary_key)
+    for group in table.sequence_groups:
+        taken.update(group.columns, group.ordering or ())
+    return tuple(name for name in table.column_names if name not in taken)
+
+
+def _group_key(ordering: tuple[str, ...]) -> str:
+    return f"fields.{','.join(ordering)}.sequence-group"
+
+
+def _default_columns(table: TableSpec, group_name: str | None) -> tuple[str, ...]:
+    if table.merge_engine is not MergeEngine.PARTIAL_UPDATE:
+        return table.column_names
+    wanted = set(table.primary_key)
+    group = None if group_name is None else table.sequence_group(group_name)
+    if group is not None:
+        wanted.update(group.columns, group.ordering or ())
+    elif table.unordered is Unordered.ALLOWED:
+        wanted.update(ungrouped_columns(table))
+    return tuple(name for name in table.column_names if name in wanted)
+
+
+def _column_type(sql: str, *, is_key: bool) -> DataType:
+    data_type = parse_type(sql)
+    return replace(data_type, nullable=False) if is_key else data_type
+
+
+def _options(spec: TableSpec, groups: tuple[GroupDefinition, ...]) -> dict[str, str]:
+    options = {
+        "bucket": str(spec.buckets),
+        "merge-engine": spec.merge_engine.value,
+        # Ingest never compacts, and no other engine's writer shall do it in passing.
+        "write-only": "true",
+        # Key columns are stored once: legal for every reader of the format, smaller files.
+        "data-file.thin-mode": "true",
+        # Writers of other engines then number their records above ours without a scan.
+        "write.sequence-number-init-mode": "snapshot",
+    }
+    options.update(group.option for group in groups)
+    options |= delete_options(spec, [group.deleted_columns(spec) for group in groups])
+    grouped = {name for group in groups for name in group.columns}
+    if any(column.default is not None and column.name in grouped for column in spec.columns):
+        options["braid.defaults-by-group"] = "true"
+    options |= retention_options(spec, {group.name: group.at_column for group in groups})
+    return options | _function_options(spec) | dict(spec.options)
+
+
+def _function_options(spec: TableSpec) -> dict[str, str]:
+    declared = {column.name: column.aggregate for column in spec.columns if column.aggregate}
+    if spec.default_aggregate is not None:
+        declared = {**column_functions(spec), **declared}
+        # Aggregation gives sequence fields their function, and refuses one that is declared.
+        declared = {name: f for name, f in declared.items() if name not in sequence_fields(spec)}
+    return {
+        f"fields.{column}.{key}": value
+        for column, function in with_defaults(spec, declared).items()
+        for key, value in function.format_options.items()
+    }

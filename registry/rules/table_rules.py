@@ -1,0 +1,338 @@
+"""What a table has to be so that the streams that feed it cannot harm each other.
+
+Pure: from a declaration to the list of all that is wrong with it, each with place, value and
+fix. The rules of design 4 that concern a table by itself:
+
+1. Every non-key column is protected by exactly one sequence group, because sequence numbers of
+   concurrent writers are not ordered: without an order in the data the older of two versions
+   can stay for good. `unordered: allowed` takes that risk by name.
+2. Groups share no column, and neither keys nor another group's ordering columns are in one.
+3. A non-key column is nullable: the file of one stream is null in the columns of the others.
+4. Columns that are made for a group do not collide with declared ones.
+5. What names a group (staleness, completeness) names one that exists.
+6. Aggregate functions and deletes keep the promise of any order: `aggregate_rules`,
+   `delete_rules`, `delete_retention`; so do default values: `default_rules`.
+7. The engine's own checks of types, keys, functions and options come last, on the definition it
+   would get. Options without effect, which the engine accepts, are refused here.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+
+from lake import (
+    DataType,
+    InvalidRequest,
+    TypeRoot,
+    parse_type,
+)
+from registry.rules import names
+from registry.rules.aggregate_function_rules import check_aggregates
+from registry.rules.default_rules import check_defaults
+from registry.rules.delete_retention import check_delete_retention
+from registry.rules.delete_rules import check_deletes
+from registry.rules.engine_check import FIELD_OF_OPTION, check_with_engine
+from registry.rules.option_rules import check_option, orders_whole_rows
+from registry.rules.table_definition import define_groups, ungrouped_columns
+from schemas import BUCKETS_MAX, FieldProblem, MergeEngine, TableSpec, Unordered
+from schemas.findings import found_at, listed
+
+# Options that are the same for every table.
+_FIXED_OPTIONS = ("write-only", "write.sequence-number-init-mode", "type", "path")
+# Options that say where files lie: a declaration must not reach out of its table's directory.
+_PLACE_OPTION = re.compile(r"(^|[.-])(path|paths|directory|dir|location|warehouse)($|[.-])")
+# Options whose values become parts of the names of files or directories.
+_NAME_OPTIONS = ("data-file.prefix", "changelog-file.prefix", "partition.default-name")
+_FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
+_COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
+UNORDERED_RISK = "of two versions written at once by different jobs the older one may stay for good"
+
+
+def check_table(database: str, name: str, spec: TableSpec) -> list[FieldProblem]:
+    """Return all that is wrong with a table's declaration; empty when it can be created.
+
+    Args:
+        database: The first part of its identifier, from the address.
+        name: The second part.
+        spec: The declaration.
+    """
+    problems = [
+        *names.check_database(database, "database"),
+        *names.check_name(name, "table", kind="table"),
+        *_check_columns(spec),
+        *_check_keys(spec),
+        *_check_buckets(spec),
+        *_check_groups(spec),
+        *_check_generated(spec),
+        *_check_group_columns(spec),
+        *_check_unordered(spec),
+        *_check_row_rules(spec),
+        *_check_options(spec),
+        *check_aggregates(spec),
+        *check_deletes(spec),
+        *check_delete_retention(spec),
+        *check_defaults(spec),
+    ]
+    # The engine is asked only about declarations that can be put into its words at all.
+    return problems or list(check_with_engine(spec))
+
+
+def _check_columns(spec: TableSpec) -> Iterator[FieldProblem]:
+    places = [("columns", index, "name") for index in range(len(spec.columns))]
+    yield from names.check_distinct(spec.column_names, places, kind="column")
+    is_partial = spec.merge_engine is MergeEngine.PARTIAL_UPDATE
+    keys = frozenset(spec.primary_key)
+    for index, column in enumerate(spec.columns):
+        yield from names.check_column_name(column.name, "columns", index, "name")
+        try:
+            data_type = parse_type(column.type)
+        except InvalidRequest as error:
+            reasons = [p.message for p in error.problems] or [str(error).partition("\n")[0]]
+            hints = [p.hint for p in error.problems if p.hint is not None]
+            yield found_at(
+                "columns",
+                index,
+                "type",
+                value=column.type,
+                message="; ".join(reasons),
+                hint="; ".join(hints) or "for example BIGINT, DECIMAL(10, 2), TIMESTAMP(3), STRING",
+            )
+            continue
+        if is_partial and not data_type.nullable and column.name not in keys:
+            yield found_at(
+                "columns",
+                index,
+                "type",
+                value=column.type,
+                message="a non-key column of a partial-update table cannot be NOT NULL: "
+                "it is null until its stream has delivered",
+                hint=f"write `{data_type.with_nullable(True)}`",
+            )
+
+
+def _check_keys(spec: TableSpec) -> Iterator[FieldProblem]:
+    declared = dict.fromkeys(spec.column_names)
+    for field, keys in (("primary_key", spec.primary_key), ("partition_keys", spec.partition_keys)):
+        yield from _check_references(field, keys, declared)
+    yield from _check_key_types(spec)
+    primary_key = frozenset(spec.primary_key)
+    for index, key in enumerate(spec.partition_keys):
+        if key in declared and key not in primary_key:
+            yield found_at(
+                "partition_keys",
+                index,
+                value=key,
+                message="a partition column has to be part of the primary key, "
+                "or one key could be in two partitions",
+                hint=f"add `{key}` to primary_key, or take it out of partition_keys",
+            )
+    if spec.partition_keys and set(spec.primary_key) <= set(spec.partition_keys):
+        yield found_at(
+            "partition_keys",
+            value=", ".join(spec.partition_keys),
+            message="the primary key needs a column that is not a partition column",
+            hint="partition by fewer columns",
+        )
+
+
+def _check_buckets(spec: TableSpec) -> Iterator[FieldProblem]:
+    if not 1 <= spec.buckets <= BUCKETS_MAX:
+        yield found_at(
+            "buckets",
+            value=str(spec.buckets),
+            message=f"expected a whole number from 1 to {BUCKETS_MAX}",
+            hint="leave it out for 4",
+        )
+
+
+def _check_key_types(spec: TableSpec) -> Iterator[FieldProblem]:
+    types = {column.name: _type_of(column.type) for column in spec.columns}
+    for index, key in enumerate(spec.primary_key):
+        data_type = types.get(key)
+        if data_type is not None and data_type.root in (TypeRoot.FLOAT, TypeRoot.DOUBLE):
+            yield found_at(
+                "primary_key",
+                index,
+                value=key,
+                message=f"a {data_type.root.value} is no key: -0.0 equals 0.0 and NaN equals "
+                "nothing, while their bytes say otherwise, so a row could be found twice or never",
+                hint="use DECIMAL, an integer or STRING",
+            )
+    for index, key in enumerate(spec.partition_keys):
+        data_type = types.get(key)
+        if data_type is not None and data_type.root in (TypeRoot.BINARY, TypeRoot.VARBINARY):
+            yield found_at(
+                "partition_keys",
+                index,
+                value=key,
+                message="a partition's directory is named by its values, and bytes are no name",
+                hint="partition by another column",
+            )
+
+
+def _type_of(sql: str) -> DataType | None:
+    """Return the type, or None where `_check_columns` says what is wrong with it."""
+    try:
+        return parse_type(sql)
+    except InvalidRequest:
+        return None
+
+
+def _check_references(
+    field: str, columns: tuple[str, ...], declared: Collection[str], *prefix: str | int
+) -> Iterator[FieldProblem]:
+    seen: set[str] = set()
+    for index, column in enumerate(columns):
+        if column not in declared:
+            yield found_at(
+                *prefix,
+                field,
+                index,
+                value=column,
+                message="no such column",
+                hint=f"columns: {listed(declared)}",
+            )
+        elif column in seen:
+            yield found_at(
+                *prefix, field, index, value=column, message="named twice", hint="name it once"
+            )
+        seen.add(column)
+
+
+def _check_groups(spec: TableSpec) -> Iterator[FieldProblem]:
+    groups = spec.sequence_groups
+    if groups and spec.merge_engine is not MergeEngine.PARTIAL_UPDATE:
+        yield found_at(
+            "sequence_groups",
+            value=listed(group.name for group in groups),
+            message=f"only partial-update tables have sequence groups, this is "
+            f"{spec.merge_engine.value}",
+            hint="use merge_engine `partial-update`, or order whole rows by the option "
+            "`sequence.field`",
+        )
+    places = [("sequence_groups", index, "name") for index in range(len(groups))]
+    yield from names.check_distinct([g.name for g in groups], places, kind="sequence group")
+    declared = dict.fromkeys(spec.column_names)
+    for index, group in enumerate(groups):
+        yield from names.check_name(
+            group.name, "sequence_groups", index, "name", kind="sequence group"
+        )
+        for field, columns in (("ordering", group.ordering or ()), ("columns", group.columns)):
+            yield from _check_references(field, columns, declared, "sequence_groups", index)
+
+
+def _check_group_columns(spec: TableSpec) -> Iterator[FieldProblem]:
+    owner: dict[str, str] = {}
+    keys = frozenset(spec.primary_key)
+    for index, group in enumerate(spec.sequence_groups):
+        for field, columns in (("ordering", group.ordering or ()), ("columns", group.columns)):
+            here: set[str] = set()
+            for position, column in enumerate(columns):
+                place = ("sequence_groups", index, field, position)
+                if column in keys:
+                    yield found_at(
+                        *place,
+                        value=column,
+                        message="a key column cannot be in a sequence group",
+                        hint="take it out: the key is the same in every version of a row",
+                    )
+                elif column in owner and column not in here:
+                    yield found_at(
+                        *place,
+                        value=column,
+                        message=f"the column is in the sequence group `{owner[column]}` already",
+                        hint="a column has one place in one group; take it out of the other",
+                    )
+                else:
+                    owner[column] = group.name
+                here.add(column)
+
+
+def _check_generated(spec: TableSpec) -> Iterator[FieldProblem]:
+    # Groups cannot collide with each other: equal suffixes mean equal names.
+    declared = {name.lower(): index for index, name in enumerate(spec.column_names)}
+    for group in define_groups(spec):
+        for name in group.generated_columns:
+            if name.lower() in declared:
+                yield found_at(
+                    "columns",
+                    declared[name.lower()],
+                    "name",
+                    value=spec.columns[declared[name.lower()]].name,
+                    message=f"the sequence group `{group.name}` makes a column of this name",
+                    hint="rename the column or the group",
+                )
+
+
+def _check_unordered(spec: TableSpec) -> Iterator[FieldProblem]:
+    is_partial = spec.merge_engine is MergeEngine.PARTIAL_UPDATE
+    if not is_partial or spec.unordered is Unordered.ALLOWED:
+        return
+    positions = {name: index for index, name in reversed(list(enumerate(spec.column_names)))}
+    for column in ungrouped_columns(spec):
+        yield found_at(
+            "columns",
+            positions[column],
+            "name",
+            value=column,
+            message=f"no sequence group orders this column: {UNORDERED_RISK}",
+            hint="add it to the `columns` of a sequence group, or accept the risk for the table "
+            "with `unordered: allowed`",
+        )
+
+
+def _check_row_rules(spec: TableSpec) -> Iterator[FieldProblem]:
+    known = [group.name for group in spec.sequence_groups]
+    hint = f"sequence groups: {listed(known)}"
+    for name in spec.staleness.groups:
+        if name not in known:
+            yield found_at(
+                "staleness", "groups", name, value=name, message="no such sequence group", hint=hint
+            )
+    if not spec.tracking and (spec.staleness.groups or spec.staleness.default_seconds is not None):
+        yield found_at(
+            "staleness",
+            value="tracking: false",
+            message="staleness is measured by the columns that tracking adds",
+            hint="leave `tracking` true, or leave out `staleness`",
+        )
+    if spec.completeness.groups == "all":
+        return
+    for index, name in enumerate(spec.completeness.groups):
+        if name not in known:
+            yield found_at(
+                "completeness",
+                "groups",
+                index,
+                value=name,
+                message="no such sequence group",
+                hint=hint,
+            )
+
+
+def _check_options(spec: TableSpec) -> Iterator[FieldProblem]:
+    for key, value in spec.options.items():
+        if key in FIELD_OF_OPTION:
+            message = "a field of the declaration says this"
+            hint = f"use the field `{FIELD_OF_OPTION[key]}`"
+        elif key in _FIXED_OPTIONS:
+            message = "this option is the same for every table"
+            hint = "leave it out"
+        elif key.startswith("fields."):
+            message = "options of single columns are fields of the declaration"
+            hint = "use `aggregate` of the column, or `sequence_groups`"
+        elif orders_whole_rows(spec, key):
+            message = "one order of whole rows would let one stream hold back another's columns"
+            hint = "name the ordering columns of each sequence group"
+        elif _PLACE_OPTION.search(key):
+            message = "where files lie is the warehouse's to say"
+            hint = "leave it out"
+        elif key in _NAME_OPTIONS and not _FILE_NAME.fullmatch(value):
+            message = "this becomes a part of file names: letters, digits, `_`, `-` and `.`"
+            hint = "for example `data-`"
+        elif key == "file.compression" and value.strip().lower() not in _COMPRESSIONS:
+            message = f"no such compression; known: {listed(_COMPRESSIONS)}"
+            hint = "write `zstd`, or leave it out"
+        else:
+            yield from check_option(spec, key)
+            continue
+        yield found_at("options", key, value=value, message=message, hint=hint)

@@ -1,0 +1,174 @@
+"""One document per table in the warehouse: its declaration, its streams, what is wanted.
+
+Each version says which write has made it: who is told that a version exists finds out by that whether it
+was their own request, repeated by the store, or somebody else who wrote the very same.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from lake import Catalog, Clock, FileIO, LakeError, TableNotFound, TableSchema
+from registry.errors import FeaturesMissing, RegistryConflict
+from registry.store import paths
+from registry.store.leases import LeaseStore
+from registry.store.new_names import NewNames
+from registry.store.pending_schemas import effective_document
+from registry.store.stored_documents import dump_document, dump_dropped, is_dropped, parse_document
+from registry.store.versions import Versioned, VersionedFile
+from schemas import TableDocument
+
+__all__ = ["RegisteredTables", "RegistryStore", "Versioned"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredTables:
+    """What is declared of all tables.
+
+    Attributes:
+        documents: Those that can be read, by identifier.
+        unreadable: Why others cannot, by `database.table`.
+        newer: Why this version must not act on still others, by `database.table`.
+    """
+
+    documents: tuple[TableDocument, ...]
+    unreadable: Mapping[str, LakeError]
+    newer: Mapping[str, FeaturesMissing] = field(default_factory=dict)
+
+
+class RegistryStore:
+    """Reads and writes the documents of a warehouse; keeps nothing in memory."""
+
+    def __init__(self, file_io: FileIO, warehouse: str, clock: Clock) -> None:
+        self._file_io = file_io
+        self._warehouse = warehouse
+        self._clock = clock
+
+    def leases(self) -> LeaseStore:
+        """Return the leases of the same warehouse."""
+        return LeaseStore(self._file_io, self._warehouse, self._clock)
+
+    def new_names(self) -> NewNames:
+        """Return the names of tables that are being created in the same warehouse."""
+        return NewNames(self._file_io, self._warehouse, self._clock)
+
+    def identifiers(self) -> list[str]:
+        """Return `database.table` of every table with a document, in alphabetical order."""
+        entries = self._file_io.list(paths.tables_directory(self._warehouse))
+        return sorted(entry.name for entry in entries if entry.is_directory)
+
+    def tables(self) -> RegisteredTables:
+        """Return every table's newest document. One list and read per table.
+
+        Raises:
+            StorageUnavailable: Storage does not answer, which says nothing about any table.
+        """
+        documents: list[TableDocument] = []
+        unreadable: dict[str, LakeError] = {}
+        newer: dict[str, FeaturesMissing] = {}
+        for identifier in self.identifiers():
+            try:
+                versioned = self.table(identifier)
+            except LakeError as error:
+                if error.retryable:
+                    raise
+                unreadable[identifier] = error
+                continue
+            except FeaturesMissing as error:
+                newer[identifier] = error
+                continue
+            if versioned is not None:
+                documents.append(versioned.value)
+        return RegisteredTables(documents=tuple(documents), unreadable=unreadable, newer=newer)
+
+    def table(self, identifier: str) -> Versioned[TableDocument] | None:
+        """Return what is declared of a table, and the version that says so; None: nothing.
+
+        A schema change under way is made or not, as the table's schema files say: nothing is
+        pending in what is returned.
+
+        Raises:
+            CorruptData: It cannot be read as a document; the message names it.
+            FeaturesMissing: This version cannot read it, and a newer one can.
+        """
+        stored = self.stored(identifier)
+        if stored is None or stored.value.pending is None:
+            return stored
+        document = effective_document(
+            stored.value, lambda schema_id: self._schema(identifier, schema_id)
+        )
+        return Versioned(version=stored.version, value=document)
+
+    def stored(self, identifier: str) -> Versioned[TableDocument] | None:
+        """Return the newest document as it is stored, with what is pending; None: there is none.
+
+        For those who change it. One list and one read.
+
+        Raises:
+            CorruptData: It cannot be read as a document; the message names it.
+            FeaturesMissing: This version cannot read it, and a newer one can.
+        """
+        newest = self._file(identifier).latest()
+        if newest is None:
+            return None
+        if is_dropped(newest.value):
+            return None
+        what = f"registry document {identifier}, version {newest.version}"
+        document = parse_document(newest.value, what=what)
+        return Versioned(version=newest.version, value=document)
+
+    def put_table(self, document: TableDocument, *, expected_version: int | None) -> int:
+        """Write the next version of a table's document and return its number.
+
+        Fields of the version before that this software does not know go on.
+
+        Args:
+            document: The whole document.
+            expected_version: The version it was made from; None: there is no document yet.
+
+        Raises:
+            RegistryConflict: Another version came first. Read it, check again, try again.
+        """
+        before, version = None, expected_version
+        if version is None:
+            version = self._dropped_version(document.identifier)
+        else:
+            before = self._file(document.identifier).read(version)
+        data = dump_document(document, before=before, write_id=str(uuid4()))
+        self._create(document.identifier, version + 1, data)
+        return version + 1
+
+    def mark_dropped(self, identifier: str, *, expected_version: int) -> None:
+        """Write that a table is not registered any more, as the next version of its document.
+
+        Raises:
+            RegistryConflict: Another version came first.
+        """
+        self._create(identifier, expected_version + 1, dump_dropped(write_id=str(uuid4())))
+
+    def forget(self, identifier: str) -> None:
+        """Delete what is kept of a dropped table's document; nothing where it is registered anew."""
+        newest = self._file(identifier).latest()
+        if newest is not None and is_dropped(newest.value):
+            self._file_io.delete_tree(paths.table_directory(self._warehouse, identifier))
+
+    def _dropped_version(self, identifier: str) -> int:
+        """Return the version that says that a table was dropped; 0 where none says so."""
+        newest = self._file(identifier).latest()
+        return newest.version if newest is not None and is_dropped(newest.value) else 0
+
+    def _create(self, identifier: str, version: int, data: bytes) -> None:
+        if not self._file(identifier).create(version, data):
+            message = f"version {version} of the document of {identifier} is taken"
+            raise RegistryConflict(message)
+
+    def _schema(self, identifier: str, schema_id: int) -> TableSchema | None:
+        catalog = Catalog(self._warehouse, file_io=self._file_io, clock=self._clock)
+        try:
+            return catalog.table(identifier).find_schema(schema_id)
+        except TableNotFound:
+            return None
+
+    def _file(self, identifier: str) -> VersionedFile:
+        directory = paths.table_directory(self._warehouse, identifier)
+        return VersionedFile(self._file_io, directory, clock=self._clock)

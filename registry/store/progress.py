@@ -1,0 +1,137 @@
+"""What runners report: one document per runner, overwritten every few seconds.
+
+Not versioned, because nothing is decided on it: what a stream has done is in the table. A reader
+takes a document that has not been written for a while for the word of a runner that is gone. One that
+cannot be read says nothing, and takes nothing from what other runners say; its runner mends it with
+its next word.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from lake import FileIO
+from registry.store import paths
+from registry.store.stored_documents import parse_stored
+from schemas import RunnerProgress, StreamProgress, StreamState
+
+__all__ = [
+    "ProgressStore",
+    "Report",
+    "RunnerProgress",
+    "RunnerReports",
+    "StreamProgress",
+    "current_report",
+    "newest_report",
+    "stream_key",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What one runner says about one stream.
+
+    Attributes:
+        runner: The runner's name.
+        updated_ms: When it said so, milliseconds since the epoch, UTC.
+        progress: What it said.
+    """
+
+    runner: str
+    updated_ms: int
+    progress: StreamProgress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerReports:
+    """What all runners say.
+
+    Attributes:
+        runners: The documents that can be read, by the runner's name.
+        unreadable: Names of the runners whose documents cannot, in alphabetical order.
+    """
+
+    runners: tuple[RunnerProgress, ...]
+    unreadable: tuple[str, ...] = ()
+
+
+class ProgressStore:
+    """Reads and writes the progress documents of a warehouse."""
+
+    def __init__(self, file_io: FileIO, warehouse: str) -> None:
+        self._file_io = file_io
+        self._warehouse = warehouse
+
+    def write(self, progress: RunnerProgress) -> None:
+        """Replace the runner's document."""
+        path = paths.runner_file(self._warehouse, progress.runner)
+        self._file_io.overwrite(path, progress.model_dump_json().encode())
+
+    def read_all(self) -> RunnerReports:
+        """Return what every runner says that ever ran. One list and a read of each."""
+        found, unreadable = [], []
+        for status in self._file_io.list(paths.runners_directory(self._warehouse)):
+            if status.is_directory or not status.name.endswith(paths.RUNNER_SUFFIX):
+                continue  # a file that is being written beside its place
+            try:
+                data = self._file_io.read_bytes(status.path)
+                found.append(parse_stored(RunnerProgress, data))
+            except ValidationError:
+                unreadable.append(status.name.removesuffix(paths.RUNNER_SUFFIX))
+            except FileNotFoundError:
+                continue
+        return RunnerReports(
+            runners=tuple(sorted(found, key=lambda progress: progress.runner)),
+            unreadable=tuple(sorted(unreadable)),
+        )
+
+
+def stream_key(identifier: str, stream: str) -> str:
+    """Return the key of a stream in `RunnerProgress.streams`: `<database>.<table>/<stream>`."""
+    return f"{identifier}/{stream}"
+
+
+def newest_report(runners: Iterable[RunnerProgress], key: str) -> Report | None:
+    """Return the report that knows most of what a stream has committed, or None.
+
+    After a stream moved, two runners' documents name it: the higher epoch is the later owner,
+    and of equal epochs the later word.
+    """
+    reports = _reports(runners, key)
+    return max(reports, key=lambda r: (r.progress.epoch or 0, r.updated_ms), default=None)
+
+
+def current_report(
+    runners: Iterable[RunnerProgress], key: str, *, alive_since_ms: int
+) -> Report | None:
+    """Return the report that says what a stream is doing now, or None.
+
+    Several documents may name it: of a runner that is gone, of one that waits for the lease, of
+    one that had the stream before it moved. A living runner counts before a gone one, one that
+    has something to say before one that waits, then as in `newest_report`.
+
+    Args:
+        runners: All that is reported.
+        key: `stream_key` of the stream.
+        alive_since_ms: Reports from before are of runners that are gone.
+    """
+
+    def rank(report: Report) -> tuple[bool, bool, int, int]:
+        progress = report.progress
+        return (
+            report.updated_ms >= alive_since_ms,
+            progress.state is not StreamState.UNASSIGNED,
+            progress.epoch or 0,
+            report.updated_ms,
+        )
+
+    return max(_reports(runners, key), key=rank, default=None)
+
+
+def _reports(runners: Iterable[RunnerProgress], key: str) -> list[Report]:
+    return [
+        Report(runner=runner.runner, updated_ms=runner.updated_ms, progress=runner.streams[key])
+        for runner in runners
+        if key in runner.streams
+    ]

@@ -1,0 +1,83 @@
+"""Where in a request something is wrong, as a pointer for programs and a path for people."""
+
+import json
+from collections.abc import Iterable
+
+from pydantic import BaseModel
+
+from schemas import FieldProblem
+
+JsonPath = tuple[str | int, ...]
+
+SHOWN_MAX = 200  # characters of a value
+_LISTED_MAX = 20
+
+
+def pointer_to(place: JsonPath) -> str:
+    """Return the RFC 6901 pointer of a place.
+
+    Example:
+        >>> pointer_to(("options", "a/b", 0))
+        '/options/a~1b/0'
+    """
+    parts = (str(part).replace("~", "~0").replace("/", "~1") for part in place)
+    return "".join(f"/{part}" for part in parts)
+
+
+def field_at(place: JsonPath) -> str:
+    """Return the path of a place as a person writes it.
+
+    Example:
+        >>> field_at(("columns", 2, "type"))
+        'columns[2].type'
+    """
+    text = ""
+    for part in place:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return text.removeprefix(".")
+
+
+def found_at(
+    *place: str | int, value: object = None, message: str, hint: str | None = None
+) -> FieldProblem:
+    """Return the problem of one place of the request's body.
+
+    Args:
+        *place: Names and indexes from the body's root.
+        value: What is there; None when it is missing.
+        message: What is wrong and what was expected.
+        hint: How to mend it.
+    """
+    return FieldProblem(
+        pointer=pointer_to(place),
+        field=field_at(place),
+        value=None if value is None else shown(value),
+        message=message,
+        hint=hint,
+    )
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names for a message: "`a`, `b`"; "none" when there are none.
+
+    Of many names the first are listed: a message is read by people, and one of each of a thousand
+    columns would make an answer of a million names.
+    """
+    known = list(names)
+    text = ", ".join(f"`{shown(name)}`" for name in known[:_LISTED_MAX]) or "none"
+    rest = len(known) - _LISTED_MAX
+    return f"{text} and {rest} more" if rest > 0 else text
+
+
+def shown(value: object) -> str:
+    """Return a value as JSON writes it, texts without quotes, cut to what a message holds.
+
+    >>> [shown(value) for value in ("a", True, None, {"b": [1]}, "x" * 300)][:4]
+    ['a', 'true', 'null', '{"b": [1]}']
+    """
+    text = value if isinstance(value, str) else json.dumps(value, default=_plain)
+    return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."
+
+
+def _plain(value: object) -> object:
+    return value.model_dump(mode="json") if isinstance(value, BaseModel) else str(value)

@@ -1,0 +1,1 @@
+"""The HTTP server: its process, its connections, and what every request passes."""

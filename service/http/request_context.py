@@ -1,0 +1,64 @@
+"""Every request has an id, and every failure an answer.
+
+Plain ASGI instead of the framework's middleware class, which would buffer and add a task to each
+request.
+"""
+
+import logging
+import re
+import secrets
+from collections.abc import MutableMapping
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from schemas import ProblemCode
+from service.problems.problems import problem_response
+
+HEADER = "x-request-id"
+_USABLE = re.compile(r"[A-Za-z0-9._:-]{1,128}")  # what may stand in a log line and a header
+
+logger = logging.getLogger(__name__)
+
+
+class RequestContext:
+    """Gives each request the id that its caller sent, or a new one, and echoes it.
+
+    What no handler knows becomes a problem without details: the log has them, under the id.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get(HEADER, "")
+        request_id = given if _USABLE.fullmatch(given) else secrets.token_hex(8)
+        scope.setdefault("state", {})["request_id"] = request_id
+        has_started = False
+
+        async def send_with_id(message: MutableMapping[str, Any]) -> None:
+            nonlocal has_started
+            if message["type"] == "http.response.start":
+                has_started = True
+                MutableHeaders(scope=message)[HEADER] = request_id
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_id)
+        except Exception:  # the last place that can still answer
+            logger.exception("request failed request_id=%s", request_id)
+            if has_started:
+                raise
+            response = problem_response(
+                ProblemCode.INTERNAL_ERROR,
+                "the service failed; the log says why, under the request id",
+                instance=Request(scope).url.path,
+                request_id=request_id,
+            )
+            await response(scope, receive, send_with_id)

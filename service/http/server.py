@@ -1,0 +1,55 @@
+"""The service as a process: uvicorn until SIGTERM or Ctrl-C."""
+
+import contextlib
+import gc
+import logging
+import os
+import sys
+from dataclasses import replace
+
+import uvicorn
+
+from service.app import create_app
+from service.http.listening import address_of, listening_sockets
+from service.http.process_memory import bound_memory, glibc_mallopt
+from service.http.protocol import protocol_with
+from service.settings import ServiceSettings
+
+_SWITCH_SECONDS = 0.001
+_DIGITS_MAX = 640  # of a whole number: reading one takes time by the square of its length
+_LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
+
+logger = logging.getLogger(__name__)
+
+
+def serve(settings: ServiceSettings) -> None:
+    """Serve until the process is asked to end; logs to standard error, a line per request.
+
+    Raises:
+        InvalidRequest: The address cannot be listened at, or the settings name no warehouse.
+    """
+    sockets = listening_sockets(settings.host, settings.port)
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=_LOG_FORMAT)
+    logging.getLogger("service").setLevel(logging.INFO)
+    # Whoever can reach an address can give it any name: only those that operators know are served.
+    settings = replace(settings, hosts=settings.hosts or ())
+    app = create_app(settings)
+    app.openapi()  # made once, which takes half a second: not while others wait
+    # Threads take turns more often than by default (5 ms): /health waits for one turn of each.
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    sys.set_int_max_str_digits(_DIGITS_MAX)
+    # What is there now stays. A collection stops every thread, and need not look at all of it again.
+    gc.collect()
+    gc.freeze()
+    bound_memory(os.environ, glibc_mallopt())
+    config = uvicorn.Config(
+        app,
+        http=protocol_with(settings.limits),
+        h11_max_incomplete_event_size=settings.limits.head_bytes,
+        log_level="info",
+        access_log=False,  # `service.http.access_log` has the request's id as well
+    )
+    for address in map(address_of, sockets):
+        logger.info("listening at http://%s (Ctrl-C ends it)", address)
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=sockets)

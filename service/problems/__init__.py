@@ -1,0 +1,1 @@
+"""Problems as RFC 9457 says: from errors to answers."""

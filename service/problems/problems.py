@@ -1,0 +1,232 @@
+"""Every error as an RFC 9457 problem, the framework's own ones included."""
+
+import json
+import logging
+import re
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
+
+from formats.key_values import KeyRefused
+from lake import InvalidRequest, LakeError
+from registry.errors import (
+    DefinitionDiffers,
+    DefinitionRefused,
+    RegistryError,
+    StreamNotStopped,
+)
+from schemas import FieldProblem, Problem, ProblemCode
+from schemas.contract import TOO_LONG
+from service.http.checked_body import FINDINGS_MAX, TOO_MANY, body_model
+from service.problems.problem_table import STATUS_AND_TITLE, code_of, code_of_status
+from service.problems.request_problems import field_problems
+
+MEDIA_TYPE = "application/problem+json"
+ERRORS_MAX = 100
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
+_PATH_CHARACTERS_MAX = 500
+_LOGGED_CHARACTERS_MAX = 1_000
+FINDINGS_TOLD = 1_000  # several may be told as one error
+
+_UNTOLD = "the service could not do it; the log says why, under the request id"
+
+logger = logging.getLogger(__name__)
+
+
+class NotReady(Exception):
+    """The warehouse is not usable."""
+
+
+def problem_response(
+    code: ProblemCode,
+    detail: str,
+    *,
+    instance: str,
+    request_id: str,
+    errors: Sequence[FieldProblem] = (),
+) -> Response:
+    """Return the answer for a problem."""
+    problem = problem_of(code, detail, instance=instance, request_id=request_id, errors=errors)
+    # Not orjson: a problem may quote text that has no UTF-8, and must be answered all the same.
+    body = json.dumps(problem.model_dump(mode="json")).encode()
+    return Response(body, status_code=problem.status, media_type=MEDIA_TYPE)
+
+
+def problem_of(
+    code: ProblemCode,
+    detail: str,
+    *,
+    instance: str,
+    request_id: str,
+    errors: Sequence[FieldProblem] = (),
+) -> Problem:
+    """Return a problem; of more errors than an answer has, the first, and how many there are."""
+    status, title = STATUS_AND_TITLE[code]
+    if len(errors) > ERRORS_MAX:
+        detail = f"{detail}; the first {ERRORS_MAX} of {len(errors)} are told"
+    return Problem(
+        type=f"/problems/{code.value}",
+        title=title,
+        status=status,
+        detail=detail,
+        instance=_short(instance),
+        code=code,
+        errors=tuple(errors[:ERRORS_MAX]),
+        request_id=request_id,
+    )
+
+
+def _short(path: str) -> str:
+    return path if len(path) <= _PATH_CHARACTERS_MAX else path[:_PATH_CHARACTERS_MAX] + "..."
+
+
+def install_problem_handlers(app: FastAPI) -> None:
+    """Make the app answer every error that a route or the framework raises with a problem."""
+    app.add_exception_handler(LakeError, _on_own_error)
+    app.add_exception_handler(RegistryError, _on_own_error)
+    app.add_exception_handler(NotReady, _on_not_ready)
+    app.add_exception_handler(RequestValidationError, _on_unreadable_request)
+    app.add_exception_handler(HTTPException, _on_http_error)
+
+
+def _answer(
+    request: Request, code: ProblemCode, detail: str, errors: Sequence[FieldProblem] = ()
+) -> Response:
+    return problem_response(
+        code,
+        detail,
+        instance=request.url.path,
+        request_id=request.state.request_id,
+        errors=errors,
+    )
+
+
+async def _on_own_error(request: Request, error: Exception) -> Response:
+    code = code_of(error)
+    status, _ = STATUS_AND_TITLE[code]
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        # Storage that fails says so in words, again and again; how we came to ask it says no more.
+        trace = error if status == HTTPStatus.INTERNAL_SERVER_ERROR else None
+        logger.error(
+            "request failed request_id=%s error=%s",
+            request.state.request_id,
+            _one_line(error),
+            exc_info=trace,
+        )
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR and code is not ProblemCode.UNSUPPORTED_FEATURE:
+        return _answer(request, code, _UNTOLD)
+    hide = _without_places(request)
+    return _answer(request, code, hide(_detail(error)), _errors(error, hide))
+
+
+def _one_line(error: Exception) -> str:
+    line = "; ".join(part.strip() for part in str(error).splitlines() if part.strip())
+    return line[:_LOGGED_CHARACTERS_MAX]
+
+
+async def _on_not_ready(request: Request, error: Exception) -> Response:
+    logger.error("not ready request_id=%s error=%s", request.state.request_id, _one_line(error))
+    return _answer(request, ProblemCode.NOT_READY, _UNTOLD)
+
+
+# No coroutine: thousands of findings take a while to tell, which is done in a thread.
+def _on_unreadable_request(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    found = error.errors()
+    if found and found[0]["type"] == TOO_MANY:
+        detail = f"the body breaks rules in more than {FINDINGS_MAX} places: send parts of it"
+        return _answer(request, ProblemCode.LIMIT_EXCEEDED, detail)
+    is_too_long = any(e["type"] == TOO_LONG for e in found)
+    is_cut = len(found) > FINDINGS_TOLD
+    found = found[:FINDINGS_TOLD]
+    if any(e["type"] == "json_invalid" for e in found):
+        reason = found[0].get("ctx", {}).get("error", "not JSON")
+        cause = error.__cause__ or error.__context__
+        if isinstance(cause, json.JSONDecodeError):
+            reason = f"{reason} at line {cause.lineno}, column {cause.colno}"
+        return _answer(request, ProblemCode.MALFORMED_REQUEST, f"the body is not JSON: {reason}")
+    model = body_model(request.scope.get("route"))
+    problems = field_problems(found, body=error.body, model=model)
+    if is_too_long:
+        detail = "a list or an object has more entries than one request may ask for"
+        return _answer(request, ProblemCode.LIMIT_EXCEEDED, detail, problems)
+    count = len(problems)
+    detail = f"{count} field{'s are' if count != 1 else ' is'} not as declared"
+    if is_cut:
+        detail = f"at least {detail}"
+    return _answer(request, ProblemCode.INVALID_REQUEST, detail, problems)
+
+
+async def _on_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    code = code_of_status(error.status_code)
+    detail = {
+        ProblemCode.NOT_FOUND: f"no resource {_short(request.url.path)}; see /v1/openapi.json",
+        ProblemCode.METHOD_NOT_ALLOWED: f"{request.method} is not a method of this address",
+    }.get(code, str(error.detail))
+    if code is not ProblemCode.METHOD_NOT_ALLOWED:
+        return _answer(request, code, detail)
+    allowed = ", ".join(_methods_of(request))
+    problem = FieldProblem(
+        pointer=None,
+        field="method",
+        value=request.method,
+        message="the address does not have this method",
+        hint=f"use {allowed}",
+    )
+    response = _answer(request, code, detail, (problem,))
+    response.headers["allow"] = allowed
+    return response
+
+
+def _methods_of(request: Request) -> list[str]:
+    """Return all methods of a request's address; the framework tells those of its first route."""
+    asked = {name: request.scope[name] for name in ("type", "path", "root_path", "headers")}
+    return [
+        method
+        for method in _METHODS
+        if any(
+            route.matches({**asked, "method": method})[0] is Match.FULL
+            for route in request.app.routes
+        )
+    ]
+
+
+def _without_places(request: Request) -> Callable[[str], str]:
+    """Return what takes the place of the warehouse out of a text: it is the operators'."""
+    warehouse = re.escape(request.app.state.components.settings.warehouse)
+    place = re.compile(rf"{warehouse}(?![^/\s'\"`:;,])")
+    return lambda text: place.sub("<warehouse>", text)
+
+
+def _detail(error: Exception) -> str:
+    if isinstance(error, DefinitionRefused | DefinitionDiffers):
+        return error.summary
+    return str(error)
+
+
+def _errors(error: Exception, hide: Callable[[str], str]) -> tuple[FieldProblem, ...]:
+    if isinstance(error, DefinitionRefused | DefinitionDiffers):
+        return error.problems
+    if isinstance(error, KeyRefused):
+        return error.parameters
+    if isinstance(error, InvalidRequest):
+        return tuple(
+            FieldProblem(
+                pointer=None,
+                field=problem.field,
+                value=None if problem.value is None else hide(problem.value),
+                message=hide(problem.message),
+                hint=None if problem.hint is None else hide(problem.hint),
+            )
+            for problem in error.problems
+        )
+    if isinstance(error, StreamNotStopped):
+        hint = "POST …/streams/<stream>/stop, and ask again once its status is STOPPED"
+        message = "it may still write"
+        return (FieldProblem(pointer=None, field="stream", message=message, hint=hint),)
+    return ()

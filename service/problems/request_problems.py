@@ -1,0 +1,215 @@
+"""The framework's findings about a request, in the house's words.
+
+pydantic says what is wrong; a person also wants to know what would be right, and a program where.
+"""
+
+import inspect
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from schemas import FieldProblem
+from schemas.findings import field_at, listed, pointer_to
+
+_VALUE_LENGTH_MAX = 200
+
+_MESSAGES = {
+    "extra_forbidden": "unknown field",
+    "missing": "this field is missing",
+    "too_short": "at least one entry is expected",
+    "tuple_type": "a list is expected",
+    "model_type": "an object is expected",
+    "model_attributes_type": "an object is expected",
+    "union_tag_invalid": "no such kind",
+    "union_tag_not_found": "this field is missing",
+}
+_UNKNOWN_KIND = ("union_tag_invalid", "union_tag_not_found")
+_HINTS = {
+    "missing": "add the field",
+    "json_invalid": "send one JSON object",
+    "int_type": "give a whole number, without quotes",
+    "int_parsing": "give a whole number",
+    "int_from_float": "give a whole number",
+    "string_type": "give text, in quotes",
+    "string_unicode": "escape both halves, such as \\ud83d\\ude00, or write the character itself",
+    "bool_type": "give true or false, without quotes",
+    "bool_parsing": "give true or false",
+    "tuple_type": "give a list: [...]",
+    "list_type": "give a list: [...]",
+    "dict_type": "give an object: {...}",
+    "mapping_type": "give an object: {...}",
+    "model_type": "give an object: {...}",
+    "model_attributes_type": "give an object: {...}",
+    "string_too_short": "give at least one character",
+    "too_short": "give at least one entry",
+    "union_tag_not_found": "say what kind it is",
+}
+
+
+def field_problems(
+    errors: Sequence[Mapping[str, Any]], *, body: Any, model: type[BaseModel] | None
+) -> list[FieldProblem]:
+    """Return one problem per finding.
+
+    Args:
+        errors: pydantic's errors; the first part of `loc` says where: body, query, path.
+        body: The parsed body; None when there is none.
+        model: What the body was to become; None when the address takes no body.
+    """
+    found = [_field_problem(error, body=body, model=model) for error in errors]
+    around = _places_around(problem.pointer for problem in found if problem.pointer is not None)
+    merged: dict[tuple[str | None, str], FieldProblem] = {}
+    for problem in found:
+        # A list with a wrong entry also fails as a list, and as the word that could stand for it:
+        # what lies deepest is what has to be mended.
+        if problem.pointer in around:
+            continue
+        key = (problem.pointer, problem.field)
+        earlier = merged.get(key)
+        if earlier is None:
+            merged[key] = problem
+        elif earlier.message != problem.message:
+            message = f"{earlier.message}, or {problem.message}"
+            merged[key] = earlier.model_copy(update={"message": message})
+    return list(merged.values())
+
+
+def _places_around(pointers: Iterable[str]) -> set[str]:
+    """Return the pointers of everything that something of these lies inside of."""
+    around: set[str] = set()
+    for pointer in pointers:
+        inner = pointer
+        while inner:
+            inner = inner.rpartition("/")[0]
+            if inner in around:
+                break
+            around.add(inner)
+    return around
+
+
+def _field_problem(
+    error: Mapping[str, Any], *, body: Any, model: type[BaseModel] | None
+) -> FieldProblem:
+    where, *parts = error["loc"]
+    message = _MESSAGES.get(str(error["type"])) or _in_house_words(str(error["msg"]))
+    hint = _hint(error, message)
+    if error["type"] in _UNKNOWN_KIND:
+        parts.append(str(error["ctx"]["discriminator"]).strip("'"))
+    if where != "body":
+        name = str(parts[-1]) if parts else where
+        return FieldProblem(
+            pointer=None, field=name, value=_shown(error), message=message, hint=hint
+        )
+    place = _place_in(body, parts)
+    if error["type"] == "extra_forbidden":
+        known = _model_at(model, place[:-1], body)
+        names = sorted(known.model_fields) if known is not None else []
+        hint = f"known fields: {listed(names)}"
+    return FieldProblem(
+        pointer=pointer_to(place),
+        field=field_at(place) or "body",
+        value=_shown_at(body, place) if error["type"] in _UNKNOWN_KIND else _shown(error),
+        message=message,
+        hint=hint,
+    )
+
+
+def _in_house_words(message: str) -> str:
+    expected = message.removeprefix("Input should be ")
+    return message[:1].lower() + message[1:] if expected == message else f"expected {expected}"
+
+
+def _hint(error: Mapping[str, Any], message: str) -> str:
+    context = error.get("ctx", {})
+    if "expected_tags" in context:
+        return f"known: {context['expected_tags']}"
+    if "expected" in context:
+        return f"give {context['expected']}"
+    for bound, words in (("gt", "greater than"), ("ge", "at least"), ("le", "at most")):
+        if bound in context:
+            return f"give a number {words} {context[bound]}"
+    if "max_length" in context:
+        unit = "characters" if error["type"] == "string_too_long" else "entries"
+        return f"give at most {context['max_length']} {unit}"
+    return _HINTS.get(str(error["type"]), message)
+
+
+def _shown(error: Mapping[str, Any]) -> str | None:
+    return None if error["type"] == "missing" else _text_of(error.get("input"))
+
+
+def _shown_at(body: Any, place: Sequence[str | int]) -> str | None:
+    """Return what the body has at a place; None when there is nothing."""
+    for part in place:
+        is_there = isinstance(body, Mapping) and part in body
+        body = body[part] if is_there or isinstance(body, list) else None
+    return _text_of(body)
+
+
+def _text_of(value: Any) -> str | None:
+    if value is None or isinstance(value, Mapping | list | bytes):
+        return None  # An object as a whole says nothing, and could hold what is not ours to show.
+    # Half of a surrogate pair is text to JSON, and none to UTF-8.
+    text = str(value).encode("utf-8", "replace").decode()
+    return text if len(text) <= _VALUE_LENGTH_MAX else text[:_VALUE_LENGTH_MAX] + "..."
+
+
+def _place_in(body: Any, parts: Sequence[str | int]) -> tuple[str | int, ...]:
+    """Return the parts that lead through the body; pydantic puts names of alternatives between."""
+    place: list[str | int] = []
+    current: Any = body
+    for part in parts:
+        is_index = isinstance(current, list) and isinstance(part, int)
+        is_name = isinstance(current, Mapping) and part in current
+        if is_index or is_name:
+            current = current[part]
+        elif isinstance(current, Mapping) and part == parts[-1]:
+            current = None  # a missing field: its name is not there yet
+        else:
+            continue
+        place.append(part)
+    return tuple(place)
+
+
+def _model_at(
+    model: type[BaseModel] | None, place: Sequence[str | int], value: Any
+) -> type[BaseModel] | None:
+    """Return the model that the object at a place was to become.
+
+    Args:
+        model: Of the value.
+        place: Inside of it.
+        value: What was sent; it says its kind where there are several.
+    """
+    if not place or model is None:
+        return model
+    name, *rest = place
+    field = model.model_fields.get(str(name))
+    inner = value.get(name) if isinstance(value, Mapping) else None
+    while rest and isinstance(rest[0], int):
+        inner = inner[rest[0]] if isinstance(inner, list) else None
+        del rest[0]
+    models = [] if field is None else _models_in(field.annotation)
+    fitting = [one for one in models if _is_of_kind(one, inner)]
+    return _model_at(next(iter(fitting or models), None), rest, inner)
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    """Return the models inside of an annotation such as `tuple[ColumnSpec, ...]`."""
+    if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [one for argument in typing.get_args(annotation) for one in _models_in(argument)]
+
+
+def _is_of_kind(model: type[BaseModel], value: Any) -> bool:
+    """Return whether an object has the words that all objects of a model have."""
+    fixed = {
+        name: typing.get_args(field.annotation)
+        for name, field in model.model_fields.items()
+        if typing.get_origin(field.annotation) is typing.Literal
+    }
+    return isinstance(value, Mapping) and all(
+        value.get(name) in words for name, words in fixed.items()
+    )

@@ -1,0 +1,89 @@
+"""Types that no reader could read back are refused when a table is declared."""
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pytest
+
+from lake.declaration.type_rules import PARQUET_LEVELS_MAX, parquet_levels
+from lake.errors import InvalidRequest
+from lake.files.storage.memory import MemoryFileIO
+from lake.format.data_types import parse_type
+from lake.table.catalog import Catalog
+from lake.table.table import Table
+
+VALUES: dict[str, Callable[[object], object]] = {
+    "ARRAY<{}>": lambda inner: [inner],
+    "MAP<INT, {}>": lambda inner: [(1, inner)],
+    "ROW<x {}>": lambda inner: {"x": inner},
+}
+
+
+def nested(wrappers: list[str]) -> tuple[str, object]:
+    """Return a type of these from the inside to the outside, and a value of it."""
+    text = "INT"
+    value: object = 1
+    for wrapper in wrappers:
+        text, value = wrapper.format(text), VALUES[wrapper](value)
+    return text, value
+
+
+def created(text: str) -> Table:
+    catalog = Catalog("/warehouse", file_io=MemoryFileIO())
+    return catalog.create_table(
+        "x.deep", columns=[("k", "INT"), ("v", text)], primary_key=["k"], options={"bucket": "1"}
+    )
+
+
+@pytest.mark.parametrize(
+    "wrappers",
+    [
+        ["ARRAY<{}>"] * 49,
+        ["MAP<INT, {}>"] * 49,
+        ["ROW<x {}>"] * 63,
+        ["ARRAY<{}>"] * 48 + ["ROW<x {}>"] * 2,
+        ["ROW<x {}>"] * 20 + ["MAP<INT, {}>"] * 39,
+    ],
+    ids=lambda wrappers: f"{wrappers[0]} {len(wrappers)}",
+)
+def test_the_deepest_types_that_are_accepted_are_read_back(wrappers: list[str]) -> None:
+    text, value = nested(wrappers)
+    table = created(text)
+    arrow_type = table.schema.arrow_schema.field("v").type
+
+    for _ in range(2):
+        values = pa.array([value], arrow_type)
+        table.write_and_commit(pa.table({"k": pa.array([1], pa.int32()), "v": values}))
+    table.compact()
+
+    assert table.scan().to_arrow().column("v").to_pylist() == [value]
+
+
+@pytest.mark.parametrize(
+    "wrappers",
+    [
+        ["ARRAY<{}>"] * 50,
+        ["MAP<INT, {}>"] * 50,
+        ["MULTISET<{}>"] + ["ARRAY<{}>"] * 49,
+        ["ARRAY<{}>"] * 49 + ["ROW<x {}>"],
+        ["ROW<x {}>"] * 21 + ["MAP<INT, {}>"] * 39,
+    ],
+    ids=lambda wrappers: f"{wrappers[0]} {len(wrappers)}",
+)
+def test_one_level_more_is_refused_by_name(wrappers: list[str]) -> None:
+    text = "INT"
+    for wrapper in wrappers:
+        text = wrapper.format(text)
+
+    with pytest.raises(InvalidRequest, match="levels deep in a Parquet file") as caught:
+        created(text)
+
+    assert [(problem.field, problem.value) for problem in caught.value.problems] == [
+        ("columns", "v")
+    ]
+
+
+def test_the_deepest_branch_counts() -> None:
+    shallow = parse_type("MAP<INT, ROW<a INT, b ARRAY<INT>>>")
+
+    assert parquet_levels(shallow) == 2 + 1 + 2 + 1 < PARQUET_LEVELS_MAX

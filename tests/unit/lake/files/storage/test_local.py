@@ -1,0 +1,69 @@
+"""What only a disk can do."""
+
+import errno
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lake.errors import StorageUnavailable
+from lake.files.storage.disk import SystemDisk
+from lake.files.storage.local import LocalFileIO
+
+
+def test_storage_travels_to_other_processes() -> None:
+    assert isinstance(pickle.loads(pickle.dumps(LocalFileIO())), LocalFileIO)
+
+
+def test_errors_of_the_system_are_ours(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+
+    with pytest.raises(StorageUnavailable, match="ENOTDIR"):
+        LocalFileIO().read_bytes(f"{tmp_path}/file/below")
+    with pytest.raises(StorageUnavailable, match="EISDIR"):
+        LocalFileIO().read_bytes(str(tmp_path))
+
+
+def test_a_path_below_a_file_does_not_exist(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+
+    assert not LocalFileIO().exists(f"{tmp_path}/file/below")
+
+
+def test_a_hint_that_cannot_be_replaced_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "hint" / "in-the-way").mkdir(parents=True)
+
+    with pytest.raises(StorageUnavailable):
+        LocalFileIO().overwrite(f"{tmp_path}/hint", b"1")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["hint"]
+
+
+class NoFolders(SystemDisk):
+    """A disk such as `/proc`, which makes no folder and does not say why."""
+
+    def make_directory(self, path: str) -> None:
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)
+
+
+def _open_output(storage: LocalFileIO, path: str) -> None:
+    with storage.open_output(path):
+        pass
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda storage, path: storage.write_new(path, b""),
+        lambda storage, path: storage.create_exclusive(path, b""),
+        lambda storage, path: storage.overwrite(path, b""),
+        _open_output,
+    ],
+    ids=["write_new", "create_exclusive", "overwrite", "open_output"],
+)
+def test_a_folder_that_cannot_be_made_is_storage_that_fails(
+    tmp_path: Path, write: Callable[[LocalFileIO, str], object]
+) -> None:
+    with pytest.raises(StorageUnavailable, match=r"w/file: its folder cannot be made.*ENOENT"):
+        write(LocalFileIO(NoFolders()), f"{tmp_path}/w/file")

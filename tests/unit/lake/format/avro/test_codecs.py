@@ -1,0 +1,45 @@
+"""Blocks of every codec unpack to what was packed, or say that they are damaged."""
+
+import random
+
+import pytest
+
+from lake.errors import UnsupportedFeature
+from lake.format.avro.codecs import AVRO_CODECS, DECOMPRESSION_ERRORS, compress, decompress
+
+DATA = random.Random(1).randbytes(2_000) * 3
+
+
+@pytest.mark.parametrize("codec", AVRO_CODECS)
+@pytest.mark.parametrize("data", [DATA, b"", b"x"], ids=["much", "nothing", "a byte"])
+def test_what_was_packed_is_unpacked(codec: str, data: bytes) -> None:
+    assert decompress(compress(data, codec), codec) == data
+
+
+@pytest.mark.parametrize("codec", [codec for codec in AVRO_CODECS if codec != "null"])
+def test_damage_is_one_of_the_errors_that_are_told(codec: str) -> None:
+    packed = compress(DATA, codec)
+
+    for damaged in (packed[: len(packed) // 2], b"\xff" * 30, packed[:9] + b"\0" * 20):
+        with pytest.raises(DECOMPRESSION_ERRORS):
+            decompress(damaged, codec)
+
+
+def test_a_wrong_sum_of_snappy_is_found() -> None:
+    packed = compress(DATA, "snappy")
+
+    with pytest.raises(ValueError, match="another sum"):
+        decompress(packed[:-1] + bytes([packed[-1] ^ 1]), "snappy")
+
+
+def test_levels_of_zstandard_differ() -> None:
+    text = b"".join(str(k * k).encode() for k in range(20_000))
+
+    sizes = [len(compress(text, "zstandard", level=level)) for level in (1, 19)]
+
+    assert sizes[1] < sizes[0]
+
+
+def test_a_codec_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(UnsupportedFeature, match="`lzo` is not supported, only null, deflate"):
+        decompress(b"", "lzo")

@@ -1,0 +1,362 @@
+"""A service compacts what is due and expires, and one table's trouble is not the others'."""
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Collection
+from concurrent.futures import Future
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from lake import (
+    BucketOutcome,
+    BucketWork,
+    Catalog,
+    CompactionPool,
+    ManualClock,
+    StorageUnavailable,
+    Table,
+)
+from lake.files.storage.local import LocalFileIO
+from lake.table.maintenance.maintenance_service import EXPIRY_INTERVAL_MS, MaintenanceService
+from tests.support.faulty_file_io import FaultyFileIO
+from tests.support.waiting import PATIENCE_S, wait_until
+
+OPTIONS = {
+    "bucket": "2",
+    "num-sorted-run.compaction-trigger": "3",
+    "merge-engine": "aggregation",
+    "fields.v.aggregate-function": "sum",
+    "snapshot.num-retained.min": "1",
+    "snapshot.num-retained.max": "2",
+}
+
+
+def given_table(warehouse: Path, identifier: str = "shop.orders", **options: str) -> Table:
+    return Catalog(str(warehouse)).create_table(
+        identifier,
+        columns=[("k", "INT"), ("v", "TINYINT")],
+        primary_key=["k"],
+        options={**OPTIONS, **options},
+    )
+
+
+def write(table: Table, *, commits: int, value: int = 1) -> None:
+    for _ in range(commits):
+        rows = {"k": pa.array(range(20), pa.int32()), "v": pa.array([value] * 20, pa.int8())}
+        table.write_and_commit(pa.table(rows))
+
+
+def values(table: Table) -> set[int]:
+    return set(table.scan(columns=["v"]).to_arrow()["v"].to_pylist())
+
+
+def service(
+    warehouse: Path,
+    *identifiers: str,
+    names: Callable[[], Collection[str]] | None = None,
+    clock: ManualClock | None = None,
+    workers: int = 1,
+) -> MaintenanceService:
+    named = identifiers or ("shop.orders",)
+    catalog = Catalog(str(warehouse))
+    return MaintenanceService(catalog, names or (lambda: named), workers=workers, clock=clock)
+
+
+def test_a_round_compacts_what_is_due_expires_and_counts(tmp_path: Path) -> None:
+    table = given_table(tmp_path)
+    write(table, commits=4)
+
+    with service(tmp_path) as maintenance:
+        maintenance.round()
+        upkeep = maintenance.upkeep["shop.orders"]
+        assert (upkeep.looks, upkeep.buckets, upkeep.most_runs) == (1, 2, 4)
+        assert (upkeep.compactions, upkeep.dropped, upkeep.failures) == (2, 0, 0)
+        assert (upkeep.rows_in, upkeep.rows_out) == (80, 20)
+        assert upkeep.expired > 0
+        maintenance.round()
+        assert (upkeep.looks, upkeep.most_runs, upkeep.compactions) == (2, 1, 2)
+
+    assert values(table) == {4}
+    assert set(table.runs_per_bucket().values()) == {1}
+
+
+def test_tables_come_and_go(tmp_path: Path) -> None:
+    first, second = given_table(tmp_path, "a.t"), given_table(tmp_path, "b.t")
+    for table in (first, second):
+        write(table, commits=3)
+    wanted = ["a.t"]
+
+    with service(tmp_path, names=lambda: tuple(wanted)) as maintenance:
+        maintenance.round()
+        assert maintenance.upkeep.keys() == {"a.t"}
+        wanted[:] = ["b.t"]
+        maintenance.round()
+        assert maintenance.upkeep.keys() == {"b.t"}
+
+    assert set(first.runs_per_bucket().values()) == {1}
+    assert set(second.runs_per_bucket().values()) == {1}
+
+
+def test_a_table_that_is_made_again_under_its_name_is_begun_with_anew(tmp_path: Path) -> None:
+    write(given_table(tmp_path), commits=3)
+
+    with service(tmp_path) as maintenance:
+        maintenance.round()
+        Catalog(str(tmp_path)).drop_table("shop.orders")
+        again = given_table(tmp_path, bucket="1")
+        write(again, commits=3)
+        maintenance.round()
+        upkeep = maintenance.upkeep["shop.orders"]
+        assert (upkeep.looks, upkeep.compactions, upkeep.error) == (1, 1, None)
+
+    assert list(again.runs_per_bucket().values()) == [1]
+
+
+def test_trouble_is_told_once_and_tried_again_after_a_while(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    clock = ManualClock()
+    broken, healthy = given_table(tmp_path, "a.broken"), given_table(tmp_path, "b.healthy")
+    for table in (broken, healthy):
+        write(table, commits=3)
+    files = list((tmp_path / "a.db" / "broken").rglob("bucket-*/*.parquet"))
+    for file in files:
+        file.rename(file.with_suffix(".hidden"))
+
+    with service(tmp_path, "a.broken", "b.healthy", "c.absent", clock=clock) as maintenance:
+        maintenance.round()
+        trouble = maintenance.upkeep["a.broken"]
+        assert trouble.failures == 2
+        error = trouble.error or ""
+        assert error.startswith("bucket-")
+        assert "a.broken" in error
+        assert maintenance.upkeep["b.healthy"].compactions == 2
+        assert (maintenance.upkeep["c.absent"].error or "").startswith("look: no table")
+        told = len(caplog.messages)
+        assert told == 3
+        maintenance.round()
+        assert trouble.failures == 2
+        clock.advance(ms=1_000)
+        maintenance.round()
+        assert trouble.failures == 4
+        assert len(caplog.messages) == told
+        for file in files:
+            file.with_suffix(".hidden").rename(file)
+        clock.advance(ms=2_000)
+        maintenance.round()
+        assert trouble.error is None
+
+    assert values(broken) == {3}
+
+
+def test_tables_that_cannot_be_told_are_asked_for_less_often_and_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="lake.table.maintenance.maintenance_service")
+    clock = ManualClock()
+    asked: list[int] = []
+    causes = ["EROFS"] * 5 + ["EIO"] * 2
+
+    def names() -> Collection[str]:
+        asked.append(clock.now_ms())
+        if len(asked) <= len(causes):
+            raise StorageUnavailable(causes[len(asked) - 1])
+        return ()
+
+    begin_ms = clock.now_ms()
+    with service(tmp_path, names=names, clock=clock) as maintenance:
+        for _ in range(300):
+            maintenance.round()
+            clock.advance(ms=1_000)
+
+    assert [(at - begin_ms) // 1_000 for at in asked[:9]] == [0, 1, 3, 7, 15, 31, 63, 127, 128]
+    waits = "maintenance waits: which tables to look after is unknown error="
+    assert caplog.messages == [
+        waits + "EROFS",
+        waits + "EIO",
+        "maintenance goes on: which tables to look after is known again",
+    ]
+
+
+def test_a_table_that_cannot_be_compacted_still_expires(tmp_path: Path) -> None:
+    table = given_table(tmp_path, **{"record-level.expire-time": "1 d"})
+    write(table, commits=4)
+
+    with service(tmp_path) as maintenance:
+        maintenance.round()
+        upkeep = maintenance.upkeep["shop.orders"]
+
+    assert upkeep.expired == 2
+    assert "record-level.expire-time" in (upkeep.error or "")
+
+
+def test_expiry_waits_for_its_interval(tmp_path: Path) -> None:
+    clock = ManualClock()
+    table = given_table(tmp_path)
+    write(table, commits=3)
+
+    with service(tmp_path, clock=clock) as maintenance:
+        maintenance.round()
+        upkeep = maintenance.upkeep["shop.orders"]
+        before = upkeep.expired
+        write(table, commits=2)
+        maintenance.round()
+        assert upkeep.expired == before
+        clock.advance(ms=EXPIRY_INTERVAL_MS)
+        maintenance.round()
+        assert upkeep.expired > before
+
+
+def test_trouble_that_somebody_else_has_mended_is_over(tmp_path: Path) -> None:
+    table = given_table(tmp_path)
+    write(table, commits=3)
+    files = list(tmp_path.rglob("bucket-*/*.parquet"))
+    for file in files:
+        file.rename(file.with_suffix(".hidden"))
+
+    with service(tmp_path, clock=ManualClock()) as maintenance:
+        maintenance.round()
+        upkeep = maintenance.upkeep["shop.orders"]
+        assert len(upkeep.troubles) == 2
+        for file in files:
+            file.with_suffix(".hidden").rename(file)
+        table.compact()
+        maintenance.round()
+        assert upkeep.error is None
+
+
+def test_a_mistake_in_one_table_is_told_with_its_trace_and_the_others_go_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("a.bad", "b.good"):
+        write(given_table(tmp_path, name), commits=1)
+    file_io = FaultyFileIO(LocalFileIO())
+    catalog = Catalog(str(tmp_path), file_io=file_io)
+    clock = ManualClock()
+
+    def fault(_: int, method: str, path: str) -> None:
+        if "a.db" in path and "/manifest/" in path:
+            message = f"{method} has a mistake"
+            raise ZeroDivisionError(message)
+
+    with MaintenanceService(catalog, lambda: ("a.bad", "b.good"), clock=clock) as maintenance:
+        file_io.before = fault
+        maintenance.round()
+        maintenance.round()
+        bad, good = maintenance.upkeep["a.bad"], maintenance.upkeep["b.good"]
+        assert bad.failures == 1
+        assert (bad.error or "").startswith("look: ZeroDivisionError: ")
+        assert (good.looks, good.failures) == (2, 0)
+        traces = [record for record in caplog.records if record.exc_info]
+        assert [record.exc_info[0] for record in traces if record.exc_info] == [ZeroDivisionError]
+        file_io.before = lambda *_: None
+        clock.advance(ms=1_000)
+        maintenance.round()
+        assert bad.error is None
+
+
+class HeldPool:
+    """Takes work, and does it at the end."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[BucketWork, Future[BucketOutcome]]] = []
+
+    def submit(self, work: BucketWork) -> Future[BucketOutcome]:
+        self.taken.append((work, Future()))
+        return self.taken[-1][1]
+
+    def close(self, *, grace_s: float | None = None) -> None:
+        del grace_s
+        for work, future in self.taken:
+            future.set_result(work.run())
+
+
+def test_a_bucket_that_is_worked_on_is_not_begun_again(tmp_path: Path) -> None:
+    write(given_table(tmp_path), commits=3)
+    pool = HeldPool()
+    maintenance = MaintenanceService(
+        Catalog(str(tmp_path)), lambda: ("shop.orders",), workers=5, new_pool=lambda: pool
+    )
+    thread = threading.Thread(target=lambda: maintenance.run(interval_s=0.01))
+    thread.start()
+    wait_until(lambda: bool(maintenance.upkeep) and maintenance.upkeep["shop.orders"].looks >= 4)
+    maintenance.stop()
+    thread.join(PATIENCE_S)
+    maintenance.close()
+
+    assert sorted(work.place[1] for work, _ in pool.taken) == [0, 1]
+    upkeep = maintenance.upkeep["shop.orders"]
+    assert (upkeep.compactions, upkeep.dropped) == (2, 0)
+
+
+@pytest.mark.slow
+def test_it_runs_until_it_is_stopped(tmp_path: Path) -> None:
+    table = given_table(tmp_path)
+    maintenance = service(tmp_path, workers=2)
+    thread = threading.Thread(target=lambda: maintenance.run(interval_s=0.05))
+    thread.start()
+    for _ in range(5):
+        write(table, commits=2)
+        time.sleep(0.05)
+    wait_until(lambda: max(table.runs_per_bucket().values()) < 3)
+    maintenance.stop()
+    thread.join(PATIENCE_S)
+    maintenance.close()
+
+    assert not thread.is_alive()
+    assert maintenance.upkeep["shop.orders"].compactions >= 2
+    assert maintenance.upkeep["shop.orders"].error is None
+    assert values(table) == {10}
+
+
+@pytest.mark.slow
+def test_a_killed_process_is_replaced(tmp_path: Path) -> None:
+    clock = ManualClock()
+    table = given_table(tmp_path)
+    write(table, commits=3)
+
+    with service(tmp_path, clock=clock) as maintenance:
+        maintenance.round()
+        pool = maintenance._pool
+        assert isinstance(pool, CompactionPool)
+        for process in list(pool._pool._processes):
+            os.kill(process, signal.SIGKILL)
+        write(table, commits=3)
+        maintenance.round()
+        clock.advance(ms=1_000)
+        maintenance.round()
+        upkeep = maintenance.upkeep["shop.orders"]
+        assert upkeep.error is None
+        assert upkeep.failures > 0
+        assert upkeep.compactions == 4
+
+    assert values(table) == {6}
+
+
+@pytest.mark.slow
+def test_what_two_services_do_at_once_is_dropped_and_counted(tmp_path: Path) -> None:
+    table = given_table(tmp_path)
+    services = [service(tmp_path, workers=2), service(tmp_path, workers=2)]
+    threads = [
+        threading.Thread(target=lambda one=one: one.run(interval_s=0.01)) for one in services
+    ]
+    for thread in threads:
+        thread.start()
+    for _ in range(15):
+        write(table, commits=1)
+    wait_until(lambda: max(table.runs_per_bucket().values()) < 3)
+    for one in services:
+        one.stop()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+    for one in services:
+        one.close()
+
+    assert [one.upkeep["shop.orders"].failures for one in services] == [0, 0]
+    assert values(table) == {15}

@@ -1,0 +1,78 @@
+"""Where a query starts, and when it must not."""
+
+import pytest
+
+from lake import InvalidRequest, OffsetMismatch, StreamPosition
+from pipelines.kafka.source import check_topic, check_topic_id, initial_offsets, start_offsets
+from pipelines.kafka.topic import Topic
+from tests.unit.pipelines.given_streams import given_plan, given_spec
+
+SPEC = given_spec({"id": "INT", "a": "INT", "version": "INT"})
+TOPIC = Topic(name="topic", topic_id="id-1", partitions=(0, 1))
+
+
+def _position(offsets: dict[int, int], *, topic: str = "topic") -> StreamPosition:
+    return StreamPosition(stream="s", epoch=1, topic=topic, topic_id="id-1", offsets=offsets)
+
+
+@pytest.mark.parametrize(("policy", "start"), [("earliest", {0: 3}), ("latest", {0: 9})])
+def test_a_new_stream_starts_as_declared(policy: str, start: dict[int, int]) -> None:
+    plan = given_plan(SPEC, starting_offsets=policy)
+
+    assert initial_offsets(plan, earliest={0: 3}, end={0: 9}) == start
+
+
+def test_a_query_starts_at_the_tables_offsets_and_new_partitions_at_their_start() -> None:
+    start = start_offsets(_position({0: 5}), earliest={0: 3, 1: 0}, end={0: 9, 1: 4})
+
+    assert start == {0: 5, 1: 0}
+
+
+@pytest.mark.parametrize(
+    ("earliest", "end"),
+    [({0: 6}, {0: 9}), ({0: 0}, {0: 4}), ({1: 0}, {1: 0})],
+    ids=["deleted by retention", "topic ends before", "partition is gone"],
+)
+def test_records_that_are_gone_stop_the_stream(
+    earliest: dict[int, int], end: dict[int, int]
+) -> None:
+    with pytest.raises(
+        InvalidRequest, match=r"are gone from topic topic\n.*continues at 5"
+    ) as caught:
+        start_offsets(_position({0: 5}), earliest=earliest, end=end)
+
+    assert "register one of another name" in (caught.value.problems[0].hint or "")
+
+
+def test_a_topic_made_again_is_another_topic() -> None:
+    again = Topic(name="topic", topic_id="id-2", partitions=(0,))
+
+    with pytest.raises(OffsetMismatch, match="made again: its id is id-2, expected id-1") as caught:
+        check_topic(_position({}), again)
+
+    assert "register it anew with `starting_offsets`" in str(caught.value)
+
+
+def test_another_name_is_another_topic() -> None:
+    with pytest.raises(OffsetMismatch, match="are of topic older, found topic"):
+        check_topic(_position({}, topic="older"), TOPIC)
+
+
+@pytest.mark.parametrize(
+    ("position", "topic"),
+    [
+        (None, TOPIC),
+        (_position({}), TOPIC),
+        (_position({}), Topic(name="topic", topic_id="", partitions=(0,))),
+    ],
+    ids=["new stream", "same id", "cluster without ids"],
+)
+def test_the_same_topic_is_accepted(position: StreamPosition | None, topic: Topic) -> None:
+    check_topic(position, topic)
+
+
+def test_a_cluster_without_topic_ids_is_refused() -> None:
+    check_topic_id(TOPIC)
+
+    with pytest.raises(InvalidRequest, match="gives topics no ids"):
+        check_topic_id(Topic(name="topic", topic_id="", partitions=(0,)))

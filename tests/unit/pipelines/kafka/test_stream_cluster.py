@@ -1,0 +1,82 @@
+"""Where a stream reads, and with which login, as the operators' file says when it starts."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from formats.kafka_clusters import KafkaClusters, NamedCluster
+from lake import InvalidRequest
+from pipelines.kafka.stream_cluster import cluster_of
+from schemas import StreamSpec
+
+SHOP = NamedCluster(
+    name="shop", bootstrap_servers="a:1,b:2", options={"client.id": "braid"}, read=("shop.*",)
+)
+CLUSTERS = KafkaClusters(by_name={"shop": SHOP}, addresses=("*.lab:9092",))
+
+
+def stream(**fields: Any) -> StreamSpec:
+    return StreamSpec.model_validate(
+        {
+            "name": "sales",
+            "topic": "shop.sales",
+            "dead_letter_topic": "shop.sales.dead-letters",
+            "columns": [{"column": "id"}],
+            **fields,
+        }
+    )
+
+
+def test_a_named_cluster_gives_address_and_login_and_the_stream_its_own_options() -> None:
+    options = {"max.poll.records": "500"}
+
+    found = cluster_of(stream(kafka={"cluster": "shop", "options": options}), CLUSTERS)
+
+    assert found.bootstrap_servers == "a:1,b:2"
+    assert found.options == {"client.id": "braid", "max.poll.records": "500"}
+
+
+def test_a_stored_address_that_the_file_lists_runs_on_with_the_login_of_the_file(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    kafka = {"bootstrap_servers": "b:2,a:1", "options": {"client.id": "${file:/etc/passwd}"}}
+
+    with caplog.at_level(logging.WARNING):
+        found = cluster_of(stream(kafka=kafka), CLUSTERS)
+
+    assert found.options == {"client.id": "braid"}
+    assert "option='client.id'" in caplog.text
+
+
+def test_an_allowed_address_gets_no_login() -> None:
+    kafka = {"bootstrap_servers": "x.lab:9092", "options": {"client.id": "${env:HOME}"}}
+
+    found = cluster_of(stream(kafka=kafka), CLUSTERS)
+
+    assert (found.bootstrap_servers, found.options) == ("x.lab:9092", {})
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "hint"),
+    [
+        ({"kafka": {"bootstrap_servers": "evil:1"}}, "kafka.bootstrap_servers", '"evil:1"'),
+        ({"kafka": {"cluster": "bank"}}, "kafka.cluster", "[clusters.bank]"),
+        ({}, "kafka.cluster", "--kafka host:port"),
+        ({"kafka": {"cluster": "shop"}, "topic": "bank.x"}, "topic", "`read`"),
+        (
+            {"kafka": {"cluster": "shop"}, "dead_letter_topic": "shop.x"},
+            "dead_letter_topic",
+            "`write`",
+        ),
+    ],
+)
+def test_what_the_file_does_not_say_stops_the_stream_and_is_named(
+    fields: dict[str, Any], field: str, hint: str
+) -> None:
+    with pytest.raises(InvalidRequest, match="cannot read from Kafka") as caught:
+        cluster_of(stream(**fields), CLUSTERS)
+
+    (problem,) = caught.value.problems
+    assert problem.field == field
+    assert hint in (problem.hint or "")

@@ -1,0 +1,180 @@
+"""What a message has that its stream does not declare, or does not hold."""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pipelines.json.json_message import read_message
+from pipelines.new_fields.record_schema_delta import NewsReader, UnfitValueError
+from pipelines.new_fields.value_shape import type_of
+from pipelines.new_fields.wider_type import widened
+from tests.unit.pipelines.given_streams import given_plan, given_spec
+
+COLUMNS = {
+    "id": "BIGINT",
+    "small": "SMALLINT",
+    "whole": "INT",
+    "long": "BIGINT",
+    "real": "FLOAT",
+    "price": "DECIMAL(5, 2)",
+    "code": "VARCHAR(3)",
+    "bytes": "VARBINARY(2)",
+    "flag": "BOOLEAN",
+    "day": "DATE",
+    "row": "ROW<n INT, deep ROW<x INT>>",
+    "list": "ARRAY<ROW<n INT>>",
+    "numbers": "ARRAY<INT>",
+    "map": "MAP<STRING, ROW<n INT>>",
+    "version": "INT",
+}
+SPEC = given_spec(COLUMNS)
+PLAN = given_plan(SPEC)
+
+
+def reader(
+    *, taken: Collection[str] = (), refused: Mapping[str, str] | None = None, is_last: bool = False
+) -> NewsReader:
+    return NewsReader(plan=PLAN, taken=taken, refused=refused or {}, is_last=is_last)
+
+
+def parsed(**message: Any) -> Any:
+    return read_message(json.dumps(message).encode())
+
+
+def new_types(found: NewsReader, **message: Any) -> dict[str, str]:
+    news = found.read(parsed(**message))
+    assert not news.wider
+    return {".".join(path): str(type_of(shape)) for path, shape in news.new.items()}
+
+
+def wider_types(**message: Any) -> dict[str, str]:
+    news = reader().read(parsed(**message))
+    assert not news.new
+    types = {column.name: column.type for column in PLAN.columns}
+    return {name: str(widened(types[name], shape)) for name, shape in news.wider.items()}
+
+
+def test_what_is_declared_is_no_news() -> None:
+    message = parsed(
+        id=1,
+        small=-5,
+        whole=2**31 - 1,
+        price="1.005",
+        code="äöü",
+        bytes="aGk=",
+        day="2026-01-02",
+        row={"n": 1, "deep": {"x": None}},
+        list=[{"n": 1}, None],
+        map={"any": {"n": 1}},
+    )
+
+    assert not reader().read(message)
+    assert reader().undeclared(message) == []
+
+
+def test_new_fields_stand_beside_declared_ones() -> None:
+    assert new_types(reader(), id=1, tip=1, note="x", none=None) == {
+        "tip": "BIGINT",
+        "note": "STRING",
+    }
+    assert reader().undeclared(parsed(id=1, tip=1, none=None)) == ["tip", "none"]
+
+
+def test_what_stands_in_objects_that_no_column_is_read_from_is_no_news() -> None:
+    spec = given_spec({"id": "BIGINT", "a": "INT", "version": "INT"})
+    columns = [
+        {"column": "id", "path": "payload.key"},
+        {"column": "a", "path": "payload.after.a"},
+        {"column": "version", "path": "payload.after.version"},
+    ]
+    found = NewsReader(plan=given_plan(spec, columns=columns))
+    message = parsed(
+        schema={}, payload={"key": 1, "after": {"a": 1, "tip": 5}, "source": {"db": "x"}}
+    )
+
+    assert [".".join(path) for path in found.read(message).new] == [
+        "payload.source",
+        "payload.after.tip",
+    ]
+    assert found.undeclared(message) == ["payload.source", "payload.after.tip"]
+
+
+def test_fields_that_other_streams_read_from_the_topic_are_declared() -> None:
+    found = NewsReader(plan=replace(PLAN, read_elsewhere=(("other",), ("deep", "er"))))
+
+    assert found.undeclared(parsed(other=1, deep={"er": 1, "x": 2}, mine=1)) == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ({"small": 40_000}, {"small": "BIGINT"}),
+        ({"whole": 2**31}, {"whole": "BIGINT"}),
+        ({"whole": 2**63}, {"whole": "DECIMAL(38, 0)"}),
+        ({"whole": 1.5}, {"whole": "DOUBLE"}),
+        ({"long": 2**63}, {"long": "DECIMAL(38, 0)"}),
+        ({"price": 123456.5}, {"price": "DECIMAL(38, 2)"}),
+        ({"code": "long text"}, {"code": "STRING"}),
+        ({"bytes": "aGVsbG8="}, {"bytes": "BYTES"}),
+        ({"row": {"m": True}}, {"row": "ROW<`m` BOOLEAN>"}),
+        (
+            {"row": {"n": 2**40, "deep": {"y": "a"}}},
+            {"row": "ROW<`n` BIGINT, `deep` ROW<`y` STRING>>"},
+        ),
+        ({"list": [{"n": 1}, {"m": 1}]}, {"list": "ARRAY<ROW<`m` BIGINT>>"}),
+        ({"numbers": [1, 2**40, None]}, {"numbers": "ARRAY<BIGINT>"}),
+        ({"map": {"a": {"n": 1}, "b": {"m": "x"}}}, {"map": "MAP<STRING, ROW<`m` STRING>>"}),
+    ],
+)
+def test_values_beyond_a_type_widen_it(message: Any, expected: Any) -> None:
+    assert wider_types(**message) == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        ({"whole": "x"}, "field whole .* no type that INT can become holds its value"),
+        ({"long": 1.5}, "no type that BIGINT can become"),
+        ({"flag": 1}, "no type that BOOLEAN can become"),
+        ({"day": "soon"}, "no type that DATE can become"),
+        ({"price": "x"}, r"no type that DECIMAL\(5, 2\) can become"),
+        ({"bytes": "?"}, r"no type that VARBINARY\(2\) can become"),
+        ({"row": 1}, "field row .* not of type ROW"),
+        ({"row": {"n": "x"}}, r"field row\.n "),
+        ({"row": {"N": 1}}, "differs from the field n in case only"),
+        ({"row": {"a b": 1}}, r"row\.a b .* cannot be a field of a column"),
+        ({"list": 1}, "field list .* not of type ARRAY"),
+        ({"numbers": ["x"]}, "field numbers "),
+        ({"id": 2**63}, "the type of a key stays as it is"),
+        ({"a b": 1}, "field a b .* cannot be a column: the name of a column is a letter"),
+        ({"rowkind": 1}, "the name of a system column"),
+        ({"x" * 500: 1}, "cannot be a column"),
+    ],
+)
+def test_what_there_is_no_place_for(message: Any, why: str) -> None:
+    with pytest.raises(UnfitValueError, match=why):
+        reader().read(parsed(**message))
+
+
+def test_names_that_the_table_has_are_taken() -> None:
+    with pytest.raises(
+        UnfitValueError, match="the table has a column Tip that the stream does not"
+    ):
+        reader(taken=["Tip"]).read(parsed(tip=1))
+
+
+def test_what_was_refused_stays_out() -> None:
+    with pytest.raises(UnfitValueError, match=r"field tip .*: not allowed"):
+        reader(refused={"tip": "not allowed"}).read(parsed(tip=1))
+    with pytest.raises(UnfitValueError, match=r"field whole .*: not allowed"):
+        reader(refused={"whole": "not allowed"}).read(parsed(whole=2**40))
+
+
+def test_in_the_last_round_everything_new_stays_out() -> None:
+    with pytest.raises(UnfitValueError, match="too many new fields came at once"):
+        reader(is_last=True).read(parsed(tip=1))
+
+    assert not reader(is_last=True).read(parsed(tip=None, whole=1))

@@ -1,0 +1,124 @@
+"""What passes by itself is told from what a person has to mend, from errors as they come."""
+
+import pytest
+from pyspark.errors import PythonException, StreamingQueryException
+
+from lake import (
+    CommitConflict,
+    CommitUnknown,
+    CorruptData,
+    InvalidRequest,
+    LakeError,
+    LimitExceeded,
+    OffsetMismatch,
+    Problem,
+    StorageUnavailable,
+    StreamFenced,
+    UnsupportedFeature,
+)
+from pipelines.kafka.topic import TopicMissing
+from pipelines.stream.failure import failure_of
+
+KAFKA_AWAY = """\
+org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment. Call: listNodes
+=== Streaming Query ===
+Identifier: [id = 1a11a8f2, runId = db82d504]
+Current Committed Offsets: {KafkaV2[Subscribe[x]]: {"x":{"0":10}}}
+
+Current State: ACTIVE
+"""
+OF_A_TASK = """\
+An exception was thrown from the Python worker. Please see the stack trace below.
+Traceback (most recent call last):
+  File "/app/pipelines/sink/write_task.py", line 99, in __call__
+    raise StorageUnavailable(message) from error
+kafka.errors.KafkaTimeoutError: KafkaTimeoutError: Unable to bootstrap
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/app/pipelines/sink/write_task.py", line 101, in __call__
+lake.errors.{kind}: something is wrong
+hint: mend it
+
+\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:645)
+\tat org.apache.spark.scheduler.Task.run(Task.scala:147)
+"""
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        StorageUnavailable("kafka is away"),
+        TopicMissing("no such topic"),
+        CommitConflict("another schema"),
+        CommitUnknown("no answer"),
+        OffsetMismatch("a gap", stream="s"),
+        StreamFenced("newer", stream="s", epoch=1, table_epoch=2),
+        OSError("no route to host"),
+        TimeoutError("timed out"),
+        ZeroDivisionError("division by zero"),
+        StreamingQueryException(KAFKA_AWAY),
+        PythonException(OF_A_TASK.format(kind="StorageUnavailable")),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_passes_by_itself_is_tried_again(error: Exception) -> None:
+    assert not failure_of(error).is_permanent
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InvalidRequest("no such column"),
+        UnsupportedFeature("no such thing"),
+        LimitExceeded("too many dead letters"),
+        CorruptData("not Avro"),
+        PythonException(OF_A_TASK.format(kind="SchemaMismatch")),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_a_person_has_to_mend_is_not_and_says_where(error: Exception) -> None:
+    failure = failure_of(error)
+
+    assert failure.is_permanent
+    assert failure.problems or type(error) in (InvalidRequest, UnsupportedFeature)
+
+
+def test_a_topic_that_does_not_fit_its_table_stays_so() -> None:
+    error = OffsetMismatch("made again\nhint: register it as a new stream", stream="s")
+
+    failure = failure_of(error, of_the_topic=True)
+
+    assert failure.is_permanent
+    assert failure.problems == (
+        Problem(
+            field="topic", value=None, message="made again", hint="register it as a new stream"
+        ),
+    )
+
+
+def test_what_spark_says_is_one_line_without_its_traces() -> None:
+    kafka = failure_of(StreamingQueryException(KAFKA_AWAY))
+    task = failure_of(PythonException(OF_A_TASK.format(kind="StorageUnavailable")))
+
+    assert kafka.cause == (
+        "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment. "
+        "Call: listNodes"
+    )
+    assert task.cause == "something is wrong; hint: mend it"
+    assert (kafka.is_expected, task.is_expected) == (True, True)
+
+
+def test_problems_are_told_as_they_were_raised() -> None:
+    problem = Problem(field="columns.a", value="a", message="no such column", hint="name another")
+    error: LakeError = InvalidRequest("the stream does not fit", problems=[problem])
+
+    assert failure_of(error).problems == (problem,)
+    assert "\n" not in failure_of(error).cause
+
+
+def test_what_nobody_expected_is_told_with_its_kind() -> None:
+    failure = failure_of(KeyError("a"))
+
+    assert (failure.cause, failure.is_expected) == ("KeyError: 'a'", False)

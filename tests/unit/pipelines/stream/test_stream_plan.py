@@ -1,0 +1,68 @@
+"""A plan fits the table as it is, and reads each field of a message in one way."""
+
+import pytest
+
+from lake import InvalidRequest
+from pipelines.stream.stream_plan import plan_stream
+from registry.rules.table_definition import complete_stream
+from schemas import StreamDefinition
+from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
+
+SPEC = given_spec({"id": "BIGINT", "a": "STRING", "b": "INT", "version": "INT"})
+
+
+def test_a_plan_says_what_is_read_and_what_is_written() -> None:
+    plan = given_plan(SPEC, columns=[{"column": "id", "path": "k.id"}, {"column": "version"}])
+
+    assert [(c.name, c.address, str(c.type)) for c in plan.columns] == [
+        ("id", "k.id", "BIGINT NOT NULL"),
+        ("version", "version", "INT"),
+    ]
+    assert plan.ordering == ("version",)
+    assert plan.key == "db.t/s"
+    assert plan.group_columns == (
+        "version",
+        "s__offset",
+        "s__partition",
+        "a",
+        "b",
+        "s__at",
+        "s__op",
+    )
+
+
+def test_a_generated_ordering_is_not_looked_for_in_messages() -> None:
+    plan = given_plan(given_spec({"id": "INT", "a": "INT"}, ordering=None))
+
+    assert plan.ordering == ()
+    assert plan.written.partition_column == "s__partition"
+
+
+def test_a_column_that_the_table_has_lost_is_named() -> None:
+    other = given_table(given_spec({"id": "BIGINT", "a": "STRING", "version": "INT"}))
+    stream = complete_stream(SPEC, StreamDefinition(topic="t"), name="s")
+
+    with pytest.raises(InvalidRequest, match="has no such column") as caught:
+        plan_stream(table="db.t", spec=SPEC, stream=stream, schema=other.schema)
+
+    assert [problem.value for problem in caught.value.problems] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("paths", "problem"),
+    [({"a": "x", "b": "x"}, "column b reads x as INT"), ({"a": "x", "b": "x.y"}, "a reads x as")],
+    ids=["as two types", "as value and as object"],
+)
+def test_a_field_is_read_in_one_way_only(paths: dict[str, str], problem: str) -> None:
+    columns = [{"column": "id"}, {"column": "version"}]
+    columns += [{"column": column, "path": path} for column, path in paths.items()]
+
+    with pytest.raises(InvalidRequest, match=problem):
+        given_plan(SPEC, columns=columns)
+
+
+def test_two_columns_of_one_type_may_read_one_field() -> None:
+    spec = given_spec({"id": "INT", "a": "INT", "version": "INT"})
+    columns = [{"column": "id", "path": "n"}, {"column": "a", "path": "n"}, {"column": "version"}]
+
+    assert len(given_plan(spec, columns=columns).columns) == 3

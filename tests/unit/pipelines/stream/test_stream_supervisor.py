@@ -1,0 +1,605 @@
+"""A supervisor keeps one stream's query equal to what is wanted, within its lease."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from lake import (
+    BatchAccount,
+    InvalidRequest,
+    LimitExceeded,
+    ManualClock,
+    MemoryFileIO,
+    OffsetMismatch,
+    Problem,
+    StorageUnavailable,
+    StreamFenced,
+    StreamPosition,
+)
+from pipelines.kafka.topic import TopicMissing
+from pipelines.settings import RestartPolicy
+from pipelines.sink.batch_sink import SinkProgress
+from pipelines.sink.plan_follower import Following
+from pipelines.stream.stream_supervisor import StreamSupervisor, Wanted
+from registry.rules.table_definition import complete_stream
+from registry.store.leases import LeaseStore
+from schemas import DesiredState, StreamDefinition, StreamEntry, StreamState, TableDocument
+from tests.unit.pipelines.given_streams import given_spec
+
+SPEC = given_spec({"id": "INT", "a": "INT", "version": "INT"})
+ENTRY = StreamEntry(spec=complete_stream(SPEC, StreamDefinition(topic="topic"), name="s"))
+DOCUMENT = TableDocument(database="db", name="t", table=SPEC, streams={"s": ENTRY})
+TTL_MS = 9_000
+
+
+@dataclass
+class StubQuery:
+    """A query that does what a test says."""
+
+    progress: SinkProgress | None
+    end: dict[int, int] = field(default_factory=dict)
+    end_error: Exception | None = None
+    failure: BaseException | None = None
+    is_active: bool = True
+    is_finished: bool = False
+    is_stopped: bool = False
+    followed: int = 0
+    follow_error: Exception | None = None
+
+    def follow(self) -> None:
+        if self.follow_error is not None:
+            raise self.follow_error
+        self.followed += 1
+
+    def keep_pace(self) -> None:
+        pass
+
+    def end_offsets(self) -> Mapping[int, int]:
+        if self.end_error is not None:
+            raise self.end_error
+        return self.end
+
+    def stop(self) -> None:
+        self.is_stopped = True
+        self.is_active = False
+
+    def fail(self, error: BaseException) -> None:
+        self.failure = error
+        self.is_active = False
+
+
+@dataclass
+class StubStarter:
+    """Starts stub queries, or fails."""
+
+    error: Exception | None = None
+    started: list[StubQuery] = field(default_factory=list)
+    dead_lettered: int = 1
+    at_start: Callable[[], None] = lambda: None
+
+    def start(self, document: TableDocument, entry: StreamEntry) -> StubQuery:
+        assert document.identifier == "db.t"
+        self.at_start()
+        if self.error is not None:
+            raise self.error
+        position = StreamPosition(
+            stream="s",
+            epoch=len(self.started) + 1,
+            topic="topic",
+            topic_id="id",
+            offsets={0: 5},
+            account=BatchAccount(accepted=4, dead_lettered=self.dead_lettered),
+        )
+        query = StubQuery(progress=SinkProgress(position=position), end={0: 8})
+        self.started.append(query)
+        return query
+
+
+@dataclass
+class Bench:
+    """A supervisor and what it works with."""
+
+    clock: ManualClock = field(default_factory=ManualClock)
+    file_io: MemoryFileIO = field(default_factory=MemoryFileIO)
+    starter: StubStarter = field(default_factory=StubStarter)
+    reported: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.leases = LeaseStore(self.file_io, "/w", self.clock)
+        self.supervisor = StreamSupervisor(
+            table="db.t",
+            stream="s",
+            owner="me",
+            starter=self.starter,
+            leases=self.leases,
+            lease_ttl_ms=TTL_MS,
+            restarts=RestartPolicy(wait_ms_min=1_000, wait_ms_max=60_000),
+            measure_ms=2_000,
+            clock=self.clock,
+            dead_letters=lambda: self.reported,
+        )
+
+    @property
+    def state(self) -> StreamState:
+        return self.supervisor.progress.state
+
+    @property
+    def trace(self) -> str:
+        return self.supervisor.progress.trace or ""
+
+    def want(self, state: DesiredState = DesiredState.RUNNING, *, generation: int = 0) -> None:
+        entry = ENTRY.model_copy(update={"desired_state": state, "restart_generation": generation})
+        self.supervisor.want(Wanted(document=DOCUMENT, entry=entry))
+
+    def step(self, *, after_ms: int = 0) -> StreamState:
+        self.clock.advance(ms=after_ms)
+        self.supervisor.step()
+        return self.state
+
+
+def _refuse(bench: Bench, **reasons: int) -> None:
+    query = bench.starter.started[-1]
+    assert query.progress is not None
+    query.progress = replace(query.progress, commits=1, dead_letters=tuple(reasons.items()))
+
+
+@pytest.fixture
+def bench() -> Bench:
+    """A stream that is wanted to run."""
+    bench = Bench()
+    bench.want()
+    return bench
+
+
+def test_a_wanted_stream_is_started_once(bench: Bench) -> None:
+    assert bench.step() is StreamState.RUNNING
+    assert bench.step() is StreamState.RUNNING
+
+    assert len(bench.starter.started) == 1
+    holder = bench.leases.holder("db.t", "s")
+    assert holder is not None
+    assert holder.owner == "me"
+
+
+def test_a_query_that_has_ended_as_planned_is_followed_by_another(bench: Bench) -> None:
+    bench.step()
+    first = bench.starter.started[-1]
+    first.is_finished, first.is_active = True, False
+
+    assert bench.step() is StreamState.RUNNING
+    assert bench.step() is StreamState.RUNNING
+
+    assert first.is_stopped
+    assert len(bench.starter.started) == 2
+
+
+def test_progress_tells_what_the_query_and_the_topic_say(bench: Bench) -> None:
+    bench.step()
+    bench.step(after_ms=2_000)
+
+    progress = bench.supervisor.progress
+    assert (progress.epoch, progress.topic_id) == (1, "id")
+    assert (dict(progress.offsets), dict(progress.end_offsets)) == ({0: 5}, {0: 8})
+    assert (progress.lag_records, progress.lag_seconds) == (3, 2.0)
+    assert progress.account.records == 5
+
+
+def test_dead_letters_by_reason_are_summed_over_queries() -> None:
+    bench = Bench(reported={"malformed": 1})
+    assert bench.supervisor.progress.dead_letters_by_reason == {"malformed": 1}
+    bench.want()
+    bench.step()
+    _refuse(bench, malformed=2)
+    bench.step()
+    assert bench.supervisor.progress.dead_letters_by_reason == {"malformed": 3}
+
+    bench.want(generation=1)
+    bench.starter.dead_lettered = 3
+    bench.step()
+    assert bench.supervisor.progress.dead_letters_by_reason == {"malformed": 3}
+    _refuse(bench, wrong_type=1)
+    bench.step()
+    assert bench.supervisor.progress.dead_letters_by_reason == {"malformed": 3, "wrong_type": 1}
+
+
+def test_dead_letters_that_another_runner_counted_are_taken_over() -> None:
+    bench = Bench()
+    bench.reported = {"tombstone": 1}
+    bench.want()
+    bench.step()
+
+    assert bench.supervisor.progress.dead_letters_by_reason == {"tombstone": 1}
+
+
+def test_dead_letters_of_an_earlier_table_of_the_name_are_not_counted() -> None:
+    bench = Bench(reported={"malformed": 2})
+    bench.want()
+    bench.step()
+
+    assert bench.supervisor.progress.dead_letters_by_reason == {}
+
+
+def test_columns_that_no_record_has_a_value_for_are_told(bench: Bench) -> None:
+    bench.step()
+    query = bench.starter.started[0]
+    assert query.progress is not None
+    query.progress = replace(query.progress, records=7, unmatched=(("a", "payload.aa"),))
+    bench.step()
+
+    progress = bench.supervisor.progress
+    assert (progress.records_since_start, progress.unmatched_columns) == (7, {"a": "payload.aa"})
+
+
+def test_a_stream_whose_lease_another_holds_is_left_alone(bench: Bench) -> None:
+    bench.leases.acquire("db.t", "s", "another", TTL_MS)
+
+    assert bench.step() is StreamState.UNASSIGNED
+    assert not bench.starter.started
+    assert bench.step(after_ms=TTL_MS) is StreamState.RUNNING
+
+
+def test_a_lost_lease_stops_the_query(bench: Bench) -> None:
+    """As after a sleep: the lease has expired and another runner has taken it."""
+    bench.step()
+    bench.clock.advance(ms=TTL_MS)
+    bench.leases.acquire("db.t", "s", "another", TTL_MS)
+
+    assert bench.step() is StreamState.UNASSIGNED
+    assert bench.starter.started[0].is_stopped
+
+
+def test_the_lease_is_renewed_while_the_query_runs(bench: Bench) -> None:
+    bench.step()
+    for _ in range(10):
+        bench.step(after_ms=TTL_MS // 2)
+
+    assert bench.leases.acquire("db.t", "s", "another", TTL_MS) is None
+    assert len(bench.starter.started) == 1
+
+
+def test_a_pause_keeps_the_lease_and_a_stop_gives_it_back(bench: Bench) -> None:
+    bench.step()
+    bench.want(DesiredState.PAUSED)
+    assert bench.step() is StreamState.PAUSED
+    assert bench.starter.started[0].is_stopped
+    assert bench.leases.holder("db.t", "s") is not None
+    bench.want(DesiredState.STOPPED)
+    assert bench.step() is StreamState.STOPPED
+    assert bench.leases.holder("db.t", "s") is None
+
+
+def test_lag_is_not_told_while_nobody_measures_it(bench: Bench) -> None:
+    bench.step()
+    bench.step(after_ms=2_000)
+    assert bench.supervisor.progress.lag_records == 3
+    bench.want(DesiredState.PAUSED)
+    bench.step()
+
+    progress = bench.supervisor.progress
+    assert (progress.lag_records, progress.lag_seconds) == (None, None)
+
+
+def test_a_stream_that_the_registry_forgot_is_stopped(bench: Bench) -> None:
+    bench.step()
+    bench.supervisor.want(None)
+
+    assert bench.step() is StreamState.STOPPED
+    assert bench.starter.started[0].is_stopped
+
+
+def test_a_restart_replaces_the_query(bench: Bench) -> None:
+    bench.step()
+    bench.want(generation=1)
+    bench.step()
+
+    assert [query.is_stopped for query in bench.starter.started] == [True, False]
+    assert bench.supervisor.progress.restart_generation == 1
+
+
+def wanted_with(*, version: int, **spec: object) -> Wanted:
+    """The stream of another version, with other fields."""
+    entry = ENTRY.model_copy(
+        update={"spec": ENTRY.spec.model_copy(update=spec), "version": version}
+    )
+    return Wanted(document=DOCUMENT, entry=entry)
+
+
+def test_another_version_is_followed_by_the_running_query(bench: Bench) -> None:
+    bench.step()
+    bench.step()
+    assert bench.starter.started[0].followed == 0
+    bench.supervisor.want(wanted_with(version=2, max_message_bytes=7))
+    bench.step()
+    bench.step()
+
+    (query,) = bench.starter.started
+    assert (query.followed, query.is_stopped) == (1, False)
+
+
+def test_another_schema_is_followed(bench: Bench) -> None:
+    bench.step()
+    document = DOCUMENT.model_copy(update={"schema_id": 1})
+    bench.supervisor.want(Wanted(document=document, entry=ENTRY))
+    bench.step()
+
+    assert [query.followed for query in bench.starter.started] == [1]
+
+
+def test_what_a_query_is_fixed_to_takes_a_new_one(bench: Bench) -> None:
+    bench.step()
+    bench.supervisor.want(wanted_with(version=2, topic="other"))
+    bench.step()
+
+    assert [query.is_stopped for query in bench.starter.started] == [True, False]
+
+
+def test_a_stream_that_fits_no_more_fails_until_it_is_declared_otherwise(bench: Bench) -> None:
+    bench.step()
+    bench.starter.started[0].follow_error = InvalidRequest("no such column")
+    bench.supervisor.want(wanted_with(version=2))
+
+    assert bench.step() is StreamState.FAILED
+    assert "no such column\nwhen this is mended" in bench.trace
+    assert bench.starter.started[0].is_stopped
+    assert bench.step(after_ms=10**9) is StreamState.FAILED
+    bench.supervisor.want(wanted_with(version=3))
+    assert bench.step() is StreamState.RUNNING
+
+
+def test_what_cannot_be_read_now_is_followed_later(bench: Bench) -> None:
+    bench.step()
+    query = bench.starter.started[0]
+    query.follow_error = StorageUnavailable("away")
+    bench.supervisor.want(wanted_with(version=2))
+    assert bench.step() is StreamState.RETRYING
+    query.follow_error = None
+    assert bench.step() is StreamState.RUNNING
+
+    assert (query.followed, query.is_stopped) == (1, False)
+
+
+def test_status_says_what_a_query_writes_by(bench: Bench) -> None:
+    bench.step()
+    query = bench.starter.started[0]
+    assert query.progress is not None
+    following = Following(schema_id=3, stream_version=2, since_ms=9)
+    query.progress = replace(query.progress, following=following)
+    bench.step()
+
+    progress = bench.supervisor.progress
+    assert (progress.schema_id, progress.stream_version, progress.followed_ms) == (3, 2, 9)
+
+
+def test_a_failed_query_waits_and_starts_again(bench: Bench) -> None:
+    bench.step()
+    bench.starter.started[0].fail(OffsetMismatch("a gap", stream="s"))
+
+    assert bench.step() is StreamState.RETRYING
+    assert "a gap\nattempt 1 in 1000 ms" in bench.trace
+    assert bench.step(after_ms=999) is StreamState.RETRYING
+    assert bench.step(after_ms=1) is StreamState.RUNNING
+    assert bench.trace == ""
+    assert bench.supervisor.progress.failure is None
+
+
+def test_what_passes_by_itself_is_waited_for_without_end(bench: Bench) -> None:
+    """An hour without a broker: an attempt a minute, then the stream goes on."""
+    bench.starter.error = StorageUnavailable("kafka is away")
+    since_ms = bench.clock.now_ms()
+    for _ in range(60):
+        assert bench.step(after_ms=60_000) is not StreamState.FAILED
+    assert bench.supervisor.progress.state is StreamState.RETRYING
+    failure = bench.supervisor.progress.failure
+    bench.starter.error = None
+
+    assert failure is not None
+    assert (failure.cause, failure.attempts) == ("kafka is away", 60)
+    assert failure.since_ms == since_ms + 60_000
+    assert failure.next_attempt_ms == bench.clock.now_ms() + 60_000
+    assert bench.step(after_ms=60_000) is StreamState.RUNNING
+
+
+def test_each_failure_is_one_line_of_the_log(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.starter.error = StorageUnavailable("kafka\nis away")
+    for _ in range(3):
+        bench.step(after_ms=60_000)
+
+    assert [record.getMessage() for record in caplog.records] == [
+        f"retrying stream=db.t/s attempt={n} in_ms={1_000 << (n - 1)} error=kafka; is away"
+        for n in (1, 2, 3)
+    ]
+    assert not any(record.exc_info for record in caplog.records)
+
+
+def test_only_the_first_of_unexpected_failures_is_logged_with_its_trace(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.starter.error = KeyError("a")
+    for _ in range(3):
+        assert bench.step(after_ms=60_000) is StreamState.RETRYING
+
+    assert [record.exc_info is not None for record in caplog.records] == [True, False, False]
+
+
+def test_a_wait_is_cut_short_when_somebody_asks(bench: Bench) -> None:
+    bench.starter.error = StorageUnavailable("kafka is away")
+    bench.step()
+    bench.starter.error = None
+
+    assert bench.step() is StreamState.RETRYING
+    bench.want(generation=1)
+    assert bench.step() is StreamState.RUNNING
+
+
+def test_a_commit_makes_earlier_failures_forgotten(bench: Bench) -> None:
+    for _ in range(5):
+        bench.step(after_ms=1_000)
+        query = bench.starter.started[-1]
+        assert query.progress is not None
+        query.progress = SinkProgress(position=query.progress.position, commits=1)
+        bench.step()
+        query.fail(StorageUnavailable("again"))
+        bench.step()
+
+    assert "attempt 1 in 1000 ms" in bench.trace
+
+
+@pytest.mark.parametrize(
+    "error", [InvalidRequest("no such column"), LimitExceeded("too many dead letters")]
+)
+def test_what_only_a_person_can_mend_is_not_tried_again(bench: Bench, error: Exception) -> None:
+    bench.step()
+    bench.starter.started[0].fail(error)
+
+    assert bench.step() is StreamState.FAILED
+    assert bench.step(after_ms=10**9) is StreamState.FAILED
+    assert bench.trace.endswith("when this is mended: POST .../streams/s/start")
+
+
+def test_a_failed_stream_says_what_to_mend(bench: Bench) -> None:
+    problem = Problem(field="columns.a", value="a", message="no such column", hint="name another")
+    bench.starter.error = InvalidRequest("the stream does not fit", problems=[problem])
+    bench.step()
+
+    failure = bench.supervisor.progress.failure
+    assert failure is not None
+    assert failure.next_attempt_ms is None
+    (error,) = failure.errors
+    assert (error.field, error.value, error.hint) == ("columns.a", "a", "name another")
+
+
+def test_a_missing_topic_is_waited_for(bench: Bench) -> None:
+    bench.starter.error = TopicMissing("no such topic")
+    bench.step()
+    assert bench.state is StreamState.RETRYING
+    assert "no such topic\nattempt 1 in" in bench.trace
+    bench.starter.error = None
+
+    assert bench.step(after_ms=60_000) is StreamState.RUNNING
+    assert bench.trace == ""
+
+
+def test_a_topic_deleted_under_a_running_query_is_waited_for(bench: Bench) -> None:
+    bench.step()
+    bench.starter.started[0].end_error = TopicMissing("no such topic")
+
+    assert bench.step(after_ms=2_000) is StreamState.RETRYING
+    assert bench.starter.started[0].is_stopped
+    assert bench.step(after_ms=1_000) is StreamState.RUNNING
+
+
+def test_an_attempt_under_way_tells_why_the_last_one_failed(bench: Bench) -> None:
+    bench.starter.error = StorageUnavailable("kafka is away")
+    bench.step()
+    bench.starter.error = None
+    seen: list[tuple[StreamState, str]] = []
+    bench.starter.at_start = lambda: seen.append((bench.state, bench.trace))
+
+    assert bench.step(after_ms=1_000) is StreamState.RUNNING
+    ((state, trace),) = seen
+    assert state is StreamState.STARTING
+    assert "kafka is away" in trace
+    assert bench.trace == ""
+
+
+def test_a_topic_that_does_not_fit_the_table_is_not_tried_again(bench: Bench) -> None:
+    bench.starter.error = OffsetMismatch("made again", stream="s")
+
+    assert bench.step() is StreamState.FAILED
+    assert "when this is mended" in bench.trace
+
+
+def test_a_topic_made_again_under_a_running_query_stops_it(bench: Bench) -> None:
+    bench.step()
+    bench.starter.started[0].end_error = OffsetMismatch("made again", stream="s")
+
+    assert bench.step(after_ms=2_000) is StreamState.FAILED
+    assert bench.starter.started[0].is_stopped
+
+
+def test_a_cluster_that_does_not_answer_leaves_the_query_alone_and_is_told(bench: Bench) -> None:
+    bench.step()
+    bench.step(after_ms=2_000)
+    reached_ms = bench.clock.now_ms()
+    (query,) = bench.starter.started
+    query.end_error = StorageUnavailable("kafka is away")
+    for _ in range(10):
+        assert bench.step(after_ms=500) is (
+            StreamState.RUNNING
+            if bench.clock.now_ms() < reached_ms + 2_000
+            else StreamState.RETRYING
+        )
+
+    progress = bench.supervisor.progress
+    assert not query.is_stopped
+    assert (progress.lag_records, progress.lag_seconds, progress.end_offsets) == (None, None, {})
+    assert progress.broker_reached_ms == reached_ms
+    assert progress.failure is not None
+    assert (progress.failure.cause, progress.failure.attempts) == ("kafka is away", 2)
+    assert progress.failure.since_ms == reached_ms + 2_000
+    query.end_error = None
+    assert bench.step(after_ms=2_000) is StreamState.RUNNING
+    assert bench.trace == ""
+    assert bench.supervisor.progress.lag_records == 3
+    assert bench.supervisor.progress.broker_reached_ms == bench.clock.now_ms()
+
+
+def test_storage_that_does_not_answer_about_the_lease_is_told(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.step()
+    reached_ms = bench.supervisor.progress.storage_reached_ms
+
+    def refuse(lease: object) -> None:
+        message = "the store is away"
+        raise StorageUnavailable(message)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bench.leases, "renew", refuse)
+        for _ in range(5):
+            assert bench.step(after_ms=TTL_MS // 3) is StreamState.RETRYING
+
+    assert not bench.starter.started[0].is_stopped
+    assert bench.supervisor.progress.storage_reached_ms == reached_ms
+    assert (
+        caplog.messages.count(
+            "the warehouse does not answer stream=db.t/s error=StorageUnavailable: the store is away"
+        )
+        == 1
+    )
+    assert bench.step() is StreamState.RUNNING
+
+
+def test_a_long_run_without_records_makes_earlier_failures_forgotten(bench: Bench) -> None:
+    bench.starter.error = StorageUnavailable("away")
+    for _ in range(5):
+        bench.step(after_ms=60_000)
+    bench.starter.error = None
+    bench.step(after_ms=60_000)
+    bench.step(after_ms=60_000)
+    bench.starter.started[0].fail(StorageUnavailable("again"))
+    bench.step()
+
+    assert "attempt 1 in 1000 ms" in bench.trace
+
+
+def test_a_fenced_query_looks_after_its_lease_first(bench: Bench) -> None:
+    bench.step()
+    bench.starter.started[0].fail(StreamFenced("newer", stream="s", epoch=1, table_epoch=2))
+    bench.step()
+    bench.clock.advance(ms=TTL_MS)
+    bench.leases.acquire("db.t", "s", "another", TTL_MS)
+
+    assert bench.step() is StreamState.UNASSIGNED
+
+
+def test_closing_stops_the_query_and_gives_the_lease_back(bench: Bench) -> None:
+    bench.step()
+    bench.supervisor.close()
+
+    assert bench.starter.started[0].is_stopped
+    assert bench.leases.holder("db.t", "s") is None
+    assert bench.state is StreamState.UNASSIGNED

@@ -1,0 +1,119 @@
+"""Which streams arrival alone orders, and what of a row's key is in the Kafka key."""
+
+from typing import Any
+
+import pytest
+
+from registry.rules.arrival_rules import (
+    is_keyed,
+    is_ordered_by_arrival_alone,
+    needs_keyed_partitions,
+)
+from registry.rules.stream_rules import check_stream
+from registry.rules.table_definition import complete_stream
+from schemas import StreamSpec, TableSpec
+from tests.unit.registry.shop import definition, orders
+
+WHOLE: dict[str, Any] = {"sequence_groups": []}
+SUMS: dict[str, Any] = {
+    **WHOLE,
+    "merge_engine": "aggregation",
+    "columns": [
+        {"name": "id", "type": "BIGINT"},
+        {"name": "region", "type": "STRING"},
+        {"name": "paid", "type": "BIGINT", "aggregate": {"function": "sum"}},
+        {"name": "note", "type": "STRING"},
+    ],
+}
+KEYED = [
+    {"column": "id", "path": "id", "source": "key"},
+    {"column": "region", "path": "at.region", "source": "key"},
+    {"column": "paid"},
+    {"column": "method"},
+]
+
+
+def stream(table: TableSpec, name: str = "payments", **fields: Any) -> StreamSpec:
+    return complete_stream(table, definition(**fields), name=name)
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "columns", "expected"),
+    [
+        pytest.param({}, "payments", None, True, id="a group without ordering"),
+        pytest.param({}, "sales", None, False, id="a group with ordering"),
+        pytest.param(
+            {"unordered": "allowed", "sequence_groups": []}, "any", None, False, id="no group"
+        ),
+        pytest.param(WHOLE | {"merge_engine": "deduplicate"}, "any", None, True, id="deduplicate"),
+        pytest.param(WHOLE | {"merge_engine": "first-row"}, "any", None, True, id="first-row"),
+        pytest.param(
+            WHOLE | {"merge_engine": "deduplicate", "options": {"sequence.field": "order_version"}},
+            "any",
+            None,
+            False,
+            id="deduplicate with a sequence field",
+        ),
+        pytest.param(SUMS, "any", ["id", "region", "paid"], False, id="sums alone"),
+        pytest.param(SUMS, "any", None, True, id="sums beside a last value"),
+    ],
+)
+def test_what_arrival_alone_orders(
+    table: dict[str, Any], name: str, columns: list[str] | None, expected: bool
+) -> None:
+    spec = orders(**table)
+    given = {} if columns is None else {"columns": [{"column": column} for column in columns]}
+
+    assert is_ordered_by_arrival_alone(spec, stream(spec, name, **given)) is expected
+
+
+def test_a_stream_is_keyed_by_the_kafka_key_or_by_its_owners_word() -> None:
+    table = orders()
+
+    assert not is_keyed(table, stream(table))
+    assert not is_keyed(table, stream(table, columns=[KEYED[0], {"column": "region"}, *KEYED[2:]]))
+    assert is_keyed(table, stream(table, columns=KEYED))
+    assert is_keyed(table, stream(table, partitioned_by_key=True))
+
+
+def test_a_table_that_allows_any_order_asks_only_streams_that_are_keyed() -> None:
+    table = orders(unordered="allowed")
+
+    assert not needs_keyed_partitions(table, stream(table))
+    assert needs_keyed_partitions(table, stream(table, partitioned_by_key=True))
+    assert needs_keyed_partitions(orders(), stream(orders()))
+
+
+@pytest.mark.parametrize(
+    ("change", "places"),
+    [
+        pytest.param({}, [], id="paths in the key"),
+        pytest.param({0: {"path": None}}, ["/columns/0/path"], id="the whole key and a part"),
+        pytest.param({2: {"source": "key"}}, ["/columns/2/source"], id="not a key column"),
+        pytest.param({0: {"path": "at"}}, ["/columns/0/path"], id="an object and what is in it"),
+        pytest.param({2: {"path": "at.region"}}, [], id="the same path in the value"),
+    ],
+)
+def test_what_is_read_from_the_kafka_key_is_checked(
+    change: dict[int, dict[str, Any]], places: list[str]
+) -> None:
+    columns = [column | change.get(index, {}) for index, column in enumerate(KEYED)]
+    problems = check_stream(orders(), {}, stream(orders(), columns=columns))
+
+    assert [problem.pointer for problem in problems if problem.pointer in places] == places
+    assert bool(problems) is bool(places)
+
+
+def test_a_wait_that_is_no_duration_is_refused() -> None:
+    [problem] = check_stream(orders(), {}, stream(orders(), partitions_settle="soon"))
+
+    assert problem.pointer == "/partitions_settle"
+
+
+def test_columns_that_are_left_out_are_read_where_they_were() -> None:
+    table = orders()
+    known = stream(table, columns=KEYED)
+
+    again = complete_stream(table, definition(), name="payments", known=known)
+
+    assert {c.column: c for c in again.columns} == {c.column: c for c in known.columns}

@@ -1,0 +1,89 @@
+"""A default reaches only rows of the stream that owns the column."""
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lake import Catalog, MemoryFileIO
+from registry.rules.stream_rules import check_stream
+from registry.rules.table_definition import complete_stream, define_table
+from registry.rules.table_rules import check_table
+from schemas import FieldProblem, StreamSpec, TableSpec
+from tests.unit.registry.shop import ORDERS, definition, mapped, orders
+
+
+def with_default(name: str, text: str, **changes: Any) -> TableSpec:
+    columns = [
+        column | {"default": text} if column["name"] == name else column
+        for column in ORDERS["columns"]
+    ]
+    return orders(columns=columns, **changes)
+
+
+def places(problems: list[FieldProblem]) -> list[str | None]:
+    return [problem.pointer for problem in problems]
+
+
+def test_the_default_of_a_group_is_not_written_by_other_streams(file_io: MemoryFileIO) -> None:
+    spec = with_default("method", "cash")
+    assert check_table("shop", "orders", spec) == []
+    defined = define_table(spec)
+    table = Catalog("/w", file_io=file_io).create_table(
+        "shop.orders",
+        columns=defined.columns,
+        primary_key=defined.primary_key,
+        options=defined.options,
+    )
+    key = {"id": [7], "region": ["eu"]}
+    paid = {"payments__partition": [0], "payments__offset": [1]}
+
+    table.write_and_commit(pa.table({**key, **paid, "method": ["card"]}))
+    table.write_and_commit(pa.table({**key, "order_version": [1], "currency": ["EUR"]}))
+    table.write_and_commit(pa.table({"id": [8], "region": ["eu"], **paid}))
+    table.write_and_commit(pa.table({"id": [9], "region": ["eu"], "order_version": [1]}))
+
+    rows = table.scan(columns=["id", "method", "currency"]).to_arrow().to_pylist()
+    assert sorted(rows, key=lambda row: row["id"]) == [
+        {"id": 7, "method": "card", "currency": "EUR"},
+        {"id": 8, "method": "cash", "currency": None},
+        {"id": 9, "method": None, "currency": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "pointer"),
+    [
+        (with_default("order_version", "1"), "/columns/4/default"),
+        (with_default("id", "1"), "/columns/0/default"),
+        (
+            with_default("total", "1", unordered="allowed", sequence_groups=[]),
+            "/columns/2/default",
+        ),
+        (with_default("total", "x"), "/columns/2/default"),
+    ],
+)
+def test_a_default_that_others_would_write_is_refused(spec: TableSpec, pointer: str) -> None:
+    assert places(check_table("shop", "orders", spec)) == [pointer]
+
+
+def test_with_a_second_stream_an_aggregate_with_a_default_needs_every_stream() -> None:
+    columns = [
+        {"name": "id", "type": "BIGINT"},
+        {"name": "clicks", "type": "BIGINT", "default": "1", "aggregate": {"function": "sum"}},
+        {"name": "views", "type": "BIGINT", "aggregate": {"function": "sum"}},
+    ]
+    table = orders(
+        columns=columns, primary_key=["id"], merge_engine="aggregation", sequence_groups=[]
+    )
+    assert check_table("shop", "orders", table) == []
+
+    def stream(name: str, *names: str) -> StreamSpec:
+        wanted = definition(name, columns=mapped("id", *names))
+        return complete_stream(table, wanted, name=name)
+
+    first, second = stream("one", "clicks"), stream("two", "views")
+    assert check_stream(table, {}, first) == []
+    (problem,) = check_stream(table, {"one": first}, second)
+    assert problem.value == "clicks"
+    assert "the records of streams that do not write it would add: `two`" in problem.message

@@ -1,0 +1,29 @@
+"""What cannot be read from JSON is known before a record arrives."""
+
+import pytest
+
+from lake import parse_type
+from registry.rules.json_types import unreadable_in_json
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "MULTISET<INT>",
+        "MAP<INT, STRING>",
+        "ARRAY<TINYINT>",
+        "ARRAY<CHAR(3)>",
+        "ARRAY<TIMESTAMP(9)>",
+        "MAP<STRING, BINARY(2)>",
+    ],
+)
+def test_what_would_need_a_check_inside_is_refused(sql: str) -> None:
+    assert unreadable_in_json(parse_type(sql)) is not None
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["TINYINT", "TIMESTAMP(9)", "ARRAY<DECIMAL(10, 2)>", "MAP<STRING, ARRAY<BYTES>>"],
+)
+def test_what_is_checked_or_needs_none_is_fine(sql: str) -> None:
+    assert unreadable_in_json(parse_type(sql)) is None

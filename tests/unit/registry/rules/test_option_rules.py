@@ -1,0 +1,56 @@
+"""Options that a declaration sets are on a list, and within bounds."""
+
+import pytest
+
+from registry.rules.option_rules import DURATIONS, NUMBERS, SIZES
+from registry.rules.table_rules import check_table
+from tests.unit.registry.shop import orders
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("target-file-size", "1 b"),
+        ("manifest.target-file-size", "1 b"),
+        ("snapshot.time-retained", "1 ms"),
+        ("tag.default-time-retained", "1 ms"),
+        ("consumer.expiration-time", "1 ms"),
+        ("num-sorted-run.compaction-trigger", "1000000"),
+        ("num-levels", "1" * 1_000),
+        ("partition.expiration-time", "1 d"),
+        ("record-level.expire-time", "1 d"),
+        ("sequence.snapshot-ordering", "true"),
+        ("data-file.external-paths", "s3://evil/x"),
+        ("commit.callbacks", "x.Y"),
+        ("partition.mark-done-action.http.url", "http://evil"),
+        ("fs.s3a.endpoint", "http://evil"),
+        ("sequence.field.sort-order", "descending"),
+        ("x" * 10_000, "y"),
+    ],
+)
+def test_what_harms_is_refused_at_its_place(key: str, value: str) -> None:
+    (problem, *_) = check_table("shop", "orders", orders(options={key: value}))
+
+    assert problem.pointer == f"/options/{key}"
+    assert problem.hint
+    assert len(problem.model_dump_json()) < 25_000
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("target-file-size", "64 MB"),
+        ("snapshot.time-retained", "7 d"),
+        ("num-sorted-run.compaction-trigger", "4"),
+        ("file.format", "orc"),
+        ("changelog-producer", "lookup"),
+        ("file-index.bloom-filter.columns", "currency"),
+    ],
+)
+def test_what_is_listed_is_set(key: str, value: str) -> None:
+    assert check_table("shop", "orders", orders(options={key: value})) == []
+
+
+def test_every_bound_admits_its_ends() -> None:
+    for key, (least, most) in {**NUMBERS, **SIZES, **DURATIONS}.items():
+        assert least < most, key

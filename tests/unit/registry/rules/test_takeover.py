@@ -1,0 +1,255 @@
+"""Who takes a group over goes on above it, counts nothing twice, and is the only one who writes it."""
+
+from typing import Any
+
+import pytest
+
+from lake import (
+    Catalog,
+    GroupClaim,
+    ManualClock,
+    MemoryFileIO,
+    StreamBatch,
+    StreamFenced,
+    StreamPosition,
+    Table,
+)
+from registry.errors import DefinitionDiffers, DefinitionRefused, StreamNotStopped
+from registry.registrar import Registrar
+from registry.store.documents import RegistryStore
+from registry.store.leases import LeaseStore
+from registry.store.stored_documents import START_ANEW
+from registry.stream_entries import Verb
+from schemas import TableSpec
+from tests.unit.registry.shop import ORDERS as DECLARED, definition, orders
+
+ORDERS = "shop.orders"
+SUMS = orders(
+    columns=[
+        column | ({"aggregate": {"function": "sum"}} if column["name"] == "paid" else {})
+        for column in DECLARED["columns"]
+    ]
+)
+
+
+@pytest.fixture
+def catalog(file_io: MemoryFileIO, clock: ManualClock) -> Catalog:
+    return Catalog("/w", file_io=file_io, clock=clock)
+
+
+@pytest.fixture
+def leases(file_io: MemoryFileIO, clock: ManualClock) -> LeaseStore:
+    return LeaseStore(file_io, "/w", clock)
+
+
+@pytest.fixture
+def registrar(file_io: MemoryFileIO, catalog: Catalog, clock: ManualClock) -> Registrar:
+    return Registrar(RegistryStore(file_io, "/w", clock), catalog, clock)
+
+
+def given(registrar: Registrar, spec: TableSpec) -> None:
+    """Register the table and the stream that owns the group `payments`."""
+    registrar.put_table("shop", "orders", spec)
+    registrar.put_stream(ORDERS, "payments", definition())
+
+
+def claim(table: Table, stream: str, *, group: bool = True, **given: Any) -> StreamPosition:
+    if group:
+        given["group"] = GroupClaim(group="payments", cluster="c", partitions=1)
+    start = {"topic": "orders", "topic_id": "i", "initial_offsets": {0: 0}}
+    return table.committer().claim_stream(stream, **start | given)
+
+
+def batch(position: StreamPosition) -> StreamBatch:
+    return StreamBatch(
+        stream=position.stream,
+        epoch=position.epoch,
+        batch_id=0,
+        topic="orders",
+        topic_id="i",
+        start={0: 0},
+        end={0: 0},
+    )
+
+
+def deleted(registrar: Registrar, stream: str = "payments") -> None:
+    registrar.ask(ORDERS, stream, Verb.STOP)
+    registrar.delete_stream(ORDERS, stream)
+
+
+def test_a_runner_that_is_held_up_commits_nothing_after_the_deletion(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    given(registrar, orders())
+    table = catalog.table(ORDERS)
+    held_up = claim(table, "payments")
+
+    deleted(registrar)
+
+    with pytest.raises(StreamFenced):
+        table.committer().commit_stream_batch([], batch(held_up))
+
+
+@pytest.mark.parametrize("is_claimed", [False, True])
+def test_a_claim_that_is_held_up_comes_too_late(
+    registrar: Registrar, catalog: Catalog, is_claimed: bool
+) -> None:
+    given(registrar, orders())
+    table = catalog.table(ORDERS)
+    seen = claim(table, "payments").epoch if is_claimed else 0
+
+    deleted(registrar)
+
+    with pytest.raises(StreamFenced):
+        claim(table, "payments", expected_epoch=seen)
+
+
+def test_a_stream_that_a_runner_holds_is_not_deleted(
+    registrar: Registrar, leases: LeaseStore, clock: ManualClock
+) -> None:
+    given(registrar, orders())
+    registrar.ask(ORDERS, "payments", Verb.STOP)
+    assert leases.acquire(ORDERS, "payments", "runner-1", 1_000) is not None
+
+    with pytest.raises(StreamNotStopped, match="held by runner-1"):
+        registrar.delete_stream(ORDERS, "payments")
+
+    clock.advance(ms=1_001)
+    registrar.delete_stream(ORDERS, "payments")
+    assert registrar.document(ORDERS).streams == {}
+
+
+def test_a_stream_deleted_before_it_read_anything_leaves_its_name_free(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    given(registrar, orders())
+    deleted(registrar)
+
+    registrar.put_stream(ORDERS, "payments", definition("other"))
+
+    assert claim(catalog.table(ORDERS), "payments").offsets == {0: 0}
+
+
+@pytest.mark.parametrize("of_earlier_version", [False, True])
+def test_whose_group_is_taken_over_commits_no_more(
+    registrar: Registrar, catalog: Catalog, leases: LeaseStore, of_earlier_version: bool
+) -> None:
+    """Even if nobody has ended its epoch: an earlier version did not."""
+    registrar.put_table("shop", "orders", orders())
+    table = catalog.table(ORDERS)
+    former = claim(table, "payments", group=not of_earlier_version)
+    lease = leases.acquire(ORDERS, "payments", "runner-1", 1_000)
+    assert lease is not None
+    taken = definition(sequence_group="payments")
+
+    with pytest.raises(StreamNotStopped):
+        registrar.put_stream(ORDERS, "again", taken)
+    leases.release(lease)
+    registrar.put_stream(ORDERS, "again", taken)
+
+    with pytest.raises(StreamFenced):
+        table.committer().commit_stream_batch([], batch(former))
+    assert claim(table, "again").generation == 1
+
+
+def test_a_group_with_sums_is_taken_over_with_a_start_that_was_asked_for(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    given(registrar, SUMS)
+    claim(catalog.table(ORDERS), "payments", group=False)
+    deleted(registrar)
+    taken = {"sequence_group": "payments"}
+
+    with pytest.raises(DefinitionRefused) as caught:
+        registrar.put_stream(ORDERS, "again", definition(**taken))
+
+    [problem] = caught.value.problems
+    assert (problem.pointer, "`paid`" in problem.message) == ("/starting_offsets", True)
+    assert registrar.check_stream(ORDERS, "again", definition(**taken)) == [problem]
+    registrar.put_stream(ORDERS, "again", definition(**taken, starting_offsets="earliest"))
+
+
+def anew(registrar: Registrar, topic: str = "orders", **given: Any) -> int | None:
+    """Register `payments` again; return what its claims say of the former registration."""
+    registrar.put_stream(ORDERS, "payments", definition(topic, **given))
+    return registrar.entry(ORDERS, "payments").former_epoch
+
+
+def test_who_returns_to_a_group_starts_where_the_request_says_and_only_once(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    """It went on at the position of its former registration, below what was counted since."""
+    given(registrar, SUMS)
+    table = catalog.table(ORDERS)
+    claim(table, "payments")
+    deleted(registrar)
+    registrar.put_stream(
+        ORDERS, "again", definition(sequence_group="payments", starting_offsets="latest")
+    )
+    claim(table, "again", initial_offsets={0: 10})
+    deleted(registrar, "again")
+
+    with pytest.raises(DefinitionRefused, match="`again` has written the group"):
+        registrar.put_stream(ORDERS, "payments", definition())
+    former = anew(registrar, starting_offsets="latest")
+
+    assert claim(table, "payments", former_epoch=former, initial_offsets={0: 20}).offsets == {0: 20}
+    assert claim(table, "payments", former_epoch=former, initial_offsets={0: 30}).offsets == {0: 20}
+
+
+def test_who_returns_to_a_group_that_nobody_has_written_since_goes_on(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    """Also where the request says where to start: a declaration that is kept in a file does."""
+    given(registrar, SUMS)
+    table = catalog.table(ORDERS)
+    claim(table, "payments", initial_offsets={0: 7})
+    deleted(registrar)
+
+    former = anew(registrar, starting_offsets="earliest")
+
+    assert claim(table, "payments", former_epoch=former).offsets == {0: 7}
+
+
+def test_a_name_whose_position_is_of_another_topic_is_taken_with_a_start(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    """Nothing else could free it: the table keeps the position, also after its files are kept."""
+    given(registrar, SUMS)
+    table = catalog.table(ORDERS)
+    claim(table, "payments")
+    deleted(registrar)
+
+    with pytest.raises(DefinitionDiffers) as caught:
+        anew(registrar, "other")
+    assert "`starting_offsets`" in (caught.value.problems[0].hint or "")
+    former = anew(registrar, "other", starting_offsets="latest")
+
+    position = claim(table, "payments", topic="other", former_epoch=former, initial_offsets={0: 20})
+    assert (position.topic, position.offsets, position.generation) == ("other", {0: 20}, 1)
+
+
+def test_older_versions_do_not_run_a_stream_that_may_start_anew(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    given(registrar, orders())
+    assert registrar.entry(ORDERS, "payments").features == ()
+    claim(catalog.table(ORDERS), "payments")
+    deleted(registrar)
+
+    anew(registrar, starting_offsets="earliest")
+
+    assert registrar.entry(ORDERS, "payments").features == (START_ANEW,)
+
+
+def test_a_group_without_sums_and_an_owner_that_returns_need_no_start(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    given(registrar, SUMS)
+    claim(catalog.table(ORDERS), "payments")
+    deleted(registrar)
+
+    registrar.put_stream(ORDERS, "payments", definition())
+    registrar.put_stream(ORDERS, "sales", definition())
+
+    assert set(registrar.document(ORDERS).streams) == {"payments", "sales"}

@@ -1,0 +1,147 @@
+"""Who works on a stream."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from lake import ManualClock, MemoryFileIO
+from registry.store.leases import UNREADABLE_MS, Lease, LeaseStore
+
+TTL_MS = 10_000
+
+
+@pytest.fixture
+def leases(file_io: MemoryFileIO, clock: ManualClock) -> LeaseStore:
+    return LeaseStore(file_io, "/w", clock)
+
+
+def acquire(leases: LeaseStore, owner: str) -> Lease | None:
+    return leases.acquire("shop.orders", "pay", owner, TTL_MS)
+
+
+def test_a_free_lease_is_granted(leases: LeaseStore, clock: ManualClock) -> None:
+    lease = acquire(leases, "r1")
+
+    assert lease is not None
+    assert lease.expires_ms == clock.now_ms() + TTL_MS
+    assert leases.holder("shop.orders", "pay") == lease
+
+
+def test_a_live_lease_is_not_granted_to_another_owner(leases: LeaseStore) -> None:
+    acquire(leases, "r1")
+
+    assert acquire(leases, "r2") is None
+
+
+def test_leases_of_other_streams_and_tables_are_apart(leases: LeaseStore) -> None:
+    acquire(leases, "r1")
+
+    assert leases.acquire("shop.orders", "ship", "r2", TTL_MS) is not None
+    assert leases.acquire("shop.returns", "pay", "r2", TTL_MS) is not None
+
+
+def test_the_owner_of_a_live_lease_gets_it_again(leases: LeaseStore) -> None:
+    first = acquire(leases, "r1")
+    second = acquire(leases, "r1")
+
+    assert first is not None
+    assert second is not None
+    assert second.version == first.version + 1
+
+
+def test_an_expired_lease_goes_to_who_asks_and_is_lost_to_who_had_it(
+    leases: LeaseStore, clock: ManualClock
+) -> None:
+    old = acquire(leases, "r1")
+    clock.advance(ms=TTL_MS)
+    new = acquire(leases, "r2")
+
+    assert old is not None
+    assert new is not None
+    assert leases.renew(old) is None
+    assert leases.holder("shop.orders", "pay") == new
+
+
+def test_renewal_prolongs_and_can_be_repeated(leases: LeaseStore, clock: ManualClock) -> None:
+    lease = acquire(leases, "r1")
+    for _ in range(3):
+        assert lease is not None
+        clock.advance(ms=TTL_MS // 2)
+        lease = leases.renew(lease)
+
+    assert lease is not None
+    assert lease.expires_ms == clock.now_ms() + TTL_MS
+    assert acquire(leases, "r2") is None
+
+
+def test_an_expired_lease_that_nobody_took_is_renewed(
+    leases: LeaseStore, clock: ManualClock
+) -> None:
+    lease = acquire(leases, "r1")
+    clock.advance(ms=3 * TTL_MS)
+
+    assert lease is not None
+    assert leases.renew(lease) is not None
+
+
+def test_a_released_lease_is_free_at_once(leases: LeaseStore) -> None:
+    lease = acquire(leases, "r1")
+    assert lease is not None
+    leases.release(lease)
+
+    assert leases.holder("shop.orders", "pay") is None
+    assert acquire(leases, "r2") is not None
+
+
+def test_a_lost_lease_cannot_release_anothers(leases: LeaseStore, clock: ManualClock) -> None:
+    old = acquire(leases, "r1")
+    clock.advance(ms=TTL_MS)
+    new = acquire(leases, "r2")
+    assert old is not None
+    leases.release(old)
+
+    assert leases.holder("shop.orders", "pay") == new
+
+
+def test_of_many_that_see_an_expired_lease_one_gets_it(
+    leases: LeaseStore, clock: ManualClock
+) -> None:
+    acquire(leases, "r0")
+    clock.advance(ms=TTL_MS)
+
+    with ThreadPoolExecutor(8) as threads:
+        granted = list(threads.map(lambda n: acquire(leases, f"r{n}"), range(1, 9)))
+
+    assert len([lease for lease in granted if lease is not None]) == 1
+    holder = leases.holder("shop.orders", "pay")
+    assert holder in granted
+
+
+@pytest.mark.parametrize("data", [b"", b'{"owner": "r1"', b"\0\0"])
+def test_an_unreadable_lease_is_held_by_nobody_known_until_it_is_old(
+    leases: LeaseStore, file_io: MemoryFileIO, clock: ManualClock, data: bytes
+) -> None:
+    path = "/w/_braid/leases/shop.orders.pay/00000000000000000001.json"
+    file_io.write_new(path, data)
+    (written,) = file_io.list("/w/_braid/leases/shop.orders.pay")
+
+    clock.advance(ms=written.modified_ms + UNREADABLE_MS - 1 - clock.now_ms())
+    assert acquire(leases, "r2") is None
+    clock.advance(ms=1)
+    lease = acquire(leases, "r2")
+
+    assert lease is not None
+    assert leases.holder("shop.orders", "pay") == lease
+
+
+def test_the_owner_of_a_lease_that_became_unreadable_mends_it(
+    leases: LeaseStore, file_io: MemoryFileIO
+) -> None:
+    lease = acquire(leases, "r1")
+    assert lease is not None
+    file_io.overwrite("/w/_braid/leases/shop.orders.pay/00000000000000000001.json", b"")
+
+    renewed = leases.renew(lease)
+
+    assert renewed is not None
+    assert leases.holder("shop.orders", "pay") == renewed

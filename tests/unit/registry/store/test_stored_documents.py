@@ -1,0 +1,157 @@
+"""Older and newer versions of this software over one warehouse."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from lake import CorruptData, ManualClock, MemoryFileIO
+from registry.errors import FeaturesMissing
+from registry.store.documents import RegistryStore
+from registry.store.leases import LeaseStore
+from registry.store.progress import ProgressStore
+from registry.store.stored_documents import dump_document, missing_features, parse_document
+from schemas import (
+    ColumnSpec,
+    StreamColumn,
+    StreamEntry,
+    StreamSpec,
+    TableDocument,
+    TableSpec,
+)
+
+STREAM = StreamSpec(name="s", topic="t", columns=(StreamColumn(column="k"),), dead_letter_topic="d")
+DOCUMENT = TableDocument(
+    database="shop",
+    name="orders",
+    table=TableSpec(
+        columns=(ColumnSpec(name="k", type="INT"), ColumnSpec(name="v", type="INT")),
+        primary_key=("k",),
+    ),
+    streams={"s": StreamEntry(spec=STREAM)},
+)
+
+
+def stored(**unknown: Any) -> dict[str, Any]:
+    """Return the document as a newer version has written it: with unknown fields everywhere."""
+    content = DOCUMENT.model_dump(mode="json")
+    content |= {"later": {"x": 1}, **unknown}
+    content["table"]["later"] = [2]
+    content["table"]["columns"][1]["later"] = 3
+    content["streams"]["s"]["later"] = 4
+    content["streams"]["s"]["spec"]["later"] = 5
+    return content
+
+
+def write(file_io: MemoryFileIO, content: object) -> None:
+    path = "/w/_braid/tables/shop.orders/00000000000000000001.json"
+    file_io.write_new(path, orjson.dumps(content))
+
+
+@pytest.fixture
+def store(file_io: MemoryFileIO, clock: ManualClock) -> RegistryStore:
+    return RegistryStore(file_io, "/w", clock)
+
+
+def test_unknown_fields_are_passed_over_and_go_on(
+    store: RegistryStore, file_io: MemoryFileIO
+) -> None:
+    write(file_io, stored())
+    found = store.table("shop.orders")
+    assert found is not None
+    moved = found.value.table.model_copy(
+        update={
+            "columns": (ColumnSpec(name="new", type="INT"), *reversed(found.value.table.columns)),
+            "comment": "changed",
+        }
+    )
+    replaced = StreamEntry(spec=STREAM.model_copy(update={"trigger_ms": 9}))
+    changed = found.value.model_copy(update={"table": moved, "streams": {"s": replaced}})
+
+    store.put_table(changed, expected_version=found.version)
+    path = "/w/_braid/tables/shop.orders/00000000000000000002.json"
+    content = orjson.loads(file_io.read_bytes(path))
+
+    assert found.value == DOCUMENT
+    assert content["later"] == {"x": 1}
+    assert (content["table"]["later"], content["table"]["comment"]) == ([2], "changed")
+    names = [(column["name"], column.get("later")) for column in content["table"]["columns"]]
+    assert names == [("new", None), ("v", 3), ("k", None)]
+    assert (content["streams"]["s"]["later"], content["streams"]["s"]["spec"]["later"]) == (4, 5)
+    assert content["streams"]["s"]["spec"]["trigger_ms"] == 9
+    newest = store.table("shop.orders")
+    assert newest is not None
+    assert newest.value == changed
+
+
+def test_unknown_fields_go_with_what_they_belong_to() -> None:
+    before = orjson.dumps(stored())
+    without = DOCUMENT.model_copy(update={"streams": {}})
+
+    gone = dump_document(without, before=before, write_id="1")
+    back = orjson.loads(dump_document(DOCUMENT, before=gone, write_id="2"))
+
+    assert "later" not in back["streams"]["s"]
+    assert (back["later"], back["write_id"]) == ({"x": 1}, "2")
+
+
+def test_features_say_who_may_act() -> None:
+    entry = StreamEntry(spec=STREAM, features=("time-travel",))
+    document = DOCUMENT.model_copy(update={"streams": {"a": entry, "b": DOCUMENT.streams["s"]}})
+
+    assert missing_features(document, document.streams["a"]) == ("time-travel",)
+    assert missing_features(document, document.streams["b"]) == ()
+    assert missing_features(document) == ("time-travel",)
+    of_all = DOCUMENT.model_copy(update={"features": ("z", "y")})
+    assert missing_features(of_all, of_all.streams["s"]) == ("y", "z")
+
+
+def test_what_cannot_be_read_for_a_feature_says_so() -> None:
+    newer = stored(features=["bitemporal"])
+    newer["table"]["merge_engine"] = "bitemporal"
+
+    with pytest.raises(FeaturesMissing, match="needs what this version does not have: bitemporal"):
+        parse_document(orjson.dumps(newer), what="the document")
+    del newer["features"]
+    newer["streams"]["s"]["features"] = ["bitemporal"]
+    with pytest.raises(FeaturesMissing, match="bitemporal"):
+        parse_document(orjson.dumps(newer), what="the document")
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"[]", b"3", b'{"features": 1}', b'{"features": [[]], "streams": []}', b"\xff"]
+)
+def test_what_no_feature_explains_is_damage(data: bytes) -> None:
+    with pytest.raises(CorruptData, match="the document"):
+        parse_document(data, what="the document")
+
+
+def test_a_table_of_a_newer_version_harms_no_other(
+    store: RegistryStore, file_io: MemoryFileIO
+) -> None:
+    write(file_io, {"features": ["bitemporal"]})
+    other = DOCUMENT.model_copy(update={"name": "items"})
+    store.put_table(other, expected_version=None)
+
+    found = store.tables()
+
+    assert (found.documents, found.unreadable) == ((other,), {})
+    assert [*found.newer] == ["shop.orders"]
+
+
+def test_reports_and_leases_of_newer_versions_are_read(
+    file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    said = {"state": "RUNNING", "later": 1}
+    report = {"runner": "r", "started_ms": 0, "updated_ms": 1, "streams": {"a.b/s": said}, "x": 2}
+    file_io.overwrite("/w/_braid/runners/r.json", orjson.dumps(report))
+    record = {"owner": "o", "ttl_ms": 5, "expires_ms": clock.now_ms() + 5, "later": 1}
+    path = "/w/_braid/leases/a.b.s/00000000000000000001.json"
+    file_io.write_new(path, orjson.dumps(record))
+
+    (runner,) = ProgressStore(file_io, "/w").read_all().runners
+    holder = LeaseStore(file_io, "/w", clock).holder("a.b", "s")
+
+    assert runner.streams["a.b/s"].state == "RUNNING"
+    assert holder is not None
+    assert holder.owner == "o"

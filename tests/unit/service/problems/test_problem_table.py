@@ -1,0 +1,54 @@
+"""The table from errors to HTTP."""
+
+import pytest
+
+import lake.errors
+from formats.key_values import KeyRefused
+from registry import errors as registry_errors
+from schemas import ProblemCode
+from service.problems import problem_table
+from service.problems.problem_table import STATUS_AND_TITLE, code_of, code_of_status
+
+
+def test_every_code_has_a_status_and_a_line_in_the_table() -> None:
+    assert set(STATUS_AND_TITLE) == set(ProblemCode)
+    for code, (status, _) in STATUS_AND_TITLE.items():
+        assert problem_table.__doc__ is not None
+        (line,) = [
+            text for text in problem_table.__doc__.splitlines() if text.startswith(f"| {code} ")
+        ]
+        assert f"| {status} " in line
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (lake.errors.InvalidRequest("x"), 422),
+        (KeyRefused([]), 422),
+        (lake.errors.TableNotFound("x"), 404),
+        (lake.errors.TableExists("x"), 409),
+        (lake.errors.SchemaMismatch("x"), 409),
+        (lake.errors.UnsupportedFeature("x"), 501),
+        (lake.errors.CommitConflict("x"), 409),
+        (lake.errors.CommitUnknown("x"), 503),
+        (lake.errors.StorageUnavailable("x"), 503),
+        (lake.errors.CorruptData("x"), 500),
+        (lake.errors.LimitExceeded("x"), 413),
+        (lake.errors.LakeError("x"), 500),
+        (registry_errors.DefinitionRefused("x"), 422),
+        (registry_errors.DefinitionDiffers("x", kind="table"), 409),
+        (registry_errors.DefinitionDiffers("x", kind="stream"), 409),
+        (registry_errors.StreamNotFound("x"), 404),
+        (registry_errors.StreamNotStopped("x"), 409),
+        (registry_errors.PreconditionFailed("x"), 412),
+        (registry_errors.RegistryConflict("x"), 409),
+        (RuntimeError("x"), 500),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),
+)
+def test_an_error_has_the_status_of_its_nearest_class(error: Exception, status: int) -> None:
+    assert STATUS_AND_TITLE[code_of(error)][0] == status
+
+
+def test_a_status_that_the_framework_invents_is_an_internal_error() -> None:
+    assert code_of_status(418) is ProblemCode.INTERNAL_ERROR
