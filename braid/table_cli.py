@@ -190,7 +190,7 @@ def alter(
     ] = False,
 ) -> None:
     """Change columns and options, all of the changes or none, beside readers and streams."""
-    from braid.altering import alter as alter_table, requested_changes
+    from braid.alter import alter as alter_table, requested_changes
 
     found = requested_changes(changes or (), file)
     _run(warehouse, table, lambda path: alter_table(path, table, found, is_dry_run=dry_run))

@@ -87,7 +87,7 @@ def function_index(declarations: Sequence[FunctionDeclaration]) -> str:
                 "A record that is alone of its key is kept as it is: the function is not asked.",
             )
         ),
-        "A function of your own: [guide](../../guides/own-aggregate-function.md).",
+        "A function of your own: [guide](../../guides/custom-aggregate-functions.md).",
     )
 
 

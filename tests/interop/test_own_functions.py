@@ -14,7 +14,7 @@ from tests.support.doc_examples import ROOT, doc_examples
 
 pytestmark = pytest.mark.interop
 
-GUIDE = ROOT / "docs" / "guides" / "own-aggregate-function.md"
+GUIDE = ROOT / "docs" / "guides" / "custom-aggregate-functions.md"
 MODULE = "acme_aggregates"
 
 

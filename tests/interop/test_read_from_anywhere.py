@@ -17,7 +17,7 @@ from tests.interop import java_reader, pypaimon_reader
 from tests.support.doc_examples import ROOT, doc_examples, run_python
 from tests.unit.service.http_client import HttpClient
 
-PAGE = ROOT / "docs" / "guides" / "read-from-anywhere.md"
+PAGE = ROOT / "docs" / "guides" / "other-engines.md"
 _CURL = re.compile(r'curl -fsS "\$API(?P<path>[^"]+)" \| jq -c \.(?P<key>\w+)')
 
 pytestmark = pytest.mark.interop

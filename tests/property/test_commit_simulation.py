@@ -47,7 +47,7 @@ def test_a_planted_defect_is_found(defect: PlantedDefect) -> None:
 @pytest.mark.timeout(0)
 @PLANTED
 def test_how_often_a_planted_defect_is_found(defect: PlantedDefect) -> None:
-    """What this prints stands in `docs/guides/how-commits-are-tested.md`."""
+    """What this prints stands in `docs/guides/commit-testing.md`."""
     with planted(defect):
         found = [seed for seed in COUNTED if simulate(seed).wrong]
     first = [seed for seed in found if seed in COUNTED[:50]]

@@ -7,8 +7,8 @@ import pytest
 
 from tests.support.doc_examples import ROOT, doc_examples, pages_with, run_python
 
-OWN_FUNCTION = ROOT / "docs" / "guides" / "own-aggregate-function.md"
-"""Its examples need the package that the page shows: see `test_own_function_guide`."""
+OWN_FUNCTION = ROOT / "docs" / "guides" / "custom-aggregate-functions.md"
+"""Its examples need the package that the page shows: see `test_custom_aggregate_functions_guide`."""
 
 PAGES = [page for page in pages_with("python") if page != OWN_FUNCTION]
 

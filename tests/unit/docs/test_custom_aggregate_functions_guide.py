@@ -18,7 +18,7 @@ from registry.store.documents import RegistryStore
 from schemas import TableSpec
 from tests.support.doc_examples import ROOT, doc_examples, run_python
 
-GUIDE = ROOT / "docs" / "guides" / "own-aggregate-function.md"
+GUIDE = ROOT / "docs" / "guides" / "custom-aggregate-functions.md"
 MODULE = "acme_aggregates"
 
 
