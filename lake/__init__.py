@@ -19,8 +19,8 @@ Applications import from here and from nowhere below.
 from lake.commit.commit_result import CommitResult, Outcome
 from lake.commit.committer import TableCommitter
 from lake.commit.discard import commit_or_discard
-from lake.commit.streams.exactly_once import Decision, decide
-from lake.commit.streams.former_position import starts_anew
+from lake.commit.streams.exactly_once import BatchDecision, decide_batch
+from lake.commit.streams.former_position import discards_former_position
 from lake.commit.streams.group_order import (
     OFFSET_MAX,
     WHOLE_ROWS,
@@ -158,6 +158,7 @@ __all__ = [
     "AddColumn",
     "AggregateFunction",
     "BatchAccount",
+    "BatchDecision",
     "BucketOutcome",
     "BucketPool",
     "BucketWork",
@@ -180,7 +181,6 @@ __all__ = [
     "CorruptData",
     "DataField",
     "DataType",
-    "Decision",
     "DropColumn",
     "DropPrimaryKey",
     "DroppedCompaction",
@@ -275,7 +275,8 @@ __all__ = [
     "column_differences",
     "commit_or_discard",
     "compact_buckets",
-    "decide",
+    "decide_batch",
+    "discards_former_position",
     "dormant_options",
     "file_io_for",
     "from_arrow_type",
@@ -299,7 +300,6 @@ __all__ = [
     "serialize_schema",
     "split_bytes",
     "split_offset",
-    "starts_anew",
     "stored_offset",
     "to_arrow_type",
     "validate_schema",

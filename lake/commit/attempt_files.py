@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lake.commit.changes import CommitChanges
-from lake.commit.steps import OnStep, announced
+from lake.commit.steps import OnStep, announce_step
 from lake.errors import StorageUnavailable
 from lake.files.paths import TablePaths
 from lake.format.indexes.index_manifest import replace_indexes
@@ -108,7 +108,7 @@ class AttemptFiles:
         if previous not in self._indexes:
             entries = () if previous is None else self._manifests.read_index_manifest(previous)
             name = self._new_name(TablePaths.new_index_manifest_name)
-            with announced(self._on_step, "write-index-manifest"):
+            with announce_step(self._on_step, "write-index-manifest"):
                 self._manifests.write_index_manifest(
                     name,
                     replace_indexes(entries, changes.indexes, changes.removed_indexes),
@@ -131,7 +131,7 @@ class AttemptFiles:
             if name in kept:
                 continue
             try:
-                with announced(self._on_step, "delete-manifest"):
+                with announce_step(self._on_step, "delete-manifest"):
                     self._manifests.delete(name)
             except (OSError, StorageUnavailable):
                 continue
@@ -171,7 +171,7 @@ class AttemptFiles:
         self, entries: Sequence[ManifestEntry], schema: TableSchema
     ) -> ManifestFileMeta:
         name = self._new_name(TablePaths.new_manifest_name)
-        with announced(self._on_step, "write-manifest"):
+        with announce_step(self._on_step, "write-manifest"):
             return self._manifests.write_manifest(
                 name,
                 entries,
@@ -184,7 +184,7 @@ class AttemptFiles:
     ) -> WrittenList:
         name = self._new_name(TablePaths.new_manifest_list_name)
         compression = schema.table_options.manifest_compression
-        with announced(self._on_step, "write-manifest-list"):
+        with announce_step(self._on_step, "write-manifest-list"):
             size = self._manifests.write_list(name, manifests, compression=compression)
         return WrittenList(name=name, size=size, manifests=tuple(manifests))
 

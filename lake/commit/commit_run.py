@@ -34,7 +34,7 @@ from lake.commit.next_snapshot import (
     next_snapshot_id,
     next_time_ms,
 )
-from lake.commit.publisher import Published, SnapshotPublisher
+from lake.commit.publisher import PublishOutcome, SnapshotPublisher
 from lake.commit.retry_policy import RetryPolicy
 from lake.commit.steps import OnStep
 from lake.commit.table_state import TableReader, TableState
@@ -211,23 +211,23 @@ class CommitRun:
         """Publish and act on what became of it."""
         was_doubtful, self.is_doubtful = self.is_doubtful, True
         published = self.publisher.publish(snapshot, previous=previous)
-        self._is_detached = published is Published.DETACHED
-        if published is Published.LOST:
+        self._is_detached = published is PublishOutcome.DETACHED
+        if published is PublishOutcome.LOST:
             self.is_doubtful = was_doubtful
             return None
-        is_in_chain = published is Published.YES
-        if published in (Published.IN_DOUBT, Published.GONE):
+        is_in_chain = published is PublishOutcome.PUBLISHED
+        if published in (PublishOutcome.IN_DOUBT, PublishOutcome.GONE):
             is_in_chain = self._left_a_trace(snapshot)
         if is_in_chain:
             self.publisher.write_hints(snapshot)
             self._clean(lists)
             return self._result(snapshot, Outcome.COMMITTED)
-        if published is not Published.GONE:
+        if published is not PublishOutcome.GONE:
             # Its manifests stay behind: were the snapshot part of the chain after all, without
             # files of its own to tell by, its successor might name what we had merged.
             is_taken_back = self.publisher.take_back(snapshot)
             self._files = self.new_files()
-            if is_taken_back or published is Published.DETACHED:
+            if is_taken_back or published is PublishOutcome.DETACHED:
                 self.is_doubtful = was_doubtful
                 return None
         # Gone without a trace in the files: it may have been part of the chain and have expired. A
@@ -277,7 +277,7 @@ class CommitRun:
         """Return whether the chain above an unsettled snapshot holds its files."""
         for attempt in range(self.policy.lookups_max):
             try:
-                return self.reader.is_held_above(snapshot.id, self.intent.changes.delta)
+                return self.reader.is_in_successor(snapshot.id, self.intent.changes.delta)
             except (OSError, LakeError):
                 self.wait_ms += self.wait(attempt + 1)
         message = (

@@ -17,7 +17,7 @@ from lake.commit.retry_policy import RetryPolicy
 from lake.commit.steps import OnStep, ignore_step
 from lake.commit.streams.group_order import GroupClaim, GroupOrder
 from lake.commit.streams.position_hold import PositionHold
-from lake.commit.streams.stream_authority import speaks_of_streams
+from lake.commit.streams.stream_authority import carries_stream_state
 from lake.commit.streams.stream_position import StreamBatch, StreamFallback, StreamPosition
 from lake.commit.table_state import TableReader
 from lake.errors import InvalidRequest, names_table
@@ -326,7 +326,7 @@ class TableCommitter:
             CorruptData: A property of ours cannot be read.
         """
         latest, authority = self._reader.newest()
-        if latest is None or speaks_of_streams(latest):
+        if latest is None or carries_stream_state(latest):
             return None
         if not authority.positions and not authority.orders:
             return None

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from lake.commit.changes import CommitChanges
-from lake.commit.streams.exactly_once import Decision, check_same_topic, decide
-from lake.commit.streams.former_position import starts_anew
+from lake.commit.streams.exactly_once import BatchDecision, check_same_topic, decide_batch
+from lake.commit.streams.former_position import discards_former_position
 from lake.commit.streams.group_order import GroupClaim, next_order
 from lake.commit.streams.stream_authority import StreamAuthority
 from lake.commit.streams.stream_position import (
@@ -121,7 +121,7 @@ class StreamCommit:
         """
         batch = self.batch
         position = streams.positions.get(batch.stream)
-        if decide(position, batch) is Decision.REPLAY:
+        if decide_batch(position, batch) is BatchDecision.REPLAY:
             return None
         assert position is not None, "a batch without a position is never to be committed"
         moved = replace(
@@ -250,7 +250,7 @@ class StreamClaim:
 
     def _starts_anew(self, known: StreamPosition, streams: StreamAuthority) -> bool:
         order = None if self.group is None else streams.orders.get(self.group.group)
-        return starts_anew(
+        return discards_former_position(
             known,
             order=order,
             topic=self.topic,
@@ -274,7 +274,7 @@ class StreamClaim:
         fallback = self.fallback
         if fallback is not None:
             assert fallback.position.stream == self.stream, "a fallback is of the same stream"
-            if streams.is_newest_word(fallback):
+            if streams.is_newest_position(fallback):
                 return fallback.position
         problem = Problem(
             field="stream",

@@ -36,7 +36,7 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import TypeVar
 
-from lake.commit.steps import OnStep, announced
+from lake.commit.steps import OnStep, announce_step
 from lake.errors import (
     CommitUnknown,
     CorruptData,
@@ -56,10 +56,10 @@ T = TypeVar("T")
 Pause = Callable[[int], object]
 
 
-class Published(StrEnum):
+class PublishOutcome(StrEnum):
     """What became of a snapshot."""
 
-    YES = "yes"
+    PUBLISHED = "published"
     LOST = "lost"  # another snapshot has the id
     IN_DOUBT = "in doubt"  # created, in the chain or in a hole; may still be there
     DETACHED = "detached"  # created, and no part of what the table is
@@ -98,7 +98,7 @@ class SnapshotPublisher:
         self._lookups_max = lookups_max
         self._removed = removed
 
-    def publish(self, snapshot: Snapshot, *, previous: Snapshot | None) -> Published:
+    def publish(self, snapshot: Snapshot, *, previous: Snapshot | None) -> PublishOutcome:
         """Create the snapshot's file and say what became of it.
 
         Args:
@@ -121,9 +121,9 @@ class SnapshotPublisher:
             latest_id = self._certainly(snapshot, self._snapshots.latest_id) or 0
             is_ours = self._certainly(snapshot, lambda: self._is_ours(snapshot))
             if is_ours is not None:
-                return self._verify(snapshot, previous) if is_ours else Published.LOST
+                return self._verify(snapshot, previous) if is_ours else PublishOutcome.LOST
             if latest_id >= snapshot.id or created is False:
-                return Published.GONE if is_ambiguous else Published.LOST
+                return PublishOutcome.GONE if is_ambiguous else PublishOutcome.LOST
             self._pause(attempt)
         raise _unknown(snapshot, "its creation was never answered")
 
@@ -135,7 +135,7 @@ class SnapshotPublisher:
         Raises:
             CommitUnknown: It could not be deleted.
         """
-        with announced(self._on_step, "take-back-snapshot"):
+        with announce_step(self._on_step, "take-back-snapshot"):
             if not self._certainly(snapshot, lambda: self._is_ours(snapshot)):
                 return False
             path = self._paths.snapshot(snapshot.id)
@@ -169,7 +169,7 @@ class SnapshotPublisher:
         that is not the newest.
         """
         try:
-            with announced(self._on_step, "write-hint"):
+            with announce_step(self._on_step, "write-hint"):
                 hint = self._snapshots.read_hint(self._paths.latest_hint)
                 if hint is None or hint < snapshot.id or not self._snapshots.exists(hint):
                     self._snapshots.write_latest_hint(snapshot.id)
@@ -189,7 +189,7 @@ class SnapshotPublisher:
     def _create(self, snapshot: Snapshot, data: bytes) -> bool | None:
         """Return what exclusive creation said, None when it gave no clear answer."""
         try:
-            with announced(self._on_step, "create-snapshot"):
+            with announce_step(self._on_step, "create-snapshot"):
                 return self._file_io.create_exclusive(self._paths.snapshot(snapshot.id), data)
         except (OSError, StorageUnavailable):
             return None
@@ -202,12 +202,12 @@ class SnapshotPublisher:
             return False  # nothing we wrote; the next plan reads it and says what is wrong
         return None if found is None else found.uuid == snapshot.uuid
 
-    def _verify(self, snapshot: Snapshot, previous: Snapshot | None) -> Published:
+    def _verify(self, snapshot: Snapshot, previous: Snapshot | None) -> PublishOutcome:
         """Return whether a snapshot that we created is part of the chain."""
-        with announced(self._on_step, "verify-snapshot"):
+        with announce_step(self._on_step, "verify-snapshot"):
             return self._certainly(snapshot, lambda: self._look_around(snapshot, previous))
 
-    def _look_around(self, snapshot: Snapshot, previous: Snapshot | None) -> Published:
+    def _look_around(self, snapshot: Snapshot, previous: Snapshot | None) -> PublishOutcome:
         damage: LakeError | None = None
         is_marked = self._rollback.is_there()
         is_on_previous = False
@@ -216,32 +216,32 @@ class SnapshotPublisher:
         except (CorruptData, UnsupportedFeature) as error:
             damage = error
         if is_on_previous and not is_marked and not self._is_overtaken(snapshot):
-            return Published.YES
+            return PublishOutcome.PUBLISHED
         # Since the first look a rollback may have begun, and its gap be what is found now.
         is_marked = is_marked or self._rollback.is_there()
         ids = self._snapshots.list_ids()
         if max(ids, default=0) <= snapshot.id:
             if is_marked and self._removed.holds(snapshot):
-                return Published.DETACHED
+                return PublishOutcome.DETACHED
             is_gone = damage is None and not is_on_previous
             is_rolled_back = is_gone and any(number < snapshot.id for number in ids)
             if not is_rolled_back:
-                return Published.YES
+                return PublishOutcome.PUBLISHED
         else:
             is_link = self._is_built_on(
                 snapshot, above=[n for n in ids if n > snapshot.id], is_marked=is_marked
             )
             if is_link is not None:
-                return Published.YES if is_link else Published.DETACHED
+                return PublishOutcome.PUBLISHED if is_link else PublishOutcome.DETACHED
             # One without rows of its own leaves no trace in another engine's snapshots above it.
             is_empty_first = previous is None and not snapshot.total_record_count
             is_untraceable = is_on_previous and not snapshot.delta_record_count
             if (is_empty_first or is_untraceable) and snapshot.id + 1 in ids:
-                return Published.YES
+                return PublishOutcome.PUBLISHED
         if damage is not None:
             # Neither a link of the chain nor a hole can be told from a file that says nothing.
             raise _unknown(snapshot, "the one before it cannot be read") from damage
-        return Published.IN_DOUBT
+        return PublishOutcome.IN_DOUBT
 
     def _is_overtaken(self, snapshot: Snapshot) -> bool:
         """Return whether the hint names a newer snapshot."""

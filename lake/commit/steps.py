@@ -26,7 +26,7 @@ def ignore_step(name: str) -> None:
 
 
 @contextmanager
-def announced(on_step: OnStep, name: str) -> Iterator[None]:
+def announce_step(on_step: OnStep, name: str) -> Iterator[None]:
     """Announce an effect before it begins and after it has succeeded."""
     on_step(f"before {name}")
     yield

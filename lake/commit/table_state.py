@@ -14,7 +14,11 @@ from lake.commit.conflict import (
     check_writers,
 )
 from lake.commit.intent import Intent
-from lake.commit.streams.stream_authority import StreamAuthority, find_authority, speaks_of_streams
+from lake.commit.streams.stream_authority import (
+    StreamAuthority,
+    carries_stream_state,
+    find_authority,
+)
 from lake.errors import CorruptData, StorageUnavailable, TableNotFound
 from lake.files.paths import TablePaths
 from lake.files.storage.file_io import FileIO
@@ -102,7 +106,7 @@ class TableReader:
             )
             if latest is None:
                 return None, streams
-            if streams.is_complete or speaks_of_streams(latest) or self._is_newest(latest):
+            if streams.is_complete or carries_stream_state(latest) or self._is_newest(latest):
                 self._known_streams = (latest, streams)
                 return latest, streams
         message = f"table {self._paths.root}: snapshots expire faster than they can be read"
@@ -196,7 +200,7 @@ class TableReader:
             return ()
         return self._manifests.read_index_manifest(latest.index_manifest)
 
-    def is_held_above(self, snapshot_id: int, delta: Sequence[ManifestEntry]) -> bool:
+    def is_in_successor(self, snapshot_id: int, delta: Sequence[ManifestEntry]) -> bool:
         """Return whether the next snapshot that exists was built on these changes.
 
         It was if an added file is live there, or is what that snapshot itself deletes.

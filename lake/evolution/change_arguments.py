@@ -59,7 +59,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "position": _Kind(
         lambda value: isinstance(value, Position),
         "a position",
-        "such as `Position(place=PositionKind.LAST)`",
+        "such as `Position(kind=PositionKind.LAST)`",
     ),
 }
 """By the name of the part; it is the same in every change."""

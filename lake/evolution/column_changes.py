@@ -189,7 +189,7 @@ def _edit_field(
 
 
 def _placed(siblings: Fields, field: DataField, position: Position) -> Fields:
-    match position.place:
+    match position.kind:
         case PositionKind.FIRST:
             return (field, *siblings)
         case PositionKind.LAST:
@@ -197,15 +197,15 @@ def _placed(siblings: Fields, field: DataField, position: Position) -> Fields:
         case PositionKind.AFTER | PositionKind.BEFORE:
             assert position.neighbour is not None
             index = index_of(siblings, position.neighbour)
-            index += position.place is PositionKind.AFTER
+            index += position.kind is PositionKind.AFTER
             return (*siblings[:index], field, *siblings[index:])
 
 
 def _default_position(schema: TableSchema, path: Path) -> Position:
     if len(path) == 1 and schema.partition_keys and _is_on(schema, "add-column-before-partition"):
         first = next(name for name in schema.field_names if name in schema.partition_keys)
-        return Position(place=PositionKind.BEFORE, neighbour=first)
-    return Position(place=PositionKind.LAST)
+        return Position(kind=PositionKind.BEFORE, neighbour=first)
+    return Position(kind=PositionKind.LAST)
 
 
 def _check_free(siblings: Fields, name: str, *, part: str = "name") -> None:

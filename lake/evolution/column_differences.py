@@ -9,7 +9,7 @@ Source: merge-semantics 8.1.
 
 from collections.abc import Iterator
 
-from lake.evolution.column_tree import held_by_both
+from lake.evolution.column_tree import inner_types
 from lake.evolution.schema_changes import (
     AddColumn,
     Path,
@@ -53,7 +53,7 @@ def _types(path: Path, old: DataType, new: DataType) -> Iterator[SchemaChange]:
         yield UpdateColumnType(path=path, type=new, keep_nullability=True)
         return
     yield from _fields(path, old.fields, new.fields)
-    for held in held_by_both(path, old, new):
+    for held in inner_types(path, old, new):
         yield from _types(*held)
 
 

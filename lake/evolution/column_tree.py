@@ -63,7 +63,7 @@ def index_of(fields: Sequence[DataField], name: str) -> int:
     return names.index(name)
 
 
-def held_by_both(
+def inner_types(
     path: Path, old: DataType, new: DataType
 ) -> Iterator[tuple[Path, DataType, DataType]]:
     """Yield what two ARRAYs, MULTISETs or MAPs hold, each with its path; nothing of other types.

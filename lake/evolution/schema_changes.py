@@ -41,26 +41,26 @@ class Position:
     """Where a column is put.
 
     Attributes:
-        place: The kind of place.
-        neighbour: Name of the column beside it; None for the first and the last place.
+        kind: First, last, or beside another column.
+        neighbour: Name of the column beside it; None for the first and the last position.
     """
 
-    place: PositionKind
+    kind: PositionKind
     neighbour: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse a position without its neighbour, or with one that it does not need.
 
         Raises:
-            InvalidRequest: It is such a one, or no place.
+            InvalidRequest: It is one of these, or `kind` is no `PositionKind`.
         """
-        if not isinstance(self.place, PositionKind):
-            _refuse("place", self.place, "a `PositionKind`")
-        is_beside = self.place in (PositionKind.AFTER, PositionKind.BEFORE)
+        if not isinstance(self.kind, PositionKind):
+            _refuse("kind", self.kind, "a `PositionKind`")
+        is_beside = self.kind in (PositionKind.AFTER, PositionKind.BEFORE)
         if is_beside and not isinstance(self.neighbour, str):
-            _refuse("neighbour", self.neighbour, f"the name of the column {self.place} which it is")
+            _refuse("neighbour", self.neighbour, f"the name of the column {self.kind} which it is")
         if not is_beside and self.neighbour is not None:
-            _refuse("neighbour", self.neighbour, f"none, as the place is {self.place}")
+            _refuse("neighbour", self.neighbour, f"none, as the position is {self.kind}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ Pure; for people and histories. Source: merge-semantics 8.3.
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from lake.evolution.column_tree import held_by_both
+from lake.evolution.column_tree import inner_types
 from lake.evolution.schema_changes import (
     AddColumn,
     DropColumn,
@@ -89,7 +89,7 @@ def _types(path: Path, old: DataType, new: DataType) -> Iterator[SchemaChange]:
         return
     if old.root is TypeRoot.ROW:
         yield from _fields(path, old.fields, new.fields)
-    for held in held_by_both(path, old, new):
+    for held in inner_types(path, old, new):
         yield from _types(*held)
 
 
@@ -122,8 +122,8 @@ def _longest_rise(numbers: Sequence[int]) -> set[int]:
 
 def _position(fields: Sequence[DataField], index: int) -> Position:
     if index == 0:
-        return Position(place=PositionKind.FIRST)
-    return Position(place=PositionKind.AFTER, neighbour=fields[index - 1].name)
+        return Position(kind=PositionKind.FIRST)
+    return Position(kind=PositionKind.AFTER, neighbour=fields[index - 1].name)
 
 
 def _options(old: TableSchema, new: TableSchema) -> Iterator[SchemaChange]:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from lake.errors import InvalidRequest, Problem
 from lake.files.paths import CHANGELOG_PREFIX, SNAPSHOT_PREFIX, TablePaths
 from lake.files.storage.file_io import FileStatus
-from lake.maintenance.reachable_files import NeededFiles, TableNeeds
+from lake.maintenance.reachable_files import ReachableFiles, ReachableFileScan
 from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.table_store import TableStore
 from lake.snapshots.tag_store import list_branches
@@ -111,10 +111,10 @@ class OrphanCleaner:
             message = "orphan cleaning takes a minimum age"
             raise InvalidRequest(message, problems=[problem])
         candidates = list(self._candidates())
-        needs = TableNeeds(
+        needs = ReachableFileScan(
             file_io=self._file_io,
             paths=self._paths,
-            needed=NeededFiles(manifests=self._manifests, live=LiveFiles(self._manifests)),
+            needed=ReachableFiles(manifests=self._manifests, live=LiveFiles(self._manifests)),
         )
         needed = needs.collect()
         unnamed = [found for found in candidates if found.status.name not in needed]

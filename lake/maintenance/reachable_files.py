@@ -30,7 +30,7 @@ _KEPT_CHANGELOG_PARTS = MetadataParts(rest=False)
 
 
 @dataclass(kw_only=True)
-class NeededFiles:
+class ReachableFiles:
     """Names of needed files, as collected so far; what has been read once is not read again.
 
     Attributes:
@@ -66,7 +66,7 @@ class NeededFiles:
         self._add_metadata(snapshot, _STATE_PARTS)
         self._add_files(self.live.by_identity(snapshot).values())
 
-    def add_half_expired(self, snapshot: Snapshot) -> None:
+    def add_partly_expired(self, snapshot: Snapshot) -> None:
         """Add all that can still be read of a snapshot whose expiry was broken off.
 
         Raises:
@@ -105,7 +105,7 @@ class NeededFiles:
 
 
 @dataclass(kw_only=True)
-class TableNeeds:
+class ReachableFileScan:
     """Collects what a whole table needs, while others go on committing and expiring.
 
     Attributes:
@@ -116,7 +116,7 @@ class TableNeeds:
 
     file_io: FileIO
     paths: TablePaths
-    needed: NeededFiles
+    needed: ReachableFiles
     _seen: set[tuple[str, int, int]] = field(default_factory=set)
 
     def collect(self) -> set[str]:
@@ -176,7 +176,7 @@ class TableNeeds:
                 )
                 raise CorruptData(message) from error
             # The format's own engine expires manifests first and the snapshot afterwards.
-            self.needed.add_half_expired(snapshot)
+            self.needed.add_partly_expired(snapshot)
 
     def _has_successor(self, status: FileStatus) -> bool:
         directory = status.path.rpartition("/")[0]

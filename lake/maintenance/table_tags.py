@@ -19,7 +19,7 @@ from lake.errors import CorruptData, InvalidRequest, Problem, StorageUnavailable
 from lake.files.data_file_path import data_file_path
 from lake.format.snapshot import Snapshot
 from lake.format.tag import Tag, local_time
-from lake.maintenance.reachable_files import NeededFiles
+from lake.maintenance.reachable_files import ReachableFiles
 from lake.maintenance.unreferenced_files import MetadataNames, MetadataParts, metadata_names
 from lake.snapshots.manifest_store import ManifestGone
 from lake.snapshots.snapshot_store import SnapshotStore
@@ -155,7 +155,7 @@ class TableTags:
         Args:
             tagged: The snapshot of the deleted tag.
         """
-        needed = NeededFiles(manifests=self._store.manifests, live=self._store.live)
+        needed = ReachableFiles(manifests=self._store.manifests, live=self._store.live)
         for branch in ("", *list_branches(self._store.file_io, self._store.paths)):
             of_branch = replace(self._store, paths=replace(self._store.paths, branch=branch))
             snapshots = of_branch.snapshots
@@ -171,7 +171,7 @@ class TableTags:
         return needed.names
 
     def _add_chain(
-        self, needed: NeededFiles, snapshots: SnapshotStore, *, is_oldest_enough: bool
+        self, needed: ReachableFiles, snapshots: SnapshotStore, *, is_oldest_enough: bool
     ) -> None:
         """Add what a chain of snapshots needs.
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from lake.errors import CommitConflict, InvalidRequest, UnsupportedFeature
-from lake.evolution.blamed_change import blame_changes
 from lake.evolution.change_schema import change_schema
+from lake.evolution.problem_attribution import attribute_problems
 from lake.evolution.schema_changes import SchemaChange
 from lake.format.schema import TableSchema, check_supported
 from lake.table.arguments import refuse_argument
@@ -63,7 +63,7 @@ class TableAltering:
 
     def _refusal(self, error: InvalidRequest, changes: Sequence[SchemaChange]) -> InvalidRequest:
         """Return the error with the changes that made what is wrong with the result."""
-        problems = blame_changes(
+        problems = attribute_problems(
             error.problems,
             len(changes),
             # The changes can be made, so no rule about snapshots has refused any.

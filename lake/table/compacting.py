@@ -17,8 +17,9 @@ from lake.maintenance.compaction.compaction_picks import (
     full_pick,
 )
 from lake.maintenance.compaction.compaction_result import CompactionResult
-from lake.maintenance.compaction.table_compaction import LiveTable, TableCompaction
+from lake.maintenance.compaction.table_compaction import TableCompaction
 from lake.merge.fold import Machine
+from lake.snapshots.live_table import LiveTable
 from lake.table.opened_table import OpenedTable
 
 

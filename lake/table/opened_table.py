@@ -17,12 +17,12 @@ from lake.format.indexes.index_manifest import IndexManifestEntry
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema, check_supported
 from lake.format.snapshot import Snapshot
-from lake.maintenance.compaction.table_compaction import LiveTable
 from lake.options import DYNAMIC_BUCKET
 from lake.read.lookup.copy_store import CopyStore
 from lake.snapshots.deletion_vectors import vector_entries
 from lake.snapshots.lease import LEASE_MS
 from lake.snapshots.lease_keeper import LeaseKeeper
+from lake.snapshots.live_table import LiveTable
 from lake.snapshots.manifest_store import ManifestGone
 from lake.snapshots.metadata_memory import MetadataMemory
 from lake.snapshots.table_identity import TableIdentity

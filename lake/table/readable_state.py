@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 from lake.errors import InvalidRequest, Problem
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
-from lake.maintenance.compaction.table_compaction import LiveTable
+from lake.snapshots.live_table import LiveTable
 from lake.snapshots.snapshot_times import newest_until
 from lake.table.opened_table import OpenedTable
 from lake.table.read_at import ReadAt

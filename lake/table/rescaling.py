@@ -10,9 +10,9 @@ from typing import Final
 from lake.declaration.validation import validate_schema
 from lake.errors import CommitConflict, InvalidRequest, LakeError, Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
-from lake.maintenance.rescale.rescale import TableRescale
 from lake.maintenance.rescale.rescale_result import RescaleResult
 from lake.maintenance.rescale.rescale_writer import RescaleWriter
+from lake.maintenance.rescale.table_rescale import TableRescale
 from lake.options import BUCKETS_MAX, POSTPONE_BUCKET
 from lake.snapshots.table_store import TableStore
 from lake.table.arguments import refuse_argument

@@ -18,8 +18,8 @@ from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.indexes.file_index import FILE_INDEX_SUFFIX
 from lake.format.schema import TableSchema
 from lake.write.file_encodings import file_encoding
-from lake.write.file_facts import FileFacts
 from lake.write.file_index_writer import FileIndexWriter
+from lake.write.file_statistics import FileStatistics
 
 VALUE_STATISTICS_LENGTH = 16
 """Characters that bounds of value columns keep: `metadata.stats-mode = truncate(16)`."""
@@ -97,7 +97,7 @@ class LevelFile(DiscardedUnlessFinished):
             and holds_chars(field.type)
             and field.name not in {*schema.primary_keys, *schema.partition_keys}
         ]
-        self._facts = FileFacts(schema, has_footer=encoding.format is FileFormat.PARQUET)
+        self._facts = FileStatistics(schema, has_footer=encoding.format is FileFormat.PARQUET)
 
     @property
     def size(self) -> int:

@@ -34,11 +34,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from lake import (
+    BatchDecision,
     Clock,
     CommitConflict,
     CommitMessage,
     CommitResult,
-    Decision,
     LakeError,
     LimitExceeded,
     Outcome,
@@ -46,7 +46,7 @@ from lake import (
     StreamPosition,
     Table,
     commit_or_discard,
-    decide,
+    decide_batch,
     parse_messages,
 )
 from pipelines.json.dead_letter import DeadLetterReason
@@ -254,7 +254,7 @@ class BatchSink:
     def _process(self, records: DataFrame, batch_id: int) -> tuple[TaskReport, CommitResult | None]:
         batch = self._batch(batch_id)
         position = self._committer.stream_positions().get(self._plan.stream)
-        if decide(position, batch) is Decision.REPLAY:
+        if decide_batch(position, batch) is BatchDecision.REPLAY:
             return TaskReport(), None
         conflicts = 0
         is_read_around = False

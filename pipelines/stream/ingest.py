@@ -32,7 +32,7 @@ from lake import (
     StreamFallback,
     StreamPosition,
     Table,
-    starts_anew,
+    discards_former_position,
 )
 from pipelines.kafka.added_partitions import Reading, is_over, plan_reading
 from pipelines.kafka.cluster import KafkaCluster
@@ -320,7 +320,7 @@ class Ingest:
         self, position: StreamPosition, topic: Topic, order: GroupOrder | None
     ) -> StreamPosition | None:
         """Return the position that the claim goes on at; None: it starts as declared."""
-        if starts_anew(
+        if discards_former_position(
             position,
             order=order,
             topic=topic.name,

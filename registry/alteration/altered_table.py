@@ -127,11 +127,11 @@ class AlteredTable:
         owners = (n for n, entry in self.streams.items() if entry.spec.sequence_group == group)
         return next(owners, None)
 
-    def asking(self, change: SchemaChange, index: int) -> "AlteredTable":
+    def with_change(self, change: SchemaChange, index: int) -> "AlteredTable":
         """Return the table with one more thing for the engine to do."""
         return replace(self, engine=(*self.engine, change), of_engine=(*self.of_engine, index))
 
-    def blaming(
+    def with_origin(
         self,
         index: int,
         *,
@@ -162,7 +162,7 @@ class AlteredTable:
             for column in self.spec.columns
         )
         spec = self.spec.model_copy(update={"columns": columns})
-        return self.with_spec(spec).blaming(index, column=name)
+        return self.with_spec(spec).with_origin(index, column=name)
 
     def with_group(self, group: SequenceGroupSpec) -> "AlteredTable":
         """Return the table with another declaration of the group of that name."""

@@ -102,4 +102,4 @@ def _column(path: tuple[str, ...]) -> str | tuple[str, ...]:
 
 
 def _position(position: Position) -> ColumnPosition:
-    return ColumnPosition(place=ColumnPlace(position.place.value), neighbour=position.neighbour)
+    return ColumnPosition(place=ColumnPlace(position.kind.value), neighbour=position.neighbour)

@@ -14,7 +14,7 @@ from schemas.findings import listed
 
 def position_after_declared(spec: TableSpec) -> Position:
     """Return the place behind the declared columns and before those that are made for groups."""
-    return Position(place=PositionKind.AFTER, neighbour=spec.columns[-1].name)
+    return Position(kind=PositionKind.AFTER, neighbour=spec.columns[-1].name)
 
 
 def declared_position(spec: TableSpec, position: ColumnPosition | None) -> Position:
@@ -46,7 +46,7 @@ def engine_position(position: ColumnPosition) -> Position:
         RefusedChange: It is no place, or half of one.
     """
     _check_neighbour(position)
-    return Position(place=PositionKind(position.place.value), neighbour=position.neighbour)
+    return Position(kind=PositionKind(position.place.value), neighbour=position.neighbour)
 
 
 def placed(
@@ -54,16 +54,16 @@ def placed(
 ) -> tuple[ColumnSpec, ...]:
     """Return the columns with one more, at a place that `declared_position` gave."""
     names = [one.name for one in columns]
-    match position.place:
+    match position.kind:
         case PositionKind.FIRST:
             index = 0
         case PositionKind.LAST:
             index = len(columns)
         case PositionKind.AFTER | PositionKind.BEFORE:
             assert position.neighbour is not None
-            index = names.index(position.neighbour) + (position.place is PositionKind.AFTER)
+            index = names.index(position.neighbour) + (position.kind is PositionKind.AFTER)
         case _:
-            assert_never(position.place)
+            assert_never(position.kind)
     return (*columns[:index], column, *columns[index:])
 
 

@@ -103,7 +103,7 @@ def _added(change: AddColumnChange, index: int) -> Sequence[SchemaChange]:
 
 
 def _position(position: ColumnPosition) -> Position:
-    return Position(place=PositionKind(position.place.value), neighbour=position.neighbour)
+    return Position(kind=PositionKind(position.place.value), neighbour=position.neighbour)
 
 
 def _only_registered(index: int, part: str, value: str, hint: str) -> InvalidRequest:

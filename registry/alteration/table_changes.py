@@ -123,13 +123,13 @@ def _apply(
             return _add_group(altered, change, index)
         case UpdateCommentChange():
             spec = altered.spec.model_copy(update={"comment": change.comment})
-            return altered.with_spec(spec).asking(UpdateComment(comment=change.comment), index)
+            return altered.with_spec(spec).with_change(UpdateComment(comment=change.comment), index)
         case SetOptionChange():
             _check_option(change.key, "key")
             options = {**altered.spec.options, change.key: change.value}
             # At its place among the changes: some options say what the later ones may do.
-            asked = altered.asking(SetOption(key=change.key, value=change.value), index)
-            return asked.with_options(options).blaming(index, option=change.key)
+            asked = altered.with_change(SetOption(key=change.key, value=change.value), index)
+            return asked.with_options(options).with_origin(index, option=change.key)
         case RemoveOptionChange():
             return _remove_option(altered, change, index, schema)
         case _:
@@ -143,13 +143,13 @@ def _add_column(altered: AlteredTable, change: AddColumnChange, index: int) -> A
     (name,) = change.path
     spec = altered.spec
     place = declared_position(spec, change.position)
-    asked = altered.asking(
+    asked = altered.with_change(
         AddColumn(path=change.path, type=data_type, description=change.description, position=place),
         index,
-    ).blaming(index, column=name)
+    ).with_origin(index, column=name)
     if change.default is not None:
         default = UpdateColumnDefault(path=change.path, default_value=change.default)
-        asked = asked.asking(default, index)
+        asked = asked.with_change(default, index)
     column = ColumnSpec(
         name=name,
         type=change.type,
@@ -192,13 +192,15 @@ def _add_field(
     asked = AddColumn(
         path=change.path, type=data_type, description=change.description, position=position
     )
-    return altered.asking(asked, index).blaming(index, column=column.name)
+    return altered.with_change(asked, index).with_origin(index, column=column.name)
 
 
 def _drop_column(altered: AlteredTable, change: DropColumnChange, index: int) -> AlteredTable:
     name = change.path[0]
     altered.column(name)
-    altered = altered.asking(DropColumn(path=change.path), index).blaming(index, column=name)
+    altered = altered.with_change(DropColumn(path=change.path), index).with_origin(
+        index, column=name
+    )
     if len(change.path) > 1:
         _check_unread(altered, change.path, "goes")
         return altered
@@ -223,11 +225,11 @@ def _rename_column(altered: AlteredTable, change: RenameColumnChange, index: int
     old, new = change.path[0], change.to
     altered.column(old)
     _check_unnamed(altered.spec, change)
-    asked = altered.asking(RenameColumn(path=change.path, name=new), index)
+    asked = altered.with_change(RenameColumn(path=change.path, name=new), index)
     if len(change.path) > 1:
         _check_unread(altered, change.path, "is renamed")
-        return asked.blaming(index, column=old)
-    return asked.blaming(index, column=new).renamed(
+        return asked.with_origin(index, column=old)
+    return asked.with_origin(index, column=new).renamed(
         old, new, renamed_declaration(altered.spec, old, new)
     )
 
@@ -243,9 +245,9 @@ def _check_unnamed(spec: TableSpec, change: RenameColumnChange) -> None:
 def _update_type(altered: AlteredTable, change: UpdateColumnTypeChange, index: int) -> AlteredTable:
     data_type = _parsed(change.type)
     column = altered.column(change.path[0])
-    asked = altered.asking(
+    asked = altered.with_change(
         UpdateColumnType(path=change.path, type=data_type, keep_nullability=True), index
-    ).blaming(index, column=column.name)
+    ).with_origin(index, column=column.name)
     if len(change.path) > 1:
         return asked
     is_nullable = parse_type(column.type).nullable
@@ -257,9 +259,9 @@ def _update_nullability(
     altered: AlteredTable, change: UpdateColumnNullabilityChange, index: int
 ) -> AlteredTable:
     column = altered.column(change.path[0])
-    asked = altered.asking(
+    asked = altered.with_change(
         UpdateColumnNullability(path=change.path, nullable=change.nullable), index
-    ).blaming(index, column=column.name)
+    ).with_origin(index, column=column.name)
     if len(change.path) > 1:
         return asked
     text = str(parse_type(column.type).with_nullable(change.nullable))
@@ -270,9 +272,9 @@ def _update_comment(
     altered: AlteredTable, change: UpdateColumnCommentChange, index: int
 ) -> AlteredTable:
     column = altered.column(change.path[0])
-    asked = altered.asking(
+    asked = altered.with_change(
         UpdateColumnComment(path=change.path, description=change.description), index
-    ).blaming(index, column=column.name)
+    ).with_origin(index, column=column.name)
     if len(change.path) > 1:
         return asked
     return asked.with_column(column.name, index, description=change.description)
@@ -286,7 +288,7 @@ def _update_default(
         message = "a field inside of a column has no default of its own"
         refuse("column", ".".join(change.path), message, "give the column one")
     asked = UpdateColumnDefault(path=change.path, default_value=change.default)
-    return altered.asking(asked, index).with_column(column.name, index, default=change.default)
+    return altered.with_change(asked, index).with_column(column.name, index, default=change.default)
 
 
 def _update_position(
@@ -302,7 +304,7 @@ def _update_position(
     place = declared_position(rest, change.position)
     spec = altered.spec.model_copy(update={"columns": placed(others, column, place)})
     asked = UpdateColumnPosition(name=column.name, position=place)
-    return altered.with_spec(spec).asking(asked, index).blaming(index, column=column.name)
+    return altered.with_spec(spec).with_change(asked, index).with_origin(index, column=column.name)
 
 
 def _add_group(altered: AlteredTable, change: AddSequenceGroupChange, index: int) -> AlteredTable:
@@ -312,10 +314,10 @@ def _add_group(altered: AlteredTable, change: AddSequenceGroupChange, index: int
         refuse("name", change.name, message, "choose another name")
     group = define_group(change.group, tracking=spec.tracking)
     for name, sql in group.generated_columns.items():
-        altered = altered.asking(AddColumn(path=(name,), type=parse_type(sql)), index)
+        altered = altered.with_change(AddColumn(path=(name,), type=parse_type(sql)), index)
     groups = (*spec.sequence_groups, change.group)
     spec = spec.model_copy(update={"sequence_groups": groups})
-    return altered.with_spec(spec).blaming(index, group=change.name)
+    return altered.with_spec(spec).with_origin(index, group=change.name)
 
 
 def _check_option(key: str, part: str) -> None:
@@ -334,14 +336,14 @@ def _remove_option(
     key, spec = change.key, altered.spec
     if key in spec.options:
         options = {other: value for other, value in spec.options.items() if other != key}
-        asked = altered.asking(RemoveOption(key=key), index)
-        return asked.with_options(options).blaming(index, option=key)
+        asked = altered.with_change(RemoveOption(key=key), index)
+        return asked.with_options(options).with_origin(index, option=key)
     _check_option(key, "key")
     if key in define_table(spec).options:
         refuse("key", key, "this option is the same for every table", "leave it")
     # Somebody else has set it: nothing that is declared.
     is_there = key in schema.options
-    return altered.asking(RemoveOption(key=key), index) if is_there else altered
+    return altered.with_change(RemoveOption(key=key), index) if is_there else altered
 
 
 def _check_unread(altered: AlteredTable, path: Sequence[str], what: str) -> None:

@@ -74,8 +74,8 @@ def _path(name: str | list[str]) -> tuple[str, ...]:
 def _position(raw: Mapping[str, Any]) -> Position | None:
     for place in (PositionKind.FIRST, PositionKind.LAST):
         if raw.get(place):
-            return Position(place=place)
+            return Position(kind=place)
     for place in (PositionKind.AFTER, PositionKind.BEFORE):
         if place in raw:
-            return Position(place=place, neighbour=raw[place])
+            return Position(kind=place, neighbour=raw[place])
     return None

@@ -84,4 +84,4 @@ def _of_column(
 
 
 def _place(position: Position) -> dict[str, Any]:
-    return {position.place.value: position.neighbour or True}
+    return {position.kind.value: position.neighbour or True}

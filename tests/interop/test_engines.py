@@ -127,7 +127,7 @@ def given_table(path: Path, name: str) -> Table:
         AddColumn(
             path=("city",),
             type=parse_type("STRING"),
-            position=Position(place=PositionKind.AFTER, neighbour="paid"),
+            position=Position(kind=PositionKind.AFTER, neighbour="paid"),
         ),
         *(
             [SetOption(key="fields.paid_at.sequence-group", value="paid,remark,city")]

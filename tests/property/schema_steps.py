@@ -81,7 +81,7 @@ def refused_changes(columns: Sequence[Column], roles: Roles) -> list[SchemaChang
         RenameColumn(path=("z",), name="y"),
         UpdateColumnType(path=(other,), type=parse_type("MAP<INT, INT>")),
         UpdateColumnPosition(
-            name=other, position=Position(place=PositionKind.AFTER, neighbour=other)
+            name=other, position=Position(kind=PositionKind.AFTER, neighbour=other)
         ),
         SetOption(key="merge-engine", value="none"),
         SetOption(key="bucket", value="7"),
@@ -112,8 +112,8 @@ def _add(data: st.DataObject, columns: list[Column], _: Roles) -> SchemaChange |
         neighbour = data.draw(st.sampled_from(siblings)).name
         place = data.draw(st.sampled_from(PositionKind))
         is_beside = place in (PositionKind.AFTER, PositionKind.BEFORE)
-        position = Position(place=place, neighbour=neighbour if is_beside else None)
-    _put(siblings, column, position or Position(place=PositionKind.LAST))
+        position = Position(kind=place, neighbour=neighbour if is_beside else None)
+    _put(siblings, column, position or Position(kind=PositionKind.LAST))
     return AddColumn(path=(*path, name), type=parse_type(column.sql), position=position)
 
 
@@ -167,7 +167,7 @@ def _move(data: st.DataObject, columns: list[Column], _: Roles) -> SchemaChange 
     column, neighbour = data.draw(st.sampled_from(list(itertools.permutations(columns, 2))))
     place = data.draw(st.sampled_from(PositionKind))
     is_beside = place in (PositionKind.AFTER, PositionKind.BEFORE)
-    position = Position(place=place, neighbour=neighbour.name if is_beside else None)
+    position = Position(kind=place, neighbour=neighbour.name if is_beside else None)
     columns.remove(column)
     _put(columns, column, position)
     return UpdateColumnPosition(name=column.name, position=position)
@@ -211,7 +211,7 @@ def _option(data: st.DataObject, _: list[Column], __: Roles) -> SchemaChange:
 
 
 def _put(siblings: list[Column], column: Column, position: Position) -> None:
-    match position.place:
+    match position.kind:
         case PositionKind.FIRST:
             siblings.insert(0, column)
         case PositionKind.LAST:
@@ -219,5 +219,5 @@ def _put(siblings: list[Column], column: Column, position: Position) -> None:
         case PositionKind.AFTER | PositionKind.BEFORE:
             names = [one.name for one in siblings]
             assert position.neighbour is not None
-            at = names.index(position.neighbour) + (position.place is PositionKind.AFTER)
+            at = names.index(position.neighbour) + (position.kind is PositionKind.AFTER)
             siblings.insert(at, column)

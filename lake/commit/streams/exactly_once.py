@@ -16,14 +16,14 @@ from lake.commit.streams.stream_position import StreamBatch, StreamPosition
 from lake.errors import OffsetMismatch, StreamFenced
 
 
-class Decision(StrEnum):
+class BatchDecision(StrEnum):
     """What to do with a batch."""
 
     COMMIT = "commit"
     REPLAY = "replay"
 
 
-def decide(position: StreamPosition | None, batch: StreamBatch) -> Decision:
+def decide_batch(position: StreamPosition | None, batch: StreamBatch) -> BatchDecision:
     """Return whether a batch is to be committed or is in the table already.
 
     Args:
@@ -54,10 +54,10 @@ def decide(position: StreamPosition | None, batch: StreamBatch) -> Decision:
     # Until a first commit an unknown partition is wherever the batch starts.
     expected = {part: position.offsets.get(part, start) for part, start in batch.start.items()}
     if all(end <= expected[part] for part, end in batch.end.items()):
-        return Decision.REPLAY
+        return BatchDecision.REPLAY
     wrong = [part for part, start in sorted(batch.start.items()) if start != expected[part]]
     if not wrong:
-        return Decision.COMMIT
+        return BatchDecision.COMMIT
     found = ", ".join(
         f"partition {part}: {batch.start[part]}, expected {expected[part]}" for part in wrong
     )

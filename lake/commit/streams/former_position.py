@@ -16,7 +16,7 @@ from lake.commit.streams.group_order import GroupOrder
 from lake.commit.streams.stream_position import StreamPosition
 
 
-def starts_anew(
+def discards_former_position(
     position: StreamPosition,
     *,
     order: GroupOrder | None,
@@ -45,11 +45,13 @@ def starts_anew(
         ...     topic_id="j",
         ...     partitions=1,
         ... )
-        >>> starts_anew(position, order=order, topic="t", topic_id="i", former_epoch=3)
+        >>> discards_former_position(position, order=order, topic="t", topic_id="i", former_epoch=3)
         True
-        >>> starts_anew(position, order=None, topic="t", topic_id="i", former_epoch=3)
+        >>> discards_former_position(position, order=None, topic="t", topic_id="i", former_epoch=3)
         False
-        >>> starts_anew(position, order=None, topic="t", topic_id="made again", former_epoch=3)
+        >>> discards_former_position(
+        ...     position, order=None, topic="t", topic_id="made again", former_epoch=3
+        ... )
         True
     """
     if former_epoch is None:

@@ -50,7 +50,7 @@ class StreamAuthority:
     orders: Mapping[str, GroupOrder] = field(default_factory=dict)
     lost_below: int | None = None
 
-    def is_newest_word(self, fallback: StreamFallback) -> bool:
+    def is_newest_position(self, fallback: StreamFallback) -> bool:
         """Return whether it is certain that the table never knew a later position of the stream."""
         if self.lost_below is None or fallback.snapshot_id is None:
             return False
@@ -94,7 +94,7 @@ def find_authority(
     snapshot = latest
     above: Snapshot | None = None
     while snapshot is not None:
-        if speaks_of_streams(snapshot):
+        if carries_stream_state(snapshot):
             if above is None or is_built_on(above, snapshot, manifests):
                 return _authority_of(snapshot)
             break
@@ -117,7 +117,7 @@ def _authority_of(snapshot: Snapshot) -> StreamAuthority:
     )
 
 
-def speaks_of_streams(snapshot: Snapshot) -> bool:
+def carries_stream_state(snapshot: Snapshot) -> bool:
     """Return whether a snapshot carries what the table knows of its streams."""
     return STREAMS_PROPERTY in snapshot.properties or any(
         key.startswith(STREAM_PREFIX) for key in snapshot.properties

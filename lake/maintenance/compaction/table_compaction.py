@@ -17,7 +17,7 @@ because of it. Whatever was written for nothing is deleted.
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -41,6 +41,7 @@ from lake.maintenance.compaction.bucket_compaction import (
 from lake.maintenance.compaction.compaction_picks import Pick
 from lake.maintenance.compaction.compaction_result import CompactionResult, DroppedCompaction
 from lake.snapshots.deletion_vectors import VectorStore
+from lake.snapshots.live_table import LiveTable
 
 logger = logging.getLogger(__name__)
 
@@ -51,24 +52,6 @@ _OUTRUN: Final = "the race to commit was lost too often"
 
 _BUCKETS_PER_COMMIT: Final = 100
 """At most; they take some seconds, however small they are."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveTable:
-    """What a compaction has to know of a snapshot.
-
-    Attributes:
-        entries: Of its live files.
-        vectors: Its index files with deletion vectors, by partition and bucket.
-    """
-
-    entries: Sequence[ManifestEntry]
-    vectors: Mapping[BucketId, IndexManifestEntry]
-
-    def of(self, places: Collection[BucketId]) -> "LiveTable":
-        """Return the part of some buckets."""
-        chosen = [entry for entry in self.entries if (entry.partition, entry.bucket) in places]
-        return LiveTable(entries=chosen, vectors=self.vectors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

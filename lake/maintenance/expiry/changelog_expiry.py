@@ -18,7 +18,7 @@ from lake.errors import CorruptData, StorageUnavailable
 from lake.maintenance.expiry.expiry_holds import changelog_holds
 from lake.maintenance.expiry.file_removal import FileRemoval
 from lake.maintenance.expiry.newest_state import NewestState, newest_state
-from lake.maintenance.expiry.retained_snapshots import Protectors
+from lake.maintenance.expiry.retained_snapshots import RetainedSnapshots
 from lake.maintenance.unreferenced_files import (
     MetadataNames,
     MetadataParts,
@@ -51,7 +51,7 @@ class ChangelogExpiry:
         self._snapshots = self.store.snapshots
         self._changelogs = self.store.changelogs
         self._consumers = self.store.consumers
-        self._protectors = Protectors(store=self.store)
+        self._protectors = RetainedSnapshots(store=self.store)
 
     def run(self, kept: Sequence[int], end: int) -> tuple[int, ...]:
         """Remove the kept changelogs below `end`.

@@ -28,7 +28,7 @@ from lake.snapshots.tag_store import list_branches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Protector:
+class RetainedSnapshot:
     """A tag, or a snapshot of another branch.
 
     Attributes:
@@ -41,7 +41,7 @@ class Protector:
 
 
 @dataclass(kw_only=True)
-class Protectors:
+class RetainedSnapshots:
     """Finds the protectors of a branch; a file that has not changed is read once.
 
     Attributes:
@@ -51,7 +51,7 @@ class Protectors:
     store: TableStore
     _read: dict[tuple[str, int, int], Snapshot] = field(default_factory=dict)
 
-    def of_step(self, snapshot_id: int) -> list[Protector]:
+    def of_step(self, snapshot_id: int) -> list[RetainedSnapshot]:
         """Return who may need files that go with a snapshot, as things are now.
 
         Raises:
@@ -68,7 +68,7 @@ class Protectors:
                 found += [*self._snapshots(paths), *self._tags(paths)]
         return found
 
-    def metadata(self, protectors: list[Protector]) -> MetadataNames:
+    def metadata(self, protectors: list[RetainedSnapshot]) -> MetadataNames:
         """Return the names of all metadata that they need.
 
         A changelog is none of it: what is tagged or branched off is a state, and how it came about
@@ -87,7 +87,9 @@ class Protectors:
                 self._refuse_damaged(protector, error)
         return names
 
-    def data_files(self, protectors: list[Protector], buckets: frozenset[int]) -> set[DataFileKey]:
+    def data_files(
+        self, protectors: list[RetainedSnapshot], buckets: frozenset[int]
+    ) -> set[DataFileKey]:
         """Return the data files of some buckets that they need.
 
         Raises:
@@ -103,7 +105,7 @@ class Protectors:
             keys.update(map(data_file_key, entries))
         return keys
 
-    def _refuse_damaged(self, protector: Protector, error: ManifestGone) -> None:
+    def _refuse_damaged(self, protector: RetainedSnapshot, error: ManifestGone) -> None:
         # One that is gone as well was deleted, or has expired, while its manifests were read.
         if self.store.file_io.exists(protector.path):
             message = (
@@ -112,17 +114,17 @@ class Protectors:
             )
             raise CorruptData(message) from error
 
-    def _tags(self, paths: TablePaths) -> Iterator[Protector]:
+    def _tags(self, paths: TablePaths) -> Iterator[RetainedSnapshot]:
         for status in self.store.file_io.list(paths.tag_dir):
             if status.name.startswith(TAG_PREFIX) and not status.is_directory:
                 yield from self._protector(status)
 
-    def _snapshots(self, paths: TablePaths) -> Iterator[Protector]:
+    def _snapshots(self, paths: TablePaths) -> Iterator[RetainedSnapshot]:
         for status in self.store.file_io.list(paths.snapshot_dir):
             if numbered(status.name, SNAPSHOT_PREFIX) is not None:
                 yield from self._protector(status)
 
-    def _protector(self, status: FileStatus) -> Iterator[Protector]:
+    def _protector(self, status: FileStatus) -> Iterator[RetainedSnapshot]:
         version = status.path, status.modified_ms, status.size
         if version not in self._read:
             try:
@@ -132,4 +134,4 @@ class Protectors:
             with corrupt_at(status.path):
                 # A tag's file is a snapshot's with, at most, more keys.
                 self._read[version] = parse_snapshot(data)
-        yield Protector(path=status.path, snapshot=self._read[version])
+        yield RetainedSnapshot(path=status.path, snapshot=self._read[version])

@@ -31,7 +31,7 @@ from lake.format.snapshot import Snapshot, parse_snapshot
 from lake.maintenance.expiry.expiry_holds import consumer_holds
 from lake.maintenance.expiry.file_removal import FileRemoval
 from lake.maintenance.expiry.newest_state import NewestState, newest_state
-from lake.maintenance.expiry.retained_snapshots import Protector, Protectors
+from lake.maintenance.expiry.retained_snapshots import RetainedSnapshot, RetainedSnapshots
 from lake.maintenance.unreferenced_files import (
     DataFileKey,
     MetadataNames,
@@ -82,7 +82,7 @@ class SnapshotExpiry:
         self._snapshots = self.store.snapshots
         self._changelogs = self.store.changelogs
         self._consumers = self.store.consumers
-        self._protectors = Protectors(store=self.store)
+        self._protectors = RetainedSnapshots(store=self.store)
 
     def run(self, begin: int, end: int) -> tuple[int, ...]:
         """Remove the snapshots from `begin` up to `end`, which stays.
@@ -199,7 +199,7 @@ class SnapshotExpiry:
             metadata=names - kept - newest.metadata,
         )
 
-    def _unprotected(self, released: _Released, protectors: list[Protector]) -> _Released:
+    def _unprotected(self, released: _Released, protectors: list[RetainedSnapshot]) -> _Released:
         if not protectors:
             return released
         buckets = frozenset(entry.bucket for entry in released.data.values())

@@ -13,8 +13,8 @@ from lake.files.storage.file_io import FileIO
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import CommitKind, Snapshot
-from lake.maintenance.compaction.table_compaction import LiveTable
 from lake.snapshots.consumer_store import ConsumerStore
+from lake.snapshots.live_table import LiveTable
 from lake.snapshots.manifest_store import ManifestGone, ManifestStore
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.snapshot_store import SnapshotStore

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lake.commit.streams.stream_authority import find_authority, speaks_of_streams
+from lake.commit.streams.stream_authority import carries_stream_state, find_authority
 from lake.commit.streams.stream_position import StreamPosition, batch_of, positions_of
 from lake.errors import CorruptData
 from lake.files.paths import SNAPSHOT_PREFIX, TablePaths
@@ -116,7 +116,7 @@ class Ledger:
             return
         newest = self._snapshots.get(ids[-1])
         authority = find_authority(newest, self._snapshots, self._manifests)
-        if not authority.is_complete or not speaks_of_streams(newest):
+        if not authority.is_complete or not carries_stream_state(newest):
             return  # another engine's, or one after its expiry, which loses positions
         if self.is_blurred:
             return

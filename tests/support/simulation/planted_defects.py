@@ -15,14 +15,14 @@ from lake.commit.commit_result import CommitResult, Outcome
 from lake.commit.commit_run import CommitRun
 from lake.commit.conflict import Live, check_files
 from lake.commit.identity_log import IdentityLog
-from lake.commit.publisher import Published, SnapshotPublisher
+from lake.commit.publisher import PublishOutcome, SnapshotPublisher
 from lake.commit.streams import exactly_once
-from lake.commit.streams.exactly_once import Decision
+from lake.commit.streams.exactly_once import BatchDecision
 from lake.commit.streams.stream_authority import StreamAuthority
 from lake.errors import CommitUnknown
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.snapshot import Snapshot
-from lake.maintenance.expiry.retained_snapshots import Protectors
+from lake.maintenance.expiry.retained_snapshots import RetainedSnapshots
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +71,10 @@ def _discard_after_anything(
 
 def _previous_is_proof(
     self: SnapshotPublisher, snapshot: Snapshot, previous: Snapshot | None
-) -> Published:
+) -> PublishOutcome:
     """What the previous snapshot's presence told before rollbacks left a mark."""
     if previous is not None and self._snapshots.find(previous.id) == previous:
-        return Published.YES
+        return PublishOutcome.YES
     return _look_around(self, snapshot, previous)
 
 
@@ -83,15 +83,15 @@ _look_around = SnapshotPublisher._look_around
 
 def _files_are_the_only_trace(
     self: SnapshotPublisher, snapshot: Snapshot, previous: Snapshot | None
-) -> Published:
+) -> PublishOutcome:
     """How a snapshot with others above it was judged before it was named by them."""
     if previous is not None and self._snapshots.find(previous.id) == previous:
         return _look_around(self, snapshot, previous)
     ids = self._snapshots.list_ids()
     is_rolled_back = any(number < snapshot.id for number in ids)
     if max(ids, default=0) <= snapshot.id and not is_rolled_back:
-        return Published.YES
-    return Published.IN_DOUBT
+        return PublishOutcome.YES
+    return PublishOutcome.IN_DOUBT
 
 
 def _everything_is_newest(self: StreamAuthority, fallback: object) -> bool:
@@ -101,9 +101,9 @@ def _everything_is_newest(self: StreamAuthority, fallback: object) -> bool:
 
 def _never_look(
     self: SnapshotPublisher, snapshot: Snapshot, previous: Snapshot | None
-) -> Published:
+) -> PublishOutcome:
     del self, snapshot, previous
-    return Published.YES
+    return PublishOutcome.YES
 
 
 def _any_file_is_ours(self: SnapshotPublisher, snapshot: Snapshot) -> bool | None:
@@ -129,15 +129,15 @@ def _keep_nothing(self: AttemptFiles, **given: object) -> None:
 _clean = AttemptFiles.clean
 
 
-def _any_epoch(position: Any, batch: Any) -> Decision:
+def _any_epoch(position: Any, batch: Any) -> BatchDecision:
     if position is not None and batch.epoch < position.epoch:
         expected = [position.offsets.get(part, at) for part, at in batch.start.items()]
         if expected == list(batch.start.values()):
-            return Decision.COMMIT
-    return exactly_once.decide(position, batch)
+            return BatchDecision.COMMIT
+    return exactly_once.decide_batch(position, batch)
 
 
-def _no_protectors(self: Protectors, snapshot_id: int) -> list[Any]:
+def _no_protectors(self: RetainedSnapshots, snapshot_id: int) -> list[Any]:
     del self, snapshot_id
     return []
 
@@ -184,7 +184,7 @@ DEFECTS: Final = (
     PlantedDefect(
         name="a stream starts from a position older than its last commit",
         owner=StreamAuthority,
-        attribute="is_newest_word",
+        attribute="is_newest_position",
         body=_everything_is_newest,
         seed=5_003,
     ),
@@ -219,13 +219,13 @@ DEFECTS: Final = (
     PlantedDefect(
         name="a batch of an older epoch is committed",
         owner=intent,
-        attribute="decide",
+        attribute="decide_batch",
         body=_any_epoch,
         seed=5_002,
     ),
     PlantedDefect(
         name="an expiry does not look for tags",
-        owner=Protectors,
+        owner=RetainedSnapshots,
         attribute="of_step",
         body=_no_protectors,
         seed=5_006,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lake.commit.publisher import Published, SnapshotPublisher
+from lake.commit.publisher import PublishOutcome, SnapshotPublisher
 from lake.commit.steps import ignore_step
 from lake.errors import CommitUnknown, StorageUnavailable
 from lake.files.storage.memory import MemoryFileIO
@@ -37,7 +37,7 @@ class Bed:
             removed=RemovedHistory(self.file_io, self.paths),
         )
 
-    def publish(self) -> Published:
+    def publish(self) -> PublishOutcome:
         return self.publisher.publish(self.mine, previous=self.previous)
 
     def put(self, snapshot: Snapshot) -> None:
@@ -71,7 +71,7 @@ def bed() -> Bed:
 
 
 def test_a_free_id_is_taken(bed: Bed) -> None:
-    assert bed.publish() is Published.YES
+    assert bed.publish() is PublishOutcome.PUBLISHED
     assert SnapshotStore(bed.inner, bed.paths).get(3) == bed.mine
 
 
@@ -85,27 +85,27 @@ def test_the_usual_case_lists_nothing(bed: Bed) -> None:
 def test_a_taken_id_is_lost(bed: Bed) -> None:
     commit_foreign(bed.inner, bed.paths, uuid="theirs")
 
-    assert bed.publish() is Published.LOST
+    assert bed.publish() is PublishOutcome.LOST
 
 
 def test_a_refusal_of_our_own_file_is_success(bed: Bed) -> None:
     """As a store answers that repeats a request whose first answer was lost."""
     bed.put(bed.mine)
 
-    assert bed.publish() is Published.YES
+    assert bed.publish() is PublishOutcome.PUBLISHED
 
 
 def test_an_unreadable_file_is_not_ours(bed: Bed) -> None:
     bed.inner.write_new(bed.paths.snapshot(3), b"{")
 
-    assert bed.publish() is Published.LOST
+    assert bed.publish() is PublishOutcome.LOST
 
 
 @pytest.mark.parametrize("is_done", [True, False])
 def test_one_lost_answer_is_found_out(bed: Bed, is_done: bool) -> None:
     bed.fail("create_exclusive", is_done=is_done, times=1)
 
-    assert bed.publish() is Published.YES
+    assert bed.publish() is PublishOutcome.PUBLISHED
     assert bed.ids() == [1, 2, 3]
 
 
@@ -128,7 +128,7 @@ def test_a_look_that_is_never_answered_is_unknown(bed: Bed) -> None:
 def test_looks_are_repeated(bed: Bed) -> None:
     bed.fail("read_bytes", is_done=False, times=2)
 
-    assert bed.publish() is Published.YES
+    assert bed.publish() is PublishOutcome.PUBLISHED
     assert bed.pauses == [1, 2]
 
 
@@ -136,10 +136,10 @@ def test_the_newest_snapshot_is_in_the_chain_whatever_expired_below(bed: Bed) ->
     for number in (1, 2):
         bed.inner.delete(bed.paths.snapshot(number))
 
-    assert bed.publish() is Published.YES
+    assert bed.publish() is PublishOutcome.PUBLISHED
 
 
-def without_what_it_followed(bed: Bed, *above: Snapshot) -> Published:
+def without_what_it_followed(bed: Bed, *above: Snapshot) -> PublishOutcome:
     for snapshot in above:
         bed.put(snapshot)
     for number in (1, 2):
@@ -150,20 +150,20 @@ def without_what_it_followed(bed: Bed, *above: Snapshot) -> Published:
 def test_below_one_that_does_not_say_what_it_followed_is_doubtful(bed: Bed) -> None:
     above = replace(bed.previous, id=4)
 
-    assert without_what_it_followed(bed, above) is Published.IN_DOUBT
+    assert without_what_it_followed(bed, above) is PublishOutcome.IN_DOUBT
 
 
 def test_below_a_gap_is_no_part_of_the_chain(bed: Bed) -> None:
     above = replace(bed.previous, id=9)
 
-    assert without_what_it_followed(bed, above) is Published.DETACHED
+    assert without_what_it_followed(bed, above) is PublishOutcome.DETACHED
 
 
 def test_below_one_that_followed_another_is_no_part_of_the_chain(bed: Bed) -> None:
     another = replace(bed.mine, delta_manifest_list="another")
     above = replace(bed.previous, id=4, properties=lineage_properties(another))
 
-    assert without_what_it_followed(bed, above) is Published.DETACHED
+    assert without_what_it_followed(bed, above) is PublishOutcome.DETACHED
 
 
 def test_below_those_that_were_built_on_it_is_part_of_the_chain(bed: Bed) -> None:
@@ -172,7 +172,7 @@ def test_below_those_that_were_built_on_it_is_part_of_the_chain(bed: Bed) -> Non
     )
     second = replace(bed.mine, id=5, properties=lineage_properties(first))
 
-    assert without_what_it_followed(bed, first, second) is Published.YES
+    assert without_what_it_followed(bed, first, second) is PublishOutcome.PUBLISHED
 
 
 def test_all_above_have_to_be_built_on_it(bed: Bed) -> None:
@@ -182,7 +182,7 @@ def test_all_above_have_to_be_built_on_it(bed: Bed) -> None:
     )
     second = replace(bed.mine, id=5, properties=lineage_properties(bed.mine))
 
-    assert without_what_it_followed(bed, first, second) is Published.DETACHED
+    assert without_what_it_followed(bed, first, second) is PublishOutcome.DETACHED
 
 
 def test_another_snapshot_in_place_of_what_it_followed_is_no_proof(bed: Bed) -> None:
@@ -190,7 +190,7 @@ def test_another_snapshot_in_place_of_what_it_followed_is_no_proof(bed: Bed) -> 
     bed.put(replace(bed.previous, uuid="another sleeper's"))
     bed.put(replace(bed.previous, id=9))
 
-    assert bed.publish() is Published.DETACHED
+    assert bed.publish() is PublishOutcome.DETACHED
 
 
 def test_gone_is_what_was_never_answered_and_is_not_there_below_the_newest(bed: Bed) -> None:
@@ -199,7 +199,7 @@ def test_gone_is_what_was_never_answered_and_is_not_there_below_the_newest(bed: 
     for number in (1, 2):
         bed.inner.delete(bed.paths.snapshot(number))
 
-    assert bed.publish() is Published.GONE
+    assert bed.publish() is PublishOutcome.GONE
 
 
 def test_only_our_own_snapshot_is_taken_back(bed: Bed) -> None:
@@ -263,17 +263,17 @@ def test_hints_may_fail(bed: Bed) -> None:
 def test_a_commit_planned_on_what_was_rolled_back_is_in_doubt(bed: Bed) -> None:
     bed.inner.delete(bed.paths.snapshot(2))
 
-    assert bed.publish() is Published.IN_DOUBT
+    assert bed.publish() is PublishOutcome.IN_DOUBT
 
 
 def test_a_commit_planned_on_what_was_rolled_back_and_made_anew_is_in_doubt(bed: Bed) -> None:
     bed.put(replace(bed.previous, uuid="after the rollback"))
 
-    assert bed.publish() is Published.IN_DOUBT
+    assert bed.publish() is PublishOutcome.IN_DOUBT
 
 
 def test_a_commit_whose_elders_have_all_expired_stands(bed: Bed) -> None:
     bed.inner.delete(bed.paths.snapshot(1))
     bed.inner.delete(bed.paths.snapshot(2))
 
-    assert bed.publish() is Published.YES
+    assert bed.publish() is PublishOutcome.PUBLISHED

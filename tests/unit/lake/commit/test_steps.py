@@ -2,13 +2,13 @@
 
 import pytest
 
-from lake.commit.steps import announced, ignore_step
+from lake.commit.steps import announce_step, ignore_step
 
 
 def test_an_effect_is_announced_twice() -> None:
     seen: list[str] = []
 
-    with announced(seen.append, "write-hint"):
+    with announce_step(seen.append, "write-hint"):
         seen.append("effect")
 
     assert seen == ["before write-hint", "effect", "after write-hint"]
@@ -18,7 +18,7 @@ def test_a_failed_effect_has_no_after() -> None:
     seen: list[str] = []
 
     def fail() -> None:
-        with announced(seen.append, "write-hint"):
+        with announce_step(seen.append, "write-hint"):
             raise RuntimeError("failed")
 
     with pytest.raises(RuntimeError, match="failed"):
@@ -27,5 +27,5 @@ def test_a_failed_effect_has_no_after() -> None:
 
 
 def test_nobody_need_listen() -> None:
-    with announced(ignore_step, "write-hint"):
+    with announce_step(ignore_step, "write-hint"):
         pass

@@ -99,18 +99,18 @@ def test_what_may_be_left_out_may_be_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "neighbour", "field"),
+    ("kind", "neighbour", "field"),
     [
         (PositionKind.AFTER, None, "neighbour"),
         (PositionKind.BEFORE, 5, "neighbour"),
         (PositionKind.FIRST, "a", "neighbour"),
-        ("first", None, "place"),
+        ("first", None, "kind"),
     ],
 )
 def test_a_position_has_a_neighbour_just_where_one_is_meant(
-    place: Any, neighbour: Any, field: str
+    kind: Any, neighbour: Any, field: str
 ) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        Position(place=place, neighbour=neighbour)
+        Position(kind=kind, neighbour=neighbour)
 
     assert [problem.field for problem in refused.value.problems] == [field]

@@ -190,10 +190,10 @@ class TestAddColumn:
         ("position", "expected"),
         [
             (None, "k d v n s r l m z"),
-            (Position(place=PositionKind.LAST), "k d v n s r l m z"),
-            (Position(place=PositionKind.FIRST), "z k d v n s r l m"),
-            (Position(place=PositionKind.AFTER, neighbour="k"), "k z d v n s r l m"),
-            (Position(place=PositionKind.BEFORE, neighbour="k"), "z k d v n s r l m"),
+            (Position(kind=PositionKind.LAST), "k d v n s r l m z"),
+            (Position(kind=PositionKind.FIRST), "z k d v n s r l m"),
+            (Position(kind=PositionKind.AFTER, neighbour="k"), "k z d v n s r l m"),
+            (Position(kind=PositionKind.BEFORE, neighbour="k"), "z k d v n s r l m"),
         ],
     )
     def test_it_comes_at_its_place(self, position: Position | None, expected: str) -> None:
@@ -241,7 +241,7 @@ class TestAddColumn:
                 AddColumn(
                     path=("z",),
                     type=INT,
-                    position=Position(place=PositionKind.AFTER, neighbour="nope"),
+                    position=Position(kind=PositionKind.AFTER, neighbour="nope"),
                 ),
                 "name",
             ),
@@ -251,7 +251,7 @@ class TestAddColumn:
         assert [found for found, _ in refused(given_schema(), change)] == [f"changes[0].{place}"]
 
     def test_a_neighbour_that_is_not_there_is_refused_on_either_side(self) -> None:
-        before = Position(place=PositionKind.BEFORE, neighbour="nope")
+        before = Position(kind=PositionKind.BEFORE, neighbour="nope")
 
         assert refused(given_schema(), AddColumn(path=("z",), type=INT, position=before))
         nested = AddColumn(path=("r", "z"), type=INT, position=before)
@@ -593,10 +593,10 @@ class TestOtherColumnChanges:
     @pytest.mark.parametrize(
         ("position", "expected"),
         [
-            (Position(place=PositionKind.FIRST), "v k d n s r l m"),
-            (Position(place=PositionKind.LAST), "k d n s r l m v"),
-            (Position(place=PositionKind.AFTER, neighbour="s"), "k d n s v r l m"),
-            (Position(place=PositionKind.BEFORE, neighbour="k"), "v k d n s r l m"),
+            (Position(kind=PositionKind.FIRST), "v k d n s r l m"),
+            (Position(kind=PositionKind.LAST), "k d n s r l m v"),
+            (Position(kind=PositionKind.AFTER, neighbour="s"), "k d n s v r l m"),
+            (Position(kind=PositionKind.BEFORE, neighbour="k"), "v k d n s r l m"),
         ],
     )
     def test_position(self, position: Position, expected: str) -> None:
@@ -606,7 +606,7 @@ class TestOtherColumnChanges:
 
     @pytest.mark.parametrize(("name", "neighbour"), [("v", "v"), ("nope", "v"), ("v", "nope")])
     def test_no_position(self, name: str, neighbour: str) -> None:
-        position = Position(place=PositionKind.AFTER, neighbour=neighbour)
+        position = Position(kind=PositionKind.AFTER, neighbour=neighbour)
 
         assert refused(given_schema(), UpdateColumnPosition(name=name, position=position))
 

@@ -52,12 +52,12 @@ def changed(schema: TableSchema, changes: Sequence[SchemaChange]) -> TableSchema
     "changes",
     [
         [AddColumn(path=("d",), type=INT, description="new")],
-        [AddColumn(path=("d",), type=INT, position=Position(place=PositionKind.FIRST))],
+        [AddColumn(path=("d",), type=INT, position=Position(kind=PositionKind.FIRST))],
         [
             AddColumn(
                 path=("d",),
                 type=INT,
-                position=Position(place=PositionKind.AFTER, neighbour="a"),
+                position=Position(kind=PositionKind.AFTER, neighbour="a"),
             )
         ],
         [AddColumn(path=("c", "w"), type=INT)],
@@ -71,10 +71,10 @@ def changed(schema: TableSchema, changes: Sequence[SchemaChange]) -> TableSchema
         [UpdateColumnType(path=("c", "x"), type=parse_type("BIGINT"), keep_nullability=True)],
         [UpdateColumnComment(path=("a",), description="what it is")],
         [UpdateColumnDefault(path=("a",), default_value="1")],
-        [UpdateColumnPosition(name="c", position=Position(place=PositionKind.FIRST))],
+        [UpdateColumnPosition(name="c", position=Position(kind=PositionKind.FIRST))],
         [
             UpdateColumnPosition(
-                name="id", position=Position(place=PositionKind.AFTER, neighbour="c")
+                name="id", position=Position(kind=PositionKind.AFTER, neighbour="c")
             )
         ],
         [SetOption(key="file.compression", value="none")],

@@ -37,7 +37,7 @@ ALTER: tuple[SchemaChange, ...] = (
     AddColumn(
         path=("a",),
         type=parse_type("STRING"),
-        position=Position(place=PositionKind.AFTER, neighbour="k"),
+        position=Position(kind=PositionKind.AFTER, neighbour="k"),
     ),
 )
 OLD = [(1, 10, "x", 100), (2, 20, "y", None), (3, None, None, 300)]

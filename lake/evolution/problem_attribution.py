@@ -11,7 +11,7 @@ from dataclasses import replace
 from lake.errors import InvalidRequest, Problem
 
 
-def blame_changes(
+def attribute_problems(
     problems: Sequence[Problem], change_count: int, judge: Callable[[int], object]
 ) -> list[Problem]:
     """Return the problems, each at the change that made it: `changes[1].write-only`.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-GUIDE = Path(__file__).parents[4] / "docs" / "guides" / "compaction.md"
+GUIDE = Path(__file__).parents[5] / "docs" / "guides" / "compaction.md"
 
 
 def test_the_example_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:

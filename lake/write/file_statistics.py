@@ -33,7 +33,7 @@ _FOOTER_BYTES_MAX: Final = 4_096
 _FLOAT_ROOTS: Final = frozenset({TypeRoot.FLOAT, TypeRoot.DOUBLE})
 
 
-class FileFacts:
+class FileStatistics:
     """Takes the row groups of one file.
 
     Attributes:

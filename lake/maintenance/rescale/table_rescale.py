@@ -35,11 +35,11 @@ from lake.format.commit_message import CommitMessage, VectorsChange
 from lake.format.manifest import FileIdentity, ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import CommitKind, Snapshot
-from lake.maintenance.compaction.table_compaction import LiveTable
 from lake.maintenance.rescale.rescale_plan import RescaleUnit, plan_rescale
 from lake.maintenance.rescale.rescale_result import RescaleResult
 from lake.maintenance.rescale.rescale_writer import RescaledUnit, RescaleWriter
 from lake.snapshots.deletion_vectors import VectorStore
+from lake.snapshots.live_table import LiveTable
 from lake.snapshots.schema_store import SchemaStore
 
 logger = logging.getLogger(__name__)

@@ -1,0 +1,26 @@
+"""Live files of a snapshot together with the deletion vectors of its buckets."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from lake.format.bucket import BucketId
+from lake.format.indexes.index_manifest import IndexManifestEntry
+from lake.format.manifest import ManifestEntry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveTable:
+    """The part of a snapshot that compaction, rescale and inspection work on.
+
+    Attributes:
+        entries: Of the live files.
+        vectors: Index files with deletion vectors, by partition and bucket.
+    """
+
+    entries: Sequence[ManifestEntry]
+    vectors: Mapping[BucketId, IndexManifestEntry]
+
+    def of(self, bucket_ids: Collection[BucketId]) -> "LiveTable":
+        """Return the entries of some buckets, and all vectors."""
+        chosen = [entry for entry in self.entries if (entry.partition, entry.bucket) in bucket_ids]
+        return LiveTable(entries=chosen, vectors=self.vectors)
