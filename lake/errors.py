@@ -158,7 +158,7 @@ class LimitExceeded(LakeError):
     """More was asked for than a declared bound allows."""
 
 
-class OfTable(Protocol):
+class BelongsToTable(Protocol):
     """Something that belongs to one table."""
 
     @property
@@ -166,11 +166,11 @@ class OfTable(Protocol):
         """`db.table`."""
 
 
-OfTableT = TypeVar("OfTableT", bound=OfTable)
+BelongsToTableT = TypeVar("BelongsToTableT", bound=BelongsToTable)
 
 
 @contextmanager
-def naming_table(identifier: str) -> Iterator[None]:
+def table_error_context(identifier: str) -> Iterator[None]:
     """Have every error of the engine that leaves the block say which table it is about.
 
     What is deep inside knows columns and files, and no names of tables.
@@ -182,14 +182,14 @@ def naming_table(identifier: str) -> Iterator[None]:
         raise
 
 
-def names_table(
-    method: Callable[Concatenate[OfTableT, ParamsT], ResultT],
-) -> Callable[Concatenate[OfTableT, ParamsT], ResultT]:
-    """Return the method of something that belongs to a table with `naming_table` around it."""
+def adds_table_to_errors(
+    method: Callable[Concatenate[BelongsToTableT, ParamsT], ResultT],
+) -> Callable[Concatenate[BelongsToTableT, ParamsT], ResultT]:
+    """Return the method of something that belongs to a table with `table_error_context` around it."""
 
     @wraps(method)
-    def named(self: OfTableT, /, *args: ParamsT.args, **kwargs: ParamsT.kwargs) -> ResultT:
-        with naming_table(self.identifier):
+    def named(self: BelongsToTableT, /, *args: ParamsT.args, **kwargs: ParamsT.kwargs) -> ResultT:
+        with table_error_context(self.identifier):
             return method(self, *args, **kwargs)
 
     return named

@@ -165,11 +165,11 @@ OPTION_KEYS: Final = frozenset(_KEYS.split())
 """Every key; those of single columns, `fields.<column>.<option>`, are their functions' own."""
 
 
-def meant_option(key: str) -> str | None:
+def similar_option_key(key: str) -> str | None:
     """Return the known key that an unknown one looks like; None when it is known or like none.
 
     Example:
-        >>> meant_option("sequence.fields"), meant_option("my-app.owner")
+        >>> similar_option_key("sequence.fields"), similar_option_key("my-app.owner")
         ('sequence.field', None)
     """
     if key in OPTION_KEYS or key.startswith(_OPEN_FAMILIES):

@@ -89,7 +89,7 @@ class AttemptFiles:
             ManifestGone: A manifest to merge has expired; plan on a newer snapshot.
         """
         merged = self._merge(list(previous), schema)
-        self._live.recognise(merged, same_as=previous)
+        self._live.register_equivalent(merged, same_as=previous)
         return self._write_list(merged, schema)
 
     def write_indexes(

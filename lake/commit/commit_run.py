@@ -168,7 +168,9 @@ class CommitRun:
             self._clean()
             return self._result(repeated, Outcome.REPLAYED)
         now_ms = self.clock.now_ms()
-        time_ms = next_time_ms(state.latest, now_ms, told_ms=self.reader.snapshots.told_ms)
+        time_ms = next_time_ms(
+            state.latest, now_ms, commit_time_ms=self.reader.snapshots.commit_time_ms
+        )
         revision = self.intent.revise(state.streams, time_ms=time_ms)
         if revision is None:
             if not self.publisher.is_newest(state.latest):

@@ -20,7 +20,7 @@ from lake.commit.streams.position_hold import PositionHold
 from lake.commit.streams.stream_authority import carries_stream_state
 from lake.commit.streams.stream_position import StreamBatch, StreamFallback, StreamPosition
 from lake.commit.table_state import TableReader
-from lake.errors import InvalidRequest, names_table
+from lake.errors import InvalidRequest, adds_table_to_errors
 from lake.files.clock import Clock, SystemClock
 from lake.files.paths import TablePaths
 from lake.files.storage.file_io import FileIO
@@ -116,7 +116,7 @@ class TableCommitter:
         """`db.table`."""
         return self._paths.identifier
 
-    @names_table
+    @adds_table_to_errors
     def commit(
         self,
         messages: Sequence[CommitMessage],
@@ -176,7 +176,7 @@ class TableCommitter:
         is_repeat_checked = is_numbered or commit_user in self._unknown_users
         return self._run(intent, is_repeat_checked=is_repeat_checked)
 
-    @names_table
+    @adds_table_to_errors
     def commit_stream_batch(
         self,
         messages: Sequence[CommitMessage],
@@ -215,7 +215,7 @@ class TableCommitter:
             self._hold.follow(result.snapshot_id, now_ms=self._clock.now_ms())
         return result
 
-    @names_table
+    @adds_table_to_errors
     def claim_stream(
         self,
         stream: str,
@@ -280,7 +280,7 @@ class TableCommitter:
         assert run.revision is not None, "a claim is never a replay"
         return run.revision.streams.positions[stream]
 
-    @names_table
+    @adds_table_to_errors
     def fence_streams(
         self,
         *,
@@ -308,7 +308,7 @@ class TableCommitter:
         )
         return self._new_run(intent).run()
 
-    @names_table
+    @adds_table_to_errors
     def carry_positions(self, *, commit_user: str) -> CommitResult | None:
         """Carry the positions of streams on, where the newest snapshot does not.
 
@@ -334,7 +334,7 @@ class TableCommitter:
         self._hold.move(result.snapshot_id)
         return result
 
-    @names_table
+    @adds_table_to_errors
     def stream_positions(self) -> dict[str, StreamPosition]:
         """Return where each stream of the table continues, by name.
 
@@ -346,7 +346,7 @@ class TableCommitter:
         """
         return dict(self._reader.newest()[1].positions)
 
-    @names_table
+    @adds_table_to_errors
     def group_orders(self) -> dict[str, GroupOrder]:
         """Return where the newest records of each claimed group come from, by group.
 
@@ -358,7 +358,7 @@ class TableCommitter:
         """
         return dict(self._reader.newest()[1].orders)
 
-    @names_table
+    @adds_table_to_errors
     def max_sequence_number(self) -> int:
         """Return the highest sequence number in the table, -1 when it is empty.
 

@@ -36,7 +36,7 @@ class SnapshotFiles:
 
 
 def next_time_ms(
-    previous: Snapshot | None, now_ms: int, *, told_ms: Callable[[Snapshot], int]
+    previous: Snapshot | None, now_ms: int, *, commit_time_ms: Callable[[Snapshot], int]
 ) -> int:
     """Return the commit time after `previous`: the clock's, but never going back.
 
@@ -45,11 +45,11 @@ def next_time_ms(
     Args:
         previous: The newest snapshot.
         now_ms: Milliseconds since 1970 UTC.
-        told_ms: Returns when a snapshot was committed, as `SnapshotStore.told_ms`.
+        commit_time_ms: Returns when a snapshot was committed, as `SnapshotStore.commit_time_ms`.
     """
     if previous is None or previous.time_millis <= now_ms:
         return now_ms
-    return max(now_ms, told_ms(previous))
+    return max(now_ms, commit_time_ms(previous))
 
 
 def next_snapshot_id(previous: Snapshot | None) -> int:

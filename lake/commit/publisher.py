@@ -49,7 +49,7 @@ from lake.files.storage.file_io import FileIO
 from lake.format.snapshot import Snapshot, serialize_snapshot
 from lake.snapshots.lineage import follows
 from lake.snapshots.removed_history import RemovedHistory
-from lake.snapshots.rollback_mark import RollbackMark
+from lake.snapshots.rollback_marker import RollbackMarker
 from lake.snapshots.snapshot_store import SnapshotStore
 
 T = TypeVar("T")
@@ -92,7 +92,7 @@ class SnapshotPublisher:
         self._file_io = file_io
         self._paths = paths
         self._snapshots = SnapshotStore(file_io, paths)
-        self._rollback = RollbackMark(file_io, paths)
+        self._rollback_marker = RollbackMarker(file_io, paths)
         self._on_step = on_step
         self._pause = pause
         self._lookups_max = lookups_max
@@ -153,7 +153,7 @@ class SnapshotPublisher:
 
         Beside the mark of a rollback a hint can lead behind its gap: a writer that dies has mended none.
         """
-        if snapshot is None or not self._rollback.is_there():
+        if snapshot is None or not self._rollback_marker.exists():
             return True
         if max(self._snapshots.list_ids(), default=snapshot.id) <= snapshot.id:
             return True
@@ -174,7 +174,7 @@ class SnapshotPublisher:
                 if hint is None or hint < snapshot.id or not self._snapshots.exists(hint):
                     self._snapshots.write_latest_hint(snapshot.id)
                     # In this order: a rollback puts its mark before it deletes the hint.
-                    if not self._snapshots.exists(snapshot.id) or self._rollback.is_there():
+                    if not self._snapshots.exists(snapshot.id) or self._rollback_marker.exists():
                         self._mend_latest_hint()
                 if snapshot.id == 1:
                     self._snapshots.write_earliest_hint(1)
@@ -209,7 +209,7 @@ class SnapshotPublisher:
 
     def _look_around(self, snapshot: Snapshot, previous: Snapshot | None) -> PublishOutcome:
         damage: LakeError | None = None
-        is_marked = self._rollback.is_there()
+        is_marked = self._rollback_marker.exists()
         is_on_previous = False
         try:
             is_on_previous = previous is not None and self._snapshots.find(previous.id) == previous
@@ -218,7 +218,7 @@ class SnapshotPublisher:
         if is_on_previous and not is_marked and not self._is_overtaken(snapshot):
             return PublishOutcome.PUBLISHED
         # Since the first look a rollback may have begun, and its gap be what is found now.
-        is_marked = is_marked or self._rollback.is_there()
+        is_marked = is_marked or self._rollback_marker.exists()
         ids = self._snapshots.list_ids()
         if max(ids, default=0) <= snapshot.id:
             if is_marked and self._removed.holds(snapshot):
@@ -258,13 +258,13 @@ class SnapshotPublisher:
             above: Ids of the snapshots above it, ascending, at least one.
             is_marked: The gap of a rollback may be among them.
         """
-        note = self._rollback.note() if is_marked else None
+        rollback = self._rollback_marker.read() if is_marked else None
         if not is_marked and len(above) != above[-1] - snapshot.id:
             # Either it lies in a hole, or it was part of the chain and has expired.
             return False if self._is_ours(snapshot) else None
         below = snapshot
         for number in above:
-            if note is not None and note.target.is_of(below):
+            if rollback is not None and rollback.target.is_of(below):
                 return True  # the rollback leaves it, and takes nothing that was not built on it
             found = self._snapshots.find(number) if number == below.id + 1 else None
             if found is None:

@@ -26,7 +26,7 @@ from lake.merge.declared_options import (
 )
 from lake.merge.functions.registry import FUNCTIONS, function_named
 from lake.merge.spec import effective_functions
-from lake.option_keys import meant_option
+from lake.option_keys import similar_option_key
 from lake.options import MergeEngine
 
 _FUNCTION: Final = "aggregate-function"
@@ -97,7 +97,7 @@ def _meant(schema: TableSchema, key: str) -> str | None:
     column, _, suffix = column_option.rpartition(".")
     if family.lower() in ("field", "fields") and suffix in _suffixes():
         return f"{FIELDS}.{column}.{suffix}"
-    return meant_option(key)
+    return similar_option_key(key)
 
 
 def _field_option_problems(

@@ -18,28 +18,28 @@ from lake.errors import (
     StorageUnavailable,
     UnsupportedFeature,
 )
-from lake.files.avro.stored import AvroStored
-from lake.files.chosen_rows import (
-    RowFilter,
-    RowGroupFilter,
-    chosen_rows,
-    without_retracts,
-)
+from lake.files.avro.reader import AvroFormatReader
 from lake.files.column_mapping import (
     FileColumn,
     map_columns,
     renamed,
 )
-from lake.files.marked_rows import MarkedRows
+from lake.files.declared_type import to_declared_type
+from lake.files.deleted_rows import DeletedRowFilter
+from lake.files.format_reader import FormatReader
 from lake.files.null_columns import null_columns
-from lake.files.orc.stored import OrcStored
+from lake.files.orc.reader import OrcFormatReader
 from lake.files.parquet.bounds import ColumnBounds
-from lake.files.parquet.stored import ParquetStored
+from lake.files.parquet.reader import ParquetFormatReader
+from lake.files.row_filters import (
+    RowFilter,
+    RowGroupFilter,
+    filtered_rows,
+    without_retracts,
+)
 from lake.files.row_groups import ROW_GROUP_ROWS
 from lake.files.storage.file_io import FileIO
 from lake.files.storage.positioned_input import InputFile
-from lake.files.stored_file import StoredFile
-from lake.files.stored_type import in_type
 from lake.format.arrow_types import to_arrow_type
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.schema import TableSchema
@@ -200,7 +200,7 @@ class DataFileReader:
             if wanted is None:
                 yield from decode(parts, columns)
                 return
-            yield from chosen_rows(
+            yield from filtered_rows(
                 decode,
                 parts,
                 columns,
@@ -273,7 +273,7 @@ class DataFileReader:
         return pa.Table.from_batches(taken).take(pa.array(back)), decoded, size
 
     def _placed(
-        self, file: StoredFile, parts: Sequence[int], columns: Sequence[str]
+        self, file: FormatReader, parts: Sequence[int], columns: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
         """Yield columns of all rows of some parts, the system's with the numbers that count."""
         self._counters.rows += sum(file.row_counts[part] for part in parts)
@@ -289,7 +289,7 @@ class DataFileReader:
             yield _numbered(batch, number)
 
     @contextmanager
-    def _open(self) -> Iterator[StoredFile]:
+    def _open(self) -> Iterator[FormatReader]:
         """Open the file; one whose records cannot be ordered is not looked into."""
         _ = self._number_of_all_rows
         with _read_errors(self._path), self._file_io.open_input(self._path) as source:
@@ -299,7 +299,7 @@ class DataFileReader:
 
     def _decoded(
         self,
-        file: StoredFile,
+        file: FormatReader,
         parts: Sequence[int],
         columns: Sequence[str],
         *,
@@ -318,14 +318,14 @@ class DataFileReader:
         ):
             yield _numbered(rows, number)
 
-    def _count_parts(self, file: StoredFile, parts: Sequence[int]) -> None:
+    def _count_parts(self, file: FormatReader, parts: Sequence[int]) -> None:
         self._counters.files += 1
         self._counters.row_groups += len(parts)
         self._counters.row_groups_skipped += len(file.row_counts) - len(parts)
 
     def _columns_of(
         self,
-        file: StoredFile,
+        file: FormatReader,
         parts: Sequence[int],
         names: Sequence[str],
         *,
@@ -345,21 +345,21 @@ class DataFileReader:
         stored = stored or [VALUE_KIND_FIELD]
         read = {(self._meta.file_name, field.name) for field in stored}
         self._counters.columns += sorted(read.difference(self._counters.columns))
-        live = None if marked is None else MarkedRows(marked, file.row_counts, parts)
+        live = None if marked is None else DeletedRowFilter(marked, file.row_counts, parts)
         for batch in file.batches(parts, stored, batch_rows=batch_rows, batch_bytes=batch_bytes):
             yield self._read(batch if live is None else live.without(batch), target, sources)
 
-    def _opened(self, source: InputFile) -> StoredFile:
+    def _opened(self, source: InputFile) -> FormatReader:
         """Return the file as its format stores it; the name says which one."""
         match self._meta.file_name.rpartition(".")[2]:
             case "parquet":
-                return ParquetStored(
+                return ParquetFormatReader(
                     source, self._path, reopen=lambda: self._file_io.open_input(self._path)
                 )
             case "orc":
-                return OrcStored(source, self._path, self._written)
+                return OrcFormatReader(source, self._path, self._written)
             case "avro":
-                return AvroStored(source, self._path)
+                return AvroFormatReader(source, self._path)
             case other:
                 message = f"data file {self._path} is of the format `{other}`"
                 problem = Problem(
@@ -388,7 +388,7 @@ class DataFileReader:
             if source is None or source.name not in stored:
                 arrays.append(pa.nulls(batch.num_rows, wanted.type))
             elif source.convert is None:
-                arrays.append(in_type(batch.column(source.name), wanted.type))
+                arrays.append(to_declared_type(batch.column(source.name), wanted.type))
             else:
                 arrays.append(self._cast(batch.column(source.name), source))
         return pa.RecordBatch.from_arrays(arrays, schema=target)
@@ -398,7 +398,7 @@ class DataFileReader:
         field = self._written.field(source.name)
         assert source.convert is not None
         try:
-            return source.convert(in_type(column, to_arrow_type(field.type)))
+            return source.convert(to_declared_type(column, to_arrow_type(field.type)))
         except ValueError as error:
             message = (
                 f"data file {self._path} holds a value in column `{field.name}`, {field.type} then, "
@@ -438,7 +438,7 @@ class DataFileReader:
             )
             raise CorruptData(message)
 
-    def _parts(self, file: StoredFile, row_filter: RowGroupFilter | None) -> list[int]:
+    def _parts(self, file: FormatReader, row_filter: RowGroupFilter | None) -> list[int]:
         """Return the parts of the file that the filter lets through."""
         parts = list(range(len(file.row_counts)))
         if row_filter is None or not parts:
@@ -446,7 +446,7 @@ class DataFileReader:
         mask = row_filter.keep(self._bounds(file, row_filter.columns), len(parts))
         return [number for number in parts if mask[number]]
 
-    def _bounds(self, file: StoredFile, columns: Sequence[str]) -> Mapping[str, ColumnBounds]:
+    def _bounds(self, file: FormatReader, columns: Sequence[str]) -> Mapping[str, ColumnBounds]:
         """Return the bounds of those columns whose values are what the file holds."""
         sources = self._sources(columns)
         written = self._written.arrow_schema
@@ -458,7 +458,7 @@ class DataFileReader:
         return null_columns(self._meta, self._written)
 
     def _stored_columns(
-        self, file: StoredFile, sources: Mapping[str, FileColumn]
+        self, file: FormatReader, sources: Mapping[str, FileColumn]
     ) -> list[pa.Field]:
         """Return the columns to decode, as they are in the file."""
         present = file.column_names

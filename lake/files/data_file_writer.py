@@ -14,17 +14,17 @@ from typing import Final
 import pyarrow as pa
 
 from lake.errors import StorageUnavailable
-from lake.files.avro.output import AvroOutput
+from lake.files.avro.writer import AvroFormatWriter
 from lake.files.data_file_columns import data_file_columns
-from lake.files.data_file_output import DataFileOutput
 from lake.files.file_encoding import FileEncoding, FileFormat
-from lake.files.file_limits import refuse_what_no_file_holds
+from lake.files.file_limits import check_file_limits
+from lake.files.format_writer import FormatWriter
 from lake.files.orc.chars import holds_chars
-from lake.files.orc.output import OrcOutput
+from lake.files.orc.writer import OrcFormatWriter
 from lake.files.parquet.bounds import ColumnBounds
-from lake.files.parquet.output import ParquetOutput
 from lake.files.parquet.schema import data_file_schema
-from lake.files.staged_write import DiscardedUnlessFinished
+from lake.files.parquet.writer import ParquetFormatWriter
+from lake.files.staged_write import StagedWrite
 from lake.files.storage.file_io import FileIO
 from lake.format.schema import TableSchema
 from lake.format.system_columns import KEY_PREFIX
@@ -45,7 +45,7 @@ class DataFileWritten:
     bounds: Mapping[str, ColumnBounds]
 
 
-class DataFileWriter(DiscardedUnlessFinished):
+class DataFileWriter(StagedWrite):
     """One data file on its way to storage; it is removed unless it is finished."""
 
     def __init__(
@@ -77,7 +77,7 @@ class DataFileWriter(DiscardedUnlessFinished):
         self._chars = [field for field in fields if holds_chars(field.type)]
         self._opened = ExitStack()
         self._sink: pa.NativeFile | None = None
-        self._output: DataFileOutput | None = None
+        self._output: FormatWriter | None = None
 
     @property
     def size(self) -> int:
@@ -126,17 +126,19 @@ class DataFileWriter(DiscardedUnlessFinished):
         reason = error or _Discarded(self._path)
         self._opened.__exit__(type(reason), reason, reason.__traceback__)
 
-    def _open(self) -> DataFileOutput:
+    def _open(self) -> FormatWriter:
         self._sink = self._opened.enter_context(self._file_io.open_output(self._path))
         match self._encoding.format:
             case FileFormat.PARQUET:
-                return ParquetOutput(self._sink, self._columns, self._encoding)
+                return ParquetFormatWriter(self._sink, self._columns, self._encoding)
             case FileFormat.ORC:
                 target = self._schema.table_options.target_file_size_bytes
-                return OrcOutput(self._sink, self._columns, self._encoding, target_bytes=target)
+                return OrcFormatWriter(
+                    self._sink, self._columns, self._encoding, target_bytes=target
+                )
             case FileFormat.AVRO:
                 fields = data_file_columns(self._schema, without=self._without)
-                return AvroOutput(self._sink, fields, self._encoding, name=self._path)
+                return AvroFormatWriter(self._sink, fields, self._encoding, name=self._path)
 
     def _columns_of(self, rows: pa.Table) -> pa.Table:
         """Return the columns of the file in its order and under its types; copies nothing but casts."""
@@ -147,7 +149,7 @@ class DataFileWriter(DiscardedUnlessFinished):
         ]
         arrays = [rows.column(name) for name in names]
         columns = pa.Table.from_arrays(arrays, names=self._columns.names)
-        refuse_what_no_file_holds(columns, self._columns, self._encoding.format, chars=self._chars)
+        check_file_limits(columns, self._columns, self._encoding.format, chars=self._chars)
         if columns.schema.equals(self._columns, check_metadata=True):
             return columns
         return columns.cast(self._columns)

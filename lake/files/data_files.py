@@ -1,6 +1,5 @@
 """Data files of any format: rows in (`data_file_writer`), key-value batches out (`data_file_reader`)."""
 
-from lake.files.chosen_rows import RowFilter, RowGroupFilter
 from lake.files.data_file_reader import (
     DataFileReader,
     ReadCounters,
@@ -9,6 +8,7 @@ from lake.files.data_file_reader import (
 from lake.files.data_file_writer import DataFileWriter, DataFileWritten
 from lake.files.file_encoding import FileEncoding, FileFormat
 from lake.files.null_columns import columns_without_values, null_columns
+from lake.files.row_filters import RowFilter, RowGroupFilter
 from lake.files.row_groups import ROW_GROUP_BYTES, ROW_GROUP_ROWS, row_group_rows
 
 __all__ = [

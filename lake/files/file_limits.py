@@ -26,7 +26,7 @@ from lake.files.orc.times import orc_time_problems
 from lake.format.data_types import DataField
 
 
-def refuse_what_no_file_holds(
+def check_file_limits(
     table: pa.Table,
     target: pa.Schema,
     file_format: FileFormat = FileFormat.PARQUET,

@@ -175,7 +175,7 @@ class TablePaths:
         return f"{self.branch_root}/consumer/{EXPIRING_PREFIX}{name}"
 
     @property
-    def rollback_mark(self) -> str:
+    def rollback_marker(self) -> str:
         """Return the path of the mark of a rollback, beside the consumers."""
         return f"{self.branch_root}/consumer/rolling-back"
 

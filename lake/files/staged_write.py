@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Self
 
 
-class DiscardedUnlessFinished(ABC):
+class StagedWrite(ABC):
     """A context: what is not finished when it ends is discarded."""
 
     def __enter__(self) -> Self:

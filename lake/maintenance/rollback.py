@@ -42,7 +42,7 @@ from lake.format.tag import Tag
 from lake.snapshots.consumer_store import LEASE_MS_MAX, ConsumerFile
 from lake.snapshots.lease import Lease, LeaseLost
 from lake.snapshots.removed_history import RemovedHistory
-from lake.snapshots.rollback_mark import RollbackMark
+from lake.snapshots.rollback_marker import RollbackMarker
 from lake.snapshots.table_store import TableStore
 
 # Each round removes what was committed during the one before; nobody outruns that for long.
@@ -139,7 +139,7 @@ class TableRollback:
         self._tags = store.tags
         self._changelogs = store.changelogs
         self._consumers = store.consumers
-        self._mark = RollbackMark(store.file_io, store.paths)
+        self._marker = RollbackMarker(store.file_io, store.paths)
         self._store = store
 
     def plan(self, target: Snapshot) -> RollbackPlan:
@@ -253,7 +253,7 @@ class TableRollback:
             newest = self._snapshots.find(above[-1])
             if newest is None:
                 continue  # another rollback was faster
-            self._mark.put(target=target, newest=newest)
+            self._marker.put(target=target, newest=newest)
             self._file_io.delete(self._paths.latest_hint)
             for number in above[:-1]:
                 self._file_io.delete(self._paths.snapshot(number))

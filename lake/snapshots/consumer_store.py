@@ -124,7 +124,7 @@ class ConsumerStore:
             self._file_io.sync_directory(self._paths.consumer_dir)
         return is_deleted
 
-    def mark(self, expiry: str, snapshot: Snapshot) -> None:
+    def mark_expiring(self, expiry: str, snapshot: Snapshot) -> None:
         """Say that an expiry is about to remove a snapshot, in the place of what it said before.
 
         Args:
@@ -133,19 +133,19 @@ class ConsumerStore:
         """
         self._file_io.overwrite(self._paths.expiring(expiry), serialize_snapshot(snapshot))
 
-    def unmark(self, expiry: str) -> None:
+    def unmark_expiring(self, expiry: str) -> None:
         """Take back what an expiry said, durably: nobody can lease what is marked."""
         if self._file_io.delete(self._paths.expiring(expiry)):
             self._file_io.sync_directory(self._paths.consumer_dir)
 
-    def is_marked(self, snapshot: Snapshot) -> bool:
+    def is_marked_expiring(self, snapshot: Snapshot) -> bool:
         """Return whether an expiry is about to remove a snapshot.
 
         What a run that died has left names one snapshot that it would have removed, and no other.
         """
         return any(snapshot.is_same(marked) for _, marked in self._marks() if marked is not None)
 
-    def forget_marks(self, *, before_ms: int) -> None:
+    def delete_stale_marks(self, *, before_ms: int) -> None:
         """Delete the marks of runs that have died, as their age tells or that they say nothing.
 
         Args:

@@ -25,7 +25,7 @@ from lake.format.indexes.index_manifest import (
     DeletionVectorRange,
     IndexManifestEntry,
 )
-from lake.snapshots.bytes_bound_cache import BytesBoundCache
+from lake.snapshots.lru_cache import LruCache
 
 CACHE_BYTES: Final = 64 << 20
 """Bytes of index files whose vectors are kept, about."""
@@ -112,7 +112,7 @@ class VectorStore:
     ) -> None:
         self._file_io = file_io
         self._paths = paths
-        self._cache = BytesBoundCache(cache_bytes)
+        self._cache = LruCache(cache_bytes)
         self._cache_bytes = cache_bytes
 
     def __reduce__(self) -> tuple[partial["VectorStore"], tuple[()]]:

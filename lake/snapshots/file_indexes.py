@@ -19,7 +19,7 @@ from lake.format.corruption import corrupt_at
 from lake.format.data_file import DataFileMeta
 from lake.format.indexes.bloom_filter import BloomFilter, decode_bloom_filter
 from lake.format.indexes.file_index import BLOOM_FILTER, FILE_INDEX_SUFFIX, decode_file_index
-from lake.snapshots.bytes_bound_cache import BytesBoundCache
+from lake.snapshots.lru_cache import LruCache
 
 CACHE_BYTES: Final = 64 << 20
 """Bytes of index files that are kept, about."""
@@ -54,7 +54,7 @@ class FileIndexStore:
             cache_bytes: Bound of what is remembered; one index is, however large.
         """
         self._file_io = file_io
-        self._cache = BytesBoundCache(cache_bytes)
+        self._cache = LruCache(cache_bytes)
         self._cache_bytes = cache_bytes
 
     def __reduce__(self) -> tuple[partial["FileIndexStore"], tuple[()]]:

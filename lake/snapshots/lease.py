@@ -206,7 +206,7 @@ class Lease:
 
     def _check_unmarked(self) -> None:
         # Before the look at the snapshot: a mark goes on to the next one when the snapshot is gone.
-        if self._consumers.is_marked(self._snapshot):
+        if self._consumers.is_marked_expiring(self._snapshot):
             message = f"snapshot {self.snapshot_id} is about to expire\nhint: read a newer snapshot"
             raise LeaseLost(message)
 

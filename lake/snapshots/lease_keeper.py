@@ -9,7 +9,7 @@ what is not done after `LEASED_AFTER_S` is leased then, by a thread that refresh
 A snapshot lives that long anyway unless a table retains next to nothing. Where it has gone before, or
 goes although it is leased (another engine's expiry, somebody who deletes consumers), nothing happens
 here: most of what was planned may be read all the same, and who then misses a file asks
-`tell_if_expired` why. Storage that takes no lease, as where a reader may not write, stops nobody.
+`raise_if_expired` why. Storage that takes no lease, as where a reader may not write, stops nobody.
 """
 
 import os
@@ -29,9 +29,9 @@ from lake.files.paths import TablePaths
 from lake.files.storage.file_io import FileIO
 from lake.format.snapshot import Snapshot
 from lake.snapshots.consumer_store import ConsumerStore
-from lake.snapshots.kept_snapshots import KeptSnapshots
 from lake.snapshots.lease import LEASE_MS, REFRESHES_PER_LEASE, Lease, LeaseLost
 from lake.snapshots.snapshot_store import SnapshotStore
+from lake.snapshots.snapshots_and_changelogs import SnapshotsAndChangelogs
 from lake.snapshots.tag_store import TagStore
 
 LEASED_AFTER_S: Final = 5.0
@@ -159,7 +159,7 @@ class LeaseKeeper:
             try:
                 yield
             except CorruptData as error:
-                self.tell_if_expired(snapshot, error)
+                self.raise_if_expired(snapshot, error)
                 raise
 
     def lease(
@@ -181,7 +181,7 @@ class LeaseKeeper:
         Raises:
             LeaseLost: It has expired.
         """
-        kept = KeptSnapshots if is_changelog else SnapshotStore
+        kept = SnapshotsAndChangelogs if is_changelog else SnapshotStore
         return Lease(
             consumers=ConsumerStore(self.file_io, self.paths),
             snapshots=kept(self.file_io, self.paths),
@@ -193,7 +193,7 @@ class LeaseKeeper:
             lease_id=lease_id,
         )
 
-    def tell_if_expired(self, snapshot: Snapshot | None, error: CorruptData) -> None:
+    def raise_if_expired(self, snapshot: Snapshot | None, error: CorruptData) -> None:
         """Say what it means that a file of a snapshot is absent; nothing where it is not that.
 
         Args:

@@ -14,7 +14,7 @@ from lake.format.manifest import FileIdentity, FileKind, ManifestEntry
 from lake.format.manifest_list import ManifestFileMeta
 from lake.format.snapshot import Snapshot
 from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.metadata_memory import entries_bytes
+from lake.snapshots.metadata_cache import entries_bytes
 
 # Of one table. Successive states share their entries; what each costs besides is one dictionary.
 STATES_MAX = 4
@@ -93,7 +93,7 @@ class LiveFiles:
         self._remember(_State(names, entries, size))
         return entries
 
-    def recognise(
+    def register_equivalent(
         self, manifests: Sequence[ManifestFileMeta], *, same_as: Sequence[ManifestFileMeta]
     ) -> None:
         """Tell that two lists of manifests leave the same files standing.
@@ -135,11 +135,11 @@ class LiveFiles:
         states = (state, *others)[: self._states_max]
         size = max(known.bytes for known in states)
         size += sum(_PLACE_BYTES * len(known.entries) for known in states)
-        self._store.memory.put(self._place, states, size)
+        self._store.cache.put(self._place, states, size)
 
     def _states(self) -> tuple[_State, ...]:
         """Return what is known, newest first."""
-        return cast("tuple[_State, ...]", self._store.memory.get(self._place) or ())
+        return cast("tuple[_State, ...]", self._store.cache.get(self._place) or ())
 
 
 def live_entries(

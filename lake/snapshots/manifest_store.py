@@ -21,7 +21,7 @@ from lake.format.manifest_list import (
     describe_manifest,
     encode_manifest_list,
 )
-from lake.snapshots.metadata_memory import MetadataMemory, entries_bytes
+from lake.snapshots.metadata_cache import MetadataCache, entries_bytes
 
 T = TypeVar("T")
 
@@ -39,23 +39,23 @@ class ManifestStore:
     Decoded files are kept in a memory that tables share.
 
     Attributes:
-        memory: What is remembered; live files are, too.
+        cache: What is remembered; live files are, too.
         root: Of the table.
     """
 
     def __init__(
-        self, file_io: FileIO, paths: TablePaths, *, memory: MetadataMemory | None = None
+        self, file_io: FileIO, paths: TablePaths, *, cache: MetadataCache | None = None
     ) -> None:
         """Make a store.
 
         Args:
             file_io: Storage.
             paths: Of the table.
-            memory: Shared with others; None: of its own.
+            cache: Shared with others; None: of its own.
         """
         self._file_io = file_io
         self._paths = paths
-        self.memory = memory or MetadataMemory()
+        self.cache = cache or MetadataCache()
         self.root = paths.root
 
     def read_manifest(self, name: str) -> tuple[ManifestEntry, ...]:
@@ -76,7 +76,7 @@ class ManifestStore:
         Raises:
             As `read_manifest`.
         """
-        at_once = min(len(names), self._file_io.reads_at_once)
+        at_once = min(len(names), self._file_io.parallel_reads)
         if at_once < 2:
             yield from map(self.read_manifest, names)
             return
@@ -134,11 +134,11 @@ class ManifestStore:
 
     def delete(self, name: str) -> bool:
         """Delete a manifest or list that no snapshot names; return whether it was there."""
-        self.memory.remove(self._paths.manifest(name))
+        self.cache.remove(self._paths.manifest(name))
         return self._file_io.delete(self._paths.manifest(name))
 
     def _remember(self, name: str, value: object, size: int) -> None:
-        self.memory.put(self._paths.manifest(name), value, size)
+        self.cache.put(self._paths.manifest(name), value, size)
 
     def _read(
         self,
@@ -146,7 +146,7 @@ class ManifestStore:
         decode: Callable[[bytes], T],
         size_of: Callable[[T], int] | None = None,
     ) -> T:
-        known = self.memory.get(self._paths.manifest(name))
+        known = self.cache.get(self._paths.manifest(name))
         if known is not None:
             return cast("T", known)
         try:

@@ -17,7 +17,7 @@ from lake.files.paths import TablePaths
 from lake.files.storage.file_io import FileIO
 from lake.format.snapshot import Snapshot
 from lake.snapshots.lineage import follows
-from lake.snapshots.rollback_mark import RollbackMark, RollbackNote, SnapshotName, name_of
+from lake.snapshots.rollback_marker import RollbackMarker, RollbackRecord, SnapshotName, name_of
 from lake.snapshots.snapshot_store import SnapshotStore
 
 
@@ -32,7 +32,7 @@ class _Known:
     """
 
     snapshot: SnapshotName
-    note: RollbackNote
+    note: RollbackRecord
     is_undecided: bool
 
 
@@ -43,7 +43,7 @@ class RemovedHistory:
     """
 
     def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
-        self._mark = RollbackMark(file_io, paths)
+        self._marker = RollbackMarker(file_io, paths)
         self._snapshots = SnapshotStore(file_io, paths)
         self._known: _Known | None = None
 
@@ -57,7 +57,7 @@ class RemovedHistory:
             CorruptData: A snapshot below it cannot be read.
             StorageUnavailable: Storage does not answer.
         """
-        note = self._mark.note()
+        note = self._marker.read()
         if note is None:
             return False
         known = self._known if self._known is not None and self._known.note == note else None

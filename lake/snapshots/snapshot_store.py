@@ -105,7 +105,7 @@ class SnapshotStore:
             raise CorruptData(message)
         return snapshot
 
-    def told_ms(self, snapshot: Snapshot) -> int:
+    def commit_time_ms(self, snapshot: Snapshot) -> int:
         """Return when a snapshot was committed, ms since the epoch, whatever its writer's clock said.
 
         That is the time it says, unless storage has its file from `CLOCK_AHEAD_MAX_MS` before: then

@@ -22,7 +22,7 @@ def newest_until(
     *,
     bounds: Callable[[], tuple[int, int] | None],
     find: Callable[[int], Snapshot | None],
-    told_ms: Callable[[Snapshot], int],
+    commit_time_ms: Callable[[Snapshot], int],
 ) -> Snapshot | None:
     """Return the newest snapshot of those committed at a time or before.
 
@@ -33,7 +33,7 @@ def newest_until(
         time_ms: Milliseconds since 1970 UTC.
         bounds: Returns the ids of the oldest and the newest snapshot; None where there are none.
         find: Reads a snapshot; None where it is not there, as when it has just expired.
-        told_ms: Returns when a snapshot was committed, as `SnapshotStore.told_ms`.
+        commit_time_ms: Returns when a snapshot was committed, as `SnapshotStore.commit_time_ms`.
 
     Returns:
         None when there is no snapshot, or all are younger.
@@ -46,7 +46,7 @@ def newest_until(
         if between is None:
             return None
         try:
-            return _search(time_ms, *between, find, told_ms)
+            return _search(time_ms, *between, find, commit_time_ms)
         except _Vanished:
             continue  # by an expiry or a rollback: what is there is another range now
     message = "snapshots vanish whenever one is looked for by its time"
@@ -62,7 +62,7 @@ def _search(
     oldest: int,
     newest: int,
     find: Callable[[int], Snapshot | None],
-    told_ms: Callable[[Snapshot], int],
+    commit_time_ms: Callable[[Snapshot], int],
 ) -> Snapshot | None:
     best: Snapshot | None = None
     low, high = oldest, newest
@@ -71,7 +71,7 @@ def _search(
         snapshot = find(probe)
         if snapshot is None:
             raise _Vanished
-        if snapshot.time_millis <= time_ms or told_ms(snapshot) <= time_ms:
+        if snapshot.time_millis <= time_ms or commit_time_ms(snapshot) <= time_ms:
             best, low = snapshot, probe + 1
         else:
             high = probe - 1

@@ -14,7 +14,7 @@ from lake.snapshots.deletion_vectors import VectorStore
 from lake.snapshots.file_indexes import FileIndexStore
 from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.metadata_memory import MetadataMemory
+from lake.snapshots.metadata_cache import MetadataCache
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.snapshot_store import SnapshotStore
 from lake.snapshots.tag_store import TagStore
@@ -79,10 +79,10 @@ def table_store(
     *,
     clock: Clock,
     new_uuid: Callable[[], UUID],
-    memory: MetadataMemory | None = None,
+    metadata_cache: MetadataCache | None = None,
 ) -> TableStore:
     """Return a store that has read nothing yet, but for what is in a memory that tables share."""
-    manifests = ManifestStore(file_io, paths, memory=memory)
+    manifests = ManifestStore(file_io, paths, cache=metadata_cache)
     return TableStore(
         file_io=file_io,
         paths=paths,

@@ -11,7 +11,7 @@ from lake.errors import (
     TableExists,
     TableNotFound,
     UnsupportedFeature,
-    naming_table,
+    table_error_context,
 )
 from lake.files.clock import Clock, SystemClock
 from lake.files.paths import SCHEMA_PREFIX, TablePaths, numbered
@@ -27,7 +27,7 @@ from lake.format.data_types import (
 from lake.format.schema import TableSchema, check_supported
 from lake.read.lookup.copy_store import CopyStore
 from lake.read.lookup.lookup_settings import LookupSettings
-from lake.snapshots.metadata_memory import memory_of
+from lake.snapshots.metadata_cache import metadata_cache_for
 from lake.snapshots.schema_store import SchemaStore
 from lake.table.arguments import check_columns, check_names, check_options
 from lake.table.table import Table
@@ -66,7 +66,7 @@ class Catalog:
         self._warehouse = warehouse.rstrip("/")
         self._clock = clock or SystemClock()
         self._random = random
-        self._memory = memory_of(file_io)
+        self._metadata_cache = metadata_cache_for(file_io)
         self._copies = CopyStore(lookups)
 
     def database_path(self, database: str) -> str:
@@ -108,7 +108,7 @@ class Catalog:
             TableExists: A table of that name is there.
         """
         path = self._table_path(identifier)
-        with naming_table(identifier):
+        with table_error_context(identifier):
             check_columns(columns)
             check_names("primary_key", primary_key)
             check_names("partition_keys", partition_keys)
@@ -154,7 +154,7 @@ class Catalog:
             random=self._random,
             identifier=identifier,
             copies=self._copies,
-            memory=self._memory,
+            metadata_cache=self._metadata_cache,
         )
 
     def list_tables(self, database: str | None = None) -> list[str]:

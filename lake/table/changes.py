@@ -7,7 +7,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from lake.errors import CorruptData, naming_table
+from lake.errors import CorruptData, table_error_context
 from lake.files.column_mapping import OlderSchemas
 from lake.files.data_files import ReadCounters
 from lake.files.paths import TablePaths
@@ -17,11 +17,11 @@ from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.options import ChangelogProducer
 from lake.read.changes import ChangesMode, changed_files, changes_schema, read_changes
-from lake.snapshots.kept_snapshots import KeptSnapshots
 from lake.snapshots.lease import Lease
 from lake.snapshots.lease_keeper import LeaseKeeper
 from lake.snapshots.manifest_store import ManifestGone, ManifestStore
 from lake.snapshots.snapshot_store import SnapshotStore
+from lake.snapshots.snapshots_and_changelogs import SnapshotsAndChangelogs
 from lake.table.changes_range import ChangesExpired
 
 
@@ -63,7 +63,7 @@ class SnapshotChanges:
         entries = list(self.entries)
         while entries and entries[0].file.row_count <= skip_rows:
             skip_rows -= entries.pop(0).file.row_count
-        with naming_table(changes.paths.identifier), changes.held(self.snapshot):
+        with table_error_context(changes.paths.identifier), changes.held(self.snapshot):
             try:
                 for batch in read_changes(
                     changes.file_io,
@@ -141,7 +141,7 @@ class Changes:
             CorruptData: A snapshot or manifest is damaged.
         """
         begin, end = self.after_snapshot_id + 1, self.until_snapshot_id + 1
-        with naming_table(self.paths.identifier):
+        with table_error_context(self.paths.identifier):
             if begin == end:
                 return
             with self.held(self.snapshot(begin)):
@@ -162,7 +162,9 @@ class Changes:
         Raises:
             ChangesExpired: Neither is there.
         """
-        kept = (SnapshotStore if self._needs_data else KeptSnapshots)(self.file_io, self.paths)
+        kept = (SnapshotStore if self._needs_data else SnapshotsAndChangelogs)(
+            self.file_io, self.paths
+        )
         found = kept.find(snapshot_id)
         if found is None:
             ids = kept.list_ids()
@@ -181,7 +183,7 @@ class Changes:
             ChangesExpired: The first have.
             LeaseLost: They do so in this moment.
         """
-        with naming_table(self.paths.identifier):
+        with table_error_context(self.paths.identifier):
             first = self.snapshot(self.after_snapshot_id + 1)
             return self.keeper.lease(
                 first, what=what, is_changelog=not self._needs_data, lease_id=lease_id

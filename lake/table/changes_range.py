@@ -4,8 +4,8 @@ from typing import Final, TypeAlias
 
 from lake.errors import InvalidRequest, Problem
 from lake.format.snapshot import Snapshot
-from lake.snapshots.kept_snapshots import KeptSnapshots
 from lake.snapshots.snapshot_times import newest_until
+from lake.snapshots.snapshots_and_changelogs import SnapshotsAndChangelogs
 from lake.table.opened_table import OpenedTable
 from lake.table.read_at import ReadAt
 
@@ -57,13 +57,13 @@ def _id_of(table: OpenedTable, bound: object, newest: int) -> object:
 
 
 def _id_until(table: OpenedTable, time_ms: int) -> int:
-    kept = KeptSnapshots(table.store.file_io, table.store.paths)
+    kept = SnapshotsAndChangelogs(table.store.file_io, table.store.paths)
 
     def bounds() -> tuple[int, int] | None:
         ids = kept.list_ids()
         return (ids[0], ids[-1]) if ids else None
 
-    found = newest_until(time_ms, bounds=bounds, find=kept.find, told_ms=kept.told_ms)
+    found = newest_until(time_ms, bounds=bounds, find=kept.find, commit_time_ms=kept.commit_time_ms)
     if found is not None:
         return found.id
     oldest = min(kept.list_ids(), default=1)

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 from lake.commit.clock_check import ClockCheck
 from lake.commit.committer import TableCommitter
-from lake.errors import CorruptData, TableNotFound, names_table
+from lake.errors import CorruptData, TableNotFound, adds_table_to_errors
 from lake.files.clock import Clock
 from lake.files.column_mapping import OlderSchemas, is_same_shape
 from lake.files.paths import TablePaths
@@ -24,7 +24,7 @@ from lake.snapshots.lease import LEASE_MS
 from lake.snapshots.lease_keeper import LeaseKeeper
 from lake.snapshots.live_table import LiveTable
 from lake.snapshots.manifest_store import ManifestGone
-from lake.snapshots.metadata_memory import MetadataMemory
+from lake.snapshots.metadata_cache import MetadataCache
 from lake.snapshots.table_identity import TableIdentity
 from lake.snapshots.table_store import TableStore, table_store
 from lake.table.arguments import check_snapshot_id
@@ -43,7 +43,7 @@ class OpenedTable:
         store: Under the newest schema that was seen; another one after each `refresh`.
         random: Source of names and waiting times; the system's when None.
         copies: What lookups keep, together with other tables; another process has another.
-        memory: What is remembered of metadata, together with other tables; likewise.
+        metadata_cache: Decoded metadata, shared with other tables; likewise.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class OpenedTable:
         clock: Clock,
         random: random_module.Random | None,
         copies: CopyStore | None = None,
-        memory: MetadataMemory | None = None,
+        metadata_cache: MetadataCache | None = None,
     ) -> None:
         """Take over a table whose schema has been read.
 
@@ -65,14 +65,14 @@ class OpenedTable:
         """
         check_supported(schema)
         self.identifier = identifier
-        self.memory = memory or MetadataMemory()
+        self.metadata_cache = metadata_cache or MetadataCache()
         self.store = table_store(
             file_io,
             paths,
             schema,
             clock=clock,
             new_uuid=partial(_random_uuid, random),
-            memory=self.memory,
+            metadata_cache=self.metadata_cache,
         )
         self.random = random
         self.copies = copies or CopyStore()
@@ -88,7 +88,7 @@ class OpenedTable:
             schema=self.store.schema,
             clock=self.store.clock,
             random=self.random,
-            memory=self.memory,
+            metadata_cache=self.metadata_cache,
         )
         return anew, ()
 
@@ -207,14 +207,14 @@ class OpenedTable:
             message = f"index manifest {path} of snapshot {snapshot.id} is absent"
             raise CorruptData(message) from error
 
-    @names_table
+    @adds_table_to_errors
     def live_of(self, snapshot: Snapshot) -> LiveTable:
         """Return what is live in a snapshot."""
         return LiveTable(
             entries=self.live_files(snapshot), vectors=vector_entries(self.indexes_of(snapshot))
         )
 
-    @names_table
+    @adds_table_to_errors
     def newest_live(self) -> tuple[Snapshot | None, LiveTable]:
         """Return the newest snapshot and what is live in it, whatever expires meanwhile."""
         while True:

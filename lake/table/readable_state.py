@@ -79,7 +79,7 @@ def find_snapshot(table: OpenedTable, at: ReadAt) -> Snapshot | None:
         at.time_ms,
         bounds=lambda: _bounds(table),
         find=snapshots.find,
-        told_ms=snapshots.told_ms,
+        commit_time_ms=snapshots.commit_time_ms,
     )
     return table.confirmed(found) or _refuse_time(table, at.time_ms)
 

@@ -9,7 +9,7 @@ from typing import Self
 
 import pyarrow as pa
 
-from lake.errors import TableNotFound, names_table
+from lake.errors import TableNotFound, adds_table_to_errors
 from lake.files.clock import Clock, SystemClock
 from lake.files.data_file_path import table_paths
 from lake.files.data_files import ReadCounters
@@ -28,7 +28,7 @@ from lake.read.lookup.copy_store import CopyStore
 from lake.read.predicate import Condition
 from lake.read.reader import BATCH_ROWS
 from lake.snapshots.consumer_store import ConsumerFile
-from lake.snapshots.metadata_memory import MetadataMemory
+from lake.snapshots.metadata_cache import MetadataCache
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.tag_store import branch_paths, list_branches
 from lake.table.changes import Changes
@@ -56,7 +56,7 @@ class ReadableTable:
         random: random_module.Random | None,
         branch: str = "",
         copies: CopyStore | None = None,
-        memory: MetadataMemory | None = None,
+        metadata_cache: MetadataCache | None = None,
     ) -> None:
         """Take over what `open` has read."""
         self._opened = OpenedTable(
@@ -67,7 +67,7 @@ class ReadableTable:
             clock=clock,
             random=random,
             copies=copies,
-            memory=memory,
+            metadata_cache=metadata_cache,
         )
 
     @classmethod
@@ -80,7 +80,7 @@ class ReadableTable:
         random: random_module.Random | None = None,
         identifier: str | None = None,
         copies: CopyStore | None = None,
-        memory: MetadataMemory | None = None,
+        metadata_cache: MetadataCache | None = None,
     ) -> Self:
         """Open the table at a path.
 
@@ -91,7 +91,7 @@ class ReadableTable:
             random: Source of names and waiting times; the system's when None.
             identifier: `db.table`; taken from the path when None.
             copies: What lookups keep, together with other tables; of its own when None.
-            memory: What is remembered of metadata, together with other tables; of its own when None.
+            metadata_cache: Decoded metadata, shared with other tables; of its own when None.
 
         Raises:
             TableNotFound: No table is there.
@@ -111,7 +111,7 @@ class ReadableTable:
             clock=clock or SystemClock(),
             random=random,
             copies=copies,
-            memory=memory,
+            metadata_cache=metadata_cache,
         )
 
     @property
@@ -139,7 +139,7 @@ class ReadableTable:
         """The storage the table lives on."""
         return self._opened.store.file_io
 
-    @names_table
+    @adds_table_to_errors
     def refresh(self) -> None:
         """Look for a newer schema.
 
@@ -149,7 +149,7 @@ class ReadableTable:
         """
         self._opened.refresh()
 
-    @names_table
+    @adds_table_to_errors
     def latest_snapshot(self) -> Snapshot | None:
         """Return the newest snapshot, read from storage; None before the first commit.
 
@@ -158,7 +158,7 @@ class ReadableTable:
         """
         return self._opened.latest_snapshot()
 
-    @names_table
+    @adds_table_to_errors
     def snapshot(self, snapshot_id: int) -> Snapshot:
         """Return a snapshot.
 
@@ -168,7 +168,7 @@ class ReadableTable:
         """
         return self._opened.snapshot(snapshot_id)
 
-    @names_table
+    @adds_table_to_errors
     def live_files(self, snapshot: Snapshot) -> list[ManifestEntry]:
         """Return the entries of the data files that a snapshot consists of, in no order.
 
@@ -178,7 +178,7 @@ class ReadableTable:
         """
         return self._opened.live_files(snapshot)
 
-    @names_table
+    @adds_table_to_errors
     def scan(
         self,
         *,
@@ -219,7 +219,7 @@ class ReadableTable:
             counters=counters,
         )
 
-    @names_table
+    @adds_table_to_errors
     def to_arrow_reader(
         self,
         *,
@@ -256,7 +256,7 @@ class ReadableTable:
         )
         return scan.to_arrow_reader()
 
-    @names_table
+    @adds_table_to_errors
     def changes(
         self,
         after: int | ReadAt,
@@ -295,7 +295,7 @@ class ReadableTable:
             counters=counters,
         )
 
-    @names_table
+    @adds_table_to_errors
     def get(
         self,
         key: Mapping[str, object],
@@ -331,7 +331,7 @@ class ReadableTable:
         at = ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp)
         return TableReading(self._opened).get(key, at, columns=columns)
 
-    @names_table
+    @adds_table_to_errors
     def get_at(
         self,
         lookup: SnapshotLookup,
@@ -342,7 +342,7 @@ class ReadableTable:
         """Return the row of a primary key in the state of a lookup of this table; see `get`."""
         return TableReading(self._opened).get_at(lookup, key, columns=columns)
 
-    @names_table
+    @adds_table_to_errors
     def lookup(
         self,
         keys: pa.Table | pa.RecordBatch,
@@ -359,7 +359,7 @@ class ReadableTable:
         at = ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp)
         return TableReading(self._opened).lookup(keys, at, columns=columns)
 
-    @names_table
+    @adds_table_to_errors
     def lookup_at(
         self,
         snapshot_id: int | None = None,
@@ -403,7 +403,7 @@ class ReadableTable:
             at=partial(live_at, self._opened),
         )
 
-    @names_table
+    @adds_table_to_errors
     def runs_per_bucket(self) -> dict[BucketId, int]:
         """Return the number of sorted runs of each bucket in the newest snapshot.
 
@@ -415,7 +415,7 @@ class ReadableTable:
         """
         return count_runs(self._opened.newest_live()[1].entries)
 
-    @names_table
+    @adds_table_to_errors
     def tags(self) -> list[Tag]:
         """Return the tags by snapshot id and name.
 
@@ -424,7 +424,7 @@ class ReadableTable:
         """
         return self._opened.store.tags.list()
 
-    @names_table
+    @adds_table_to_errors
     def consumers(self) -> list[ConsumerFile]:
         """Return who still needs snapshots: consumers of any engine, and leases, by id.
 
@@ -432,12 +432,12 @@ class ReadableTable:
         """
         return self._opened.store.consumers.list()
 
-    @names_table
+    @adds_table_to_errors
     def branches(self) -> list[str]:
         """Return the names of the branches, without the main one."""
         return list_branches(self.file_io, self.paths)
 
-    @names_table
+    @adds_table_to_errors
     def branch(self, name: str) -> Self:
         """Return a branch as a table of its own, to be read only.
 
@@ -458,5 +458,5 @@ class ReadableTable:
             random=self._opened.random,
             branch=name,
             copies=self._opened.copies,
-            memory=self._opened.memory,
+            metadata_cache=self._opened.metadata_cache,
         )

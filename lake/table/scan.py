@@ -7,7 +7,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from lake.errors import names_table, naming_table
+from lake.errors import adds_table_to_errors, table_error_context
 from lake.format.snapshot import Snapshot
 from lake.lsm.sorted_run import Section
 from lake.read.scan import ScanPlan, Split, is_single_run, plan_scan
@@ -42,7 +42,7 @@ class Scan(SnapshotRows):
             older_schemas=source.older_schemas,
         )
 
-    @names_table
+    @adds_table_to_errors
     def plan(self) -> ScanPlan:
         """Return the files to read; planned once, no I/O.
 
@@ -51,7 +51,7 @@ class Scan(SnapshotRows):
         """
         return self._plan
 
-    @names_table
+    @adds_table_to_errors
     def splits(self, *, target_bytes: int | None = None) -> tuple[Split, ...]:
         """Return the parts of the scan that can be read apart, in any order and place; no I/O.
 
@@ -106,7 +106,7 @@ class Scan(SnapshotRows):
             LeaseLost: The snapshot expired before it was read.
             CorruptData: A file is not what its metadata says.
         """
-        with naming_table(self.identifier), self._held():
+        with table_error_context(self.identifier), self._held():
             for split in self._plan.splits:
                 yield from self._read(split, self.columns)
 
@@ -128,7 +128,7 @@ class Scan(SnapshotRows):
         """Return all rows as one table; see `to_batches` for order and errors."""
         return pa.Table.from_batches(self.to_batches(), schema=self.arrow_schema)
 
-    @names_table
+    @adds_table_to_errors
     def count(self) -> int:
         """Return the number of rows; opens no file whose metadata says it all.
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.errors import CorruptData, InvalidRequest, Problem, naming_table
+from lake.errors import CorruptData, InvalidRequest, Problem, table_error_context
 from lake.format.bucket import BucketId, bucket_hashes, buckets_of
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
@@ -115,7 +115,7 @@ class SnapshotLookup:
             CorruptData: A file is absent or not what its metadata says.
             StorageUnavailable: Storage or the local disk refuses.
         """
-        with naming_table(self.identifier):
+        with table_error_context(self.identifier):
             return self.keyed_rows(keys, columns=columns).rows
 
     def keyed_rows(
@@ -151,7 +151,7 @@ class SnapshotLookup:
         try:
             parts = [self._bucket(place).rows(wanted, numbers, names) for place, numbers in places]
         except CorruptData as error:
-            self._keeper.tell_if_expired(self.snapshot, error)
+            self._keeper.raise_if_expired(self.snapshot, error)
             raise
         if len(parts) > 1:
             parts = [part for part in parts if len(part.keys)] or parts[:1]
@@ -190,7 +190,7 @@ class SnapshotLookup:
         arrays = self._key_arrays(keys)
         if arrays is None:
             return None
-        with naming_table(self.identifier):
+        with table_error_context(self.identifier):
             found = self._keyed_rows(self._wanted(arrays), self._routed(arrays), names)
             rows = [row for batch in found.rows.to_batches() for row in python_rows(batch)]
         of_keys: list[list[dict[str, object]]] = [[] for _ in keys]
@@ -220,7 +220,7 @@ class SnapshotLookup:
         names = self._checked_columns(columns)
         loads = [load for place in self._members for load in self._bucket(place).loads(names)]
         with (
-            naming_table(self.identifier),
+            table_error_context(self.identifier),
             self._held(),
             ThreadPoolExecutor(threads()) as pool,
         ):

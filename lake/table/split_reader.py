@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lake.errors import StorageUnavailable, naming_table
+from lake.errors import StorageUnavailable, table_error_context
 from lake.format.snapshot import Snapshot
 from lake.read.scan import Split
 from lake.snapshots.lease import REFRESHES_PER_LEASE, LeaseLost
@@ -58,7 +58,7 @@ class SplitReader(SnapshotRows):
             LeaseLost: The snapshot expired before it was read.
             CorruptData: A file is not what its metadata says.
         """
-        with naming_table(self.identifier), self._held():
+        with table_error_context(self.identifier), self._held():
             yield from self._read(split, self.columns)
 
     @contextmanager

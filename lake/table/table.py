@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lake.commit.commit_result import CommitResult
 from lake.commit.committer import TableCommitter
-from lake.errors import names_table
+from lake.errors import adds_table_to_errors
 from lake.evolution.schema_changes import SchemaChange
 from lake.format.bucket import BucketId
 from lake.format.commit_message import CommitMessage
@@ -50,7 +50,7 @@ class Table(ReadableTable):
     Can be shared between threads and sent to other processes; caches stay behind.
     """
 
-    @names_table
+    @adds_table_to_errors
     def writer(
         self,
         *,
@@ -83,7 +83,7 @@ class Table(ReadableTable):
             drop_null_columns=drop_null_columns,
         )
 
-    @names_table
+    @adds_table_to_errors
     def try_rows(self, rows: pa.Table | pa.RecordBatch, *, kinds: pa.Array | None = None) -> None:
         """Write rows to memory, and forget them: to find out whether this table takes them.
 
@@ -107,7 +107,7 @@ class Table(ReadableTable):
         """
         return self._opened.committer()
 
-    @names_table
+    @adds_table_to_errors
     def write_and_commit(
         self,
         rows: pa.Table | pa.RecordBatch,
@@ -142,7 +142,7 @@ class Table(ReadableTable):
             rows, kinds=kinds, commit_user=commit_user, machine=machine
         )
 
-    @names_table
+    @adds_table_to_errors
     def delete_uncommitted(self, messages: Iterable[CommitMessage]) -> None:
         """Delete the new files of messages that will never be committed.
 
@@ -156,7 +156,7 @@ class Table(ReadableTable):
         """
         TableWriting(self._opened).delete_uncommitted(messages)
 
-    @names_table
+    @adds_table_to_errors
     def follow_schema(self, *, wait_ms: int = WAIT_MS) -> bool:
         """Look for a newer schema, and wait for the end of a rescale that is under way.
 
@@ -175,7 +175,7 @@ class Table(ReadableTable):
         """
         return TableRescaling(self._opened).follow_schema(wait_ms=wait_ms)
 
-    @names_table
+    @adds_table_to_errors
     def compact(
         self,
         *,
@@ -232,7 +232,7 @@ class Table(ReadableTable):
             full=full, buckets=buckets, memory=memory, commit_user=commit_user
         )
 
-    @names_table
+    @adds_table_to_errors
     def compaction_places(
         self, *, full: bool = False, memory: CompactionMemory | None = None
     ) -> dict[BucketId, PickState | None]:
@@ -254,7 +254,7 @@ class Table(ReadableTable):
             full=full, memory=memory or CompactionMemory()
         )
 
-    @names_table
+    @adds_table_to_errors
     def alter(self, *changes: SchemaChange) -> TableSchema:
         """Change the schema, all of the changes or none; rows stay where they are.
 
@@ -281,7 +281,7 @@ class Table(ReadableTable):
         """
         return TableAltering(self._opened).alter(changes)
 
-    @names_table
+    @adds_table_to_errors
     def plan_alter(self, *changes: SchemaChange) -> TableSchema:
         """Return the schema that `alter` would make of the newest one now; changes nothing.
 
@@ -301,7 +301,7 @@ class Table(ReadableTable):
         """
         return TableAltering(self._opened).plan(changes)
 
-    @names_table
+    @adds_table_to_errors
     def publish_schema(self, schema: TableSchema) -> bool:
         """Make a schema of `plan_alter` the newest one, unless another has its id.
 
@@ -320,7 +320,7 @@ class Table(ReadableTable):
         """
         return TableAltering(self._opened).publish(schema)
 
-    @names_table
+    @adds_table_to_errors
     def find_schema(self, schema_id: int) -> TableSchema | None:
         """Return the schema of an id; None when the table has not come to it.
 
@@ -329,7 +329,7 @@ class Table(ReadableTable):
         """
         return TableAltering(self._opened).find_schema(schema_id)
 
-    @names_table
+    @adds_table_to_errors
     def schemas(self) -> list[TableSchema]:
         """Return all schemas that the table ever had, oldest first; one listing, one read each.
 
@@ -338,7 +338,7 @@ class Table(ReadableTable):
         """
         return TableAltering(self._opened).schemas()
 
-    @names_table
+    @adds_table_to_errors
     def rescale(self, buckets: int, *, commit_user: str | None = None) -> RescaleResult:
         """Give the table another number of buckets, beside readers and writers.
 
@@ -369,7 +369,7 @@ class Table(ReadableTable):
         check_text(commit_user=commit_user)
         return TableRescaling(self._opened).rescale(buckets, commit_user=commit_user)
 
-    @names_table
+    @adds_table_to_errors
     def expire(
         self,
         *,
@@ -420,7 +420,7 @@ class Table(ReadableTable):
             committer=self.committer,
         )
 
-    @names_table
+    @adds_table_to_errors
     def lease(
         self,
         snapshot_id: int | None = None,
@@ -445,7 +445,7 @@ class Table(ReadableTable):
         """
         return self._retention().lease(snapshot_id, holder=holder, lease_ms=lease_ms)
 
-    @names_table
+    @adds_table_to_errors
     def reset_consumer(self, consumer_id: str, next_snapshot_id: int) -> None:
         """Set from which snapshot on a consumer needs the table, whether it was there or not.
 
@@ -454,7 +454,7 @@ class Table(ReadableTable):
         """
         self._retention().reset_consumer(consumer_id, next_snapshot_id)
 
-    @names_table
+    @adds_table_to_errors
     def delete_consumer(self, consumer_id: str) -> bool:
         """Forget a consumer; return whether it was there.
 
@@ -463,7 +463,7 @@ class Table(ReadableTable):
         """
         return self._retention().delete_consumer(consumer_id)
 
-    @names_table
+    @adds_table_to_errors
     def create_tag(
         self, name: str, *, snapshot_id: int | None = None, retained_ms: int | None = None
     ) -> Tag:
@@ -481,7 +481,7 @@ class Table(ReadableTable):
         """
         return self._history().create_tag(name, snapshot_id=snapshot_id, retained_ms=retained_ms)
 
-    @names_table
+    @adds_table_to_errors
     def delete_tag(self, name: str) -> TagDeletion:
         """Delete a tag, and the files that nothing else in the table needs.
 
@@ -492,7 +492,7 @@ class Table(ReadableTable):
         """
         return self._history().tags.delete(name)
 
-    @names_table
+    @adds_table_to_errors
     def expire_tags(self) -> list[TagDeletion]:
         """Delete the tags whose time to live is over, as `delete_tag` does.
 
@@ -502,7 +502,7 @@ class Table(ReadableTable):
         """
         return self._history().tags.expire()
 
-    @names_table
+    @adds_table_to_errors
     def rollback(
         self,
         *,
@@ -539,7 +539,7 @@ class Table(ReadableTable):
             self.committer(), snapshot_id=snapshot_id, tag=tag, user=user
         )
 
-    @names_table
+    @adds_table_to_errors
     def clean_orphans(self, *, min_age_ms: int = DAY_MS, delete: bool = False) -> OrphanReport:
         """Find the files that nothing in the table names, and delete them if told to.
 

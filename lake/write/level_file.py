@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
+from lake.files.best_effort_delete import delete_best_effort
 from lake.files.clock import Clock
 from lake.files.data_file_path import data_file_path
 from lake.files.data_files import DataFileWriter, FileFormat, row_group_rows
 from lake.files.orc.chars import cut_padding, holds_chars
 from lake.files.paths import TablePaths
-from lake.files.staged_write import DiscardedUnlessFinished
+from lake.files.staged_write import StagedWrite
 from lake.files.storage.file_io import FileIO
-from lake.files.unused_files import delete_unused
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.indexes.file_index import FILE_INDEX_SUFFIX
 from lake.format.schema import TableSchema
@@ -54,7 +54,7 @@ class DataFileSink:
     is_changelog: bool = False
 
 
-class LevelFile(DiscardedUnlessFinished):
+class LevelFile(StagedWrite):
     """One file on its way to storage; of its rows, one row group is held.
 
     It is removed unless it is finished.
@@ -159,7 +159,7 @@ class LevelFile(DiscardedUnlessFinished):
         """Remove the file unless it is finished."""
         self._writer.discard(error)
         if self._index_path is not None:
-            delete_unused(self._sink.file_io, [self._index_path])
+            delete_best_effort(self._sink.file_io, [self._index_path])
 
     def _finished_index(self) -> bytes | None:
         """Return the file's index if it is small; else write it beside the file."""

@@ -12,7 +12,7 @@ from typing import Final
 import pyarrow as pa
 
 from lake.files.data_files import ROW_GROUP_BYTES, row_group_rows
-from lake.files.staged_write import DiscardedUnlessFinished
+from lake.files.staged_write import StagedWrite
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.write.level_file import DataFileSink, LevelFile, null_columns_of
 
@@ -23,7 +23,7 @@ _ROW_BYTES_MIN: Final = 1e-3
 """In a file, however well rows compress."""
 
 
-class RollingFiles(DiscardedUnlessFinished):
+class RollingFiles(StagedWrite):
     """Cuts rows into files.
 
     A context: a file that is open when it ends is removed; those before it stay. Memory: one row

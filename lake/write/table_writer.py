@@ -15,12 +15,12 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
-from lake.errors import SchemaMismatch, names_table
+from lake.errors import SchemaMismatch, adds_table_to_errors
+from lake.files.best_effort_delete import delete_best_effort
 from lake.files.clock import Clock
 from lake.files.data_file_path import live_file_path, with_extra_files
 from lake.files.paths import TablePaths
 from lake.files.storage.file_io import FileIO
-from lake.files.unused_files import delete_unused
 from lake.format.commit_message import CommitMessage
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.schema import TableSchema
@@ -141,7 +141,7 @@ class TableWriter:
         """That rows are written under."""
         return self._schema
 
-    @names_table
+    @adds_table_to_errors
     def write(self, batch: pa.RecordBatch | pa.Table, *, kinds: pa.Array | None = None) -> None:
         """Take rows in arrival order.
 
@@ -168,7 +168,7 @@ class TableWriter:
             if self._buffered_bytes >= self._buffer_bytes:
                 self.flush()
 
-    @names_table
+    @adds_table_to_errors
     def flush(self) -> None:
         """Write everything that is buffered to level-0 files.
 
@@ -187,7 +187,7 @@ class TableWriter:
                 self._new_files.setdefault((group.partition, group.bucket), [])
             self._write_bucket(group)
 
-    @names_table
+    @adds_table_to_errors
     def prepare_commit(self) -> WriteResult:
         """Flush, and hand over what was written since the last call.
 
@@ -252,7 +252,7 @@ class TableWriter:
 
         What cannot be deleted is left to orphan cleaning.
         """
-        delete_unused(self._file_io, self._uncommitted)
+        delete_best_effort(self._file_io, self._uncommitted)
         self._uncommitted = []
         self._buffered = []
         self._buffered_bytes = 0

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from lake import parse_duration, parse_size
-from lake.option_keys import meant_option
+from lake.option_keys import similar_option_key
 from schemas import FieldProblem, MergeEngine, TableSpec
 from schemas.findings import found_at, listed
 
@@ -143,7 +143,7 @@ def check_option(spec: TableSpec, key: str) -> Iterator[FieldProblem]:
             return
     if key in _CHECKED_BY_THE_ENGINE or key.startswith(_FAMILIES):
         return
-    meant = meant_option(key) if len(key) <= _VALUE_MAX else None
+    meant = similar_option_key(key) if len(key) <= _VALUE_MAX else None
     known = sorted({*SIZES, *DURATIONS, *NUMBERS, *_CHECKED_BY_THE_ENGINE})
     yield found_at(
         "options",

@@ -364,7 +364,7 @@ class TableMachine(RuleBasedStateMachine):
 
     def is_marked(self, snapshot: Snapshot) -> bool:
         """Return whether an expiry that died was about to remove a snapshot."""
-        return ConsumerStore(self.memory, self.table.paths).is_marked(snapshot)
+        return ConsumerStore(self.memory, self.table.paths).is_marked_expiring(snapshot)
 
     def attempt(self, work: Callable[[Table], object], fault: Fault | None) -> None:
         """Do something to the table; what a fault leaves over is known afterwards."""

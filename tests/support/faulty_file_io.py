@@ -50,7 +50,7 @@ class FaultyFileIO:
         after: Likewise; raises to lose the answer of what was done.
     """
 
-    reads_at_once = 1  # so that calls have an order
+    parallel_reads = 1  # so that calls have an order
 
     def __init__(self, inner: FileIO) -> None:
         self._inner = inner

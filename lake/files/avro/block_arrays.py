@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from lake.format.avro.block_decoder import Kind, LaneValues, PlainColumn
+from lake.format.avro.block_decoder import ColumnValues, Kind, PlainColumn
 from lake.format.avro.resolution import not_null
 
 UNIT_OF: Final[Mapping[str, str]] = {
@@ -22,8 +22,8 @@ UNIT_OF: Final[Mapping[str, str]] = {
 PER_SECOND: Final = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-def lane_array(
-    values: LaneValues, column: PlainColumn, declared: Any, target: pa.DataType
+def column_array(
+    values: ColumnValues, column: PlainColumn, declared: Any, target: pa.DataType
 ) -> pa.Array:
     """Return the values of a column.
 
@@ -54,7 +54,7 @@ def lane_array(
     return _masked(values.fixed("<f4" if column.kind is Kind.FLOAT else "<f8"), values).cast(target)
 
 
-def _whole_numbers(values: LaneValues, logical: str | None, target: pa.DataType) -> pa.Array:
+def _whole_numbers(values: ColumnValues, logical: str | None, target: pa.DataType) -> pa.Array:
     numbers = values.numbers()
     if logical is not None and logical in UNIT_OF:
         source, wanted = PER_SECOND[UNIT_OF[logical]], PER_SECOND[target.unit]
@@ -67,7 +67,7 @@ def _whole_numbers(values: LaneValues, logical: str | None, target: pa.DataType)
     )
 
 
-def _decimals(values: LaneValues, scale: int, target: pa.DataType) -> pa.Array:
+def _decimals(values: ColumnValues, scale: int, target: pa.DataType) -> pa.Array:
     # More digits than declared are kept, as by every other way to read them.
     kind = target if target.scale == scale else pa.decimal128(38, scale)
     buffers = [_validity(values), pa.py_buffer(np.ascontiguousarray(values.unscaled()))]
@@ -75,9 +75,9 @@ def _decimals(values: LaneValues, scale: int, target: pa.DataType) -> pa.Array:
     return array if kind == target else array.cast(target)
 
 
-def _masked(array: Any, values: LaneValues) -> pa.Array:
+def _masked(array: Any, values: ColumnValues) -> pa.Array:
     return pa.array(array, mask=None if values.valid is None else ~values.valid)
 
 
-def _validity(values: LaneValues) -> pa.Buffer | None:
+def _validity(values: ColumnValues) -> pa.Buffer | None:
     return None if values.valid is None else pa.array(values.valid).buffers()[1]

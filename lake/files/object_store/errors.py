@@ -53,7 +53,7 @@ def is_out_of_range(error: Exception) -> bool:
     return _status(error) == "416"
 
 
-def may_work_again(error: Exception) -> bool:
+def is_retryable(error: Exception) -> bool:
     """Return whether the same request can succeed, and has not been repeated enough.
 
     The library repeats by itself what is refused, and reads that fail in any way. A listing that

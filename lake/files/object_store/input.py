@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Final
 
-from lake.files.object_store.prefetch import AnnouncedReads, ReadRanges
+from lake.files.object_store.prefetch import PrefetchedRanges, ReadRanges
 from lake.files.storage.positioned_input import ByteRange, PositionedInput
 
 TAIL_BYTES: Final = 256 << 10
@@ -46,12 +46,12 @@ class RangedInput(PositionedInput):
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
         self._ahead = 0
         self._next_block = 0
-        self._announced = AnnouncedReads(read_ranges)
+        self._announced = PrefetchedRanges(read_ranges)
 
-    def announce(self, parts: Iterable[ByteRange]) -> None:
+    def prefetch(self, parts: Iterable[ByteRange]) -> None:
         """Take parts that will be read next (see `PositionedInput`); others are forgotten."""
         tail_start = self._size - len(self._tail)
-        self._announced.announce(part for part in parts if part[0] < tail_start)
+        self._announced.prefetch(part for part in parts if part[0] < tail_start)
 
     def _at(self, start: int, end: int) -> bytes:
         tail_start = self._size - len(self._tail)

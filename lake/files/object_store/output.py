@@ -32,7 +32,7 @@ class Upload(Protocol):
         ...
 
 
-class PartedOutput(io.RawIOBase):
+class MultipartOutput(io.RawIOBase):
     """A file that is written; leaving its context makes it visible, or discards it.
 
     Attributes:

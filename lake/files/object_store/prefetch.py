@@ -23,7 +23,7 @@ AHEAD_BYTES: Final = 4 << 20
 """Fetched at once, in several requests; of a file that is read, and many are when runs are merged."""
 
 
-class AnnouncedReads:
+class PrefetchedRanges:
     """What was announced of a file and not read yet; not safe between threads."""
 
     def __init__(self, read_ranges: ReadRanges) -> None:
@@ -32,7 +32,7 @@ class AnnouncedReads:
         self._requests: list[_Request] = []
         self._begins: list[int] = []
 
-    def announce(self, parts: Iterable[ByteRange]) -> None:
+    def prefetch(self, parts: Iterable[ByteRange]) -> None:
         """Take these parts as the next ones to be read; what else was announced is forgotten."""
         self._requests = _requests(parts)
         self._begins = [request.begin for request in self._requests]

@@ -11,7 +11,7 @@ What differs from a disk, and what follows:
   (see `FileIO`).
 - Files under names of nobody else's (`write_new`, `open_output`) may be repeated at will.
 - A request takes milliseconds rather than microseconds, so reads are gathered
-  (`lake.files.object_store.input`), and `reads_at_once` says how many may be under way.
+  (`lake.files.object_store.input`), and `parallel_reads` says how many may be under way.
 
 Source: Amazon S3 user guide, "Conditional writes"; RFC 9110, 13.1.2.
 """
@@ -36,11 +36,11 @@ from lake.files.object_store.errors import (
     is_bucket_absent,
     is_conflict,
     is_out_of_range,
-    may_work_again,
+    is_retryable,
     store_error,
 )
 from lake.files.object_store.input import TAIL_BYTES, RangedInput
-from lake.files.object_store.output import PartedOutput
+from lake.files.object_store.output import MultipartOutput
 from lake.files.object_store.settings import StoreSettings
 from lake.files.storage.exclusive_probe import probe_exclusive_create, probe_exclusive_race
 from lake.files.storage.file_io import FileStatus
@@ -61,7 +61,7 @@ class ObjectStoreFileIO:
     Picklable: the settings go along, credentials do not (see `StoreSettings`).
     """
 
-    reads_at_once = _READS_AT_ONCE
+    parallel_reads = _READS_AT_ONCE
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class ObjectStoreFileIO:
     @contextmanager
     def open_output(self, path: str) -> Iterator[pa.NativeFile]:
         """Open a new file; it appears, whole, at the end of the context, and never after an error."""
-        output = PartedOutput(
+        output = MultipartOutput(
             open_upload=lambda part_bytes: self._once(
                 path,
                 lambda store, key: obstore.open_writer(
@@ -266,7 +266,7 @@ class ObjectStoreFileIO:
             try:
                 return self._asked(path, call)
             except BaseError as error:
-                if not may_work_again(error):
+                if not is_retryable(error):
                     raise self._translated(error, path) from None
             self._sleep(self._random.uniform(0, _PAUSE_S * 2**tried))
         return self._once(path, call)

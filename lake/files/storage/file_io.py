@@ -48,12 +48,12 @@ class FileIO(Protocol):
     """Storage of files: local disk, memory, object stores.
 
     Attributes:
-        reads_at_once: How many small reads are worth having under way together; 1 where waiting
+        parallel_reads: How many small reads are worth having under way together; 1 where waiting
             for storage costs nothing.
     """
 
     @property
-    def reads_at_once(self) -> int:
+    def parallel_reads(self) -> int:
         """How many small reads are worth having under way together."""
         ...
 

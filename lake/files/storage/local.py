@@ -29,7 +29,7 @@ _NEVER_WORKS = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP})
 class LocalFileIO:
     """Files of this machine, or of whatever it has mounted; picklable, without state."""
 
-    reads_at_once = 1
+    parallel_reads = 1
 
     def __init__(self, disk: Disk | None = None) -> None:
         """Make storage.

@@ -17,7 +17,7 @@ _MACHINE: Final = SystemClock()
 class MemoryFileIO:
     """Files in a dictionary; safe to share between threads, gone with the process."""
 
-    reads_at_once = 1
+    parallel_reads = 1
 
     def __init__(self, *, clock: Clock | None = None) -> None:
         """Make an empty storage.

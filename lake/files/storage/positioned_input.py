@@ -50,7 +50,7 @@ class PositionedInput(io.RawIOBase):
         self._position += len(data)
         return data
 
-    def announce(self, parts: Iterable[ByteRange]) -> None:
+    def prefetch(self, parts: Iterable[ByteRange]) -> None:
         """Take parts that will be read next, once each and about in this order, if that helps."""
         del parts
 

@@ -80,7 +80,7 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaneValues:
+class ColumnValues:
     """The values of one column of some blocks, in file order.
 
     Attributes:
@@ -168,13 +168,13 @@ def plain_columns(schema: Mapping[str, Any]) -> list[PlainColumn] | None:
     return found
 
 
-def decode_lanes(
+def decode_columns(
     blocks: Sequence[tuple[int, bytes]],
     columns: Sequence[PlainColumn],
     wanted: Sequence[str],
     *,
     record_null: int | None = None,
-) -> dict[str, LaneValues]:
+) -> dict[str, ColumnValues]:
     """Return the values of some columns.
 
     Args:
@@ -300,7 +300,7 @@ class _Lanes:
                 text = "a length is negative"
                 raise ValueError(text)
             return (byte >> 1).astype(np.int64)
-        lengths = LaneValues(data=self._data, starts=places).numbers()
+        lengths = ColumnValues(data=self._data, starts=places).numbers()
         if (lengths < 0).any() or (lengths > len(self._data)).any():
             text = "a length is not within its block"
             raise ValueError(text)
@@ -322,7 +322,7 @@ def _values(
     places: Places,
     rank: Ints,
     in_file: npt.NDArray[np.bool_],
-) -> LaneValues:
+) -> ColumnValues:
     """Return what was noted in file order: block by block, and in it row by row."""
     starts = places.starts.T[rank][in_file]
     lengths = None if places.lengths is None else places.lengths.T[rank][in_file]
@@ -335,4 +335,4 @@ def _values(
             raise ValueError(text)
         valid = branches != 2 * column.null
         valid = None if valid.all() else valid
-    return LaneValues(data=data, starts=starts, lengths=lengths, valid=valid)
+    return ColumnValues(data=data, starts=starts, lengths=lengths, valid=valid)

@@ -23,8 +23,8 @@ from typing import Final
 
 from lake.commit.committer import TableCommitter
 from lake.errors import CommitConflict, CorruptData, LakeError
+from lake.files.best_effort_delete import delete_best_effort
 from lake.files.storage.file_io import FileIO
-from lake.files.unused_files import delete_unused
 from lake.format.bucket import BucketId
 from lake.format.indexes.index_manifest import IndexManifestEntry
 from lake.format.manifest import FileIdentity, ManifestEntry
@@ -263,7 +263,7 @@ class TableCompaction:
 
     def _delete_written(self, work: PlannedBucket) -> None:
         """Delete the new files of a bucket; what cannot be deleted is left to orphan cleaning."""
-        delete_unused(self.file_io, work.paths_written)
+        delete_best_effort(self.file_io, work.paths_written)
 
 
 def _result(

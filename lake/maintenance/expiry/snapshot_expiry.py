@@ -107,7 +107,7 @@ class SnapshotExpiry:
         finally:
             # One that stays behind keeps nobody from leasing anything but the snapshot it names.
             with suppress(OSError, StorageUnavailable):
-                self._consumers.unmark(self.name)
+                self._consumers.unmark_expiring(self.name)
 
     def _remove(self, begin: int, end: int, newest: NewestState) -> tuple[int, ...]:
         removed = []
@@ -141,7 +141,7 @@ class SnapshotExpiry:
         successor = self._successor(snapshot_id)
         if successor is None:
             return None
-        self._consumers.mark(self.name, snapshot)
+        self._consumers.mark_expiring(self.name, snapshot)
         if self._is_held(snapshot_id):
             return None
         try:

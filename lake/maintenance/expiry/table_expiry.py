@@ -28,7 +28,7 @@ from lake.maintenance.expiry.file_removal import FileRemoval
 from lake.maintenance.expiry.snapshot_expiry import SnapshotExpiry
 from lake.options import TableOptions
 from lake.snapshots.removed_history import RemovedHistory
-from lake.snapshots.rollback_mark import RollbackMark
+from lake.snapshots.rollback_marker import RollbackMarker
 from lake.snapshots.table_store import TableStore
 
 # A run that is older has died.
@@ -180,7 +180,7 @@ class TableExpiry:
     def _forget_consumers(self) -> tuple[str, ...]:
         now_ms = self.store.clock.now_ms()
         expiration_ms = self._options.consumer_expiration_time_ms
-        self._consumers.forget_marks(before_ms=now_ms - _LONGEST_RUN_MS)
+        self._consumers.delete_stale_marks(before_ms=now_ms - _LONGEST_RUN_MS)
         self._forget_rollbacks(now_ms)
         expired = [
             file.id
@@ -200,9 +200,9 @@ class TableExpiry:
             PositionHold(self._consumers).move(snapshot_id)
 
     def _forget_rollbacks(self, now_ms: int) -> None:
-        mark = RollbackMark(self.store.file_io, self.store.paths)
-        if mark.is_there():
-            mark.forget(self._snapshots.list_ids(), now_ms=now_ms)
+        marker = RollbackMarker(self.store.file_io, self.store.paths)
+        if marker.exists():
+            marker.remove_if_stale(self._snapshots.list_ids(), now_ms=now_ms)
 
     def _expire_changelogs(self, removal: FileRemoval) -> tuple[int, ...]:
         kept = self._changelogs.list_ids()
@@ -233,7 +233,7 @@ class TableExpiry:
         if snapshot is None or snapshot.time_millis < older_than_ms:
             return None if snapshot is None else snapshot.time_millis
         # It seems to be young; the clock of its writer may have been ahead.
-        return self._snapshots.told_ms(snapshot)
+        return self._snapshots.commit_time_ms(snapshot)
 
     def _changelog_time_ms(self, snapshot_id: int) -> int | None:
         changelog = self._changelogs.find(snapshot_id)

@@ -11,11 +11,11 @@ from typing import Final
 
 import pyarrow as pa
 
-from lake.files.chosen_rows import RowGroupFilter
 from lake.files.column_mapping import OlderSchemas, shape_digest
 from lake.files.data_file_path import live_file_path
 from lake.files.data_files import DataFileReader
 from lake.files.paths import TablePaths
+from lake.files.row_filters import RowGroupFilter
 from lake.files.row_groups import ROW_GROUP_ROWS
 from lake.files.storage.file_io import FileIO
 from lake.format.data_file import DataFileMeta

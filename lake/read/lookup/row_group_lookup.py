@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.files.chosen_rows import RowGroupFilter
 from lake.files.parquet.bounds import ColumnBounds
+from lake.files.row_filters import RowGroupFilter
 from lake.merge.order.key_order import key_codes
 from lake.read.lookup.hash_index import build_index
 from lake.read.lookup.key_hash import key_hashes

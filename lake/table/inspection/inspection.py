@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 import pyarrow as pa
 
-from lake.errors import InvalidRequest, Problem, names_table
+from lake.errors import InvalidRequest, Problem, adds_table_to_errors
 from lake.files.paths import TablePaths
 from lake.files.storage.file_io import FileIO
 from lake.format.manifest import ManifestEntry
@@ -75,7 +75,7 @@ class Inspection:
         """`db.table`."""
         return self.paths.identifier
 
-    @names_table
+    @adds_table_to_errors
     def view(
         self,
         name: str,
@@ -115,13 +115,13 @@ class Inspection:
         assert views.keys() == set(VIEWS), "all views are there"
         return views[name]()
 
-    @names_table
+    @adds_table_to_errors
     def snapshots(self, last: int | None = None) -> pa.Table:
         """Return the snapshots that are kept (`SNAPSHOTS`), one read each; the last so many."""
         check_count("last", last)
         return snapshot_rows(self._kept(last))
 
-    @names_table
+    @adds_table_to_errors
     def files(
         self,
         snapshot_id: int | None = None,
@@ -132,7 +132,7 @@ class Inspection:
         """Return the live data files of a snapshot (`FILES`)."""
         return self._files(ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp))
 
-    @names_table
+    @adds_table_to_errors
     def buckets(
         self,
         snapshot_id: int | None = None,
@@ -143,7 +143,7 @@ class Inspection:
         """Return runs, files and bytes of each bucket of a snapshot (`BUCKETS`)."""
         return self._buckets(ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp))
 
-    @names_table
+    @adds_table_to_errors
     def levels(
         self,
         snapshot_id: int | None = None,
@@ -154,7 +154,7 @@ class Inspection:
         """Return space by level of a snapshot (`LEVELS`)."""
         return self._levels(ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp))
 
-    @names_table
+    @adds_table_to_errors
     def partitions(
         self,
         snapshot_id: int | None = None,
@@ -165,23 +165,23 @@ class Inspection:
         """Return the partitions of a snapshot (`PARTITIONS`)."""
         return self._partitions(ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp))
 
-    @names_table
+    @adds_table_to_errors
     def compactions(self, last: int | None = None) -> pa.Table:
         """Return what compactions did to each bucket (`COMPACTIONS`), among the last snapshots."""
         check_count("last", last)
         return compaction_rows(self._compactions(last), self.schema)
 
-    @names_table
+    @adds_table_to_errors
     def tags(self) -> pa.Table:
         """Return the tags (`TAGS`)."""
         return tag_rows(TagStore(self.file_io, self.paths).list())
 
-    @names_table
+    @adds_table_to_errors
     def consumers(self) -> pa.Table:
         """Return consumers and leases (`CONSUMERS`)."""
         return consumer_rows(ConsumerStore(self.file_io, self.paths).list())
 
-    @names_table
+    @adds_table_to_errors
     def schemas(self) -> pa.Table:
         """Return all schemas (`SCHEMAS`)."""
         newest = self.schema_store.latest_id()

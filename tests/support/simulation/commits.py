@@ -11,7 +11,7 @@ from lake.errors import CommitConflict, LakeError
 from lake.files.clock import ManualClock
 from lake.files.storage.memory import MemoryFileIO
 from lake.snapshots.removed_history import RemovedHistory
-from lake.snapshots.rollback_mark import RollbackMark
+from lake.snapshots.rollback_marker import RollbackMarker
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import given_table
 from tests.support.simulation.housekeepers import Compactor, expire, other_engine, roll_back, tag
@@ -148,7 +148,7 @@ def _repair(world: World) -> None:
     try:
         committer.fence_streams(commit_user="person")
     except CommitConflict as error:
-        note = RollbackMark(world.ledger.file_io, world.ledger.paths).note()
+        note = RollbackMarker(world.ledger.file_io, world.ledger.paths).read()
         if note is None or "what a rollback has removed" not in str(error):
             raise
         world.count("rolled back by hand")

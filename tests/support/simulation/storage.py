@@ -163,6 +163,6 @@ def place_of(path: str, paths: TablePaths) -> str:
     """Return what kind of file a path is of: its folder, but for hints and the mark of a rollback."""
     if path in (paths.latest_hint, paths.earliest_hint):
         return "hint"
-    if path == paths.rollback_mark:
+    if path == paths.rollback_marker:
         return "mark"
     return path.removeprefix(f"{paths.root}/").partition("/")[0].partition("-")[0]

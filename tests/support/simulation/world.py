@@ -26,7 +26,7 @@ from lake.commit import discard
 from lake.commit.commit_result import CommitResult
 from lake.commit.committer import TableCommitter
 from lake.commit.retry_policy import RetryPolicy
-from lake.files.unused_files import delete_unused
+from lake.files.best_effort_delete import delete_best_effort
 from lake.format.commit_message import CommitMessage
 from tests.support.committing import appended, data_file
 from tests.support.faulty_file_io import Died
@@ -163,7 +163,7 @@ class Written:
     def discard(self) -> None:
         """Delete the file, which is said to be in no snapshot."""
         self.world.ledger.refused.add(self.name)
-        delete_unused(self.file_io, [self.path])
+        delete_best_effort(self.file_io, [self.path])
 
     def commit(self, commit: Callable[[], CommitResult]) -> CommitResult:
         """Commit, or discard the file by the rule; tell the ledger."""

@@ -6,12 +6,16 @@ import pyarrow as pa
 import pytest
 
 from lake import Catalog, InvalidRequest, LakeError, MemoryFileIO, SchemaMismatch, Table
-from lake.errors import CorruptData, Problem, StreamFenced, naming_table
+from lake.errors import CorruptData, Problem, StreamFenced, table_error_context
 from tests.support.committing import TOPIC, TOPIC_ID, stream_batch
 
 
 def test_an_error_says_its_table_first_and_once() -> None:
-    with pytest.raises(CorruptData) as caught, naming_table("other.o"), naming_table("db.t"):
+    with (
+        pytest.raises(CorruptData) as caught,
+        table_error_context("other.o"),
+        table_error_context("db.t"),
+    ):
         raise CorruptData("damaged")
 
     assert str(caught.value) == "table db.t: damaged"
@@ -19,7 +23,7 @@ def test_an_error_says_its_table_first_and_once() -> None:
 
 
 def test_a_text_that_has_the_table_already_stays() -> None:
-    with pytest.raises(LakeError) as caught, naming_table("db.t"):
+    with pytest.raises(LakeError) as caught, table_error_context("db.t"):
         raise CorruptData("table db.t is damaged")
 
     assert str(caught.value) == "table db.t is damaged"

@@ -7,7 +7,7 @@ import pytest
 
 from lake import options as lake_options
 from lake.declaration.engine_declarations import ENGINES
-from lake.option_keys import OPTION_KEYS, meant_option
+from lake.option_keys import OPTION_KEYS, similar_option_key
 from lake.options import TableOptions
 
 
@@ -52,7 +52,7 @@ def test_every_option_that_the_source_asks_for_by_name_is_known() -> None:
 
 
 def test_a_known_key_is_meant_as_it_is() -> None:
-    assert {meant_option(key) for key in OPTION_KEYS} == {None}
+    assert {similar_option_key(key) for key in OPTION_KEYS} == {None}
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_known_key_is_meant_as_it_is() -> None:
     ],
 )
 def test_a_key_that_looks_like_a_known_one_was_meant_to_be_it(key: str, meant: str) -> None:
-    assert meant_option(key) == meant
+    assert similar_option_key(key) == meant
 
 
 @pytest.mark.parametrize(
@@ -78,4 +78,4 @@ def test_a_key_that_looks_like_a_known_one_was_meant_to_be_it(key: str, meant: s
     ["owner", "team", "acme.retention", "delta.appendOnly", "parquet.page.size", "x", "", "."],
 )
 def test_a_foreign_key_is_left_alone(key: str) -> None:
-    assert meant_option(key) is None
+    assert similar_option_key(key) is None

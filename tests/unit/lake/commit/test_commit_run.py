@@ -306,7 +306,7 @@ def test_what_a_rollback_that_broke_off_leaves_is_not_taken_back(
 
     def look(number: int, method: str, path: str) -> None:
         del number
-        if (method, path) == ("exists", bed.paths.rollback_mark) and bed.snapshots.exists(3):
+        if (method, path) == ("exists", bed.paths.rollback_marker) and bed.snapshots.exists(3):
             commit_and_break_off()
 
     file_io = FaultyFileIO(bed.file_io)

@@ -96,15 +96,15 @@ def test_the_highest_sequence_number_of_all_is_kept() -> None:
 def test_time_is_the_clocks_unless_it_went_back() -> None:
     previous = replace(after(None), time_millis=100)
 
-    def told_ms(snapshot: Snapshot) -> int:
+    def commit_time_ms(snapshot: Snapshot) -> int:
         return snapshot.time_millis
 
-    assert next_time_ms(None, 7, told_ms=told_ms) == 7
-    assert next_time_ms(previous, 101, told_ms=told_ms) == 101
-    assert next_time_ms(previous, 99, told_ms=told_ms) == 100
+    assert next_time_ms(None, 7, commit_time_ms=commit_time_ms) == 7
+    assert next_time_ms(previous, 101, commit_time_ms=commit_time_ms) == 101
+    assert next_time_ms(previous, 99, commit_time_ms=commit_time_ms) == 100
 
 
 def test_the_time_of_a_clock_that_was_ahead_is_not_carried_on() -> None:
     previous = replace(after(None), time_millis=9_000)
 
-    assert next_time_ms(previous, 99, told_ms=lambda _: 50) == 99
+    assert next_time_ms(previous, 99, commit_time_ms=lambda _: 50) == 99

@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 
 from lake.errors import SchemaMismatch
-from lake.files.file_limits import refuse_what_no_file_holds
+from lake.files.file_limits import check_file_limits
 
 
 def unscaled(precision: int, *values: int) -> pa.ChunkedArray:
@@ -16,7 +16,7 @@ def unscaled(precision: int, *values: int) -> pa.ChunkedArray:
 
 def refuse(column: pa.ChunkedArray, *, nullable: bool = True) -> None:
     target = pa.schema([pa.field("c", column.type, nullable=nullable)])
-    refuse_what_no_file_holds(pa.Table.from_arrays([column], names=["c"]), target)
+    check_file_limits(pa.Table.from_arrays([column], names=["c"]), target)
 
 
 LIMITS = [(4, 1 << 31), (9, 1 << 31), (10, 1 << 63), (18, 1 << 63), (19, 10**19), (38, 10**38)]

@@ -427,7 +427,7 @@ def test_a_mark_that_an_expiry_left_hinders_no_rollback_to_a_tag() -> None:
     table = given_history(file_io)
     table.create_tag("two", snapshot_id=2)
     for number in (2, 3):
-        ConsumerStore(file_io, table.paths).mark(f"died-{number}", table.snapshot(number))
+        ConsumerStore(file_io, table.paths).mark_expiring(f"died-{number}", table.snapshot(number))
 
     with pytest.raises(LeaseLost, match="about to expire"):
         table.rollback(snapshot_id=3)

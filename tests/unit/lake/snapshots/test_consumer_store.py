@@ -89,10 +89,10 @@ def test_an_unreadable_mark_marks_nothing_and_goes(data: bytes) -> None:
     file_io = MemoryFileIO()
     store = ConsumerStore(file_io, PATHS)
     file_io.overwrite(PATHS.expiring("dead"), data)
-    store.mark("alive", given_snapshot(1))
+    store.mark_expiring("alive", given_snapshot(1))
 
-    assert store.is_marked(given_snapshot(1))
-    store.forget_marks(before_ms=0)
+    assert store.is_marked_expiring(given_snapshot(1))
+    store.delete_stale_marks(before_ms=0)
 
     assert [status.path for status in file_io.list(PATHS.consumer_dir)] == [PATHS.expiring("alive")]
 

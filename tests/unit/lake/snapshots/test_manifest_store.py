@@ -7,9 +7,9 @@ from lake.files.paths import TablePaths
 from lake.files.storage.memory import MemoryFileIO
 from lake.format.manifest import ManifestEntry
 from lake.format.snapshot import CommitKind
-from lake.snapshots.bytes_bound_cache import BytesBoundCache
+from lake.snapshots.lru_cache import LruCache
 from lake.snapshots.manifest_store import ManifestGone, ManifestStore
-from lake.snapshots.metadata_memory import MetadataMemory
+from lake.snapshots.metadata_cache import MetadataCache
 from tests.support.committing import appended, data_file
 from tests.support.faulty_file_io import FaultyFileIO
 
@@ -53,7 +53,7 @@ def test_what_was_written_or_read_is_not_read_again() -> None:
 
 def test_the_cache_is_bounded() -> None:
     file_io = FaultyFileIO(MemoryFileIO())
-    store = ManifestStore(file_io, PATHS, memory=MetadataMemory(BytesBoundCache(1)))
+    store = ManifestStore(file_io, PATHS, cache=MetadataCache(LruCache(1)))
     write(store, "m", "a")
     write(store, "n", "b")
 

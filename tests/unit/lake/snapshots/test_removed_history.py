@@ -10,7 +10,7 @@ from lake.files.storage.memory import MemoryFileIO
 from lake.format.snapshot import Snapshot, serialize_snapshot
 from lake.snapshots.lineage import lineage_properties
 from lake.snapshots.removed_history import RemovedHistory
-from lake.snapshots.rollback_mark import RollbackMark
+from lake.snapshots.rollback_marker import RollbackMarker
 from tests.unit.lake.snapshots.test_snapshot_store import SNAPSHOT
 
 PATHS = TablePaths("/warehouse/db.db/t")
@@ -42,7 +42,7 @@ class Bed:
         self.file_io = MemoryFileIO()
         self.put(*snapshots)
         if is_marked:
-            RollbackMark(self.file_io, PATHS).put(target=TARGET, newest=NEWEST)
+            RollbackMarker(self.file_io, PATHS).put(target=TARGET, newest=NEWEST)
         self.removed = RemovedHistory(self.file_io, PATHS)
 
     def put(self, *snapshots: Snapshot) -> None:

@@ -34,7 +34,7 @@ class Chain:
 
     def newest_until(self, time_ms: int) -> int | None:
         found = newest_until(
-            time_ms, bounds=self.bounds, find=self.find, told_ms=lambda s: self.told[s.id]
+            time_ms, bounds=self.bounds, find=self.find, commit_time_ms=lambda s: self.told[s.id]
         )
         return None if found is None else found.id
 
@@ -71,7 +71,7 @@ def test_what_expires_meanwhile_is_not_found() -> None:
 
 def test_a_chain_that_cannot_be_read_is_told() -> None:
     with pytest.raises(StorageUnavailable, match="vanish whenever"):
-        newest_until(1, bounds=lambda: (1, 2), find=lambda _: None, told_ms=lambda _: 0)
+        newest_until(1, bounds=lambda: (1, 2), find=lambda _: None, commit_time_ms=lambda _: 0)
 
 
 def test_what_a_clock_that_was_ahead_committed_is_found_by_storages_time() -> None:

@@ -5,7 +5,7 @@ from obstore.exceptions import GenericError, PermissionDeniedError
 
 from lake.errors import InvalidRequest, LakeError, StorageUnavailable
 from lake.files.object_store.address import parse_object_address
-from lake.files.object_store.errors import may_work_again, store_error
+from lake.files.object_store.errors import is_retryable, store_error
 
 PATH = "s3://shop/w/file"
 SIGNED = "https://host/shop/w/file?X-Amz-Signature=s3cr3t&sig=s3cr3t"
@@ -76,7 +76,7 @@ def test_an_error_says_what_and_where_and_what_to_look_at(
     ids=lambda value: str(value).partition(" - ")[2][:40] or None,
 )
 def test_what_may_pass_is_tried_again(error: Exception) -> None:
-    assert may_work_again(error)
+    assert is_retryable(error)
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_what_may_pass_is_tried_again(error: Exception) -> None:
     ids=lambda value: str(value).partition(" - ")[2][:40] or None,
 )
 def test_what_does_not_pass_or_was_tried_enough_is_not(error: Exception) -> None:
-    assert not may_work_again(error)
+    assert not is_retryable(error)

@@ -20,7 +20,7 @@ from lake.files.object_store.prefetch import (
     AHEAD_BYTES,
     GAP_BYTES,
 )
-from lake.files.parquet.stored import ParquetStored
+from lake.files.parquet.reader import ParquetFormatReader
 from lake.files.storage.positioned_input import ByteRange
 
 
@@ -106,7 +106,7 @@ def test_parts_that_are_announced_are_fetched_together_and_nothing_else_is() -> 
     far = 2 * GAP_BYTES
     parts = [(begin, begin + 10_000) for begin in range(0, 12 * BLOCK_BYTES, far)]
 
-    source.announce(parts)
+    source.prefetch(parts)
 
     for begin, end in parts:
         source.seek(begin)
@@ -119,7 +119,7 @@ def test_parts_that_lie_close_share_a_request() -> None:
     ranges = Ranges(random.Random(6).randbytes(4 * BLOCK_BYTES))
     source = ranges.open()
 
-    source.announce([(200_000, 300_000), (0, 100_000), (300_000 + GAP_BYTES, 600_000)])
+    source.prefetch([(200_000, 300_000), (0, 100_000), (300_000 + GAP_BYTES, 600_000)])
     for begin, end in [(0, 100_000), (200_000, 300_000), (300_000 + GAP_BYTES, 600_000)]:
         source.seek(begin)
         assert source.read(end - begin) == ranges.data[begin:end]
@@ -133,7 +133,7 @@ def test_what_is_fetched_ahead_is_bounded() -> None:
     parts = [(begin, begin + 500_000) for begin in range(0, 14 * BLOCK_BYTES, BLOCK_BYTES)]
     large = (14 * BLOCK_BYTES, 14 * BLOCK_BYTES + AHEAD_BYTES // 4)
 
-    source.announce([*parts, large])
+    source.prefetch([*parts, large])
     for begin, end in [*parts, large]:
         source.seek(begin)
         source.read(end - begin)
@@ -149,7 +149,7 @@ def test_a_part_that_is_larger_than_what_is_kept_is_fetched_alone() -> None:
     source = ranges.open()
     large = (BLOCK_BYTES, BLOCK_BYTES + 2 * AHEAD_BYTES)
 
-    source.announce([large, (12 * BLOCK_BYTES, 13 * BLOCK_BYTES)])
+    source.prefetch([large, (12 * BLOCK_BYTES, 13 * BLOCK_BYTES)])
     source.seek(large[0])
 
     assert source.read(large[1] - large[0]) == ranges.data[large[0] : large[1]]
@@ -164,7 +164,7 @@ def test_what_was_not_announced_is_read_as_ever() -> None:
 
     for _ in range(100):
         begins = sorted(drawn.sample(range(size), 6))
-        source.announce(list(pairwise(begins))[:: drawn.choice([1, 2])])
+        source.prefetch(list(pairwise(begins))[:: drawn.choice([1, 2])])
         for _ in range(10):
             start, length = drawn.randrange(size), drawn.choice([1, 100, BLOCK_BYTES])
             source.seek(start)
@@ -180,7 +180,7 @@ def test_of_a_parquet_file_only_the_columns_asked_for_are_fetched() -> None:
         writer.write_table(table, row_group_size=30_000)
     ranges = Ranges(sink.getvalue().to_pybytes())
 
-    stored = ParquetStored(ranges.open(), "file", reopen=_never)
+    stored = ParquetFormatReader(ranges.open(), "file", reopen=_never)
     batches = stored.batches(
         [0, 1, 2],
         [table.schema.field("c.3"), table.schema.field("c.30")],

@@ -268,7 +268,7 @@ def test_a_mark_that_was_left_behind_goes_after_a_day() -> None:
     table = reopened(inner)
     clock = ManualClock()
     store = ConsumerStore(inner, table.paths)
-    store.mark("dead", table.snapshot(5))
+    store.mark_expiring("dead", table.snapshot(5))
     (status,) = [s for s in inner.list(table.paths.consumer_dir) if s.name == "expiring-dead"]
     clock.advance(ms=status.modified_ms + 24 * 3_600_000 - clock.now_ms())
     later = Table.open(PATH, file_io=inner, clock=clock)
@@ -277,9 +277,9 @@ def test_a_mark_that_was_left_behind_goes_after_a_day() -> None:
         later.lease(5)
     later.lease(6).release()
     later.expire(retain_min=6)
-    assert store.is_marked(table.snapshot(5))
+    assert store.is_marked_expiring(table.snapshot(5))
     clock.advance(ms=1)
     later.expire(retain_min=6)
 
-    assert not store.is_marked(table.snapshot(5))
+    assert not store.is_marked_expiring(table.snapshot(5))
     later.lease(5).release()

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from lake.files.chosen_rows import RowGroupFilter
 from lake.files.parquet.bounds import ColumnBounds
+from lake.files.row_filters import RowGroupFilter
 from lake.read.lookup.row_group_lookup import RowGroupLookup
 from lake.read.lookup.wanted_keys import Rows, WantedKeys
 

@@ -25,8 +25,8 @@ _ROWS_MAX: Final = 8_192
 """Encoded together: the arrays that this takes stay in the processor's cache."""
 
 
-class AvroOutput:
-    """An Avro file (see `DataFileOutput`)."""
+class AvroFormatWriter:
+    """An Avro file (see `FormatWriter`)."""
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from lake.files.storage.file_io import FileIO
 _LOG = logging.getLogger(__name__)
 
 
-def delete_unused(file_io: FileIO, paths: Iterable[str]) -> None:
+def delete_best_effort(file_io: FileIO, paths: Iterable[str]) -> None:
     """Delete files that nothing names, nor ever will; what cannot be deleted stays.
 
     Orphan cleaning finds what stays. Files that are not there are passed over.

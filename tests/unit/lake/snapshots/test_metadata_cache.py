@@ -12,9 +12,9 @@ from lake.files.object_store.store import ObjectStoreFileIO
 from lake.files.paths import TablePaths
 from lake.files.storage.disk import SystemDisk
 from lake.format.snapshot import CommitKind
-from lake.snapshots.bytes_bound_cache import BytesBoundCache
+from lake.snapshots.lru_cache import LruCache
 from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.metadata_memory import MetadataMemory, entries_bytes, memory_of
+from lake.snapshots.metadata_cache import MetadataCache, entries_bytes, metadata_cache_for
 from tests.support.committing import appended, data_file
 from tests.support.faulty_file_io import FaultyFileIO
 
@@ -57,29 +57,29 @@ def test_storage_of_its_owner_alone_is_remembered_apart(tmp_path: Path) -> None:
         Catalog(str(tmp_path), file_io=LocalFileIO(disk)).table("db.t").runs_per_bucket()
 
     assert len(disk.reads) == 2 * len(set(disk.reads))
-    assert memory_of(MemoryFileIO()) is not memory_of(MemoryFileIO())
+    assert metadata_cache_for(MemoryFileIO()) is not metadata_cache_for(MemoryFileIO())
 
 
 def test_storage_is_told_from_other_storage() -> None:
     local = LocalFileIO()
     ours = ObjectStoreFileIO(StoreSettings(endpoint="http://one"))
     theirs = ObjectStoreFileIO(StoreSettings(endpoint="http://two"))
-    memory_of(local).put("/a", "local", 1)
-    memory_of(ours).put("/a", "ours", 1)
+    metadata_cache_for(local).put("/a", "local", 1)
+    metadata_cache_for(ours).put("/a", "ours", 1)
 
-    assert memory_of(LocalFileIO()).get("/a") == "local"
-    assert memory_of(ours).get("/a") == "ours"
-    assert memory_of(theirs).get("/a") is None
-    memory_of(local).remove("/a")
-    assert memory_of(LocalFileIO()).get("/a") is None
+    assert metadata_cache_for(LocalFileIO()).get("/a") == "local"
+    assert metadata_cache_for(ours).get("/a") == "ours"
+    assert metadata_cache_for(theirs).get("/a") is None
+    metadata_cache_for(local).remove("/a")
+    assert metadata_cache_for(LocalFileIO()).get("/a") is None
 
 
 def test_all_tables_share_one_bound() -> None:
-    cache = BytesBoundCache(50_000)
+    cache = LruCache(50_000)
     storage = FaultyFileIO(MemoryFileIO())
     for number in range(20):
-        memory = MetadataMemory(cache, storage="s")
-        store = ManifestStore(storage, TablePaths(f"/t{number}"), memory=memory)
+        shared = MetadataCache(cache, storage="s")
+        store = ManifestStore(storage, TablePaths(f"/t{number}"), cache=shared)
         changes = changes_of([appended(*map(data_file, "abcd"))], CommitKind.APPEND)
         store.write_manifest("m", changes.delta, partition_fields=(), compression="null")
 
@@ -97,11 +97,11 @@ def test_what_entries_take_grows_with_their_keys() -> None:
 
 
 def test_a_memory_travels_as_what_the_other_process_has() -> None:
-    shared = memory_of(LocalFileIO())
+    shared = metadata_cache_for(LocalFileIO())
     shared.put("/travelled", 1, 1)
 
     assert pickle.loads(pickle.dumps(shared)).get("/travelled") == 1
-    own = MetadataMemory()
+    own = MetadataCache()
     own.put("/travelled", 1, 1)
     assert pickle.loads(pickle.dumps(own)).get("/travelled") is None
     shared.remove("/travelled")

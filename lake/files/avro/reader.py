@@ -15,10 +15,10 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 
 from lake.errors import CorruptData
-from lake.files.avro.block_arrays import PER_SECOND, UNIT_OF, lane_array
+from lake.files.avro.block_arrays import PER_SECOND, UNIT_OF, column_array
+from lake.files.format_reader import SinglePartReader
 from lake.files.storage.positioned_input import InputFile
-from lake.files.stored_file import UnsplitFile
-from lake.format.avro.block_decoder import PlainColumn, decode_lanes, plain_columns
+from lake.format.avro.block_decoder import PlainColumn, decode_columns, plain_columns
 from lake.format.avro.container import AvroBlock, decode_block, parsed_schema, read_blocks
 from lake.format.avro.resolution import not_null
 
@@ -36,8 +36,8 @@ _LANE_BYTES: Final = 16 * 1024 * 1024
 """Of what is decoded side by side, about; bytes are compressed."""
 
 
-class AvroStored(UnsplitFile):
-    """An Avro file (see `StoredFile`)."""
+class AvroFormatReader(SinglePartReader):
+    """An Avro file (see `FormatReader`)."""
 
     def __init__(self, source: InputFile, path: str) -> None:
         """Read the whole file; records are decoded as they are asked for.
@@ -100,13 +100,13 @@ class AvroStored(UnsplitFile):
         data = [(block.count, block.data(what=self._what)) for block in blocks]
         names = [column.name for column in columns]
         try:
-            found = decode_lanes(data, plain, names, record_null=self._record_null)
+            found = decode_columns(data, plain, names, record_null=self._record_null)
         except IndexError as error:
             text = f"{self._what} holds records that its schema does not fit: {error}"
             raise CorruptData(text) from error
         by_name = {column.name: column for column in plain}
         arrays = [
-            lane_array(found[name], by_name[name], self._types[name], column.type)
+            column_array(found[name], by_name[name], self._types[name], column.type)
             for name, column in zip(names, columns, strict=True)
         ]
         return pa.RecordBatch.from_arrays(arrays, names=names)

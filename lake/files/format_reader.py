@@ -8,7 +8,7 @@ import pyarrow as pa
 from lake.files.parquet.bounds import ColumnBounds
 
 
-class StoredFile(Protocol):
+class FormatReader(Protocol):
     """An open data file of any format."""
 
     @property
@@ -49,7 +49,7 @@ class StoredFile(Protocol):
         """
 
 
-class UnsplitFile:
+class SinglePartReader:
     """What files have in common of which no part is known before it is read."""
 
     def bounds(self, columns: Sequence[pa.Field]) -> Mapping[str, ColumnBounds]:

@@ -49,7 +49,7 @@ class SnapshotName:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RollbackNote:
+class RollbackRecord:
     """What the mark says of the rollback that put it last.
 
     Attributes:
@@ -66,7 +66,7 @@ def name_of(snapshot: Snapshot) -> SnapshotName:
     return SnapshotName(id=snapshot.id, delta_manifest_list=snapshot.delta_manifest_list)
 
 
-class RollbackMark:
+class RollbackMarker:
     """Puts, reads and removes the mark of one table."""
 
     def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
@@ -82,25 +82,25 @@ class RollbackMark:
         """
         names = {"target": _to_json(target), "newest": _to_json(newest)}
         data = dump_json(names)
-        if not self._file_io.create_exclusive(self._paths.rollback_mark, data):
+        if not self._file_io.create_exclusive(self._paths.rollback_marker, data):
             # Its time says until when somebody was at work.
-            self._file_io.overwrite(self._paths.rollback_mark, data)
+            self._file_io.overwrite(self._paths.rollback_marker, data)
 
-    def is_there(self) -> bool:
+    def exists(self) -> bool:
         """Return whether the chain may have a gap in its midst, or had one not long ago."""
-        return self._file_io.exists(self._paths.rollback_mark)
+        return self._file_io.exists(self._paths.rollback_marker)
 
-    def note(self) -> RollbackNote | None:
+    def read(self) -> RollbackRecord | None:
         """Return what the mark says; None without one, or where an earlier version has put it."""
         try:
-            document = orjson.loads(self._file_io.read_bytes(self._paths.rollback_mark))
-            return RollbackNote(
+            document = orjson.loads(self._file_io.read_bytes(self._paths.rollback_marker))
+            return RollbackRecord(
                 target=_from_json(document["target"]), newest=_from_json(document["newest"])
             )
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
 
-    def forget(self, ids: Sequence[int], *, now_ms: int) -> None:
+    def remove_if_stale(self, ids: Sequence[int], *, now_ms: int) -> None:
         """Remove the mark if it is old, unless a rollback broke off.
 
         Args:
@@ -109,7 +109,7 @@ class RollbackMark:
         """
         if not ids or len(ids) <= ids[-1] - ids[0]:
             return
-        path = self._paths.rollback_mark
+        path = self._paths.rollback_marker
         for status in self._file_io.list(path.rpartition("/")[0]):
             if status.path == path and status.modified_ms < now_ms - _LONGEST_RUN_MS:
                 self._file_io.delete(path)

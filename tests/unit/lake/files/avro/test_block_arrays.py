@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from lake import CorruptData, parse_type
-from lake.files.avro.block_arrays import lane_array
-from lake.files.avro.stored import AvroStored
+from lake.files.avro.block_arrays import column_array
+from lake.files.avro.reader import AvroFormatReader
 from lake.format.arrow_types import to_arrow_type
-from lake.format.avro.block_decoder import decode_lanes, plain_columns
+from lake.format.avro.block_decoder import decode_columns, plain_columns
 from lake.format.avro.columns import encode_rows
 from lake.format.avro.container import container_block, container_header
 from lake.format.avro.types import avro_schema
@@ -77,12 +77,12 @@ def test_columns_are_those_that_were_encoded(seed: int, nulls: float) -> None:
     assert plain is not None
     wanted = [field.name for field in FIELDS if chance.random() < 0.7]
 
-    found = decode_lanes(cut(chance, columns), plain, wanted)
+    found = decode_columns(cut(chance, columns), plain, wanted)
 
     assert set(found) == set(wanted)
     for field, column, lane, declared in zip(FIELDS, columns, plain, SCHEMA["fields"], strict=True):
         if field.name in wanted:
-            array = lane_array(found[field.name], lane, declared["type"], column.type)
+            array = column_array(found[field.name], lane, declared["type"], column.type)
             array.validate(full=True)
             assert array.equals(column), field.type
 
@@ -95,7 +95,7 @@ def given_file(chance: random.Random) -> tuple[bytes, list[pa.Array]]:
 
 
 def read(data: bytes) -> pa.Table:
-    file = AvroStored(pa.BufferReader(data), "test")
+    file = AvroFormatReader(pa.BufferReader(data), "test")
     fields = [pa.field(field.name, to_arrow_type(field.type)) for field in FIELDS]
     batches = file.batches([0], fields, batch_rows=64, batch_bytes=1 << 20)
     return pa.Table.from_batches(batches, schema=pa.schema(fields))
@@ -138,4 +138,4 @@ def test_more_records_than_bytes_are_refused() -> None:
     assert plain is not None
 
     with pytest.raises(ValueError, match="a block of 40 bytes has no 1099511627776 records"):
-        decode_lanes([(1 << 40, bytes(40))], plain, ["c0"])
+        decode_columns([(1 << 40, bytes(40))], plain, ["c0"])

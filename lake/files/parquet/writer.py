@@ -18,8 +18,8 @@ from lake.files.parquet.int96 import holds_int96, to_int96_storage
 from lake.files.parquet.int96_file import Int96Output
 
 
-class ParquetOutput:
-    """A Parquet file, each `write` a row group (see `DataFileOutput`)."""
+class ParquetFormatWriter:
+    """A Parquet file, each `write` a row group (see `FormatWriter`)."""
 
     def __init__(self, sink: pa.NativeFile, columns: pa.Schema, encoding: FileEncoding) -> None:
         """Write nothing yet.

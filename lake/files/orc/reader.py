@@ -11,17 +11,17 @@ import pyarrow as pa
 from pyarrow import orc
 
 from lake.errors import UnsupportedFeature
+from lake.files.format_reader import SinglePartReader
 from lake.files.orc.chars import holds_chars, without_padding
 from lake.files.storage.positioned_input import InputFile
-from lake.files.stored_file import UnsplitFile
 from lake.format.data_types import DataType
 from lake.format.schema import TableSchema
 
 _BEYOND_NANOSECONDS = "out of range for nanosecond"
 
 
-class OrcStored(UnsplitFile):
-    """An ORC file (see `StoredFile`)."""
+class OrcFormatReader(SinglePartReader):
+    """An ORC file (see `FormatReader`)."""
 
     def __init__(self, source: InputFile, path: str, written: TableSchema) -> None:
         """Read the footer.

@@ -3,7 +3,7 @@
 import pytest
 
 from lake import MemoryFileIO, StorageUnavailable
-from lake.files.unused_files import delete_unused
+from lake.files.best_effort_delete import delete_best_effort
 from tests.support.faulty_file_io import FaultyFileIO
 
 
@@ -21,7 +21,7 @@ def test_one_file_that_cannot_be_deleted_does_not_keep_the_others(
             raise error
 
     file_io.before = fail
-    delete_unused(file_io, ["/t/a", "/t/gone", "/t/b", "/t/c"])
+    delete_best_effort(file_io, ["/t/a", "/t/gone", "/t/b", "/t/c"])
 
     assert [status.name for status in inner.list("/t")] == ["b"]
     assert "/t/b" in caplog.text

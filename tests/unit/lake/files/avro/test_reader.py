@@ -8,13 +8,13 @@ import pyarrow as pa
 import pytest
 
 from lake import CorruptData, parse_type
-from lake.files.avro.stored import AvroStored
+from lake.files.avro.reader import AvroFormatReader
 from lake.format.arrow_types import to_arrow_type
 from lake.format.avro.columns import encode_rows
 from lake.format.avro.container import container_block, container_header, read_records
 from lake.format.avro.types import avro_schema
 from lake.format.data_types import DataField, assign_field_ids
-from tests.unit.lake.files.test_avro_lanes import FIELDS, given_columns
+from tests.unit.lake.files.avro.test_block_arrays import FIELDS, given_columns
 from tests.unit.lake.format.avro_variants import (
     VARIANTS,
     Variant,
@@ -48,7 +48,7 @@ NESTED_RECORDS = [
 
 def opened(data: bytes, fields: Sequence[DataField]) -> pa.Table:
     columns = [pa.field(field.name, to_arrow_type(field.type)) for field in fields]
-    batches = AvroStored(pa.BufferReader(data), "test").batches(
+    batches = AvroFormatReader(pa.BufferReader(data), "test").batches(
         [0], columns, batch_rows=64, batch_bytes=1 << 20
     )
     return pa.Table.from_batches(batches, schema=pa.schema(columns))

@@ -10,7 +10,7 @@ from lake.snapshots.snapshot_store import SnapshotStore
 
 
 @dataclass(frozen=True, slots=True)
-class KeptSnapshots:
+class SnapshotsAndChangelogs:
     """Finds the snapshots whose changes can be read, expired or not; never remembers.
 
     Attributes:
@@ -30,9 +30,9 @@ class KeptSnapshots:
         # An expiring snapshot is kept before it goes, so it is found in this order.
         return self._snapshots.find(snapshot_id) or self._changelogs.find(snapshot_id)
 
-    def told_ms(self, snapshot: Snapshot) -> int:
-        """Return when a snapshot was committed (see `SnapshotStore.told_ms`)."""
-        return self._snapshots.told_ms(snapshot)
+    def commit_time_ms(self, snapshot: Snapshot) -> int:
+        """Return when a snapshot was committed (see `SnapshotStore.commit_time_ms`)."""
+        return self._snapshots.commit_time_ms(snapshot)
 
     def list_ids(self) -> list[int]:
         """Return all ids in ascending order; one that is just expiring may be there twice."""

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 
-class BytesBoundCache:
+class LruCache:
     """Values by name within a number of bytes; the least recently used go first.
 
     Safe between threads. The newest value is kept however large it is, and so is the last used of those

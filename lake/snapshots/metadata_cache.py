@@ -14,7 +14,7 @@ from lake.files.storage.file_io import FileIO
 from lake.files.storage.local import LocalFileIO
 from lake.format.manifest import ManifestEntry
 from lake.format.statistics import SimpleStats
-from lake.snapshots.bytes_bound_cache import BytesBoundCache
+from lake.snapshots.lru_cache import LruCache
 
 METADATA_BYTES: Final = 256 << 20
 """The bound of one process, about. Of a table whose live files alone take more, these are kept."""
@@ -25,22 +25,22 @@ _ENTRY_BYTES: Final = 1_100
 _SAMPLE: Final = 256
 
 
-class MetadataMemory:
+class MetadataCache:
     """A part of what is remembered: that of one storage."""
 
-    def __init__(self, cache: BytesBoundCache | None = None, *, storage: Hashable = None) -> None:
+    def __init__(self, cache: LruCache | None = None, *, storage: Hashable = None) -> None:
         """Remember nothing yet, or go on with what others have remembered.
 
         Args:
             cache: Shared with others; None: of its own.
             storage: Tells the storage from others in the same cache; None: it has a cache of its own.
         """
-        self._cache = cache or BytesBoundCache(METADATA_BYTES)
+        self._cache = cache or LruCache(METADATA_BYTES)
         self._storage = storage
 
-    def __reduce__(self) -> tuple[Callable[..., "MetadataMemory"], tuple[Hashable, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., "MetadataCache"], tuple[Hashable, ...]]:
         """Return what another process needs: its own memory."""
-        return (MetadataMemory, ()) if self._storage is None else (_shared, (self._storage,))
+        return (MetadataCache, ()) if self._storage is None else (_shared, (self._storage,))
 
     def get(self, path: str) -> object | None:
         """Return what is remembered under a path, None when nothing is."""
@@ -55,12 +55,12 @@ class MetadataMemory:
         self._cache.remove((self._storage, path))
 
 
-def memory_of(file_io: FileIO) -> MetadataMemory:
+def metadata_cache_for(file_io: FileIO) -> MetadataCache:
     """Return the memory of a storage: that of the process where everybody sees the same files."""
     storage: Hashable = None
     if isinstance(file_io, LocalFileIO | ObjectStoreFileIO):
         storage = file_io.identity
-    return MetadataMemory() if storage is None else _shared(storage)
+    return MetadataCache() if storage is None else _shared(storage)
 
 
 def entries_bytes(entries: Sequence[ManifestEntry]) -> int:
@@ -81,10 +81,10 @@ def _stats_bytes(stats: SimpleStats) -> int:
     return len(stats.min_values) + len(stats.max_values) + 8 * len(stats.null_counts)
 
 
-def _shared(storage: Hashable) -> MetadataMemory:
-    return MetadataMemory(_process_cache(), storage=storage)
+def _shared(storage: Hashable) -> MetadataCache:
+    return MetadataCache(_process_cache(), storage=storage)
 
 
 @cache
-def _process_cache() -> BytesBoundCache:
-    return BytesBoundCache(METADATA_BYTES)
+def _process_cache() -> LruCache:
+    return LruCache(METADATA_BYTES)

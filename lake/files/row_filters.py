@@ -62,7 +62,7 @@ def without_retracts(wanted: RowFilter | None) -> RowFilter:
     return RowFilter(columns=(*columns, VALUE_KIND_FIELD.name), matches=matches)
 
 
-def chosen_rows(
+def filtered_rows(
     decode: Decode,
     parts: Sequence[int],
     columns: Sequence[str],

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyroaring import AbstractBitMap
 
 
-class MarkedRows:
+class DeletedRowFilter:
     """Takes the batches of one file in order.
 
     Args:

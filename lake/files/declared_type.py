@@ -9,7 +9,7 @@ import pyarrow as pa
 from lake.files.parquet.int96 import is_int96
 
 
-def in_type(column: pa.Array, target: pa.DataType) -> pa.Array:
+def to_declared_type(column: pa.Array, target: pa.DataType) -> pa.Array:
     """Return a column in the Arrow form of its type.
 
     Args:

@@ -10,7 +10,7 @@ from pyroaring import BitMap
 
 from lake.errors import CorruptData
 from lake.files.data_files import DataFileReader, RowGroupFilter
-from lake.files.marked_rows import MarkedRows
+from lake.files.deleted_rows import DeletedRowFilter
 from lake.files.storage.memory import MemoryFileIO
 from tests.given_tables import given_schema
 from tests.unit.lake.files.given_data_files import write_data_file
@@ -28,7 +28,7 @@ def test_what_is_not_marked_comes_out_whatever_groups_and_batches(data: st.DataO
     decoded = np.concatenate([np.zeros(0, np.int64), *(numbered[group] for group in groups)])
     cuts = sorted(data.draw(st.frozensets(st.integers(0, len(decoded))), "cuts"))
 
-    live = MarkedRows(BitMap(marked), row_counts, groups)
+    live = DeletedRowFilter(BitMap(marked), row_counts, groups)
     found = [
         live.without(pa.record_batch({"row": part})).column("row").to_pylist()
         for part in np.split(decoded, cuts)

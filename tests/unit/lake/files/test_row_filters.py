@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from lake.files.chosen_rows import RowFilter, chosen_rows
+from lake.files.row_filters import RowFilter, filtered_rows
 
 # Four row groups of a file; the condition is on a column that is not among the result's.
 PARTS = [[0, 0, 0], [0, 1, 0], [1, 1, 1], [0, 0]]
@@ -37,7 +37,7 @@ FLAGGED = RowFilter(columns=("flag",), matches=lambda batch: pc.equal(batch.colu
 
 @pytest.mark.parametrize("in_steps", [True, False])
 def test_chosen_rows_come_in_order_with_the_columns_asked_for(in_steps: bool) -> None:
-    found = chosen_rows(
+    found = filtered_rows(
         GivenFile().decode, [0, 1, 2, 3], ["twice", "row"], FLAGGED, in_steps=in_steps
     )
 
@@ -48,7 +48,7 @@ def test_chosen_rows_come_in_order_with_the_columns_asked_for(in_steps: bool) ->
 def test_a_part_without_such_rows_is_decoded_for_the_condition_only() -> None:
     file = GivenFile()
 
-    list(chosen_rows(file.decode, [0, 1, 2, 3], ["row"], FLAGGED, in_steps=True))
+    list(filtered_rows(file.decode, [0, 1, 2, 3], ["row"], FLAGGED, in_steps=True))
 
     both = ("row", "flag")
     assert file.decoded == [
@@ -63,7 +63,7 @@ def test_a_part_without_such_rows_is_decoded_for_the_condition_only() -> None:
 def test_after_a_part_without_such_rows_the_next_is_read_in_steps_again() -> None:
     file = GivenFile()
 
-    list(chosen_rows(file.decode, [1, 0, 3], ["row"], FLAGGED, in_steps=True))
+    list(filtered_rows(file.decode, [1, 0, 3], ["row"], FLAGGED, in_steps=True))
 
     assert file.decoded[-2:] == [(0, ("row", "flag")), (3, ("flag",))]
 
@@ -71,6 +71,6 @@ def test_after_a_part_without_such_rows_the_next_is_read_in_steps_again() -> Non
 def test_a_part_that_statistics_have_left_is_read_at_once() -> None:
     file = GivenFile()
 
-    list(chosen_rows(file.decode, [1, 3], ["row"], FLAGGED, in_steps=True, is_likely=True))
+    list(filtered_rows(file.decode, [1, 3], ["row"], FLAGGED, in_steps=True, is_likely=True))
 
     assert file.decoded == [(1, ("row", "flag")), (3, ("row", "flag"))]

@@ -13,8 +13,8 @@ from lake.files.parquet.int96_file import with_revealed_int96
 from lake.files.storage.positioned_input import ByteRange, InputFile, PositionedInput
 
 
-class ParquetStored:
-    """A Parquet file; its parts are row groups (see `StoredFile`)."""
+class ParquetFormatReader:
+    """A Parquet file; its parts are row groups (see `FormatReader`)."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class ParquetStored:
         """
         names = [column.name for column in columns]
         used, ranges = self._chunks(parts, names)
-        _announce(self._source, ranges)
+        _prefetch(self._source, ranges)
         rows = sum(self._file.metadata.row_group(number).num_rows for number in parts)
         batch_rows = min(batch_rows, max(1, batch_bytes * rows // max(1, used)))
         decoded = self._file.iter_batches(batch_rows, row_groups=parts, columns=names)
@@ -105,7 +105,7 @@ class ParquetStored:
         wrap round, so the bytes themselves are looked at.
         """
         with self._reopen() as source:
-            _announce(source, self._chunks(groups, int96)[1])
+            _prefetch(source, self._chunks(groups, int96)[1])
             file = pq.ParquetFile(with_revealed_int96(source, int96), pre_buffer=False)
             stored = file.iter_batches(batch_rows, row_groups=groups, columns=int96)
             for batch, raw in zip(batches, stored, strict=True):
@@ -119,9 +119,9 @@ class ParquetStored:
                 yield batch
 
 
-def _announce(source: InputFile, ranges: Sequence[ByteRange]) -> None:
+def _prefetch(source: InputFile, ranges: Sequence[ByteRange]) -> None:
     if isinstance(source, PositionedInput):
-        source.announce(ranges)
+        source.prefetch(ranges)
 
 
 def _leaves(schema: pq.ParquetSchema, columns: Collection[str]) -> list[int]:

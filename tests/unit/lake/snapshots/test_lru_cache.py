@@ -1,10 +1,10 @@
 """What is remembered, and what goes first."""
 
-from lake.snapshots.bytes_bound_cache import BytesBoundCache
+from lake.snapshots.lru_cache import LruCache
 
 
 def test_the_least_recently_used_go_first() -> None:
-    cache = BytesBoundCache(10)
+    cache = LruCache(10)
     for name in "abc":
         cache.put(name, name, 3)
     cache.get("a")
@@ -15,7 +15,7 @@ def test_the_least_recently_used_go_first() -> None:
 
 
 def test_a_value_of_more_than_the_half_is_not_driven_out_by_small_ones() -> None:
-    cache = BytesBoundCache(10)
+    cache = LruCache(10)
     cache.put("large", "large", 30)
     for number in range(5):
         cache.put(number, number, 1)
@@ -27,7 +27,7 @@ def test_a_value_of_more_than_the_half_is_not_driven_out_by_small_ones() -> None
 
 
 def test_of_two_large_values_the_last_used_stays() -> None:
-    cache = BytesBoundCache(10)
+    cache = LruCache(10)
     cache.put("one", 1, 30)
     cache.put("other", 2, 30)
     cache.put("small", 3, 1)
@@ -36,7 +36,7 @@ def test_of_two_large_values_the_last_used_stays() -> None:
 
 
 def test_what_is_replaced_or_removed_counts_no_more() -> None:
-    cache = BytesBoundCache(10)
+    cache = LruCache(10)
     cache.put("a", 1, 4)
     cache.put("a", 2, 5)
     cache.put("b", 3, 5)

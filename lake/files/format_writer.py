@@ -8,7 +8,7 @@ import pyarrow as pa
 from lake.files.parquet.bounds import ColumnBounds
 
 
-class DataFileOutput(Protocol):
+class FormatWriter(Protocol):
     """An open data file of any format, being written; who opened its sink closes it."""
 
     @property

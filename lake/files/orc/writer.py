@@ -39,8 +39,8 @@ _FIELD_ID: Final = b"PARQUET:field_id"
 _ORC_FIELD_ID: Final = "paimon.id"
 
 
-class OrcOutput:
-    """An ORC file (see `DataFileOutput`)."""
+class OrcFormatWriter:
+    """An ORC file (see `FormatWriter`)."""
 
     def __init__(
         self,
