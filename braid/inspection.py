@@ -25,9 +25,7 @@ def show(
         LakeError: As `Inspection.view` does.
     """
     look = Catalog(warehouse).table(identifier).inspect
-    found = look.view(
-        view, snapshot_id=at.snapshot_id, tag=at.tag, timestamp=at.timestamp, last=last
-    )
+    found = look.view(view, at=at, last=last)
     for line in json_lines(found) if as_json else text_lines(found):
         typer.echo(line)
     return 0

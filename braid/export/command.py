@@ -52,10 +52,7 @@ def export_rows(warehouse: str, identifier: str, wanted: Export) -> int:
         OSError: The disk refuses.
     """
     table = Catalog(warehouse).table(identifier)
-    at = wanted.at
-    scan = table.scan(
-        columns=wanted.columns, snapshot_id=at.snapshot_id, tag=at.tag, timestamp=at.timestamp
-    )
+    scan = table.scan(columns=wanted.columns, at=wanted.at)
     scan = replace(scan, where=tuple(parse_conditions(wanted.where, scan.schema)))
     is_folder = wanted.rows_per_file is not None
     with export_target(wanted.target, is_folder=is_folder, overwrite=wanted.overwrite) as part:

@@ -1,16 +1,13 @@
 """Which snapshots a reader of changes means: those after one state until another."""
 
-from typing import Final, TypeAlias
+from typing import Final
 
 from lake.errors import InvalidRequest, Problem
 from lake.format.snapshot import Snapshot
 from lake.snapshots.snapshot_times import newest_until
 from lake.snapshots.snapshots_and_changelogs import SnapshotsAndChangelogs
 from lake.table.opened_table import OpenedTable
-from lake.table.read_at import ReadAt
-
-Bound: TypeAlias = int | ReadAt
-"""The id of a snapshot, 0 before the first; or a state."""
+from lake.table.read_at import ReadAt, SnapshotRef
 
 _SHOWN_MAX: Final = 40
 
@@ -20,7 +17,7 @@ class ChangesExpired(InvalidRequest):
 
 
 def find_range(
-    table: OpenedTable, after: Bound, until: Bound | None, *, newest: Snapshot | None
+    table: OpenedTable, after: SnapshotRef, until: SnapshotRef | None, *, newest: Snapshot | None
 ) -> tuple[int, int]:
     """Return the last snapshot before a range, 0 for none, and the last one of it.
 
@@ -29,7 +26,7 @@ def find_range(
 
     Args:
         table: Whose snapshots.
-        after: The range begins after it.
+        after: The range begins after it; the id 0 is before the first snapshot.
         until: The range ends with it; None means the newest.
         newest: The newest snapshot.
 

@@ -1,8 +1,8 @@
-"""Which state of a table is meant: a snapshot, a tag, or that of a moment."""
+"""The state of a table to read: that of a snapshot, of a tag or of a point in time."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from lake.errors import InvalidRequest, Problem
 from lake.table.arguments import check_snapshot_id, refuse_argument
@@ -17,14 +17,14 @@ _EXPECTED: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadAt:
-    """The state of a table that is to be read: at most one of the three; none is the newest.
+    """A state of a table, named by at most one of three attributes; by none, the newest state.
 
     Attributes:
-        snapshot_id: The snapshot; 1 and up.
-        tag: A tag's name; it is readable when its snapshot has expired, too.
-        timestamp: The newest snapshot that was committed then or before: milliseconds since 1970
-            UTC (a number, or its digits as text), ISO 8601 text or a `datetime`, both with a zone.
-            A time without a zone would be another moment on another machine, so it is refused.
+        snapshot_id: The id of a snapshot, from 1.
+        tag: The name of a tag; it can be read even after its snapshot has expired.
+        timestamp: Names the newest snapshot that was committed then or before: milliseconds since
+            1970 UTC (a number, or its digits as text), ISO 8601 text or a `datetime`, both with a
+            zone. A time without a zone would depend on the machine, so it is refused.
 
     Raises:
         InvalidRequest: More than one is given, or one is not of its kind.
@@ -41,7 +41,7 @@ class ReadAt:
     timestamp: int | str | datetime | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what names no state."""
+        """Refuse values of the wrong kind, and more than one."""
         if self.snapshot_id is not None:
             check_snapshot_id(self.snapshot_id)
         if self.tag is not None and not isinstance(self.tag, str):
@@ -61,21 +61,39 @@ class ReadAt:
         if self.timestamp is not None:
             _milliseconds(self.timestamp)
 
+    @staticmethod
+    def of(at: "SnapshotRef | None") -> "ReadAt":
+        """Return what an argument `at` of a read method stands for.
+
+        Args:
+            at: A number is the id of a snapshot, None the newest state.
+
+        Raises:
+            InvalidRequest: It is neither of these nor a `ReadAt`, or no id.
+        """
+        if at is None:
+            return NEWEST
+        if isinstance(at, ReadAt):
+            return at
+        if not isinstance(at, int):
+            refuse_argument("at", at, "the id of a snapshot, or a `ReadAt`")
+        return ReadAt(snapshot_id=at)
+
     @property
     def is_newest(self) -> bool:
-        """Whether nothing is named, which means the newest state."""
+        """Whether no attribute is given, which names the newest state."""
         return self.snapshot_id is None and self.tag is None and self.timestamp is None
 
     @property
     def time_ms(self) -> int | None:
-        """The timestamp in milliseconds since 1970 UTC; None where none is named.
+        """The timestamp in milliseconds since 1970 UTC; None where none is given.
 
-        What is finer than a millisecond is cut off, as commits are counted in milliseconds.
+        Digits below a millisecond are cut off, because commit times are in milliseconds.
         """
         return None if self.timestamp is None else _milliseconds(self.timestamp)
 
     def __str__(self) -> str:
-        """Return the state in words."""
+        """Return the state as text for messages."""
         if self.snapshot_id is not None:
             return f"snapshot {self.snapshot_id}"
         if self.tag is not None:
@@ -85,6 +103,9 @@ class ReadAt:
 
 NEWEST: Final = ReadAt()
 """The newest state."""
+
+SnapshotRef: TypeAlias = int | ReadAt
+"""The argument `at` of the read methods: the id of a snapshot, or a state."""
 
 
 def _milliseconds(timestamp: object) -> int:

@@ -3,7 +3,6 @@
 import random as random_module
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from typing import Self
 
@@ -35,7 +34,7 @@ from lake.table.changes import Changes
 from lake.table.inspection.inspection import Inspection
 from lake.table.opened_table import OpenedTable
 from lake.table.python_rows import Row
-from lake.table.read_at import ReadAt
+from lake.table.read_at import ReadAt, SnapshotRef
 from lake.table.readable_state import live_at
 from lake.table.reading import TableReading
 from lake.table.scan import Scan
@@ -184,9 +183,7 @@ class ReadableTable:
         *,
         columns: Sequence[str] | None = None,
         where: Sequence[Condition] = (),
-        snapshot_id: int | None = None,
-        tag: str | None = None,
-        timestamp: int | str | datetime | None = None,
+        at: SnapshotRef | None = None,
         batch_rows: int = BATCH_ROWS,
         machine: Machine = Machine.COLUMN,
         counters: ReadCounters | None = None,
@@ -199,9 +196,7 @@ class ReadableTable:
         Args:
             columns: Of the result, in order; None means all.
             where: A conjunction; its columns need not be among `columns`.
-            snapshot_id: The snapshot to read; without it, tag and timestamp the newest now.
-            tag: The tag to read instead, even where its snapshot has expired.
-            timestamp: Instead: the newest snapshot committed then or before (see `ReadAt`).
+            at: The state to read: the id of a snapshot, or a `ReadAt`; None means the newest now.
             batch_rows: Upper bound of the rows of a batch.
             machine: Which execution merges.
             counters: Added to while reading when given.
@@ -211,7 +206,7 @@ class ReadableTable:
             UnsupportedFeature: Reading the snapshot right takes what this version does not have.
         """
         return TableReading(self._opened).scan(
-            ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp),
+            ReadAt.of(at),
             columns=columns,
             where=where,
             batch_rows=batch_rows,
@@ -225,9 +220,7 @@ class ReadableTable:
         *,
         columns: Sequence[str] | None = None,
         where: Sequence[Condition] = (),
-        snapshot_id: int | None = None,
-        tag: str | None = None,
-        timestamp: int | str | datetime | None = None,
+        at: SnapshotRef | None = None,
         batch_rows: int = BATCH_ROWS,
     ) -> pa.RecordBatchReader:
         """Return the rows of one state as a stream of batches, for whatever reads Arrow.
@@ -238,29 +231,20 @@ class ReadableTable:
         Args:
             columns: As of `scan`, as all others.
             where: A conjunction: engines that read Arrow streams cannot push theirs down.
-            snapshot_id: The snapshot to read.
-            tag: The tag to read instead.
-            timestamp: The moment to read instead.
+            at: The state to read.
             batch_rows: Upper bound of the rows of a batch.
 
         Raises:
             InvalidRequest, UnsupportedFeature: As `scan`.
         """
-        scan = self.scan(
-            columns=columns,
-            where=where,
-            snapshot_id=snapshot_id,
-            tag=tag,
-            timestamp=timestamp,
-            batch_rows=batch_rows,
-        )
+        scan = self.scan(columns=columns, where=where, at=at, batch_rows=batch_rows)
         return scan.to_arrow_reader()
 
     @adds_table_to_errors
     def changes(
         self,
-        after: int | ReadAt,
-        until: int | ReadAt | None = None,
+        after: SnapshotRef,
+        until: SnapshotRef | None = None,
         *,
         mode: ChangesMode | str = ChangesMode.AUTO,
         columns: Sequence[str] | None = None,
@@ -301,9 +285,7 @@ class ReadableTable:
         key: Mapping[str, object],
         *,
         columns: Sequence[str] | None = None,
-        snapshot_id: int | None = None,
-        tag: str | None = None,
-        timestamp: int | str | datetime | None = None,
+        at: SnapshotRef | None = None,
     ) -> Row | None:
         """Return the row of a primary key; None when there is none.
 
@@ -314,9 +296,7 @@ class ReadableTable:
         Args:
             key: A value for each column of the primary key; NaN is a key, -0.0 and 0.0 are two.
             columns: Of the row; None means all.
-            snapshot_id: The snapshot to read; without it, tag and timestamp the newest now.
-            tag: The tag to read instead.
-            timestamp: Instead: the newest snapshot committed then or before (see `ReadAt`).
+            at: The state to read: the id of a snapshot, or a `ReadAt`; None means the newest now.
 
         Returns:
             Values as `pa.Array.to_pylist()` gives them, but TIMESTAMP(7..9) as whole nanoseconds
@@ -328,8 +308,7 @@ class ReadableTable:
             UnsupportedFeature: Another engine made the table, with partition columns outside of the
                 primary key, and the key has rows in several partitions.
         """
-        at = ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp)
-        return TableReading(self._opened).get(key, at, columns=columns)
+        return TableReading(self._opened).get(key, ReadAt.of(at), columns=columns)
 
     @adds_table_to_errors
     def get_at(
@@ -348,25 +327,16 @@ class ReadableTable:
         keys: pa.Table | pa.RecordBatch,
         *,
         columns: Sequence[str] | None = None,
-        snapshot_id: int | None = None,
-        tag: str | None = None,
-        timestamp: int | str | datetime | None = None,
+        at: SnapshotRef | None = None,
     ) -> pa.Table:
         """Return the rows of many primary keys, in the keys' order; see `SnapshotLookup.rows`.
 
         Reads which snapshot is the newest each time; `lookup_at` asks once.
         """
-        at = ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp)
-        return TableReading(self._opened).lookup(keys, at, columns=columns)
+        return TableReading(self._opened).lookup(keys, ReadAt.of(at), columns=columns)
 
     @adds_table_to_errors
-    def lookup_at(
-        self,
-        snapshot_id: int | None = None,
-        *,
-        tag: str | None = None,
-        timestamp: int | str | datetime | None = None,
-    ) -> SnapshotLookup:
+    def lookup_at(self, at: SnapshotRef | None = None) -> SnapshotLookup:
         """Return what finds rows of one state by key, fixed by this call.
 
         Files that keys may be in get a copy, once for all snapshots: small ones in memory, others on
@@ -375,16 +345,13 @@ class ReadableTable:
         key are read then.
 
         Args:
-            snapshot_id: The snapshot; without it, tag and timestamp the newest now.
-            tag: The tag instead.
-            timestamp: Instead: the newest snapshot committed then or before (see `ReadAt`).
+            at: The state: the id of a snapshot, or a `ReadAt`; None means the newest now.
 
         Raises:
             InvalidRequest: No such state.
             UnsupportedFeature: Reading the snapshot right takes what this version does not have.
         """
-        at = ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp)
-        return TableReading(self._opened).lookup_at(at)
+        return TableReading(self._opened).lookup_at(ReadAt.of(at))
 
     @property
     def inspect(self) -> Inspection:

@@ -21,11 +21,11 @@ from lake.table.arguments import (
     refuse_argument,
 )
 from lake.table.changes import Changes
-from lake.table.changes_range import Bound, find_range
+from lake.table.changes_range import find_range
 from lake.table.key_lookup import KeyLookup
 from lake.table.opened_table import OpenedTable
 from lake.table.python_rows import Row
-from lake.table.read_at import ReadAt
+from lake.table.read_at import ReadAt, SnapshotRef
 from lake.table.readable_state import ReadableState, find_state
 from lake.table.scan import Scan
 from lake.table.snapshot_files import SnapshotFiles
@@ -88,8 +88,8 @@ class TableReading:
 
     def changes(
         self,
-        after: Bound,
-        until: Bound | None,
+        after: SnapshotRef,
+        until: SnapshotRef | None,
         *,
         mode: ChangesMode | str,
         columns: Sequence[str] | None,

@@ -8,6 +8,7 @@ from pyspark.sql.types import StructField, StructType
 from lake import (
     Condition,
     Problem,
+    ReadAt,
     Scan,
     SchemaMismatch,
     Split,
@@ -81,13 +82,8 @@ def _scan(
     columns: Sequence[str] | None,
     where: Sequence[Condition],
 ) -> Scan:
-    return table.scan(
-        columns=columns,
-        where=where,
-        snapshot_id=options.snapshot_id,
-        tag=options.tag,
-        timestamp=options.timestamp,
-    )
+    at = ReadAt(snapshot_id=options.snapshot_id, tag=options.tag, timestamp=options.timestamp)
+    return table.scan(columns=columns, where=where, at=at)
 
 
 def _check_types(found: StructType, wanted: StructType) -> None:

@@ -38,9 +38,7 @@ def look(
     """
     if last is None and view in _HISTORY:
         last = LAST
-    found = table.inspect.view(
-        view, snapshot_id=at.snapshot_id, tag=at.tag, timestamp=at.timestamp, last=last
-    )
+    found = table.inspect.view(view, at=at, last=last)
     page = found.slice(offset, limit)
     return TableLook(
         view=view,

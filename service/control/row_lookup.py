@@ -127,7 +127,7 @@ def find_rows(
 
 
 def _lookup(table: Table, at: ReadAt) -> SnapshotLookup:
-    return table.lookup_at(at.snapshot_id, tag=at.tag, timestamp=at.timestamp)
+    return table.lookup_at(at)
 
 
 def find_row_status(

@@ -244,7 +244,7 @@ class _Execution:
         self._table.refresh()
         scan = self._table.scan(
             columns=query.get("columns"),
-            snapshot_id=query.get("snapshot"),
+            at=query.get("snapshot"),
             machine=self._machine,
         )
         return scan.to_arrow()

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake import LocalFileIO, Machine, Table, UnsupportedFeature
+from lake import LocalFileIO, Machine, ReadAt, Table, UnsupportedFeature
 from lake.snapshots.schema_store import SchemaStore
 from tests.conformance.case import Case, Column, parse_case
 from tests.conformance.changelog import changelog_difference
@@ -54,7 +54,7 @@ def _check_rows(case: Case, path: Path, machine: Machine) -> None:
             last = max((entry[0] for entry in outcome.get("snapshots", [])), default=None)
             if last is None or "rows" not in outcome or not _snapshot_file(path, last).exists():
                 continue
-            rows = table.scan(snapshot_id=last, machine=machine).to_arrow()
+            rows = table.scan(at=last, machine=machine).to_arrow()
             schema = _schema_of_snapshot(path, last)
             _compare(case, f"snapshot {last}", outcome["rows"], rows, schema)
         rows = table.scan(machine=machine).to_arrow()
@@ -92,7 +92,7 @@ def _check_named(part: str, case: Case, path: Path, machine: Machine) -> None:
             else:
                 continue
             if part == "tag":
-                scan = table.scan(tag=name, machine=machine)
+                scan = table.scan(at=ReadAt(tag=name), machine=machine)
                 schema = _schema_of_file(path, path / "tag" / f"tag-{name}")
             else:
                 scan = table.branch(name).scan(machine=machine)
@@ -108,7 +108,7 @@ def _check_lookups(path: Path, machine: Machine) -> None:
         table = Table.open(str(path), file_io=LocalFileIO())
         for file in sorted((path / "snapshot").glob("snapshot-*")):
             number = int(file.name.removeprefix("snapshot-"))
-            rows = table.scan(snapshot_id=number, machine=machine).to_arrow()
+            rows = table.scan(at=number, machine=machine).to_arrow()
             keys = rows.select(list(table.schema.primary_keys))
             at = table.lookup_at(number)
             for begin, count in ((0, rows.num_rows), (0, 1), (rows.num_rows // 2, 1)):

@@ -11,7 +11,7 @@ import pytest
 
 from demo.s3_front import Faults
 from demo.s3_server import S3Server
-from lake import Catalog, CompactionPool, Condition, Table
+from lake import Catalog, CompactionPool, Condition, ReadAt, Table
 from lake.errors import InvalidRequest, StorageUnavailable, UnsupportedFeature
 from lake.files.object_store.store import ObjectStoreFileIO
 from tests.support.committing_beside import commit_beside
@@ -53,7 +53,7 @@ def test_a_table_lives_through_faults_of_its_store(s3_server: S3Server, warehous
     for key in drawn.sample(range(400), 8):
         found = reopened.get({"id": key, "day": f"d{key % 2}"})
         assert found == expected.get(key)
-    assert reopened.scan(tag="half").to_arrow().num_rows > 0
+    assert reopened.scan(at=ReadAt(tag="half")).to_arrow().num_rows > 0
     # What the faults left behind is of nobody's, and nothing else is.
     swept = table.clean_orphans(min_age_ms=0, delete=True)
     assert {file.path.rpartition("/")[2] for file in swept.files}.isdisjoint(data_files(reopened))

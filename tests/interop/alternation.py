@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake import LakeError, Machine, SystemClock, Table
+from lake import LakeError, Machine, ReadAt, SystemClock, Table
 from tests.conformance.case import Case
 from tests.conformance.execute import write_rows
 from tests.interop.changelog_look import ChangelogLook
@@ -136,14 +136,14 @@ class Alternation:
         kept = {int(number) for number, _ in self.java.do("snapshots", self.path)}
         self._seen = {number: moment for number, moment in self._seen.items() if number in kept}
         number = self.chance.choice(sorted(self._seen))
-        old = self._ours().scan(snapshot_id=number).to_arrow()
+        old = self._ours().scan(at=number).to_arrow()
         found = difference_of(self.case, self._seen[number].rows, old)
         self._assert_none(found, f"snapshot {number}, read later")
         if self._tags:
             name = self.chance.choice(sorted(self._tags))
             expected = self._tags[name].rows
             assert self.java.rows(self.path, tag=name) == expected, self._story(name)
-            tagged = self._ours().scan(tag=name).to_arrow()
+            tagged = self._ours().scan(at=ReadAt(tag=name)).to_arrow()
             self._assert_none(difference_of(self.case, expected, tagged), name)
 
     def _go_back(self, number: int) -> None:

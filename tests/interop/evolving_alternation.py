@@ -95,7 +95,7 @@ class EvolvingAlternation:
 
     def _compare(self, number: int | None, expected: Rows) -> None:
         table = self._ours()
-        ours = table.scan(snapshot_id=number).to_arrow()
+        ours = table.scan(at=number).to_arrow()
         columns = self._model.columns
         if number is not None:
             columns = self._model.versions[table.snapshot(number).schema_id]

@@ -204,5 +204,5 @@ def assert_same(
 ) -> None:
     """Check that both machines read these rows from the table."""
     for machine in Machine:
-        rows = table.scan(snapshot_id=snapshot_id, machine=machine).to_arrow()
+        rows = table.scan(at=snapshot_id, machine=machine).to_arrow()
         assert difference(expected, rows, schema=case.arrow_schema, hints={}) is None

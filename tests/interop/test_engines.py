@@ -27,6 +27,7 @@ from lake import (
     ManualClock,
     Position,
     PositionKind,
+    ReadAt,
     RenameColumn,
     RowKind,
     SetOption,
@@ -169,8 +170,10 @@ def commit(table: Table, rows: Sequence[dict[str, Any]]) -> None:
     )
 
 
-def assert_same(table: Table, theirs: pa.Table | list[list[Any]], **state: Any) -> None:
-    scan = table.scan(**state)
+def assert_same(
+    table: Table, theirs: pa.Table | list[list[Any]], *, at: int | ReadAt | None = None
+) -> None:
+    scan = table.scan(at=at)
     if isinstance(theirs, pa.Table):
         theirs = json_rows(theirs.select(scan.columns))
     assert difference(theirs, scan.to_arrow(), schema=scan.arrow_schema, hints={}) is None
@@ -211,7 +214,7 @@ def test_java_reads_every_snapshot_with_its_schema(
     assert snapshot is not None
 
     for number in range(1, snapshot.id + 1):
-        assert_same(table, java.rows(table.path, snapshot=number), snapshot_id=number)
+        assert_same(table, java.rows(table.path, snapshot=number), at=number)
 
 
 def test_java_reads_old_columns_with_new_options(warehouse: Warehouse, java: JavaDriver) -> None:
@@ -220,11 +223,8 @@ def test_java_reads_old_columns_with_new_options(warehouse: Warehouse, java: Jav
 
     with pytest.raises(JavaRefused, match="Field remark can not be found"):
         java.rows(table.path, snapshot=1)
-    [row] = (
-        table.scan(snapshot_id=1, where=[Condition(column="id", op="=", value=5)])
-        .to_arrow()
-        .to_pylist()
-    )
+    scan = table.scan(at=1, where=[Condition(column="id", op="=", value=5)])
+    [row] = scan.to_arrow().to_pylist()
     assert (row["paid"], row["note"]) == (50, note(5))
 
 
@@ -237,7 +237,7 @@ def test_java_travels_to_the_same_moment(
 
     theirs = java.rows(table.path, options={"scan.timestamp-millis": str(then)})
 
-    assert_same(table, theirs, timestamp=then)
+    assert_same(table, theirs, at=ReadAt(timestamp=then))
 
 
 @pytest.mark.parametrize(
@@ -287,20 +287,20 @@ def test_pypaimons_rust_core_reads_the_same_rows(
     assert_same(warehouse.tables[name], theirs)
 
 
-@pytest.mark.parametrize("state", [{}, {"snapshot_id": 1}, {"timestamp": START + 1_000}], ids=str)
+@pytest.mark.parametrize("at", [None, 1, ReadAt(timestamp=START + 1_000)], ids=str)
 @pytest.mark.parametrize("name", TABLES)
 def test_duckdb_and_polars_read_the_same_rows(
-    warehouse: Warehouse, name: str, state: dict[str, Any]
+    warehouse: Warehouse, name: str, at: int | ReadAt | None
 ) -> None:
     table = warehouse.tables[name]
-    scan = table.scan(batch_rows=70, **state)
+    scan = table.scan(batch_rows=70, at=at)
 
     with duckdb.connect() as connection:
         by_duckdb = connection.register("t", scan).table("t").to_arrow_table()
     by_polars = pl.DataFrame(scan).to_arrow()
 
-    assert_same(table, by_duckdb, **state)
-    assert_same(table, by_polars, **state)
+    assert_same(table, by_duckdb, at=at)
+    assert_same(table, by_polars, at=at)
 
 
 def test_duckdb_joins_streams_of_chosen_rows(warehouse: Warehouse) -> None:
@@ -309,7 +309,7 @@ def test_duckdb_joins_streams_of_chosen_rows(warehouse: Warehouse) -> None:
     with duckdb.connect() as connection:
         columns = ["id", "paid"]
         connection.register("now", table.to_arrow_reader(columns=columns, where=ulm))
-        connection.register("before", table.to_arrow_reader(columns=columns, snapshot_id=1))
+        connection.register("before", table.to_arrow_reader(columns=columns, at=1))
 
         [(rows, added)] = connection.sql(
             "SELECT count(*), sum(now.paid - before.paid) FROM now JOIN before USING (id)"

@@ -65,10 +65,10 @@ def assert_same(case: Case, table: Table, theirs: Mapping[int, Any]) -> None:
         assert isinstance(expected, list), f"{case.id}, snapshot {snapshot_id}: {expected}"
         # The machines differ in merging, of which the newest snapshot needs most.
         for machine in Machine if snapshot_id == newest.id else [Machine.COLUMN]:
-            rows = table.scan(snapshot_id=snapshot_id, machine=machine).to_arrow()
+            rows = table.scan(at=snapshot_id, machine=machine).to_arrow()
             found = difference(expected, rows, schema=case.arrow_schema, hints={})
             assert found is None, f"{case.id}, snapshot {snapshot_id}: {found}"
-        count = table.scan(snapshot_id=snapshot_id).count()
+        count = table.scan(at=snapshot_id).count()
         assert count == len(expected), f"{case.id}, snapshot {snapshot_id}"
 
 

@@ -58,7 +58,7 @@ def test_java_travels_to_our_snapshots(tmp_path: Path) -> None:
     read = java_reader.read_rows(Path(table.path), snapshot=2)
 
     assert read.rows is not None
-    ours = table.scan(snapshot_id=2).to_arrow()
+    ours = table.scan(at=2).to_arrow()
     assert difference(read.rows, ours, schema=case.arrow_schema, hints={}) is None
 
 

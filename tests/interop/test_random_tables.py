@@ -107,7 +107,7 @@ def ends_with_rows(case: Case) -> bool:
 def rows_of_snapshot(table: Table, number: int) -> pa.Table | None:
     """Return what we read at a snapshot, None where that fails."""
     try:
-        return table.scan(snapshot_id=number).to_arrow()
+        return table.scan(at=number).to_arrow()
     except LakeError:
         return None
 

@@ -58,8 +58,8 @@ def given_table(java: JavaDriver, path: Path, kind: str, *, buckets: int) -> Pat
     return path
 
 
-def rows(path: Path, **given: Any) -> list[list[Any]]:
-    found = open_table(path).scan(**given).to_arrow().to_pylist()
+def rows(path: Path) -> list[list[Any]]:
+    found = open_table(path).scan().to_arrow().to_pylist()
     return sorted(list(row.values()) for row in found)
 
 

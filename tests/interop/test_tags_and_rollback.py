@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import ManualClock, SystemClock, Table
+from lake import ManualClock, ReadAt, SystemClock, Table
 from tests.interop.java_driver import JavaDriver
 from tests.interop.java_history import copies, write_history
 from tests.interop.ours import open_table
@@ -54,8 +54,8 @@ def tomorrow(path: Path) -> Table:
     return Table.open(str(path), clock=ManualClock(start_ms=TOMORROW_MS))
 
 
-def rows(table: Table, **given: Any) -> list[list[Any]]:
-    found = table.scan(**given).to_arrow().to_pylist()
+def rows(table: Table, at: int | ReadAt | None = None) -> list[list[Any]]:
+    found = table.scan(at=at).to_arrow().to_pylist()
     return sorted(list(row.values()) for row in found)
 
 
@@ -88,7 +88,7 @@ def test_a_rollback_leaves_what_javas_leaves(java: JavaDriver, pair: tuple[Path,
     assert left(by_us) == left(by_java) | {MARK}
     assert ids(java, by_us) == ids(java, by_java) == [1, 2, 3, 4, 5]
     assert java.rows(by_us) == java.rows(by_java) == rows(ours(by_us)) == rows(ours(by_java))
-    assert java.rows(by_us, tag="early") == rows(ours(by_java), tag="early")
+    assert java.rows(by_us, tag="early") == rows(ours(by_java), ReadAt(tag="early"))
 
 
 def test_java_goes_on_after_our_rollback_and_we_after_javas(
@@ -193,8 +193,8 @@ def test_times_to_live_are_read_by_the_other(java: JavaDriver, pair: tuple[Path,
     assert found["java"].created is not None
     assert found["ours"].created is not None
     assert abs(found["java"].created - found["ours"].created) < timedelta(minutes=5)
-    assert java.rows(path, tag="ours") == rows(table, snapshot_id=3)
-    assert rows(table, tag="java") == java.rows(path, snapshot=2)
+    assert java.rows(path, tag="ours") == rows(table, 3)
+    assert rows(table, ReadAt(tag="java")) == java.rows(path, snapshot=2)
     assert {done.tag.name for done in tomorrow(path).expire_tags()} == {"java", "ours"}
 
 
@@ -215,7 +215,7 @@ def test_a_branch_of_java_is_read_and_kept(java: JavaDriver, pair: tuple[Path, P
 
     assert before != on_branch
     assert rows(ours(path).branch("b")) == on_branch
-    assert rows(ours(path).branch("b"), tag="t") == before
+    assert rows(ours(path).branch("b"), ReadAt(tag="t")) == before
     assert java.rows(path, options={"branch": "b"}) == on_branch
 
 

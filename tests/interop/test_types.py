@@ -83,7 +83,7 @@ def test_types_written_by_java_are_read_as_java_reads_them(
         table = open_table(database / case.id)
         for step in case.steps:
             assert step.expected is not None
-            rows = table.scan(snapshot_id=step.number, machine=machine).to_arrow()
+            rows = table.scan(at=step.number, machine=machine).to_arrow()
             schema = case.arrow_schema
             found = difference(step.expected["rows"], rows, schema=schema, hints={})
             if found is not None:

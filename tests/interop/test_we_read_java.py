@@ -54,7 +54,7 @@ def test_every_snapshot_of_javas_tables_reads_as_java_says(
         table = open_table(database / case.id)
         for step in case.steps:
             assert step.expected is not None
-            rows = table.scan(snapshot_id=step.number, machine=machine).to_arrow()
+            rows = table.scan(at=step.number, machine=machine).to_arrow()
             expected = step.expected["rows"]
             found = difference(expected, rows, schema=case.arrow_schema, hints={})
             assert found is None, f"{case.id}, snapshot {step.number}"
@@ -78,7 +78,7 @@ def test_a_large_compacted_table_of_java_reads_right(tmp_path: Path) -> None:
 
     theirs = pa.concat_tables([pq.read_table(file) for file in files])
     for snapshot_id, machine in itertools.product((None, 5), Machine):
-        ours = open_table(path).scan(snapshot_id=snapshot_id, machine=machine).to_arrow()
+        ours = open_table(path).scan(at=snapshot_id, machine=machine).to_arrow()
         found = difference(json_rows(ours), theirs, schema=ours.schema, hints={})
         assert found is None
 
@@ -100,7 +100,7 @@ def test_java_and_we_take_turns_on_one_table(tmp_path: Path) -> None:
     first = len(case.steps) + 1
     for snapshot_id, expected in enumerate(theirs, start=first):
         for machine in Machine:
-            rows = table.scan(snapshot_id=snapshot_id, machine=machine).to_arrow()
+            rows = table.scan(at=snapshot_id, machine=machine).to_arrow()
             assert difference(expected, rows, schema=case.arrow_schema, hints={}) is None
 
     ours = more_rows(raw, seed=3, row_count=50)

@@ -231,7 +231,7 @@ class EvolutionMachine(RuleBasedStateMachine):
             rows = table.scan(
                 columns=[one.name for one in chosen],
                 where=where,
-                snapshot_id=number,
+                at=number,
                 machine=machine,
             ).to_arrow()
             matching = {key: row for key, row in known.visible.items() if holds(row)}
@@ -245,7 +245,7 @@ class EvolutionMachine(RuleBasedStateMachine):
         table = self.opened()
         for number, known in self.seen.items():
             columns = self.columns_of(number)
-            rows = table.scan(snapshot_id=number).to_arrow()
+            rows = table.scan(at=number).to_arrow()
             assert table_of(rows) == shown(columns, known.visible), number
 
     # --- how it is done ---------------------------------------------------------------------
@@ -262,7 +262,7 @@ class EvolutionMachine(RuleBasedStateMachine):
         by_id = {one.id: one for one in columns}
         k, p = zip(*keys, strict=True)
         asked = pa.table({by_id[K].name: pa.array(k, pa.int32()), by_id[P].name: pa.array(p)})
-        found = table.lookup(asked, snapshot_id=number)
+        found = table.lookup(asked, at=number)
         expected = [known.visible[key] for key in keys if key in known.visible]
         assert found.to_pylist() == [shown_row(columns, row) for row in expected]
 

@@ -15,6 +15,7 @@ from lake import (
     Catalog,
     FileIO,
     ManualClock,
+    ReadAt,
     StreamBatch,
     Table,
     TableExists,
@@ -96,7 +97,7 @@ def commit(table: Table, value: int) -> int:
 
 
 def rows_of(table: Table, *, tag: str | None = None) -> dict[int, int]:
-    found = table.scan(columns=["k", "v"], tag=tag).to_arrow().to_pylist()
+    found = table.scan(columns=["k", "v"], at=ReadAt(tag=tag)).to_arrow().to_pylist()
     return {row["k"]: row["v"] for row in found}
 
 

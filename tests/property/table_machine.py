@@ -25,7 +25,16 @@ from hypothesis.stateful import (
     rule,
 )
 
-from lake import Catalog, LakeError, Machine, ManualClock, MemoryFileIO, StorageUnavailable, Table
+from lake import (
+    Catalog,
+    LakeError,
+    Machine,
+    ManualClock,
+    MemoryFileIO,
+    ReadAt,
+    StorageUnavailable,
+    Table,
+)
 from lake.format.snapshot import Snapshot
 from lake.snapshots.consumer_store import ConsumerStore
 from lake.snapshots.lease import LeaseLost
@@ -323,7 +332,7 @@ class TableMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def look_back(self, data: st.DataObject) -> None:
         number = data.draw(st.sampled_from(sorted(self.seen)))
-        rows = self.table.scan(snapshot_id=number).to_arrow()
+        rows = self.table.scan(at=number).to_arrow()
         assert scanned(rows) == rows_of(self.seen[number].visible)
 
     @rule(keys=st.lists(KEYS, min_size=1, max_size=6), is_old=st.booleans(), data=st.data())
@@ -335,20 +344,18 @@ class TableMachine(RuleBasedStateMachine):
         k, p = zip(*keys, strict=True)
         asked = pa.table({"k": pa.array(k, pa.int32()), "p": pa.array(p)})
         expected = [known.visible[key] for key in keys if key in known.visible]
-        assert self.table.lookup(asked, snapshot_id=number).to_pylist() == expected
-        assert self.table.get({"k": k[0], "p": p[0]}, snapshot_id=number) == known.visible.get(
-            keys[0]
-        )
+        assert self.table.lookup(asked, at=number).to_pylist() == expected
+        assert self.table.get({"k": k[0], "p": p[0]}, at=number) == known.visible.get(keys[0])
 
     def teardown(self) -> None:
         if not hasattr(self, "seen"):
             return
         self.reopen()
         for number, known in self.seen.items():
-            rows = self.table.scan(snapshot_id=number).to_arrow()
+            rows = self.table.scan(at=number).to_arrow()
             assert scanned(rows) == rows_of(known.visible), number
         for name, (_, known) in self.tagged.items():
-            rows = self.table.scan(tag=name).to_arrow()
+            rows = self.table.scan(at=ReadAt(tag=name)).to_arrow()
             assert scanned(rows) == rows_of(known.visible), name
         assert missing_files(self.memory, self.table, restored=self.restored) == set()
         assert self.unneeded_files() <= self.left_over
@@ -444,7 +451,7 @@ class TableMachine(RuleBasedStateMachine):
     def brought_up(self, number: int) -> State:
         """Return the rows of a compaction's snapshot: each as it was before, or as it was written."""
         visible: State = {}
-        for row in self.table.scan(snapshot_id=number).to_arrow().to_pylist():
+        for row in self.table.scan(at=number).to_arrow().to_pylist():
             visible[row["k"], row["p"]] = row
         for key in self.now.visible.keys() | self.now.state.keys() | visible.keys():
             assert visible.get(key) in (self.now.visible.get(key), self.now.state.get(key)), key

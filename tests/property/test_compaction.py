@@ -87,7 +87,7 @@ def rows_of(state: State) -> list[tuple[object, ...]]:
 
 def scanned(table: Table, snapshot_id: int) -> list[tuple[object, ...]]:
     """Return the rows of a snapshot, sorted."""
-    rows = table.scan(snapshot_id=snapshot_id).to_arrow().to_pylist()
+    rows = table.scan(at=snapshot_id).to_arrow().to_pylist()
     return sorted((tuple(row.values()) for row in rows), key=repr)
 
 

@@ -118,7 +118,7 @@ def assert_same(table: Table, snapshot_id: int, keys: Sequence[tuple[int, str]])
         assert one == [{"s": row["s"], "a": row["a"]} for row in found]
     assert np.all(np.diff(together.keys) >= 0)
     for key in keys[:3]:
-        assert table.get({"k": key[0], "p": key[1]}, snapshot_id=snapshot_id) == rows.get(key)
+        assert table.get({"k": key[0], "p": key[1]}, at=snapshot_id) == rows.get(key)
 
 
 def assert_served(table: Table, keys: Sequence[tuple[int, str]]) -> None:
@@ -132,6 +132,6 @@ def assert_served(table: Table, keys: Sequence[tuple[int, str]]) -> None:
 
 def scanned(table: Table, snapshot_id: int) -> list[dict[str, Any]]:
     """Return all rows, of which keys are picked here: no condition leaves out files or rows."""
-    rows: list[dict[str, Any]] = table.scan(snapshot_id=snapshot_id).to_arrow().to_pylist()
+    rows: list[dict[str, Any]] = table.scan(at=snapshot_id).to_arrow().to_pylist()
     assert len({(row["k"], row["p"]) for row in rows}) == len(rows)
     return rows

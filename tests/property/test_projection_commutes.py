@@ -51,7 +51,7 @@ def test_reads_of_some_columns_and_rows_agree_with_the_full_read(
 ) -> None:
     case, table, snapshots = given_history(make, seed)
     chance = random.Random(seed)
-    full = {snapshot: table.scan(snapshot_id=snapshot).to_arrow() for snapshot in snapshots}
+    full = {snapshot: table.scan(at=snapshot).to_arrow() for snapshot in snapshots}
     if not full:
         return
 
@@ -60,7 +60,7 @@ def test_reads_of_some_columns_and_rows_agree_with_the_full_read(
         columns = chance.sample(case.names, chance.randint(1, len(case.names)))
         where = draw_conditions(full[snapshot], chance)
 
-        scan = table.scan(columns=columns, where=where, snapshot_id=snapshot)
+        scan = table.scan(columns=columns, where=where, at=snapshot)
 
         expected = [row for row in full[snapshot].to_pylist() if fulfils(row, where)]
         expected_rows = [{name: row[name] for name in columns} for row in expected]
@@ -79,12 +79,12 @@ def test_a_lookup_is_the_scan_filtered_to_the_key(
     keys = key_rows(rows_table(written, case.arrow_schema).select(list(case.primary_key)))
 
     for snapshot in snapshots:
-        batches = table.scan(snapshot_id=snapshot).to_batches()
+        batches = table.scan(at=snapshot).to_batches()
         rows = [row for batch in batches for row in python_rows(batch)]
         by_key = {key_of(row, case): row for row in rows}
         assert len(by_key) == len(rows)
         for key in random.Random(seed).sample(keys, min(8, len(keys))):
-            found = table.get(key, snapshot_id=snapshot)
+            found = table.get(key, at=snapshot)
 
             assert in_any_order([found]) == in_any_order([by_key.get(key_of(key, case))])
 

@@ -193,7 +193,7 @@ def found_rows(
     scan = table.scan(
         columns=question.columns,
         where=question.where,
-        snapshot_id=snapshot_id,
+        at=snapshot_id,
         batch_rows=question.batch_rows,
         machine=machine,
     )
@@ -272,9 +272,7 @@ def test_a_scan_is_the_model_filtered_and_projected(data: st.DataObject) -> None
         snapshot_id = snapshot_ids[question.commit]
         machine = data.draw(st.sampled_from(Machine))
         assert found_rows(table, question, snapshot_id, machine) == expected, question
-        assert table.scan(where=question.where, snapshot_id=snapshot_id).count() == len(expected), (
-            question
-        )
+        assert table.scan(where=question.where, at=snapshot_id).count() == len(expected), question
 
     for key in [(k, p) for k in (0, 1, 9) for p in ("", "é/b")]:
         assert table.get({"k": key[0], "p": key[1]}) == state.get(key), key

@@ -1,8 +1,7 @@
 """Looks at what a table consists of, each read from storage when it is asked for."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import ClassVar, Final
 
 import pyarrow as pa
@@ -23,7 +22,7 @@ from lake.table.arguments import check_count
 from lake.table.inspection.file_views import bucket_rows, file_rows, level_rows, partition_rows
 from lake.table.inspection.history_views import compaction_rows, snapshot_rows
 from lake.table.inspection.holder_views import consumer_rows, schema_rows, tag_rows
-from lake.table.read_at import ReadAt
+from lake.table.read_at import ReadAt, SnapshotRef
 
 VIEWS: Final = (
     "snapshots",
@@ -80,33 +79,27 @@ class Inspection:
         self,
         name: str,
         *,
-        snapshot_id: int | None = None,
-        tag: str | None = None,
-        timestamp: int | str | datetime | None = None,
+        at: SnapshotRef | None = None,
         last: int | None = None,
     ) -> pa.Table:
         """Return a view by its name.
 
         Args:
             name: One of `VIEWS`.
-            snapshot_id: Of views of one snapshot; without it, tag and timestamp the newest.
-            tag: Instead of a snapshot.
-            timestamp: Instead of a snapshot: the newest committed then or before (see `ReadAt`).
+            at: State of views of one snapshot: its id, or a `ReadAt`; None means the newest.
             last: Of views of the history: only that many of the newest snapshots are looked at.
 
         Raises:
             InvalidRequest: No such view or state, or an argument that the view does not take.
             CorruptData: Something cannot be read.
         """
-        at = {"snapshot_id": snapshot_id, "tag": tag, "timestamp": timestamp}
-        _check_arguments(name, at, last)
-        chosen = ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp)
+        _check_arguments(name, ReadAt.of(at), last)
         views: dict[str, Callable[[], pa.Table]] = {
             "snapshots": lambda: self.snapshots(last),
-            "files": lambda: self._files(chosen),
-            "buckets": lambda: self._buckets(chosen),
-            "levels": lambda: self._levels(chosen),
-            "partitions": lambda: self._partitions(chosen),
+            "files": lambda: self.files(at),
+            "buckets": lambda: self.buckets(at),
+            "levels": lambda: self.levels(at),
+            "partitions": lambda: self.partitions(at),
             "compactions": lambda: self.compactions(last),
             "tags": self.tags,
             "consumers": self.consumers,
@@ -122,48 +115,27 @@ class Inspection:
         return snapshot_rows(self._kept(last))
 
     @adds_table_to_errors
-    def files(
-        self,
-        snapshot_id: int | None = None,
-        *,
-        tag: str | None = None,
-        timestamp: int | str | datetime | None = None,
-    ) -> pa.Table:
+    def files(self, at: SnapshotRef | None = None) -> pa.Table:
         """Return the live data files of a snapshot (`FILES`)."""
-        return self._files(ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp))
+        live = self._live(at)
+        return file_rows(live.entries, live.vectors, self.schema)
 
     @adds_table_to_errors
-    def buckets(
-        self,
-        snapshot_id: int | None = None,
-        *,
-        tag: str | None = None,
-        timestamp: int | str | datetime | None = None,
-    ) -> pa.Table:
+    def buckets(self, at: SnapshotRef | None = None) -> pa.Table:
         """Return runs, files and bytes of each bucket of a snapshot (`BUCKETS`)."""
-        return self._buckets(ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp))
+        live = self._live(at)
+        return bucket_rows(live.entries, live.vectors, self.schema)
 
     @adds_table_to_errors
-    def levels(
-        self,
-        snapshot_id: int | None = None,
-        *,
-        tag: str | None = None,
-        timestamp: int | str | datetime | None = None,
-    ) -> pa.Table:
+    def levels(self, at: SnapshotRef | None = None) -> pa.Table:
         """Return space by level of a snapshot (`LEVELS`)."""
-        return self._levels(ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp))
+        live = self._live(at)
+        return level_rows(live.entries, live.vectors)
 
     @adds_table_to_errors
-    def partitions(
-        self,
-        snapshot_id: int | None = None,
-        *,
-        tag: str | None = None,
-        timestamp: int | str | datetime | None = None,
-    ) -> pa.Table:
+    def partitions(self, at: SnapshotRef | None = None) -> pa.Table:
         """Return the partitions of a snapshot (`PARTITIONS`)."""
-        return self._partitions(ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp))
+        return partition_rows(self._live(at).entries, self.schema)
 
     @adds_table_to_errors
     def compactions(self, last: int | None = None) -> pa.Table:
@@ -188,23 +160,10 @@ class Inspection:
         assert newest is not None, "a table has a schema"
         return schema_rows(self.schema_store.get(number) for number in range(newest + 1))
 
-    def _files(self, at: ReadAt) -> pa.Table:
-        live = self._live(at)
-        return file_rows(live.entries, live.vectors, self.schema)
-
-    def _buckets(self, at: ReadAt) -> pa.Table:
-        live = self._live(at)
-        return bucket_rows(live.entries, live.vectors, self.schema)
-
-    def _levels(self, at: ReadAt) -> pa.Table:
-        live = self._live(at)
-        return level_rows(live.entries, live.vectors)
-
-    def _partitions(self, at: ReadAt) -> pa.Table:
-        return partition_rows(self._live(at).entries, self.schema)
-
-    def _live(self, at: ReadAt) -> LiveTable:
-        return self.newest()[1] if at.is_newest else self.at(at)
+    def _live(self, at: SnapshotRef | None) -> LiveTable:
+        chosen = ReadAt.of(at)
+        # The newest snapshot may expire while it is read; `newest` takes its successor then.
+        return self.newest()[1] if chosen.is_newest else self.at(chosen)
 
     def _kept(self, last: int | None) -> Iterator[Snapshot]:
         """Yield the last snapshots, oldest first; what expires meanwhile is left out."""
@@ -229,8 +188,9 @@ class Inspection:
                 continue  # it has just expired
 
 
-def _check_arguments(name: str, at: Mapping[str, object], last: object) -> None:
-    given = [argument for argument, value in at.items() if value is not None]
+def _check_arguments(name: str, at: ReadAt, last: object) -> None:
+    states = {"snapshot_id": at.snapshot_id, "tag": at.tag, "timestamp": at.timestamp}
+    given = [argument for argument, value in states.items() if value is not None]
     problems: list[Problem] = []
     if name not in VIEWS:
         problems.append(
@@ -245,7 +205,7 @@ def _check_arguments(name: str, at: Mapping[str, object], last: object) -> None:
         problems.append(
             Problem(
                 field=given[0],
-                value=str(at[given[0]]),
+                value=str(states[given[0]]),
                 message=f"the view `{name}` is not of one snapshot",
                 hint=f"these are: {', '.join(_OF_A_SNAPSHOT)}",
             )

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, InvalidRequest, ManualClock, MemoryFileIO, Table
+from lake import Catalog, InvalidRequest, ManualClock, MemoryFileIO, ReadAt, Table
 from lake.commit.clock_check import ClockCheck
 from lake.files.paths import TablePaths
 from lake.format.snapshot import serialize_snapshot
@@ -107,7 +107,7 @@ def test_what_such_a_clock_has_committed_is_found_in_time_travel(bed: Bed) -> No
         else:
             commit(bed.table)
 
-    found = [bed.table.scan(timestamp=moment).count() for moment in moments]
+    found = [bed.table.scan(at=ReadAt(timestamp=moment)).count() for moment in moments]
 
     assert found == [1, 2, 3, 4]
 

@@ -61,7 +61,7 @@ def write(table: Table, *values: tuple[object, ...], kinds: str | None = None, p
 
 def read(table: Table, snapshot_id: int | None = None) -> list[tuple[object, ...]]:
     """Return all rows as (p, k, v, w), sorted."""
-    found = table.scan(snapshot_id=snapshot_id).to_arrow().to_pylist()
+    found = table.scan(at=snapshot_id).to_arrow().to_pylist()
     return sorted((tuple(row.values()) for row in found), key=repr)
 
 

@@ -48,7 +48,7 @@ def history(file_io: FileIO) -> History:
 
 def rows_of(table: Table, snapshot_id: int | None = None) -> Rows:
     """Return the rows of a snapshot, sorted."""
-    return _sorted(table.scan(snapshot_id=snapshot_id).to_arrow())
+    return _sorted(table.scan(at=snapshot_id).to_arrow())
 
 
 def _told(table: Table, number: int) -> tuple[int, str, Rows, Rows]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lake import CorruptData, InvalidRequest, MemoryFileIO, Table
+from lake import CorruptData, InvalidRequest, MemoryFileIO, ReadAt, Table
 from lake.files.paths import TablePaths
 from lake.snapshots.changelog_store import ChangelogStore
 from lake.snapshots.snapshot_store import SnapshotStore
@@ -150,7 +150,7 @@ def given_compacted(
 
 
 def test_a_tag_needs_its_files() -> None:
-    assert given_compacted(tag=2).scan(tag="t").count() == 2
+    assert given_compacted(tag=2).scan(at=ReadAt(tag="t")).count() == 2
 
 
 def test_a_tag_does_not_need_the_changelog_of_its_snapshot() -> None:
@@ -166,7 +166,7 @@ def test_a_tag_does_not_need_the_changelog_of_its_snapshot() -> None:
 
     kinds = sorted(file.path.removeprefix(f"{PATH}/").split("-")[0] for file in found)
     assert kinds == ["bucket", "manifest/manifest", "manifest/manifest"]
-    assert late(file_io).scan(tag="t").count() == 1
+    assert late(file_io).scan(at=ReadAt(tag="t")).count() == 1
     assert late(file_io).changes(1).to_arrow().num_rows == 1
 
 
@@ -249,7 +249,7 @@ def test_whatever_others_do_at_any_moment_nothing_needed_is_deleted(others: str)
 
         assert missing_files(inner, late(inner)) == set(), at
         late(inner).scan().to_arrow()
-        late(inner).scan(tag="three").to_arrow()
+        late(inner).scan(at=ReadAt(tag="three")).to_arrow()
 
 
 def tag_and_expire(table: Table) -> None:

@@ -11,6 +11,7 @@ from lake import (
     InvalidRequest,
     MemoryFileIO,
     OffsetMismatch,
+    ReadAt,
     StorageUnavailable,
     StreamFenced,
     Table,
@@ -40,8 +41,8 @@ from tests.unit.lake.snapshots.test_snapshot_store import SNAPSHOT
 from tests.unit.lake.snapshots.test_tag_store import given_tag
 
 
-def keys(table: Table, *, snapshot_id: int | None = None, tag: str | None = None) -> list[object]:
-    scan = table.scan(columns=["k"], snapshot_id=snapshot_id, tag=tag)
+def keys(table: Table, at: int | ReadAt | None = None) -> list[object]:
+    scan = table.scan(columns=["k"], at=at)
     return sorted(scan.to_arrow()["k"].to_pylist())
 
 
@@ -97,7 +98,7 @@ def test_the_table_is_as_it_was_at_the_snapshot() -> None:
     assert [tag.name for tag in table.tags()] == ["t1", "t2"]
     assert file_io.read_bytes(table.paths.latest_hint) == b"2"
     with pytest.raises(InvalidRequest, match="snapshots 1 to 2 are kept"):
-        table.scan(snapshot_id=3)
+        table.scan(at=3)
 
 
 def test_the_table_goes_on_from_there() -> None:
@@ -109,7 +110,7 @@ def test_the_table_goes_on_from_there() -> None:
     table.compact()
 
     assert keys(table) == [1, 2, 9]
-    assert keys(table, snapshot_id=2) == [1, 2]
+    assert keys(table, 2) == [1, 2]
     assert_cleaned_exact(file_io)
     assert keys(late(file_io)) == [1, 2, 9]
 
@@ -117,7 +118,7 @@ def test_the_table_goes_on_from_there() -> None:
 def test_the_files_of_what_was_removed_wait_for_orphan_cleaning() -> None:
     file_io = MemoryFileIO()
     table = given_history(file_io)
-    reading = table.scan(snapshot_id=5)
+    reading = table.scan(at=5)
 
     table.rollback(snapshot_id=1)
 
@@ -408,7 +409,7 @@ def assert_before_or_after_then_done(inner: MemoryFileIO) -> None:
     assert_hint_sound(inner)
     late(inner).clean_orphans(min_age_ms=0, delete=True)
     assert keys(late(inner)) == found
-    assert keys(late(inner), tag="two") == AFTER
+    assert keys(late(inner), ReadAt(tag="two")) == AFTER
 
     late(inner).rollback(tag="two")
 
@@ -496,7 +497,7 @@ def test_a_tag_of_another_history_is_a_target_whoever_has_its_id_now(new_commits
 
     late(file_io).rollback(tag="three")
 
-    assert keys(late(file_io)) == keys(late(file_io), tag="three") == [1, 2, 3]
+    assert keys(late(file_io)) == keys(late(file_io), ReadAt(tag="three")) == [1, 2, 3]
     assert max(ids(file_io, table)) == 3
     write(late(file_io), (9, 9))
     late(file_io).compact()

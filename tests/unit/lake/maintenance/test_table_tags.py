@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lake import CorruptData, InvalidRequest, ManualClock, MemoryFileIO, Table
+from lake import CorruptData, InvalidRequest, ManualClock, MemoryFileIO, ReadAt, Table
 from lake.snapshots.tag_store import TagStore
 from tests.support.fault_sweep import moments
 from tests.support.faulty_file_io import FaultyFileIO
@@ -58,7 +58,7 @@ def test_a_tag_is_read_when_its_snapshot_has_expired() -> None:
     expire_all_but(table, 1)
 
     assert (tag.snapshot.id, tag.created, tag.retained_ms) == (2, None, None)
-    rows = late(file_io).scan(tag="two").to_arrow().to_pylist()
+    rows = late(file_io).scan(at=ReadAt(tag="two")).to_arrow().to_pylist()
     assert sorted(tuple(row.values()) for row in rows) == before
 
 
@@ -95,9 +95,9 @@ def test_a_snapshot_and_a_tag_are_not_read_at_once() -> None:
     table.create_tag("a")
 
     with pytest.raises(InvalidRequest, match="tag"):
-        table.scan(snapshot_id=1, tag="a")
+        table.scan(at=ReadAt(snapshot_id=1, tag="a"))
     with pytest.raises(InvalidRequest, match="expected one of a"):
-        table.scan(tag="b")
+        table.scan(at=ReadAt(tag="b"))
 
 
 def test_deleting_a_tag_of_a_snapshot_that_is_there_deletes_no_file() -> None:
@@ -147,14 +147,14 @@ def test_a_tag_that_another_engine_made_of_our_snapshot_is_rolled_back_to() -> N
 @pytest.mark.parametrize("order", [["t1", "t3", "t2"], ["t3", "t1", "t2"], ["t2", "t3", "t1"]])
 def test_deleted_tags_take_the_files_that_nobody_else_needs(order: list[str]) -> None:
     file_io = given_tagged(1, 2, 3)
-    rows = {name: late(file_io).scan(tag=name).to_arrow() for name in order}
+    rows = {name: late(file_io).scan(at=ReadAt(tag=name)).to_arrow() for name in order}
 
     for at, name in enumerate(order):
         late(file_io).delete_tag(name)
 
         assert_exact(file_io)
         for left in order[at + 1 :]:
-            assert late(file_io).scan(tag=left).to_arrow() == rows[left]
+            assert late(file_io).scan(at=ReadAt(tag=left)).to_arrow() == rows[left]
     assert len(read(late(file_io))) == 4
 
 
@@ -166,7 +166,7 @@ def test_two_tags_of_one_snapshot_keep_it_together() -> None:
     expire_all_but(table, 1)
 
     assert table.delete_tag("a").deleted_files == 0
-    assert late(file_io).scan(tag="b").count() == 2
+    assert late(file_io).scan(at=ReadAt(tag="b")).count() == 2
     assert table.delete_tag("b").deleted_files > 0
     assert_exact(file_io)
 
@@ -179,7 +179,7 @@ def test_a_branch_keeps_the_files_of_the_tag_that_it_was_made_of() -> None:
 
     branch = late(file_io).branch("b")
     assert branch.scan().count() == 2
-    assert branch.scan(tag="t2").count() == 2
+    assert branch.scan(at=ReadAt(tag="t2")).count() == 2
     assert late(file_io).branches() == ["b"]
     assert late(file_io).clean_orphans(min_age_ms=0).files == ()
 
@@ -245,7 +245,7 @@ def test_an_expiry_while_a_snapshot_is_tagged_spares_it() -> None:
     table.create_tag("two", snapshot_id=2)
 
     assert tag_names(inner) == ["two"]
-    assert late(inner).scan(tag="two").count()
+    assert late(inner).scan(at=ReadAt(tag="two")).count()
     expire_all_but(late(inner), 1)
     assert_exact(inner)
 
@@ -352,7 +352,7 @@ def test_storage_fails_while_a_tag_goes(
     for end in faults.failures(is_done=is_done, is_lasting=is_lasting):
         assert missing_files(end.file_io, late(end.file_io)) == set()
         assert_cleaned_exact(end.file_io)
-        assert late(end.file_io).scan(tag="t2").count() == 2
+        assert late(end.file_io).scan(at=ReadAt(tag="t2")).count() == 2
 
 
 @pytest.mark.sweep
@@ -364,7 +364,7 @@ def test_the_process_dies_while_a_tag_goes(act: Callable[[Table], object]) -> No
     for end in faults.deaths():
         assert missing_files(end.file_io, late(end.file_io)) == set()
         assert_cleaned_exact(end.file_io)
-        assert late(end.file_io).scan(tag="t2").count() == 2
+        assert late(end.file_io).scan(at=ReadAt(tag="t2")).count() == 2
 
 
 def test_a_tag_that_cannot_be_read_stops_expiry_of_tags() -> None:

@@ -176,7 +176,7 @@ def test_losing_the_lease_explains_what_reading_raised() -> None:
     fresh = Table.open(table.path, file_io=table.file_io)
 
     with pytest.raises(LeaseLost) as lost:
-        read_while_it_is_lost(table, fresh.lease(3), fresh.scan(snapshot_id=3).to_arrow)
+        read_while_it_is_lost(table, fresh.lease(3), fresh.scan(at=3).to_arrow)
 
     assert "snapshot 3 has expired while it was read" in str(lost.value.__cause__)
 

@@ -38,8 +38,8 @@ def keeper_of(
     )
 
 
-def long_scan(table: Table, keeper: LeaseKeeper, *, snapshot_id: int) -> Scan:
-    return replace(table.scan(snapshot_id=snapshot_id), keeper=keeper)
+def long_scan(table: Table, keeper: LeaseKeeper, *, at: int) -> Scan:
+    return replace(table.scan(at=at), keeper=keeper)
 
 
 def deadline_ms(file: ConsumerFile) -> int:
@@ -107,7 +107,7 @@ def test_each_of_many_holds_its_own() -> None:
 def test_a_scan_that_takes_long_keeps_its_snapshot() -> None:
     table, clock = given_history()
     expected = read(table, 3)
-    scan = long_scan(table, keeper_of(table, clock), snapshot_id=3)
+    scan = long_scan(table, keeper_of(table, clock), at=3)
 
     rows = 0
     for batch in scan.to_batches():
@@ -123,9 +123,7 @@ def test_a_scan_that_takes_long_keeps_its_snapshot() -> None:
 
 def test_a_scan_that_nobody_reads_to_its_end_lets_go() -> None:
     table, clock = given_history()
-    batches: Iterator[object] = long_scan(
-        table, keeper_of(table, clock), snapshot_id=3
-    ).to_batches()
+    batches: Iterator[object] = long_scan(table, keeper_of(table, clock), at=3).to_batches()
     next(batches)
     wait_until(table.consumers)
 
@@ -137,7 +135,7 @@ def test_a_scan_that_nobody_reads_to_its_end_lets_go() -> None:
 
 def test_a_scan_whose_snapshot_has_expired_says_so() -> None:
     table, clock = given_history()
-    scan = long_scan(table, keeper_of(table, clock), snapshot_id=3)
+    scan = long_scan(table, keeper_of(table, clock), at=3)
     expire_all(table)
 
     with pytest.raises(LeaseLost, match="snapshot 3 has expired while it was read") as raised:

@@ -106,8 +106,8 @@ def test_time_travel_reads_under_the_schema_of_the_snapshot() -> None:
     table = altered()
     write(table, [(9, "z", 9, 9)])
 
-    assert rows(table, snapshot_id=1) == OLD
-    assert len(rows(table, snapshot_id=2)) == 4
+    assert rows(table, at=1) == OLD
+    assert len(rows(table, at=2)) == 4
 
 
 def test_conditions_look_at_what_a_column_is_now() -> None:
@@ -202,7 +202,7 @@ def test_a_rescale_takes_old_rows_along() -> None:
     table.rescale(3)
 
     assert rows(table) == NOW
-    assert rows(table, snapshot_id=1) == OLD
+    assert rows(table, at=1) == OLD
 
 
 def test_a_value_that_is_none_of_the_new_type_is_told_with_its_file() -> None:
@@ -337,7 +337,7 @@ def test_older_states_have_no_newer_columns() -> None:
     table = altered_elsewhere()
 
     with pytest.raises(InvalidRequest, match="no column `d` in schema 0"):
-        table.scan(columns=["d"], snapshot_id=1)
+        table.scan(columns=["d"], at=1)
     with pytest.raises(InvalidRequest, match="no column `z` in schema 1"):
         table.scan(columns=["z"])
 

@@ -59,12 +59,12 @@ def test_a_declaration_of_the_wrong_kind_is_refused(wrong: dict[str, Any]) -> No
         lambda table: table.scan(where=CONDITION),
         lambda table: table.scan(columns="k"),
         lambda table: table.scan(machine="x"),
-        lambda table: table.scan(snapshot_id="1"),
-        lambda table: table.scan(snapshot_id=0),
+        lambda table: table.scan(at="1"),
+        lambda table: table.scan(at=0),
         lambda table: table.snapshot("1"),
         lambda table: table.snapshot(True),
-        lambda table: table.get({"k": 1}, snapshot_id="1"),
-        lambda table: table.get({"k": 1}, snapshot_id=1.0),
+        lambda table: table.get({"k": 1}, at="1"),
+        lambda table: table.get({"k": 1}, at=1.0),
         lambda table: table.writer(machine="x"),
         lambda table: table.writer(buffer_bytes="x"),
         lambda table: table.writer(buffer_bytes=-1),
@@ -139,7 +139,7 @@ def test_a_snapshot_that_is_not_there_is_a_problem_of_its_field() -> None:
     table = given_catalog().create_table(**GIVEN)
 
     with pytest.raises(InvalidRequest, match="has no snapshot 55, there are none") as refused:
-        table.scan(snapshot_id=55)
+        table.scan(at=55)
 
     assert [(p.field, p.value) for p in refused.value.problems] == [("snapshot_id", "55")]
 

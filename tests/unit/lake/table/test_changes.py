@@ -251,7 +251,7 @@ def test_expiry_leaves_the_changes_that_are_to_outlive_snapshots(producer: str) 
     assert result.snapshots == (1, 2, 3, 4, 5)
     assert told(Table.open(table.path, file_io=table.file_io).changes(0)) == before
     with pytest.raises(InvalidRequest):
-        table.scan(snapshot_id=1)
+        table.scan(at=1)
 
 
 @pytest.mark.parametrize(

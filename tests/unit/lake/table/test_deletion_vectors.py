@@ -45,12 +45,9 @@ def write(table: Table, rows: dict[int, int], *, removed: tuple[int, ...] = ()) 
     table.compact(full=False)
 
 
-def read(table: Table, *, snapshot_id: int | None = None) -> dict[int, int]:
+def read(table: Table, *, at: int | None = None) -> dict[int, int]:
     """Return the rows as both machines give them."""
-    found = [
-        table.scan(snapshot_id=snapshot_id, machine=machine).to_arrow().to_pylist()
-        for machine in Machine
-    ]
+    found = [table.scan(at=at, machine=machine).to_arrow().to_pylist() for machine in Machine]
     assert found[0] == found[1]
     rows = {row["k"]: row["v"] for row in found[0]}
     assert len(rows) == len(found[0]), "a key came out twice"
@@ -108,11 +105,11 @@ def test_replaced_and_removed_rows_are_gone(table: Table) -> None:
 def test_every_snapshot_reads_with_its_own_vectors(table: Table) -> None:
     write(table, {10: 3})
 
-    assert read(table, snapshot_id=1) == {}
+    assert read(table, at=1) == {}
     for snapshot_id in (2, 3):
-        assert read(table, snapshot_id=snapshot_id) == dict.fromkeys(range(1_000), 1)
+        assert read(table, at=snapshot_id) == dict.fromkeys(range(1_000), 1)
     for snapshot_id in (4, 5):
-        assert read(table, snapshot_id=snapshot_id) == EXPECTED
+        assert read(table, at=snapshot_id) == EXPECTED
     assert read(table) == EXPECTED | {10: 3}
 
 

@@ -56,7 +56,7 @@ def created(catalog: Catalog, value_type: str = "STRING", **options: str) -> Tab
 
 USES: dict[str, Callable[[Table], object]] = {
     "scan": lambda table: table.scan(),
-    "scan of a snapshot": lambda table: table.scan(snapshot_id=1),
+    "scan of a snapshot": lambda table: table.scan(at=1),
     "snapshot": lambda table: table.snapshot(1),
     "latest_snapshot": lambda table: table.latest_snapshot(),
     "get": lambda table: table.get({"k": 1}),

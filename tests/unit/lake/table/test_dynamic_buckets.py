@@ -53,9 +53,9 @@ def batch(keys: Sequence[int], *, v: int = 0, p: int = 0) -> pa.Table:
     return pa.table({name: pa.array(values, pa.int32()) for name, values in columns.items()})
 
 
-def values_of(table: Table, snapshot_id: int | None = None) -> dict[int, int]:
+def values_of(table: Table, at: int | None = None) -> dict[int, int]:
     """Return v by key; each key once."""
-    rows = table.scan(snapshot_id=snapshot_id).to_arrow().to_pylist()
+    rows = table.scan(at=at).to_arrow().to_pylist()
     found = {row["k"]: row["v"] for row in rows}
     assert len(found) == len(rows)
     return found
@@ -96,7 +96,7 @@ def test_keys_fill_buckets_and_stay_in_them() -> None:
 
     assert buckets_of(table) == {0: 3, 1: 3, 2: 2}
     assert values_of(table) == {0: 3, 1: 1, 2: 2, 3: 2, 4: 2, 5: 2, 6: 2, 7: 3}
-    assert values_of(table, snapshot_id=1) == dict.fromkeys(range(4), 1)
+    assert values_of(table, at=1) == dict.fromkeys(range(4), 1)
 
 
 def test_columns_of_one_row_meet_whatever_bucket_it_is_in() -> None:

@@ -62,9 +62,9 @@ def write(table: Table, rows: Mapping[int, int | None], kind: int = 0) -> None:
     table.write_and_commit(pa.table({"k": keys, "v": values}), kinds=kinds)
 
 
-def lookup(table: Table, *keys: int | None, snapshot_id: int | None = None) -> list[object]:
+def lookup(table: Table, *keys: int | None, at: int | None = None) -> list[object]:
     wanted = pa.table({"k": pa.array(keys, pa.int32())})
-    rows = table.lookup(wanted, snapshot_id=snapshot_id).to_pylist()
+    rows = table.lookup(wanted, at=at).to_pylist()
     return [(row["k"], row["v"]) for row in rows]
 
 
@@ -91,7 +91,7 @@ def test_each_snapshot_answers_for_itself() -> None:
     table.compact()
     write(table, {3: 3})
 
-    answers = [lookup(table, 1, 2, 3, snapshot_id=number) for number in range(1, 6)]
+    answers = [lookup(table, 1, 2, 3, at=number) for number in range(1, 6)]
 
     assert answers == [
         [(1, 1), (2, 2)],

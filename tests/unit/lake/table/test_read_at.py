@@ -1,4 +1,4 @@
-"""Which state of a table is meant: what a timestamp may be, and that only one is named."""
+"""`ReadAt`: the forms of a timestamp, at most one name, and the argument `at`."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -88,3 +88,27 @@ def test_a_state_is_told_in_words() -> None:
         "the state of 5",
     ]
     assert [state.is_newest for state in states] == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("at", "state"),
+    [
+        (None, ReadAt()),
+        (3, ReadAt(snapshot_id=3)),
+        (ReadAt(tag="a"), ReadAt(tag="a")),
+        (ReadAt(timestamp=5), ReadAt(timestamp=5)),
+    ],
+    ids=str,
+)
+def test_an_argument_at_is_a_snapshot_id_or_a_state(at: Any, state: ReadAt) -> None:
+    assert ReadAt.of(at) == state
+
+
+@pytest.mark.parametrize(
+    ("at", "field"), [("1", "at"), (1.0, "at"), (MOMENT, "at"), (0, "snapshot_id")], ids=str
+)
+def test_any_other_argument_at_is_refused(at: Any, field: str) -> None:
+    with pytest.raises(InvalidRequest, match="expected") as refused:
+        ReadAt.of(at)
+
+    assert [problem.field for problem in refused.value.problems] == [field]

@@ -60,12 +60,12 @@ def commit(table: Table, *results: WriteResult, kind: CommitKind = CommitKind.AP
 
 
 def rows_of(
-    table: Table, *, columns: list[str] | None = None, snapshot_id: int | None = None
+    table: Table, *, columns: list[str] | None = None, at: int | None = None
 ) -> list[tuple[object, ...]]:
     """Return the rows of a scan, by key; both machines agree."""
 
     def found(machine: Machine) -> list[tuple[object, ...]]:
-        scan = table.scan(columns=columns, snapshot_id=snapshot_id, machine=machine)
+        scan = table.scan(columns=columns, at=at, machine=machine)
         return sorted(tuple(row.values()) for row in scan.to_arrow().to_pylist())
 
     assert found(Machine.COLUMN) == found(Machine.ROW)
@@ -99,7 +99,7 @@ def test_the_later_commit_wins_even_if_it_was_written_earlier() -> None:
     commit(table, slow)
 
     assert rows_of(table) == [(1, 10, 10)]
-    assert rows_of(table, snapshot_id=1) == [(1, 19, 19)]
+    assert rows_of(table, at=1) == [(1, 19, 19)]
 
 
 def test_columns_merge_in_the_order_of_commits() -> None:

@@ -72,8 +72,8 @@ def test_every_snapshot_stays_readable() -> None:
     table.write_and_commit(rows(k=[1], a=[10]))
     table.write_and_commit(rows(k=[1], a=[11]))
 
-    assert all_rows(table, snapshot_id=1) == [{"k": 1, "a": 10, "b": None}]
-    assert all_rows(table, snapshot_id=2) == [{"k": 1, "a": 11, "b": None}]
+    assert all_rows(table, at=1) == [{"k": 1, "a": 10, "b": None}]
+    assert all_rows(table, at=2) == [{"k": 1, "a": 11, "b": None}]
 
 
 def test_a_scan_stays_at_its_snapshot() -> None:
@@ -108,7 +108,7 @@ def test_an_unknown_snapshot_is_refused_with_those_kept() -> None:
     table.write_and_commit(rows(k=[1]))
 
     with pytest.raises(InvalidRequest, match="has no snapshot 9, snapshots 1 to 1 are kept"):
-        table.scan(snapshot_id=9)
+        table.scan(at=9)
 
 
 def test_sequence_numbers_go_on_after_a_commit() -> None:
@@ -130,7 +130,7 @@ def test_get_gives_the_merged_row_of_a_key() -> None:
 
     assert table.get({"k": 1}) == {"k": 1, "a": 10, "b": "x"}
     assert table.get({"k": 1}, columns=["b"]) == {"b": "x"}
-    assert table.get({"k": 1}, snapshot_id=1) == {"k": 1, "a": 10, "b": None}
+    assert table.get({"k": 1}, at=1) == {"k": 1, "a": 10, "b": None}
     assert table.get({"k": 9}) is None
 
 

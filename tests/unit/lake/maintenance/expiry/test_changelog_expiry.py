@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from lake import Table
+from lake import ReadAt, Table
 from lake.maintenance.expiry.changelog_expiry import ChangelogExpiry
 from lake.maintenance.expiry.file_removal import FileRemoval
 from lake.snapshots.changelog_store import ChangelogStore
@@ -132,7 +132,9 @@ def test_a_tag_keeps_its_files_when_its_changelog_goes(producer: str) -> None:
         expire_all(table)
 
         fresh = Table.open(table.path, file_io=table.file_io)
-        found = [tuple(row.values()) for row in fresh.scan(tag="a").to_arrow().to_pylist()]
+        found = [
+            tuple(row.values()) for row in fresh.scan(at=ReadAt(tag="a")).to_arrow().to_pylist()
+        ]
         assert sorted(found, key=repr) == expected
         assert needed(table) <= stored(table)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lake import Catalog, CommitConflict, InvalidRequest, Table
+from lake import Catalog, CommitConflict, InvalidRequest, ReadAt, Table
 from tests.unit.lake.maintenance.given_compactions import read, write
 from tests.unit.lake.maintenance.given_expiries import histories, kept_ids, needed, stored
 
@@ -73,7 +73,7 @@ class Bed:
         except InvalidRequest:
             return  # expired before it was tagged
         self.written.wait(chance.random() / 20)
-        assert self.reopened().scan(tag=name).count() == KEYS
+        assert self.reopened().scan(at=ReadAt(tag=name)).count() == KEYS
         table.delete_tag(name)
 
     def again(

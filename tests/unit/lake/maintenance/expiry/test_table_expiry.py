@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lake import ExpiryResult, InvalidRequest, MemoryFileIO, Table, UnsupportedFeature
+from lake import ExpiryResult, InvalidRequest, MemoryFileIO, ReadAt, Table, UnsupportedFeature
 from lake.commit.streams.position_hold import HOLD_ID
 from lake.commit.streams.stream_position import StreamPosition, position_properties
 from lake.errors import CorruptData
@@ -234,7 +234,7 @@ def test_tags_keep_their_files() -> None:
 
             assert kept_ids(table) == [8]
             fresh = Table.open(table.path, file_io=table.file_io)
-            by_tag = fresh.scan(tag="a").to_arrow().to_pylist()
+            by_tag = fresh.scan(at=ReadAt(tag="a")).to_arrow().to_pylist()
             assert sorted((tuple(row.values()) for row in by_tag), key=repr) == before[tagged]
             assert stored(table) == needed(table)
 

@@ -64,7 +64,7 @@ def write(table: Table, *values: tuple[object, ...], kinds: str | None = None) -
 
 
 def read(table: Table, snapshot_id: int | None = None) -> list[tuple[object, ...]]:
-    found = table.scan(snapshot_id=snapshot_id).to_arrow().to_pylist()
+    found = table.scan(at=snapshot_id).to_arrow().to_pylist()
     return sorted((tuple(row.values()) for row in found), key=repr)
 
 
