@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 import typer
 
 from formats.clusters_file import load_clusters
-from formats.kafka_clusters import KafkaClusters, are_servers
+from formats.kafka_clusters import KafkaClusters, is_server_list
 from lake import (
     InvalidRequest,
     LakeError,
@@ -92,7 +92,7 @@ def make_warehouse(path: str) -> None:
 
 def known_clusters(path: Path | None, *, kafka: str | None = None) -> KafkaClusters:
     """Return the Kafka clusters of a file and of `--kafka`; end the process when they are none."""
-    if kafka is not None and not are_servers(kafka):
+    if kafka is not None and not is_server_list(kafka):
         refuse("--kafka", kafka, "expected host:port[,host:port]")
     with one_line_errors():
         clusters = KafkaClusters() if path is None else load_clusters(path)

@@ -24,7 +24,7 @@ def rescale(warehouse: str, identifier: str, buckets: int) -> int:
     registrar = Registrar(RegistryStore(file_io_for(warehouse), warehouse, clock), catalog, clock)
     # A table that is not registered has no declaration.
     with suppress(TableNotFound):
-        registrar.note_buckets(identifier, buckets)
+        registrar.record_buckets(identifier, buckets)
     if not done.snapshot_id:
         typer.echo(f"{identifier}: has {done.buckets} buckets already")
         return 0

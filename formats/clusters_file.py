@@ -24,7 +24,7 @@ from formats.kafka_clusters import (
     DEAD_LETTERS,
     KafkaClusters,
     NamedCluster,
-    are_servers,
+    is_server_list,
 )
 from formats.secret_references import unusable_references
 from formats.stream_options import STREAM_OPTIONS
@@ -129,7 +129,7 @@ def _problems(found: Mapping[str, Any]) -> Iterator[Problem]:
 def _check_cluster(entry: Mapping[str, Any], prefix: str) -> Iterator[Problem]:
     yield from _unknown_fields(entry, _FIELDS, prefix)
     servers = entry.get("bootstrap_servers")
-    if not isinstance(servers, str) or not are_servers(servers):
+    if not isinstance(servers, str) or not is_server_list(servers):
         yield _expected(f"{prefix}bootstrap_servers", servers, "`host:port[,host:port]`, no blanks")
     for field in ("read", "write", "stream_options"):
         yield from _check_texts(entry, field, prefix)

@@ -95,10 +95,10 @@ class KafkaClusters:
         return replace(self, by_name={**self.by_name, DEFAULT_CLUSTER: cluster})
 
 
-def are_servers(text: str) -> bool:
+def is_server_list(text: str) -> bool:
     """Return whether a text is `host:port[,host:port]`.
 
-    >>> [are_servers(text) for text in ("a:1,b:2", "[::1]:9092", "a", ":1", "a:0", "a:1, b:1")]
+    >>> [is_server_list(text) for text in ("a:1,b:2", "[::1]:9092", "a", ":1", "a:0", "a:1, b:1")]
     [True, True, False, False, False, False]
     """
     found = [_SERVER.fullmatch(server) for server in text.split(",")]

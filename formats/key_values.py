@@ -11,7 +11,7 @@ from typing import Final
 
 from lake import DataField, DataType, InvalidRequest, TableSchema, TypeRoot
 from schemas import FieldProblem
-from schemas.findings import listed
+from schemas.field_problems import listed
 
 _INTEGER_BITS: Final[Mapping[TypeRoot, int]] = {
     TypeRoot.TINYINT: 8,

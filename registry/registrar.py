@@ -22,14 +22,15 @@ from registry.errors import (
     RegistryConflict,
     StreamNotStopped,
 )
+from registry.layout.physical_table import PhysicalTable, physical_table
 from registry.rules.kafka_rules import check_kafka
 from registry.rules.stream_bounds import check_bounds
+from registry.rules.stream_completion import complete_stream
 from registry.rules.stream_rules import check_stream
-from registry.rules.table_definition import TableDefinition, complete_stream, define_table
 from registry.rules.table_rules import check_table
 from registry.rules.takeover import (
     check_takeover,
-    end_streams,
+    fence_streams,
     former_owners,
     is_start_given,
     new_entry,
@@ -43,7 +44,7 @@ from registry.store.document_writer import (
 from registry.store.documents import RegistryStore
 from registry.store.revision import NO_PRECONDITION, Precondition, revision_of
 from registry.store.versions import Versioned
-from registry.stream_entries import Asked, Verb, entry_after, entry_of, with_entry
+from registry.stream_entries import Verb, VerbEffect, entry_after_verb, entry_of, with_entry
 from schemas import (
     DesiredState,
     FieldProblem,
@@ -54,7 +55,7 @@ from schemas import (
     TableDocument,
     TableSpec,
 )
-from schemas.findings import found_at, shown
+from schemas.field_problems import problem_at, shown
 
 # A stream's offsets in the table belong to its topic, and what it has written to its group.
 _FIXED_ONCE_STARTED = ("topic", "sequence_group")
@@ -66,7 +67,7 @@ _DELETE_FIRST = "stop and delete this stream, and register it anew with `startin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Registered:
+class Registration:
     """What is registered after a request.
 
     Attributes:
@@ -79,7 +80,7 @@ class Registered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class AppliedVerb:
     """What has come of a verb.
 
     Attributes:
@@ -147,7 +148,7 @@ class Registrar(TableAlterer):
             table = self._catalog.table(identifier)
         except TableNotFound:
             return list(self._names_alike(identifier))
-        return [] if _fits(table, define_table(spec)) else [_unregistered_other(identifier)]
+        return [] if _fits(table, physical_table(spec)) else [_unregistered_other(identifier)]
 
     def put_table(
         self,
@@ -156,7 +157,7 @@ class Registrar(TableAlterer):
         spec: TableSpec,
         *,
         precondition: Precondition = NO_PRECONDITION,
-    ) -> Registered:
+    ) -> Registration:
         """Create a table, or find the one that was declared alike.
 
         When a row is stale or complete may be declared otherwise than before: that says how rows
@@ -179,22 +180,22 @@ class Registrar(TableAlterer):
                 document = self._writer.change(
                     identifier, lambda newest: with_row_rules(newest, spec, precondition)
                 )
-                return Registered(document=document, is_new=False)
+                return Registration(document=document, is_new=False)
             document = TableDocument(
                 database=database, name=name, table=spec, created_ms=self._clock.now_ms()
             )
             check_storable(document)
             with self._new_names.announced(identifier):
                 self._check_case(identifier)
-                self._create_in_warehouse(identifier, define_table(spec))
+                self._create_in_warehouse(identifier, physical_table(spec))
                 try:
                     self._store.put_table(document, expected_version=None)
                 except RegistryConflict:
                     continue
-            return Registered(document=document, is_new=True)
+            return Registration(document=document, is_new=True)
         raise too_many_conflicts(identifier)
 
-    def note_buckets(self, identifier: str, buckets: int) -> TableDocument:
+    def record_buckets(self, identifier: str, buckets: int) -> TableDocument:
         """Write down the bucket count that a rescale has given a table.
 
         From then on the table is declared with it. Its streams go on.
@@ -231,7 +232,7 @@ class Registrar(TableAlterer):
         definition: StreamDefinition,
         *,
         precondition: Precondition = NO_PRECONDITION,
-    ) -> Registered:
+    ) -> Registration:
         """Register a stream, or change it; the runner of a changed one follows.
 
         Raises:
@@ -253,7 +254,7 @@ class Registrar(TableAlterer):
             if found is None:
                 table = self._catalog.table(identifier)
                 former = former_owners(document, table, spec)
-                end_streams(self._catalog, self._leases, identifier, former)
+                fence_streams(self._catalog, self._leases, identifier, former)
                 return with_entry(document, new_entry(table, spec, definition))
             if found.spec == spec:
                 return document
@@ -261,7 +262,7 @@ class Registrar(TableAlterer):
             entry = found.model_copy(update={"spec": spec, "version": found.version + 1})
             return with_entry(document, entry)
 
-        return Registered(document=self._writer.change(identifier, change), is_new=is_new)
+        return Registration(document=self._writer.change(identifier, change), is_new=is_new)
 
     def delete_stream(
         self, identifier: str, stream: str, *, precondition: Precondition = NO_PRECONDITION
@@ -291,16 +292,16 @@ class Registrar(TableAlterer):
                 )
                 raise StreamNotStopped(message)
             # First the end, then the word of it: a runner that is held up cannot commit afterwards.
-            end_streams(self._catalog, self._leases, identifier, (stream,))
+            fence_streams(self._catalog, self._leases, identifier, (stream,))
             streams = {name: other for name, other in document.streams.items() if name != stream}
             return document.model_copy(update={"streams": streams})
 
         self._writer.change(identifier, change)
 
-    def ask(
+    def apply_verb(
         self, identifier: str, stream: str, verb: Verb, *, seen: StreamState | None = None
-    ) -> Answered:
-        """Write down what is wanted of a stream; its runner follows. `entry_after` has the rules.
+    ) -> AppliedVerb:
+        """Write down what is wanted of a stream; its runner follows. the rules are those of `entry_after_verb`.
 
         Args:
             identifier: `<database>.<table>`.
@@ -311,19 +312,19 @@ class Registrar(TableAlterer):
         Raises:
             TableNotFound: No table of that name is registered.
             StreamNotFound: The table has no such stream.
-            StreamNotRunning: As `entry_after`.
+            StreamNotRunning: As `entry_after_verb`.
         """
-        asked: Asked | None = None
+        effect: VerbEffect | None = None
 
         def change(document: TableDocument) -> TableDocument:
-            nonlocal asked
+            nonlocal effect
             entry = entry_of(document, stream)
-            asked = entry_after(entry, verb, seen=seen)
-            return document if asked.entry == entry else with_entry(document, asked.entry)
+            effect = entry_after_verb(entry, verb, seen=seen)
+            return document if effect.entry == entry else with_entry(document, effect.entry)
 
         document = self._writer.change(identifier, change)
-        assert asked is not None, "a change is worked out before it is written"
-        return Answered(document=document, message=asked.message)
+        assert effect is not None, "a change is computed before it is written"
+        return AppliedVerb(document=document, message=effect.message)
 
     def _admit(
         self, document: TableDocument, name: str, definition: StreamDefinition
@@ -360,7 +361,7 @@ class Registrar(TableAlterer):
         if old is not None:
             before |= {field: getattr(old, field) for field in _FIXED_ONCE_STARTED}
         problems = [
-            found_at(
+            problem_at(
                 field,
                 value=getattr(new, field),
                 message=f"is `{shown(value)}`, and the table holds what was read so far",
@@ -397,7 +398,7 @@ class Registrar(TableAlterer):
                 yield _alike("table", name, other_name)
                 return
 
-    def _create_in_warehouse(self, identifier: str, definition: TableDefinition) -> None:
+    def _create_in_warehouse(self, identifier: str, definition: PhysicalTable) -> None:
         table = self._catalog.create_table(
             identifier,
             columns=definition.columns,
@@ -424,7 +425,7 @@ def _new_problems(
 
 
 def _alike(field: str, name: str, other: str) -> FieldProblem:
-    return found_at(
+    return problem_at(
         field,
         value=name,
         message=f"differs from the {field} `{other}` in case only",
@@ -437,10 +438,10 @@ def _check_given_name(name: str, definition: StreamDefinition) -> list[FieldProb
         return []
     hint = f"leave it out, or write `{name}`"
     message = f"the address says `{name}`"
-    return [found_at("name", value=definition.name, message=message, hint=hint)]
+    return [problem_at("name", value=definition.name, message=message, hint=hint)]
 
 
-def _fits(table: Table, definition: TableDefinition) -> bool:
+def _fits(table: Table, definition: PhysicalTable) -> bool:
     schema = table.schema
     columns = [(field.name, field.type) for field in schema.fields]
     return (
@@ -452,7 +453,7 @@ def _fits(table: Table, definition: TableDefinition) -> bool:
 
 
 def _unregistered_other(identifier: str) -> FieldProblem:
-    return found_at(
+    return problem_at(
         "table",
         value=identifier,
         message="the warehouse has a table of this name that is not registered, with other "

@@ -22,7 +22,7 @@ class Verb(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class VerbEffect:
     """What has come of a verb.
 
     Attributes:
@@ -48,7 +48,7 @@ def entry_of(document: TableDocument, stream: str) -> StreamEntry:
     return entry
 
 
-def entry_after(entry: StreamEntry, verb: Verb, *, seen: StreamState | None) -> Asked:
+def entry_after_verb(entry: StreamEntry, verb: Verb, *, seen: StreamState | None) -> VerbEffect:
     """Return a stream after something was asked of it.
 
     `start` and `resume` are the same but for their words: a stream that is not wanted to run is
@@ -83,7 +83,7 @@ def entry_after(entry: StreamEntry, verb: Verb, *, seen: StreamState | None) -> 
             assert_never(verb)
 
 
-def _run(entry: StreamEntry, seen: StreamState | None) -> Asked:
+def _run(entry: StreamEntry, seen: StreamState | None) -> VerbEffect:
     if entry.desired_state is not DesiredState.RUNNING:
         before = entry.desired_state.value
         return _again(entry, f"was {before}, goes on where it ended{_when(seen)}")
@@ -96,22 +96,24 @@ def _run(entry: StreamEntry, seen: StreamState | None) -> Asked:
         # Its runner has not read yet what was asked for before.
         until = f"{seen.value} until its runner follows"
         message = f"is wanted to run already, and {until}: nothing to do"
-        return Asked(entry=entry, message=message)
-    return Asked(entry=entry, message=f"is {seen.value} already: nothing to do")
+        return VerbEffect(entry=entry, message=message)
+    return VerbEffect(entry=entry, message=f"is {seen.value} already: nothing to do")
 
 
-def _hold(entry: StreamEntry, wanted: DesiredState, done: str, seen: StreamState | None) -> Asked:
+def _hold(
+    entry: StreamEntry, wanted: DesiredState, done: str, seen: StreamState | None
+) -> VerbEffect:
     if entry.desired_state is wanted:
-        return Asked(entry=entry, message=f"is to be {wanted.value} already: nothing to do")
+        return VerbEffect(entry=entry, message=f"is to be {wanted.value} already: nothing to do")
     if seen is None:
         done = "no runner has it, so nothing has to end"
-    return Asked(entry=entry.model_copy(update={"desired_state": wanted}), message=done)
+    return VerbEffect(entry=entry.model_copy(update={"desired_state": wanted}), message=done)
 
 
-def _again(entry: StreamEntry, message: str) -> Asked:
+def _again(entry: StreamEntry, message: str) -> VerbEffect:
     generation = entry.restart_generation + 1
     update = {"desired_state": DesiredState.RUNNING, "restart_generation": generation}
-    return Asked(entry=entry.model_copy(update=update), message=message)
+    return VerbEffect(entry=entry.model_copy(update=update), message=message)
 
 
 def _when(seen: StreamState | None) -> str:

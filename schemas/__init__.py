@@ -45,7 +45,7 @@ from schemas.status import (
     LastCommit,
     MaintenanceStatus,
     StreamStatus,
-    TableUpkeepView,
+    TableMaintenanceView,
     VerbAnswer,
 )
 from schemas.stream import (
@@ -129,9 +129,9 @@ __all__ = [
     "StreamStatus",
     "TableChange",
     "TableDocument",
+    "TableMaintenanceView",
     "TableProgress",
     "TableSpec",
-    "TableUpkeepView",
     "Unordered",
     "UpdateColumnAggregateChange",
     "UpdateColumnCommentChange",

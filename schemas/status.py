@@ -131,7 +131,7 @@ class VerbAnswer(StreamStatus):
     message: str
 
 
-class TableUpkeepView(TableProgress):
+class TableMaintenanceView(TableProgress):
     """What one runner says about the upkeep of a table.
 
     Attributes:
@@ -168,5 +168,5 @@ class MaintenanceStatus(Contract):
     tombstones: int
     compaction_trigger: int
     stop_trigger: int
-    upkeep: tuple[TableUpkeepView, ...] = ()
+    upkeep: tuple[TableMaintenanceView, ...] = ()
     unreadable_reports: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from lake import TableSchema, schema_differences
-from registry.alteration.change_models import told_change
+from registry.alteration.change_models import change_model
 from schemas import Contract, TableChange
 from service.times import iso_utc
 
@@ -38,7 +38,7 @@ def schema_history(schemas: Sequence[TableSchema]) -> SchemaList:
     """
     views = [_view(schema, ()) for schema in schemas[:1]]
     for old, new in pairwise(schemas):
-        views.append(_view(new, tuple(map(told_change, schema_differences(old, new)))))
+        views.append(_view(new, tuple(map(change_model, schema_differences(old, new)))))
     return SchemaList(schemas=tuple(reversed(views)))
 
 

@@ -115,7 +115,7 @@ class WideRows(Contract):
     snapshot: SnapshotInfo
 
 
-class TableLook(Contract):
+class TableInspection(Contract):
     """Some rows of a view of a table.
 
     Attributes:

@@ -8,7 +8,7 @@ from lake import DataField, DataType, TypeRoot, parse_type
 from pipelines.json.dead_letter import DeadLetterReason
 from pipelines.json.explain_unparsable import value_fault
 from pipelines.new_fields.value_shape import NOTHING, Kind, Shape, new_fields
-from registry.alteration.type_widening import is_followed
+from registry.alteration.type_widening import is_safe_widening
 
 _BIGINT: Final = parse_type("BIGINT")
 _DOUBLE: Final = parse_type("DOUBLE")
@@ -63,7 +63,7 @@ def widened(old: DataType, shape: Shape) -> DataType | None:
     new = _widened_value(old, shape)
     if new is None or new == old.with_nullable(True):
         return None
-    return new if is_followed(old, new) else None
+    return new if is_safe_widening(old, new) else None
 
 
 def _widened_value(old: DataType, shape: Shape) -> DataType | None:

@@ -16,7 +16,7 @@ from lake import (
 from pipelines.json.parse import OFFSET, PARTITION, TIMESTAMP, value_column
 from pipelines.spark.arrow_cast import cut_cast
 from pipelines.stream.stream_plan import StreamPlan
-from registry.rules.table_definition import OP_UPSERT
+from registry.layout.physical_table import OP_UPSERT
 
 _AT_TYPE = pa.timestamp("ms", tz="UTC")
 

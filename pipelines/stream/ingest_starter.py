@@ -4,7 +4,7 @@ from formats.kafka_clusters import KafkaClusters
 from lake import BatchAccount, Catalog, FileIO, InvalidRequest, StreamFallback, StreamPosition
 from pipelines.kafka.stream_cluster import cluster_of
 from pipelines.stream.ingest import Ingest, IngestContext
-from pipelines.stream.plan_source import is_followed
+from pipelines.stream.plan_source import can_apply_live
 from pipelines.stream.registered_plans import RegisteredPlans
 from pipelines.stream.stream_evolver import RegisteredEvolver
 from pipelines.stream.stream_plan import plan_stream
@@ -54,7 +54,7 @@ class IngestStarter:
         catalog = Catalog(self._warehouse, file_io=self._file_io, clock=self._context.clock)
         registry = RegistryStore(self._file_io, self._warehouse, self._context.clock)
         registrar = Registrar(registry, catalog, self._context.clock)
-        registrar.complete_order(document.identifier)
+        registrar.add_arrival_columns(document.identifier)
         # Before the look whether the stream is registered: its deletion raises the epoch.
         positions = catalog.table(document.identifier).committer().stream_positions()
         position = positions.get(entry.spec.name)
@@ -67,7 +67,7 @@ class IngestStarter:
         plan = plan_stream(
             table=document.identifier,
             spec=state.document.table,
-            stream=newest.spec if is_followed(entry.spec, newest.spec) else entry.spec,
+            stream=newest.spec if can_apply_live(entry.spec, newest.spec) else entry.spec,
             schema=state.table.schema,
             generation=entry.restart_generation,
             version=newest.version,

@@ -40,7 +40,7 @@ class SameDeclaration:
         return fit_plan(plan, table.schema)
 
 
-def is_followed(old: StreamSpec, new: StreamSpec) -> bool:
+def can_apply_live(old: StreamSpec, new: StreamSpec) -> bool:
     """Return whether a running query can take a stream's new declaration up."""
     return old == new.model_copy(update={name: getattr(old, name) for name in FOLLOWED})
 

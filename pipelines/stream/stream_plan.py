@@ -15,8 +15,8 @@ from lake import (
     TypeRoot,
     ValueChecks,
 )
+from registry.layout.stream_columns import StreamColumns, stream_columns
 from registry.rules.arrival_rules import is_keyed, needs_keyed_partitions
-from registry.rules.table_definition import StreamColumns, stream_columns
 from schemas import ColumnSource, OnNullOrdering, StreamSpec, TableSpec
 
 _LONG: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.BINARY, TypeRoot.VARBINARY)

@@ -29,7 +29,7 @@ from pipelines.settings import RestartPolicy
 from pipelines.sink.batch_sink import SinkProgress
 from pipelines.stream.failure import Failure, failure_of
 from pipelines.stream.outage import Outage
-from pipelines.stream.plan_source import is_followed
+from pipelines.stream.plan_source import can_apply_live
 from pipelines.stream.stream_report import StreamReport
 from registry.store.leases import Lease, LeaseStore
 from schemas import (
@@ -247,7 +247,7 @@ class StreamSupervisor:
         return (
             running is None
             or running.entry.restart_generation != wanted.entry.restart_generation
-            or not is_followed(running.entry.spec, wanted.entry.spec)
+            or not can_apply_live(running.entry.spec, wanted.entry.spec)
         )
 
     def _follow(self, query: StreamQuery, wanted: Wanted) -> None:

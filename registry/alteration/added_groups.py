@@ -9,9 +9,9 @@ column with values would hold up every record of a smaller one that is read agai
 from collections.abc import Iterator
 
 from lake import TableSchema
-from registry.alteration.change_places import Origin
+from registry.alteration.change_locations import Origin
 from schemas import FieldProblem, SequenceGroupSpec, TableDocument
-from schemas.findings import found_at, listed
+from schemas.field_problems import listed, problem_at
 
 
 def check_added_groups(
@@ -71,4 +71,4 @@ def _older_columns(
             )
         else:
             place = origin.place(index, part)
-            yield found_at(*place, value=", ".join(names), message=message, hint=hint)
+            yield problem_at(*place, value=", ".join(names), message=message, hint=hint)

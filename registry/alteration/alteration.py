@@ -34,7 +34,7 @@ from lake import (
 )
 from registry.alteration.added_groups import check_added_groups
 from registry.alteration.arrival_columns import actual_options, added_columns, check_names
-from registry.alteration.change_places import (
+from registry.alteration.change_locations import (
     Origin,
     column_problem,
     engine_problem,
@@ -42,10 +42,11 @@ from registry.alteration.change_places import (
     stream_problem,
     table_problem,
 )
-from registry.alteration.type_widening import is_followed
+from registry.alteration.type_widening import is_safe_widening
 from registry.errors import DefinitionRefused
+from registry.layout.physical_table import physical_groups, physical_table
+from registry.layout.stream_columns import stream_columns
 from registry.rules.stream_rules import check_stream
-from registry.rules.table_definition import define_groups, define_table, stream_columns
 from registry.rules.table_rules import check_table
 from schemas import (
     ColumnSpec,
@@ -170,10 +171,10 @@ def _option_changes(
             declaration stands for by now, and may lack arrival in its groups; it gets both.
         changes: Those before, of which the engine carries renames into options by itself.
     """
-    old, new = dict(define_table(before).options), define_table(after).options
+    old, new = dict(physical_table(before).options), physical_table(after).options
     for key in [key for key in old if _OWN_OPTION in key and key not in schema.options]:
         del old[key]
-    for group in define_groups(before):
+    for group in physical_groups(before):
         del old[group.option[0]]
     old |= actual_options(before, schema)
     for change in changes:
@@ -274,7 +275,7 @@ def _check_types(
     for column, streams in _writers(before, after).items():
         found = old.fields_by_name.get(column)
         changed = None if found is None else types.get(found.id)
-        if found is None or changed is None or is_followed(found.type, changed.type):
+        if found is None or changed is None or is_safe_widening(found.type, changed.type):
             continue
         listed = ", ".join(f"`{stream}`" for stream in streams)
         yield column_problem(
@@ -307,7 +308,7 @@ def _check_rules(
 def _check_agreement(
     after: TableDocument, schema: TableSchema, origin: Origin
 ) -> Iterator[FieldProblem]:
-    definition = define_table(after.table)
+    definition = physical_table(after.table)
     for column in definition.columns:
         found = schema.fields_by_name.get(column.name)
         if found is None or str(found.type) != str(column.type):

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 from lake import SchemaChange
 from registry.alteration.alteration import Alteration
-from registry.alteration.change_places import Origin
-from registry.rules.table_definition import define_groups
+from registry.alteration.change_locations import Origin
+from registry.layout.physical_table import physical_groups
 from schemas import (
     ColumnSource,
     ColumnSpec,
@@ -21,7 +21,7 @@ from schemas import (
     TableDocument,
     TableSpec,
 )
-from schemas.findings import JsonPath, listed
+from schemas.field_problems import JsonPath, listed
 
 
 class RefusedChange(Exception):
@@ -104,7 +104,7 @@ class AlteredTable:
         if found is not None:
             return found
         hint = f"columns: {listed(self.spec.column_names)}"
-        for group in define_groups(self.spec):
+        for group in physical_groups(self.spec):
             if name in group.generated_columns:
                 message = f"this column is made for the sequence group `{group.name}`"
                 refuse("column", name, message, hint)

@@ -10,8 +10,8 @@ column that has one of the names is in the way: its values would count as arriva
 from collections.abc import Iterator, Mapping
 
 from lake import AddColumn, SchemaChange, TableSchema, parse_type
-from registry.alteration.change_places import Origin, column_problem
-from registry.rules.table_definition import GroupDefinition, define_groups
+from registry.alteration.change_locations import Origin, column_problem
+from registry.layout.physical_table import PhysicalGroup, physical_groups
 from schemas import FieldProblem, TableSpec
 
 
@@ -22,7 +22,7 @@ def lacks_arrival(spec: TableSpec, schema: TableSchema) -> bool:
         spec: As declared.
         schema: As it is.
     """
-    declared = dict(group.option for group in define_groups(spec))
+    declared = dict(group.option for group in physical_groups(spec))
     return bool(_missing_columns(spec, schema)) or actual_options(spec, schema) != declared
 
 
@@ -74,16 +74,16 @@ def actual_options(spec: TableSpec, schema: TableSchema) -> Mapping[str, str]:
         schema: As it is.
     """
     options = {}
-    for group in define_groups(spec):
+    for group in physical_groups(spec):
         key, value = group.option
         options[group.former_option if _is_former(group, schema) else key] = value
     return options
 
 
-def _missing_columns(spec: TableSpec, schema: TableSchema) -> dict[str, GroupDefinition]:
+def _missing_columns(spec: TableSpec, schema: TableSchema) -> dict[str, PhysicalGroup]:
     """Return by name the columns of arrival that a table lacks, with their groups."""
     missing = {}
-    for group in define_groups(spec):
+    for group in physical_groups(spec):
         # Of such a group arrival has never been a part, whatever columns are called.
         is_new = bool(group.declared) and _is_former(group, schema)
         for name in (group.partition_column, group.offset_column):
@@ -92,5 +92,5 @@ def _missing_columns(spec: TableSpec, schema: TableSchema) -> dict[str, GroupDef
     return missing
 
 
-def _is_former(group: GroupDefinition, schema: TableSchema) -> bool:
+def _is_former(group: PhysicalGroup, schema: TableSchema) -> bool:
     return group.former_option in schema.options and group.option[0] not in schema.options

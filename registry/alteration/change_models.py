@@ -36,7 +36,7 @@ from schemas import (
 )
 
 
-def told_change(change: SchemaChange) -> TableChange:
+def change_model(change: SchemaChange) -> TableChange:
     """Return a change as a request would have it.
 
     Requires:

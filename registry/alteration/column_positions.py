@@ -7,9 +7,9 @@ from typing import assert_never
 
 from lake import Position, PositionKind
 from registry.alteration.altered_table import refuse
-from registry.rules.table_definition import define_groups
+from registry.layout.physical_table import physical_groups
 from schemas import ColumnPlace, ColumnPosition, ColumnSpec, TableSpec
-from schemas.findings import listed
+from schemas.field_problems import listed
 
 
 def position_after_declared(spec: TableSpec) -> Position:
@@ -32,7 +32,7 @@ def declared_position(spec: TableSpec, position: ColumnPosition | None) -> Posit
         return position_after_declared(spec)
     found = engine_position(position)
     if found.neighbour is not None and found.neighbour not in spec.column_names:
-        made = [name for group in define_groups(spec) for name in group.generated_columns]
+        made = [name for group in physical_groups(spec) for name in group.generated_columns]
         is_made = found.neighbour in made
         message = "this column is made for a sequence group" if is_made else "no such column"
         refuse("position", found.neighbour, message, f"columns: {listed(spec.column_names)}")
@@ -49,7 +49,7 @@ def engine_position(position: ColumnPosition) -> Position:
     return Position(kind=PositionKind(position.place.value), neighbour=position.neighbour)
 
 
-def placed(
+def insert_column(
     columns: tuple[ColumnSpec, ...], column: ColumnSpec, position: Position
 ) -> tuple[ColumnSpec, ...]:
     """Return the columns with one more, at a place that `declared_position` gave."""

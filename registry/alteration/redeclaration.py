@@ -9,7 +9,7 @@ from typing import Final
 from registry.errors import DefinitionDiffers
 from registry.store.revision import Precondition, revision_of
 from schemas import FieldProblem, TableDocument, TableSpec
-from schemas.findings import found_at, shown
+from schemas.field_problems import problem_at, shown
 
 # What a declaration says about the status of rows, which no file depends on.
 _ROW_RULES: Final = ("staleness", "completeness")
@@ -51,7 +51,7 @@ def declared_differences(old: TableSpec, new: TableSpec) -> list[FieldProblem]:
     """Return what is declared otherwise, and may not be."""
     before, after = old.model_dump(mode="json"), new.model_dump(mode="json")
     return [
-        found_at(
+        problem_at(
             field,
             value=after[field],
             message=f"is `{shown(before[field])}`",

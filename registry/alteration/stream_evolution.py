@@ -127,14 +127,14 @@ def _added(old: DataType, new: DataType) -> int:
 def _placed(changes: Sequence[SchemaChange], table: TableSpec) -> tuple[SchemaChange, ...]:
     """Put new columns behind the declared ones, in their order: each goes right after the last."""
     position = position_after_declared(table)
-    placed: list[SchemaChange] = []
+    insert_column: list[SchemaChange] = []
     for change in changes:
         if isinstance(change, AddColumn) and len(change.path) == 1:
-            placed.append(replace(change, position=position))
+            insert_column.append(replace(change, position=position))
             position = replace(position, neighbour=change.path[0])
         else:
-            placed.append(change)
-    return tuple(placed)
+            insert_column.append(change)
+    return tuple(insert_column)
 
 
 def _with_columns(

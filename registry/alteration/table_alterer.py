@@ -77,7 +77,7 @@ class TableAlterer:
                 return done
         raise too_many_conflicts(identifier)
 
-    def complete_order(self, identifier: str) -> None:
+    def add_arrival_columns(self, identifier: str) -> None:
         """Give a table what the order of arrival is written to, if it was made without.
 
         Raises:

@@ -35,11 +35,11 @@ from lake import (
 )
 from registry.alteration.alteration import Alteration, AlterationPlan
 from registry.alteration.altered_table import AlteredTable, RefusedChange, refuse
-from registry.alteration.column_positions import declared_position, engine_position, placed
+from registry.alteration.column_positions import declared_position, engine_position, insert_column
 from registry.alteration.renamed_declaration import renamed_declaration
 from registry.errors import DefinitionRefused
+from registry.layout.physical_table import physical_group, physical_table
 from registry.rules.engine_check import FIELD_OF_OPTION
-from registry.rules.table_definition import define_group, define_table
 from schemas import (
     AddColumnChange,
     AddSequenceGroupChange,
@@ -62,7 +62,7 @@ from schemas import (
     UpdateColumnTypeChange,
     UpdateCommentChange,
 )
-from schemas.findings import found_at, listed
+from schemas.field_problems import listed, problem_at
 
 _NAMING_OPTIONS = ("rowkind.field", "record-level.time-field")
 _OPTION_HINTS: Mapping[str, str] = {
@@ -89,7 +89,7 @@ def _plan(
         try:
             altered = _apply(altered, change, index, schema)
         except RefusedChange as refused:
-            problems.append(found_at("changes", index, *refused.place, **refused.words))
+            problems.append(problem_at("changes", index, *refused.place, **refused.words))
     if problems:
         message = f"the schema of {document.identifier} cannot be changed as asked"
         raise DefinitionRefused(message, problems=problems)
@@ -157,7 +157,7 @@ def _add_column(altered: AlteredTable, change: AddColumnChange, index: int) -> A
         description=change.description,
         default=change.default,
     )
-    spec = spec.model_copy(update={"columns": placed(spec.columns, column, place)})
+    spec = spec.model_copy(update={"columns": insert_column(spec.columns, column, place)})
     return _owned(asked.with_spec(spec), change, name)
 
 
@@ -302,7 +302,7 @@ def _update_position(
         return altered
     rest = altered.spec.model_copy(update={"columns": others})
     place = declared_position(rest, change.position)
-    spec = altered.spec.model_copy(update={"columns": placed(others, column, place)})
+    spec = altered.spec.model_copy(update={"columns": insert_column(others, column, place)})
     asked = UpdateColumnPosition(name=column.name, position=place)
     return altered.with_spec(spec).with_change(asked, index).with_origin(index, column=column.name)
 
@@ -312,7 +312,7 @@ def _add_group(altered: AlteredTable, change: AddSequenceGroupChange, index: int
     if spec.sequence_group(change.name) is not None:
         message = "there is a sequence group of this name already"
         refuse("name", change.name, message, "choose another name")
-    group = define_group(change.group, tracking=spec.tracking)
+    group = physical_group(change.group, tracking=spec.tracking)
     for name, sql in group.generated_columns.items():
         altered = altered.with_change(AddColumn(path=(name,), type=parse_type(sql)), index)
     groups = (*spec.sequence_groups, change.group)
@@ -339,7 +339,7 @@ def _remove_option(
         asked = altered.with_change(RemoveOption(key=key), index)
         return asked.with_options(options).with_origin(index, option=key)
     _check_option(key, "key")
-    if key in define_table(spec).options:
+    if key in physical_table(spec).options:
         refuse("key", key, "this option is the same for every table", "leave it")
     # Somebody else has set it: nothing that is declared.
     is_there = key in schema.options

@@ -26,18 +26,18 @@ _BYTES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
 _TIMES: Final = (TypeRoot.TIME, TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ)
 
 
-def is_followed(old: DataType, new: DataType) -> bool:
+def is_safe_widening(old: DataType, new: DataType) -> bool:
     """Return whether a stream that writes the old type can go on with the new one.
 
     Nullability is not looked at. Inside of nested types fields may be added, and no field may go.
 
     Example:
         >>> from lake import parse_type
-        >>> is_followed(parse_type("INT"), parse_type("BIGINT"))
+        >>> is_safe_widening(parse_type("INT"), parse_type("BIGINT"))
         True
-        >>> is_followed(parse_type("BIGINT"), parse_type("INT"))
+        >>> is_safe_widening(parse_type("BIGINT"), parse_type("INT"))
         False
-        >>> is_followed(parse_type("DECIMAL(10, 2)"), parse_type("DECIMAL(12, 3)"))
+        >>> is_safe_widening(parse_type("DECIMAL(10, 2)"), parse_type("DECIMAL(12, 3)"))
         True
     """
     if old.root in _DIGITS:
@@ -87,7 +87,8 @@ def _is_longer(old: DataType, new: DataType) -> bool:
 def _has_all_fields(old: DataType, new: DataType) -> bool:
     types = {field.name: field.type for field in new.fields}
     return all(
-        field.name in types and is_followed(field.type, types[field.name]) for field in old.fields
+        field.name in types and is_safe_widening(field.type, types[field.name])
+        for field in old.fields
     )
 
 
@@ -95,4 +96,4 @@ def _are_parts_followed(old: DataType, new: DataType) -> bool:
     if old.key != new.key:
         return False
     pairs = ((old.element, new.element), (old.value, new.value))
-    return all(a is None or (b is not None and is_followed(a, b)) for a, b in pairs)
+    return all(a is None or (b is not None and is_safe_widening(a, b)) for a, b in pairs)

@@ -14,7 +14,7 @@ about the declaration, and about order:
 from collections.abc import Iterator
 
 from lake import DataType, InvalidRequest, parse_type
-from registry.rules.column_functions import (
+from registry.layout.column_functions import (
     FUNCTION_ENGINES,
     LAST_VALUE,
     column_functions,
@@ -22,7 +22,7 @@ from registry.rules.column_functions import (
     why_order_matters,
 )
 from schemas import OPTION_OF_FIELD, AggregateSpec, FieldProblem, MergeEngine, TableSpec, Unordered
-from schemas.findings import found_at, listed
+from schemas.field_problems import listed, problem_at
 
 _FIELD_OF_OPTION = {option: field for field, option in OPTION_OF_FIELD.items()}
 
@@ -68,7 +68,7 @@ def _check_engine(spec: TableSpec) -> Iterator[FieldProblem]:
     if spec.default_aggregate is not None:
         declared.append((("default_aggregate",), spec.default_aggregate))
     for place, function in declared:
-        yield found_at(
+        yield problem_at(
             *place,
             value=function,
             message=f"a {spec.merge_engine.value} table has no aggregate functions",
@@ -86,11 +86,11 @@ def _check_options(aggregate: AggregateSpec, index: int) -> Iterator[FieldProble
         else:
             continue
         message = "a field of the declaration says this"
-        yield found_at(*place, "options", key, value=value, message=message, hint=hint)
+        yield problem_at(*place, "options", key, value=value, message=message, hint=hint)
     for field in ("nested_key", "nested_sequence"):
         for position, name in enumerate(getattr(aggregate, field) or ()):
             if "," in name or name != name.strip() or not name:
-                yield found_at(
+                yield problem_at(
                     *place,
                     field,
                     position,
@@ -113,7 +113,7 @@ def _check_order(spec: TableSpec) -> Iterator[FieldProblem]:
             continue
         reason = why_order_matters(function.function, data_type)
         if reason is not None:
-            yield found_at(
+            yield problem_at(
                 *place_of_function(spec, column),
                 value=function.function,
                 message=f"{reason}: the group {listed([grouped[column]])} orders records, and "

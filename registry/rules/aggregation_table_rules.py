@@ -14,8 +14,7 @@ in the columns of the others (design 4). So with more than one stream:
 
 from collections.abc import Iterator, Mapping
 
-from registry.rules.aggregate_function_rules import type_of
-from registry.rules.column_functions import (
+from registry.layout.column_functions import (
     FIRST_VALUE,
     LAST_VALUE,
     column_functions,
@@ -24,15 +23,16 @@ from registry.rules.column_functions import (
     sequence_fields,
     why_order_matters,
 )
+from registry.rules.aggregate_function_rules import type_of
 from schemas import AggregateSpec, Deletes, FieldProblem, StreamSpec, TableSpec, Unordered
-from schemas.findings import JsonPath, found_at, listed
+from schemas.field_problems import JsonPath, listed, problem_at
 
 _NULL_COUNTS = (FIRST_VALUE, LAST_VALUE)
 _TAKEN_BACK_IN_ANY_ORDER = ("sum",)
 _OTHER_TABLE = "make a partial-update table with a sequence group for each stream"
 
 
-def check_several(
+def check_multiple_streams(
     table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
 ) -> Iterator[FieldProblem]:
     """Yield why the stream cannot join the others of an aggregation table; nothing if it is alone.
@@ -64,7 +64,7 @@ def check_several(
 
 
 def _refused(stream: StreamSpec, others: Mapping[str, StreamSpec], message: str) -> FieldProblem:
-    return found_at(
+    return problem_at(
         "name",
         value=stream.name,
         message=f"the table has the stream {listed(sorted(others))}, and takes no other: {message}",
@@ -78,7 +78,7 @@ def _check_owners(
     owners = {column: name for name, other in others.items() for column in other.column_names}
     for index, column in enumerate(stream.column_names):
         if column in owners and column in table.column_names and column not in table.primary_key:
-            yield found_at(
+            yield problem_at(
                 "columns",
                 index,
                 "column",
@@ -100,7 +100,7 @@ def _check_columns(
         if data_type is None:
             continue
         if not data_type.nullable:
-            yield found_at(
+            yield problem_at(
                 *place,
                 value=column,
                 message=f"`{column}` is NOT NULL, and the records of the other streams have no "
@@ -118,7 +118,7 @@ def _check_order(
     name = function.function
     reason = why_order_matters(name, data_type)
     if name in _NULL_COUNTS and column not in sequence_fields(table):
-        yield found_at(
+        yield problem_at(
             *place,
             value=column,
             message=f"`{name}` of `{column}` takes nulls as values, and the records of the other "
@@ -128,7 +128,7 @@ def _check_order(
     elif table.unordered is Unordered.ALLOWED or name in _NULL_COUNTS:
         return
     elif reason is not None:
-        yield found_at(
+        yield problem_at(
             *place,
             value=column,
             message=f"several streams write the table, and of `{column}` {reason}",
@@ -140,7 +140,7 @@ def _check_order(
         and name not in _TAKEN_BACK_IN_ANY_ORDER
         and declared_function(name) is not None
     ):
-        yield found_at(
+        yield problem_at(
             *place,
             value=column,
             message=f"several streams write the table, and what `{name}` of `{column}` is after a "

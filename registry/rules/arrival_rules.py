@@ -8,10 +8,10 @@ one partition there is nothing to choose. How many partitions there are is known
 
 from collections.abc import Iterator
 
+from registry.layout.column_functions import column_functions, sequence_fields, why_order_matters
 from registry.rules.aggregate_function_rules import type_of
-from registry.rules.column_functions import column_functions, sequence_fields, why_order_matters
 from schemas import ColumnSource, FieldProblem, MergeEngine, StreamSpec, TableSpec, Unordered
-from schemas.findings import found_at
+from schemas.field_problems import problem_at
 
 
 def is_ordered_by_arrival_alone(table: TableSpec, stream: StreamSpec) -> bool:
@@ -51,7 +51,7 @@ def check_key_source(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProb
             continue
         data_type = type_of(table, mapping.column)
         if mapping.column not in table.primary_key:
-            yield found_at(
+            yield problem_at(
                 "columns",
                 index,
                 "source",
@@ -60,7 +60,7 @@ def check_key_source(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProb
                 hint="leave `source` out",
             )
         elif data_type is not None and data_type.is_nested:
-            yield found_at(
+            yield problem_at(
                 "columns",
                 index,
                 "source",

@@ -13,9 +13,9 @@ record does not reach the column:
 
 from collections.abc import Iterator, Mapping
 
-from registry.rules.table_definition import ungrouped_columns
+from registry.layout.physical_table import ungrouped_columns
 from schemas import FieldProblem, MergeEngine, StreamSpec, TableSpec
-from schemas.findings import found_at, listed
+from schemas.field_problems import listed, problem_at
 
 _HINT = "leave the default out, and let the stream send the value"
 
@@ -39,12 +39,12 @@ def check_defaults(spec: TableSpec) -> Iterator[FieldProblem]:
             message = "without a sequence group every other stream would write the default"
         else:
             continue
-        yield found_at(
+        yield problem_at(
             "columns", index, "default", value=column.default, message=message, hint=_HINT
         )
 
 
-def check_defaults_of_several(
+def check_defaults_of_multiple_streams(
     table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
 ) -> Iterator[FieldProblem]:
     """Yield the columns with a default that one of an aggregation table's streams does not write.
@@ -60,7 +60,7 @@ def check_defaults_of_several(
     for column in table.columns:
         leave_out = [one.name for one in streams if column.name not in one.column_names]
         if column.default is not None and leave_out:
-            yield found_at(
+            yield problem_at(
                 "columns",
                 value=column.name,
                 message=f"`{column.name}` has a default, which the records of streams that do not "

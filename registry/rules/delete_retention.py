@@ -10,16 +10,14 @@ late brings it back. With `delete_retention` the compaction keeps the delete unt
 3. Named columns are TIMESTAMPs, with or without zone.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from lake import InvalidRequest, TypeRoot, parse_type
-from registry.rules.delete_rules import deletes_of
-from schemas import DeleteRetentionSpec, Deletes, FieldProblem, MergeEngine, TableSpec
-from schemas.findings import found_at, listed
+from registry.layout.delete_options import removing_groups
+from schemas import DeleteRetentionSpec, FieldProblem, TableSpec
+from schemas.field_problems import listed, problem_at
 
-DELETE_RETENTION: Final = "braid.delete-retention"
-DELETE_TIME_FIELDS: Final = "braid.delete-retention.time-fields"
 _MOMENTS: Final = (TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ)
 
 
@@ -28,16 +26,16 @@ def check_delete_retention(spec: TableSpec) -> Iterator[FieldProblem]:
     retention = spec.delete_retention
     if retention is None:
         return
-    removing = _removing_groups(spec)
+    removing = removing_groups(spec)
     if not removing:
-        yield found_at(
+        yield problem_at(
             "delete_retention",
             value=f"{retention.seconds} s",
             message="no delete of this table removes a row, so there is none to keep",
             hint="declare `deletes: remove_row`, or leave it out",
         )
     elif retention.columns is None and (not spec.tracking or not spec.sequence_groups):
-        yield found_at(
+        yield problem_at(
             "delete_retention",
             "columns",
             message="when a row was deleted has to be in a column, and the table makes none: it "
@@ -45,34 +43,6 @@ def check_delete_retention(spec: TableSpec) -> Iterator[FieldProblem]:
             hint="name a TIMESTAMP column that a deleting record fills",
         )
     yield from _check_columns(spec, retention)
-
-
-def retention_options(spec: TableSpec, at_columns: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the options of the table format that make the declaration true.
-
-    Args:
-        spec: The table; `check_delete_retention` finds nothing.
-        at_columns: The tracking column of each sequence group, in the table's order.
-    """
-    retention = spec.delete_retention
-    if retention is None:
-        return {}
-    columns = retention.columns
-    if columns is None:
-        removing = _removing_groups(spec)
-        columns = tuple(
-            at for group, at in at_columns.items() if at is not None and group in removing
-        )
-    return {DELETE_RETENTION: f"{retention.seconds} s", DELETE_TIME_FIELDS: ",".join(columns)}
-
-
-def _removing_groups(spec: TableSpec) -> set[str | None]:
-    """Return the groups whose deletes remove rows, None standing for a table without groups."""
-    groups: list[str | None] = [group.name for group in spec.sequence_groups]
-    removing = {one for one in groups or [None] if deletes_of(spec, one) is Deletes.REMOVE_ROW}
-    if spec.merge_engine is MergeEngine.DEDUPLICATE and spec.deletes is None:
-        removing.add(None)
-    return removing
 
 
 def _check_columns(spec: TableSpec, retention: DeleteRetentionSpec) -> Iterator[FieldProblem]:
@@ -83,14 +53,14 @@ def _check_columns(spec: TableSpec, retention: DeleteRetentionSpec) -> Iterator[
     for index, name in enumerate(retention.columns or ()):
         place = ("delete_retention", "columns", index)
         if name not in types:
-            yield found_at(
+            yield problem_at(
                 *place,
                 value=name,
                 message="no such column",
                 hint=f"columns: {listed(types)}",
             )
         elif not _is_timestamp(types[name]):
-            yield found_at(
+            yield problem_at(
                 *place,
                 value=name,
                 message=f"the column is {types[name]}, and says no moment",

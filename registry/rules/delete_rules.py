@@ -22,20 +22,15 @@ column of `rowkind.field`, or from another engine's writer.
 4. A table whose rows say their kind declares what deletes do, unless it is deduplicate.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterator
 
+from registry.layout.column_functions import column_functions, sequence_fields
+from registry.layout.delete_options import deletes_by_group
 from registry.rules.aggregate_function_rules import place_of_function
-from registry.rules.column_functions import column_functions, sequence_fields
 from schemas import Deletes, FieldProblem, MergeEngine, TableSpec, Unordered
-from schemas.findings import JsonPath, found_at, listed
+from schemas.field_problems import JsonPath, listed, problem_at
 
 ROW_KIND_FIELD = "rowkind.field"
-REMOVE_ON_GROUP: Final = "partial-update.remove-record-on-sequence-group"
-NULL_DELETES: Final = "braid.null-deletes"
-NULL_DELETES_KEPT: Final = "braid.null-deletes.kept-fields"
-NULL_DELETES_MARKS: Final = "braid.null-deletes.mark-fields"
 _REMOVE = Deletes.REMOVE_ROW
 _ALLOWED = "accept the risk for the table with `unordered: allowed`"
 _REFUSED = {
@@ -48,23 +43,6 @@ _REFUSED = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeletedColumns:
-    """What deletes have to do with the columns of a sequence group.
-
-    Attributes:
-        name: Of the group.
-        ordering: Its ordering columns; they keep the values of a record that deletes.
-        kept: Protected columns that do, too, such as the time of the record.
-        marks: Protected columns that say that the group was cleared.
-    """
-
-    name: str
-    ordering: tuple[str, ...]
-    kept: tuple[str, ...]
-    marks: tuple[str, ...]
-
-
 def check_deletes(spec: TableSpec) -> Iterator[FieldProblem]:
     """Yield what is wrong with the declared deletes."""
     yield from _check_engine(spec)
@@ -72,64 +50,6 @@ def check_deletes(spec: TableSpec) -> Iterator[FieldProblem]:
     yield from _check_clearing(spec)
     yield from _check_removal(spec)
     yield from _check_row_kinds(spec)
-
-
-def deletes_of(spec: TableSpec, group: str | None) -> Deletes | None:
-    """Return what deletes do in a group, or in the whole table for None; None: not declared."""
-    declared = None if group is None else spec.sequence_group(group)
-    return spec.deletes if declared is None or declared.deletes is None else declared.deletes
-
-
-def delete_options(spec: TableSpec, groups: Sequence[DeletedColumns]) -> dict[str, str]:
-    """Return the options of the table format that make the declaration true.
-
-    Args:
-        spec: The table; `check_deletes` finds nothing.
-        groups: What deletes have to do with the columns of each sequence group.
-    """
-    deletes = _deletes_by_group(spec)
-    if Deletes.IGNORE in ({deletes[group.name] for group in groups} or {spec.deletes}):
-        return {"ignore-delete": "true"}
-    if groups:
-        removing = [group for group in groups if deletes[group.name] is Deletes.REMOVE_ROW]
-        options = {REMOVE_ON_GROUP: _columns(group.ordering for group in removing)}
-        carrying = _groups_with_null_deletes(spec, deletes)
-        bare = [group for group in groups if group.name in carrying]
-        options[NULL_DELETES] = _columns(group.ordering for group in bare)
-        options[NULL_DELETES_KEPT] = _columns(group.kept for group in bare)
-        options[NULL_DELETES_MARKS] = _columns(group.marks for group in bare)
-        return {key: value for key, value in options.items() if value}
-    engine = spec.merge_engine
-    if spec.deletes is not Deletes.REMOVE_ROW or engine is MergeEngine.DEDUPLICATE:
-        return {}
-    return {f"{engine.value}.remove-record-on-delete": "true"}
-
-
-def _deletes_by_group(spec: TableSpec) -> dict[str, Deletes | None]:
-    return {
-        group.name: spec.deletes if group.deletes is None else group.deletes
-        for group in spec.sequence_groups
-    }
-
-
-def _groups_with_null_deletes(
-    spec: TableSpec, deletes: Mapping[str, Deletes | None]
-) -> frozenset[str]:
-    """Return the groups whose deletes are written without values.
-
-    Functions that take values back need them. New tables with `clear_columns` have none.
-    """
-    combined = column_functions(spec).keys()
-    return frozenset(
-        group.name
-        for group in spec.sequence_groups
-        if deletes[group.name] in (Deletes.CLEAR_COLUMNS, Deletes.REMOVE_ROW)
-        and combined.isdisjoint(group.columns)
-    )
-
-
-def _columns(lists: Iterable[Iterable[str]]) -> str:
-    return ",".join(name for names in lists for name in names)
 
 
 def _places(spec: TableSpec) -> Iterator[tuple[JsonPath, str | None, Deletes]]:
@@ -145,7 +65,7 @@ def _check_engine(spec: TableSpec) -> Iterator[FieldProblem]:
     for place, _, deletes in _places(spec):
         reason = _REFUSED.get((spec.merge_engine, deletes))
         if reason is not None:
-            yield found_at(
+            yield problem_at(
                 *place,
                 value=deletes.value,
                 message=f"not in {spec.merge_engine.value} tables: {reason}",
@@ -155,7 +75,7 @@ def _check_engine(spec: TableSpec) -> Iterator[FieldProblem]:
             )
         is_partial = spec.merge_engine is MergeEngine.PARTIAL_UPDATE
         if is_partial and deletes is Deletes.CLEAR_COLUMNS and not spec.sequence_groups:
-            yield found_at(
+            yield problem_at(
                 *place,
                 value=deletes.value,
                 message="the table has no sequence groups, and only their columns can be cleared",
@@ -164,14 +84,14 @@ def _check_engine(spec: TableSpec) -> Iterator[FieldProblem]:
 
 
 def _check_mixture(spec: TableSpec) -> Iterator[FieldProblem]:
-    effective = _deletes_by_group(spec)
+    effective = deletes_by_group(spec)
     others = [name for name, deletes in effective.items() if deletes not in (None, Deletes.IGNORE)]
     ignoring = [name for name, deletes in effective.items() if deletes is Deletes.IGNORE]
     if not others or not ignoring:
         return
     for place, group, deletes in _places(spec):
         if group in ignoring and deletes is Deletes.IGNORE:
-            yield found_at(
+            yield problem_at(
                 *place,
                 value=deletes.value,
                 message="deletes are ignored by a whole table or not at all, and the group "
@@ -179,7 +99,7 @@ def _check_mixture(spec: TableSpec) -> Iterator[FieldProblem]:
                 hint="use `clear_columns`, or let every group ignore them",
             )
         elif group is None and deletes is Deletes.IGNORE:
-            yield found_at(
+            yield problem_at(
                 *place,
                 value=deletes.value,
                 message="deletes are ignored by a whole table or not at all, and the group "
@@ -190,11 +110,11 @@ def _check_mixture(spec: TableSpec) -> Iterator[FieldProblem]:
 
 def _check_clearing(spec: TableSpec) -> Iterator[FieldProblem]:
     group_of = {name: group.name for group in spec.sequence_groups for name in group.columns}
-    deletes = _deletes_by_group(spec)
+    deletes = deletes_by_group(spec)
     for column, function in column_functions(spec).items():
         group = group_of.get(column)
         if group is not None and deletes[group] is Deletes.CLEAR_COLUMNS:
-            yield found_at(
+            yield problem_at(
                 *place_of_function(spec, column),
                 value=function.function,
                 message=f"deletes clear the columns of the group `{group}`, and a column that "
@@ -217,7 +137,7 @@ def _check_removal(spec: TableSpec) -> Iterator[FieldProblem]:
         name = spec.options.get(ROW_KIND_FIELD)
         places = [] if name is None else [(("options", ROW_KIND_FIELD), name)]
     for place, value in places:
-        yield found_at(*place, value=value, message=message, hint=f"{instead}{_ALLOWED}")
+        yield problem_at(*place, value=value, message=message, hint=f"{instead}{_ALLOWED}")
 
 
 def _why_removal_harms(spec: TableSpec) -> str | None:
@@ -248,7 +168,7 @@ def _check_row_kinds(spec: TableSpec) -> Iterator[FieldProblem]:
     place = ("options", ROW_KIND_FIELD)
     groups = spec.sequence_groups
     if len(groups) > 1:
-        yield found_at(
+        yield problem_at(
             *place,
             value=name,
             message="every record says its kind in this column, and a column has one stream, while "
@@ -257,7 +177,7 @@ def _check_row_kinds(spec: TableSpec) -> Iterator[FieldProblem]:
         )
     is_declared = spec.deletes is not None or any(group.deletes is not None for group in groups)
     if not is_declared and spec.merge_engine is not MergeEngine.DEDUPLICATE:
-        yield found_at(
+        yield problem_at(
             *place,
             value=name,
             message="a row of this table can say that it deletes, and what deletes do is not said",

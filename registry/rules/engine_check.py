@@ -19,11 +19,16 @@ from lake import (
     highest_field_id,
     validate_schema,
 )
-from registry.rules.delete_retention import DELETE_RETENTION, DELETE_TIME_FIELDS
-from registry.rules.delete_rules import NULL_DELETES, NULL_DELETES_KEPT, NULL_DELETES_MARKS
-from registry.rules.table_definition import define_groups, define_table
+from registry.layout.delete_options import (
+    DELETE_RETENTION,
+    DELETE_TIME_FIELDS,
+    NULL_DELETES,
+    NULL_DELETES_KEPT,
+    NULL_DELETES_MARKS,
+)
+from registry.layout.physical_table import physical_groups, physical_table
 from schemas import OPTION_OF_FIELD, FieldProblem, TableSpec
-from schemas.findings import JsonPath, found_at
+from schemas.field_problems import JsonPath, problem_at
 
 FIELD_OF_OPTION: Final[Mapping[str, str]] = {
     "bucket": "buckets",
@@ -60,7 +65,7 @@ def check_with_engine(spec: TableSpec) -> Iterator[FieldProblem]:
     Args:
         spec: A declaration whose types can be read, names and groups being right.
     """
-    definition = define_table(spec)
+    definition = physical_table(spec)
     schema = TableSchema(
         id=0,
         fields=definition.columns,
@@ -80,7 +85,7 @@ def check_with_engine(spec: TableSpec) -> Iterator[FieldProblem]:
     # mistakes. They can be told only where the options can be read at all.
     places = _Places(spec)
     for problem in problems or dormant_options(schema):
-        yield found_at(
+        yield problem_at(
             *places.of(problem), value=problem.value, message=problem.message, hint=problem.hint
         )
 
@@ -102,7 +107,7 @@ class _Places:
         self._positions = {name: at for at, name in reversed(list(enumerate(spec.column_names)))}
         self._groups: dict[str, int] = {}
         self._functions: dict[str, int] = {}
-        for at, group in enumerate(define_groups(spec)):
+        for at, group in enumerate(physical_groups(spec)):
             for name in (group.option[0], *group.generated_columns):
                 self._groups.setdefault(name, at)
         for at, column in enumerate(spec.columns):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from formats.kafka_clusters import DEFAULT_CLUSTER, KafkaClusters, NamedCluster
 from formats.stream_options import STREAM_OPTIONS, unfit_value
 from schemas import FieldProblem, StreamSpec
-from schemas.findings import found_at, listed
+from schemas.field_problems import listed, problem_at
 
 _OPERATORS = "operators set it for the cluster, in the file of `--clusters`"
 
@@ -29,7 +29,7 @@ def check_kafka(stream: StreamSpec, clusters: KafkaClusters) -> Iterator[FieldPr
         name = kafka.cluster or DEFAULT_CLUSTER
         cluster = clusters.by_name.get(name)
         if cluster is None and name != DEFAULT_CLUSTER:
-            yield found_at(
+            yield problem_at(
                 "kafka",
                 "cluster",
                 value=name,
@@ -37,7 +37,7 @@ def check_kafka(stream: StreamSpec, clusters: KafkaClusters) -> Iterator[FieldPr
                 hint=f"clusters: {listed(_names(clusters))}",
             )
         elif cluster is None and kafka.cluster is None and clusters.by_name:
-            yield found_at(
+            yield problem_at(
                 "kafka",
                 "cluster",
                 message="the stream names no Kafka cluster, and none is called "
@@ -60,13 +60,13 @@ def _check_address(stream: StreamSpec, clusters: KafkaClusters) -> Iterator[Fiel
     known = clusters.at(servers)
     if stream.kafka.cluster is not None:
         message = "a stream names a cluster or an address, not both"
-        yield found_at(*place, value=servers, message=message, hint="leave the address out")
+        yield problem_at(*place, value=servers, message=message, hint="leave the address out")
     elif known is not None:
         hint = f'write `"kafka": {{"cluster": "{known.name}"}}`'
         message = "a stream names its cluster, not an address"
-        yield found_at(*place, value=servers, message=message, hint=hint)
+        yield problem_at(*place, value=servers, message=message, hint=hint)
     elif not clusters.allows_address(servers):
-        yield found_at(
+        yield problem_at(
             *place,
             value=servers,
             message="a stream names its cluster, not an address",
@@ -77,14 +77,14 @@ def _check_address(stream: StreamSpec, clusters: KafkaClusters) -> Iterator[Fiel
 
 def _check_topics(stream: StreamSpec, cluster: NamedCluster) -> Iterator[FieldProblem]:
     if not cluster.may_read(stream.topic):
-        yield found_at(
+        yield problem_at(
             "topic",
             value=stream.topic,
             message=f"streams may not read this topic of the cluster `{cluster.name}`",
             hint=f"topics that may be read: {listed(cluster.read)}",
         )
     if not cluster.may_write(stream.dead_letter_topic):
-        yield found_at(
+        yield problem_at(
             "dead_letter_topic",
             value=stream.dead_letter_topic,
             message=f"dead letters may not go to this topic of the cluster `{cluster.name}`",
@@ -98,7 +98,7 @@ def _check_options(stream: StreamSpec, cluster: NamedCluster | None) -> Iterator
         place = ("kafka", "options", name)
         if name not in allowed:
             # The value is not repeated: it may be a secret.
-            yield found_at(
+            yield problem_at(
                 *place,
                 value=name,
                 message="a stream does not set this option of Kafka",
@@ -109,4 +109,4 @@ def _check_options(stream: StreamSpec, cluster: NamedCluster | None) -> Iterator
         if expected is not None:
             message = f"expected {expected}, as text"
             hint = "leave it out, or choose such a number"
-            yield found_at(*place, value=value, message=message, hint=hint)
+            yield problem_at(*place, value=value, message=message, hint=hint)

@@ -7,11 +7,11 @@ sends one does not decide how long others wait.
 from collections.abc import Iterator, Mapping
 
 from lake import DataType, parse_type
+from registry.layout.physical_table import physical_groups
 from registry.rules.json_types import HINT as JSON_HINT, unreadable_in_json
 from registry.rules.message_paths import path_fault
-from registry.rules.table_definition import define_groups
 from schemas import FieldProblem, StreamColumn, StreamSpec, TableSpec
-from schemas.findings import found_at, listed
+from schemas.field_problems import listed, problem_at
 
 PATH_PARTS_MAX = 32
 
@@ -21,7 +21,7 @@ _Path = tuple[str, ...]
 def check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
     """Yield what is wrong with the columns that a stream maps."""
     generated = {
-        column: group.name for group in define_groups(table) for column in group.generated_columns
+        column: group.name for group in physical_groups(table) for column in group.generated_columns
     }
     types = {
         column.name: parse_type(column.type).with_nullable(True)
@@ -33,21 +33,23 @@ def check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem
     for index, mapping in enumerate(stream.columns):
         place = ("columns", index, "column")
         if mapping.column in generated:
-            yield found_at(
+            yield problem_at(
                 *place,
                 value=mapping.column,
                 message=f"this column is filled in for the group `{generated[mapping.column]}`",
                 hint="leave it out",
             )
         elif mapping.column not in types:
-            yield found_at(
+            yield problem_at(
                 *place,
                 value=mapping.column,
                 message="no such column",
                 hint=f"columns: {listed(table.column_names)}",
             )
         elif mapping.column in seen:
-            yield found_at(*place, value=mapping.column, message="mapped twice", hint="map it once")
+            yield problem_at(
+                *place, value=mapping.column, message="mapped twice", hint="map it once"
+            )
         seen.add(mapping.column)
         yield from _check_path(stream, index, inside)
         data_type = types.get(mapping.column)
@@ -55,7 +57,7 @@ def check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem
             yield from _check_readers(stream, index, data_type, readers)
             reason = unreadable_in_json(data_type)
             if reason is not None:
-                yield found_at(*place, value=mapping.column, message=reason, hint=JSON_HINT)
+                yield problem_at(*place, value=mapping.column, message=reason, hint=JSON_HINT)
 
 
 def _place_in_record(mapping: StreamColumn) -> _Path:
@@ -83,14 +85,14 @@ def _check_path(
     fault = path_fault(mapping.path or mapping.column) if mapping.path or not all(path) else None
     if fault is not None:
         message, hint = fault
-        yield found_at(*place, value=mapping.path, message=message, hint=hint)
+        yield problem_at(*place, value=mapping.path, message=message, hint=hint)
     if len(path) > PATH_PARTS_MAX:
         message = f"a path has at most {PATH_PARTS_MAX} names, this has {len(path)}"
         hint = "map the object that is around the field"
-        yield found_at(*place, value=mapping.path, message=message, hint=hint)
+        yield problem_at(*place, value=mapping.path, message=message, hint=hint)
     known = inside.get(_place_in_record(mapping))
     if known is not None:
-        yield found_at(
+        yield problem_at(
             *place,
             value=".".join(path),
             message=f"the message has an object here: `{known}` is inside of it",
@@ -110,7 +112,7 @@ def _check_readers(
     earlier, kind = readers.setdefault(path, (mapping.column, data_type))
     if kind != data_type:
         kinds = sorted({str(kind), str(data_type)})
-        yield found_at(
+        yield problem_at(
             "columns",
             index,
             "path",

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from schemas import FieldProblem
-from schemas.findings import JsonPath, found_at
+from schemas.field_problems import JsonPath, problem_at
 
 LENGTH_MAX = 128
 ADDRESS_LENGTH_MAX = 80  # `<database>.<table>.<stream>` names a directory: 255 bytes
@@ -26,7 +26,7 @@ def check_name(name: str, *place: str | int, kind: str) -> Iterator[FieldProblem
     """Yield what is wrong with the characters or length of a name."""
     length_max = ADDRESS_LENGTH_MAX if kind in _ADDRESS_KINDS else LENGTH_MAX
     if not _NAME.fullmatch(name) or len(name) > length_max:
-        yield found_at(
+        yield problem_at(
             *place,
             value=name,
             message=f"the name of a {kind} is a letter, then letters, digits and `_`, "
@@ -52,7 +52,7 @@ def check_database(name: str, *place: str | int) -> Iterator[FieldProblem]:
     """Yield what is wrong with the name of a database."""
     yield from check_name(name, *place, kind="database")
     if name.lower() in _RESERVED_DATABASES:
-        yield found_at(
+        yield problem_at(
             *place,
             value=name,
             message="this database belongs to the table format's system tables",
@@ -64,7 +64,7 @@ def check_column_name(name: str, *place: str | int) -> Iterator[FieldProblem]:
     """Yield what is wrong with the name of a column."""
     yield from check_name(name, *place, kind="column")
     if name.lower() in _RESERVED_COLUMNS:
-        yield found_at(
+        yield problem_at(
             *place,
             value=name,
             message="this is the name of a system column of the table format",
@@ -80,7 +80,7 @@ def is_column_name(name: str) -> bool:
 def check_topic(topic: str, *place: str | int) -> Iterator[FieldProblem]:
     """Yield what is wrong with the name of a Kafka topic."""
     if not _TOPIC.fullmatch(topic) or topic in (".", "..") or len(topic) > TOPIC_LENGTH_MAX:
-        yield found_at(
+        yield problem_at(
             *place,
             value=topic,
             message="a Kafka topic has letters, digits, `.`, `_` and `-`, "
@@ -99,14 +99,14 @@ def check_distinct(
         if earlier is None:
             seen[name.lower()] = name
         elif earlier == name:
-            yield found_at(
+            yield problem_at(
                 *place,
                 value=name,
                 message=f"the {kind} `{name}` is named twice",
                 hint="name it once",
             )
         else:
-            yield found_at(
+            yield problem_at(
                 *place,
                 value=name,
                 message=f"differs from the {kind} `{earlier}` in case only",

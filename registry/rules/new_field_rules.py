@@ -7,10 +7,10 @@ arrive, as for columns that are declared.
 
 from collections.abc import Iterator, Mapping
 
-from registry.rules.column_functions import LAST_NON_NULL_VALUE, declared_function
-from registry.rules.table_definition import ungrouped_columns
+from registry.layout.column_functions import LAST_NON_NULL_VALUE, declared_function
+from registry.layout.physical_table import ungrouped_columns
 from schemas import FieldProblem, MergeEngine, OnNewField, StreamSpec, TableSpec, Unordered
-from schemas.findings import found_at, listed
+from schemas.field_problems import listed, problem_at
 
 
 def check_new_fields(
@@ -24,7 +24,7 @@ def check_new_fields(
         stream: The stream, complete.
     """
     if stream.on_new_field is OnNewField.EVOLVE and len(stream.columns) > stream.columns_max:
-        yield found_at(
+        yield problem_at(
             "columns_max",
             value=stream.columns_max,
             message=f"the stream has {len(stream.columns)} columns already",
@@ -39,7 +39,7 @@ def check_new_fields(
         one.name for one in (stream, *others.values()) if one.on_new_field is OnNewField.EVOLVE
     ]
     if evolving and not is_free and table.unordered is not Unordered.ALLOWED:
-        yield found_at(
+        yield problem_at(
             "on_new_field",
             value=stream.on_new_field,
             message=f"several streams write the table, and new columns of {listed(evolving)} would "
@@ -75,7 +75,7 @@ def check_kept_columns(
     for mapping in known.columns:
         if mapping.column in plain and mapping.column not in read:
             path = "" if mapping.path is None else f', "path": "{mapping.path}"'
-            yield found_at(
+            yield problem_at(
                 "columns",
                 value=mapping.column,
                 message=f"the stream fills `{mapping.column}`, and nobody would any more: records "

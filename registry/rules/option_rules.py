@@ -11,7 +11,7 @@ from typing import Final
 from lake import parse_duration, parse_size
 from lake.option_keys import similar_option_key
 from schemas import FieldProblem, MergeEngine, TableSpec
-from schemas.findings import found_at, listed
+from schemas.field_problems import listed, problem_at
 
 _KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
@@ -133,7 +133,7 @@ def check_option(spec: TableSpec, key: str) -> Iterator[FieldProblem]:
             found = None if is_long else read(value)
             least, most = bounds[key]
             if is_long or (found is not None and not least <= found <= most):
-                yield found_at(
+                yield problem_at(
                     "options",
                     key,
                     value=value,
@@ -145,7 +145,7 @@ def check_option(spec: TableSpec, key: str) -> Iterator[FieldProblem]:
         return
     meant = similar_option_key(key) if len(key) <= _VALUE_MAX else None
     known = sorted({*SIZES, *DURATIONS, *NUMBERS, *_CHECKED_BY_THE_ENGINE})
-    yield found_at(
+    yield problem_at(
         "options",
         key,
         value=value,

@@ -8,7 +8,7 @@ from typing import Final
 
 from schemas import FieldProblem, StreamSpec
 from schemas.contract import COLUMNS_MAX
-from schemas.findings import found_at
+from schemas.field_problems import problem_at
 
 BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
     "trigger_ms": (100, 3_600_000),  # below, starting micro-batches is all that a runner does
@@ -24,7 +24,7 @@ def check_bounds(stream: StreamSpec) -> Iterator[FieldProblem]:
     for field, (least, most) in BOUNDS.items():
         value = getattr(stream, field)
         if not least <= value <= most:
-            yield found_at(
+            yield problem_at(
                 field,
                 value=value,
                 message=f"expected {least} to {most}",

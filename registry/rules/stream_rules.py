@@ -22,15 +22,15 @@ columns.
 from collections.abc import Iterator, Mapping
 
 from lake import parse_duration
+from registry.layout.column_functions import sequence_fields
+from registry.layout.physical_table import ungrouped_columns
 from registry.rules import names
-from registry.rules.aggregation_table_rules import check_several
+from registry.rules.aggregation_table_rules import check_multiple_streams
 from registry.rules.arrival_rules import check_key_source
-from registry.rules.column_functions import sequence_fields
-from registry.rules.default_rules import check_defaults_of_several
+from registry.rules.default_rules import check_defaults_of_multiple_streams
 from registry.rules.delete_rules import ROW_KIND_FIELD
 from registry.rules.mapping_rules import check_mapping
 from registry.rules.new_field_rules import check_kept_columns, check_new_fields
-from registry.rules.table_definition import ungrouped_columns
 from registry.rules.table_rules import UNORDERED_RISK
 from schemas import (
     FieldProblem,
@@ -40,7 +40,7 @@ from schemas import (
     TableSpec,
     Unordered,
 )
-from schemas.findings import found_at, listed
+from schemas.field_problems import listed, problem_at
 
 _WHOLE_ROWS = {
     MergeEngine.DEDUPLICATE: "rows replace each other whole",
@@ -57,7 +57,7 @@ def check_stream(
         table: The stream's table, which has been checked.
         streams: The table's streams by name; one of the same name is replaced, and compared only as
             to columns that it would give up.
-        stream: The stream, complete (`registry.rules.table_definition.complete_stream`).
+        stream: The stream, complete (`registry.rules.stream_completion.complete_stream`).
     """
     others = {name: spec for name, spec in streams.items() if name != stream.name}
     return [
@@ -77,7 +77,7 @@ def _check_names(others: Mapping[str, StreamSpec], stream: StreamSpec) -> Iterat
     yield from names.check_name(stream.name, "name", kind="stream")
     for other in others:
         if other.lower() == stream.name.lower():
-            yield found_at(
+            yield problem_at(
                 "name",
                 value=stream.name,
                 message=f"differs from the stream `{other}` in case only",
@@ -86,7 +86,7 @@ def _check_names(others: Mapping[str, StreamSpec], stream: StreamSpec) -> Iterat
     yield from names.check_topic(stream.topic, "topic")
     yield from names.check_topic(stream.dead_letter_topic, "dead_letter_topic")
     if stream.dead_letter_topic == stream.topic:
-        yield found_at(
+        yield problem_at(
             "dead_letter_topic",
             value=stream.dead_letter_topic,
             message="refused records would come back as new ones",
@@ -94,14 +94,14 @@ def _check_names(others: Mapping[str, StreamSpec], stream: StreamSpec) -> Iterat
         )
     for name, other_spec in others.items():
         if stream.dead_letter_topic == other_spec.topic:
-            yield found_at(
+            yield problem_at(
                 "dead_letter_topic",
                 value=stream.dead_letter_topic,
                 message=f"the stream `{name}` reads this topic",
                 hint="choose a topic that no stream reads",
             )
         if stream.topic == other_spec.dead_letter_topic:
-            yield found_at(
+            yield problem_at(
                 "topic",
                 value=stream.topic,
                 message=f"this is the dead-letter topic of the stream `{name}`",
@@ -111,7 +111,7 @@ def _check_names(others: Mapping[str, StreamSpec], stream: StreamSpec) -> Iterat
 
 def _check_settle(stream: StreamSpec) -> Iterator[FieldProblem]:
     if parse_duration(stream.partitions_settle) is None:
-        yield found_at(
+        yield problem_at(
             "partitions_settle",
             value=stream.partitions_settle,
             message="this is no duration",
@@ -123,7 +123,7 @@ def _check_key(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
     mapped = frozenset(stream.column_names)
     for column in table.primary_key:
         if column not in mapped:
-            yield found_at(
+            yield problem_at(
                 "columns",
                 value=column,
                 message=f"the key column `{column}` is not mapped: no row could be found",
@@ -135,7 +135,7 @@ def _check_key(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
 def _check_row_kind(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
     column = table.options.get(ROW_KIND_FIELD)
     if column in table.column_names and column not in stream.column_names:
-        yield found_at(
+        yield problem_at(
             "columns",
             value=column,
             message=f"each row says in `{column}` what it does, and the column is not mapped",
@@ -160,10 +160,10 @@ def _check_whole_rows(
 ) -> Iterator[FieldProblem]:
     engine = table.merge_engine
     if engine is MergeEngine.AGGREGATION:
-        yield from check_several(table, others, stream)
-        yield from check_defaults_of_several(table, others, stream)
+        yield from check_multiple_streams(table, others, stream)
+        yield from check_defaults_of_multiple_streams(table, others, stream)
     elif others:
-        yield found_at(
+        yield problem_at(
             "name",
             value=stream.name,
             message=f"a {engine.value} table takes one stream, and has "
@@ -171,7 +171,7 @@ def _check_whole_rows(
             hint="make a partial-update table with a sequence group for each stream",
         )
     if stream.sequence_group is not None:
-        yield found_at(
+        yield problem_at(
             "sequence_group",
             value=stream.sequence_group,
             message=f"a {engine.value} table has no sequence groups",
@@ -187,7 +187,7 @@ def _check_needed(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem
     for column in dict.fromkeys(needed):
         is_missing = column in table.column_names and column not in stream.column_names
         if is_missing and column not in table.primary_key:
-            yield found_at(
+            yield problem_at(
                 "columns",
                 value=column,
                 message=f"`{column}` is NOT NULL or orders the rows, and is not mapped",
@@ -207,7 +207,7 @@ def _check_group(
     for name, other in others.items():
         if other.sequence_group == group.name:
             free = _free_groups(table, others)
-            yield found_at(
+            yield problem_at(
                 "sequence_group",
                 value=group.name,
                 message=f"the stream `{name}` owns this sequence group already",
@@ -216,7 +216,7 @@ def _check_group(
     mapped = set(stream.column_names)
     for column in group.ordering or ():
         if column not in mapped:
-            yield found_at(
+            yield problem_at(
                 "columns",
                 value=column,
                 message=f"the ordering column `{column}` of the group `{group.name}` "
@@ -225,7 +225,7 @@ def _check_group(
             )
     for column in group.columns:
         if column not in mapped:
-            yield found_at(
+            yield problem_at(
                 "columns",
                 value=column,
                 message=f"`{column}` of the group `{group.name}` is not mapped: a stream writes "
@@ -239,14 +239,14 @@ def _check_groupless(
 ) -> Iterator[FieldProblem]:
     hint = f"groups without an owner: {listed(_free_groups(table, others))}"
     if stream.sequence_group is not None:
-        yield found_at(
+        yield problem_at(
             "sequence_group",
             value=stream.sequence_group,
             message="no such sequence group",
             hint=hint,
         )
     elif not set(stream.column_names) & set(ungrouped_columns(table)):
-        yield found_at(
+        yield problem_at(
             "sequence_group",
             message=f"the stream owns nothing: no group is called `{stream.name}` and "
             "`sequence_group` names none",
@@ -272,7 +272,7 @@ def _check_foreign(
             continue
         owner = owners.get(belongs[column])
         owned_by = f", which the stream `{owner}` owns" if owner else ""
-        yield found_at(
+        yield problem_at(
             "columns",
             index,
             "column",
@@ -298,7 +298,7 @@ def _check_plain(
             hint = "one column has one owner; leave it out"
         else:
             continue
-        yield found_at("columns", index, "column", value=column, message=message, hint=hint)
+        yield problem_at("columns", index, "column", value=column, message=message, hint=hint)
 
 
 def _free_groups(table: TableSpec, others: Mapping[str, StreamSpec]) -> list[str]:

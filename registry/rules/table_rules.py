@@ -25,6 +25,7 @@ from lake import (
     TypeRoot,
     parse_type,
 )
+from registry.layout.physical_table import physical_groups, ungrouped_columns
 from registry.rules import names
 from registry.rules.aggregate_function_rules import check_aggregates
 from registry.rules.default_rules import check_defaults
@@ -32,9 +33,8 @@ from registry.rules.delete_retention import check_delete_retention
 from registry.rules.delete_rules import check_deletes
 from registry.rules.engine_check import FIELD_OF_OPTION, check_with_engine
 from registry.rules.option_rules import check_option, orders_whole_rows
-from registry.rules.table_definition import define_groups, ungrouped_columns
 from schemas import BUCKETS_MAX, FieldProblem, MergeEngine, TableSpec, Unordered
-from schemas.findings import found_at, listed
+from schemas.field_problems import listed, problem_at
 
 # Options that are the same for every table.
 _FIXED_OPTIONS = ("write-only", "write.sequence-number-init-mode", "type", "path")
@@ -88,7 +88,7 @@ def _check_columns(spec: TableSpec) -> Iterator[FieldProblem]:
         except InvalidRequest as error:
             reasons = [p.message for p in error.problems] or [str(error).partition("\n")[0]]
             hints = [p.hint for p in error.problems if p.hint is not None]
-            yield found_at(
+            yield problem_at(
                 "columns",
                 index,
                 "type",
@@ -98,7 +98,7 @@ def _check_columns(spec: TableSpec) -> Iterator[FieldProblem]:
             )
             continue
         if is_partial and not data_type.nullable and column.name not in keys:
-            yield found_at(
+            yield problem_at(
                 "columns",
                 index,
                 "type",
@@ -117,7 +117,7 @@ def _check_keys(spec: TableSpec) -> Iterator[FieldProblem]:
     primary_key = frozenset(spec.primary_key)
     for index, key in enumerate(spec.partition_keys):
         if key in declared and key not in primary_key:
-            yield found_at(
+            yield problem_at(
                 "partition_keys",
                 index,
                 value=key,
@@ -126,7 +126,7 @@ def _check_keys(spec: TableSpec) -> Iterator[FieldProblem]:
                 hint=f"add `{key}` to primary_key, or take it out of partition_keys",
             )
     if spec.partition_keys and set(spec.primary_key) <= set(spec.partition_keys):
-        yield found_at(
+        yield problem_at(
             "partition_keys",
             value=", ".join(spec.partition_keys),
             message="the primary key needs a column that is not a partition column",
@@ -136,7 +136,7 @@ def _check_keys(spec: TableSpec) -> Iterator[FieldProblem]:
 
 def _check_buckets(spec: TableSpec) -> Iterator[FieldProblem]:
     if not 1 <= spec.buckets <= BUCKETS_MAX:
-        yield found_at(
+        yield problem_at(
             "buckets",
             value=str(spec.buckets),
             message=f"expected a whole number from 1 to {BUCKETS_MAX}",
@@ -149,7 +149,7 @@ def _check_key_types(spec: TableSpec) -> Iterator[FieldProblem]:
     for index, key in enumerate(spec.primary_key):
         data_type = types.get(key)
         if data_type is not None and data_type.root in (TypeRoot.FLOAT, TypeRoot.DOUBLE):
-            yield found_at(
+            yield problem_at(
                 "primary_key",
                 index,
                 value=key,
@@ -160,7 +160,7 @@ def _check_key_types(spec: TableSpec) -> Iterator[FieldProblem]:
     for index, key in enumerate(spec.partition_keys):
         data_type = types.get(key)
         if data_type is not None and data_type.root in (TypeRoot.BINARY, TypeRoot.VARBINARY):
-            yield found_at(
+            yield problem_at(
                 "partition_keys",
                 index,
                 value=key,
@@ -183,7 +183,7 @@ def _check_references(
     seen: set[str] = set()
     for index, column in enumerate(columns):
         if column not in declared:
-            yield found_at(
+            yield problem_at(
                 *prefix,
                 field,
                 index,
@@ -192,7 +192,7 @@ def _check_references(
                 hint=f"columns: {listed(declared)}",
             )
         elif column in seen:
-            yield found_at(
+            yield problem_at(
                 *prefix, field, index, value=column, message="named twice", hint="name it once"
             )
         seen.add(column)
@@ -201,7 +201,7 @@ def _check_references(
 def _check_groups(spec: TableSpec) -> Iterator[FieldProblem]:
     groups = spec.sequence_groups
     if groups and spec.merge_engine is not MergeEngine.PARTIAL_UPDATE:
-        yield found_at(
+        yield problem_at(
             "sequence_groups",
             value=listed(group.name for group in groups),
             message=f"only partial-update tables have sequence groups, this is "
@@ -229,14 +229,14 @@ def _check_group_columns(spec: TableSpec) -> Iterator[FieldProblem]:
             for position, column in enumerate(columns):
                 place = ("sequence_groups", index, field, position)
                 if column in keys:
-                    yield found_at(
+                    yield problem_at(
                         *place,
                         value=column,
                         message="a key column cannot be in a sequence group",
                         hint="take it out: the key is the same in every version of a row",
                     )
                 elif column in owner and column not in here:
-                    yield found_at(
+                    yield problem_at(
                         *place,
                         value=column,
                         message=f"the column is in the sequence group `{owner[column]}` already",
@@ -250,10 +250,10 @@ def _check_group_columns(spec: TableSpec) -> Iterator[FieldProblem]:
 def _check_generated(spec: TableSpec) -> Iterator[FieldProblem]:
     # Groups cannot collide with each other: equal suffixes mean equal names.
     declared = {name.lower(): index for index, name in enumerate(spec.column_names)}
-    for group in define_groups(spec):
+    for group in physical_groups(spec):
         for name in group.generated_columns:
             if name.lower() in declared:
-                yield found_at(
+                yield problem_at(
                     "columns",
                     declared[name.lower()],
                     "name",
@@ -269,7 +269,7 @@ def _check_unordered(spec: TableSpec) -> Iterator[FieldProblem]:
         return
     positions = {name: index for index, name in reversed(list(enumerate(spec.column_names)))}
     for column in ungrouped_columns(spec):
-        yield found_at(
+        yield problem_at(
             "columns",
             positions[column],
             "name",
@@ -285,11 +285,11 @@ def _check_row_rules(spec: TableSpec) -> Iterator[FieldProblem]:
     hint = f"sequence groups: {listed(known)}"
     for name in spec.staleness.groups:
         if name not in known:
-            yield found_at(
+            yield problem_at(
                 "staleness", "groups", name, value=name, message="no such sequence group", hint=hint
             )
     if not spec.tracking and (spec.staleness.groups or spec.staleness.default_seconds is not None):
-        yield found_at(
+        yield problem_at(
             "staleness",
             value="tracking: false",
             message="staleness is measured by the columns that tracking adds",
@@ -299,7 +299,7 @@ def _check_row_rules(spec: TableSpec) -> Iterator[FieldProblem]:
         return
     for index, name in enumerate(spec.completeness.groups):
         if name not in known:
-            yield found_at(
+            yield problem_at(
                 "completeness",
                 "groups",
                 index,
@@ -335,4 +335,4 @@ def _check_options(spec: TableSpec) -> Iterator[FieldProblem]:
         else:
             yield from check_option(spec, key)
             continue
-        yield found_at("options", key, value=value, message=message, hint=hint)
+        yield problem_at("options", key, value=value, message=message, hint=hint)

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 from lake import Catalog, Table, TableNotFound
 from registry.errors import StreamNotStopped
-from registry.rules.column_functions import column_functions, why_repetition_matters
+from registry.layout.column_functions import column_functions, why_repetition_matters
 from registry.store.leases import LeaseStore
 from registry.store.stored_documents import START_ANEW
 from schemas import FieldProblem, StreamDefinition, StreamEntry, StreamSpec, TableDocument
-from schemas.findings import found_at, listed
+from schemas.field_problems import listed, problem_at
 
 COMMIT_USER = "braid-registry"
 
@@ -62,7 +62,7 @@ def check_takeover(
         if column in functions and why_repetition_matters(functions[column]) is not None
     ]
     if counted:
-        yield found_at(
+        yield problem_at(
             "starting_offsets",
             message=f"{listed(former)} has written the group `{group.name}`, and what the stream "
             f"reads again would count again in {listed(counted)}",
@@ -94,7 +94,7 @@ def new_entry(table: Table, stream: StreamSpec, definition: StreamDefinition) ->
     return StreamEntry(spec=stream, former_epoch=position.epoch, features=(START_ANEW,))
 
 
-def end_streams(
+def fence_streams(
     catalog: Catalog, leases: LeaseStore, identifier: str, streams: tuple[str, ...]
 ) -> None:
     """End the epochs of streams, so that nobody commits for them without a new claim.

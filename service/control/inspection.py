@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from lake import ReadAt, Table
-from service.views import TableLook
+from service.views import TableInspection
 
 LAST = 1_000
 """Snapshots that a look at the history goes back, unless told; each is a small read."""
@@ -22,7 +22,7 @@ def look(
     last: int | None,
     offset: int,
     limit: int,
-) -> TableLook:
+) -> TableInspection:
     """Return some rows of a view.
 
     Args:
@@ -40,7 +40,7 @@ def look(
         last = LAST
     found = table.inspect.view(view, at=at, last=last)
     page = found.slice(offset, limit)
-    return TableLook(
+    return TableInspection(
         view=view,
         columns=tuple(found.column_names),
         rows=tuple(json_rows(page)),

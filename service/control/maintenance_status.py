@@ -2,7 +2,7 @@
 
 from lake import Snapshot, Table
 from registry.store.progress import RunnerReports
-from schemas import MaintenanceStatus, TableUpkeepView
+from schemas import MaintenanceStatus, TableMaintenanceView
 from service.times import iso_utc
 
 
@@ -21,7 +21,7 @@ def maintenance_status(
     runs = table.runs_per_bucket()
     options = table.schema.table_options
     upkeep = [
-        TableUpkeepView(
+        TableMaintenanceView(
             worker_id=runner.runner,
             reported_at=iso_utc(runner.updated_ms),
             **runner.tables[table.identifier].model_dump(),

@@ -20,8 +20,8 @@ from datetime import datetime
 
 from formats.json_values import json_row, json_value
 from lake import TableSchema, split_offset
-from registry.rules.delete_rules import deletes_of
-from registry.rules.table_definition import OP_CLEAR, GroupDefinition, define_groups
+from registry.layout.delete_options import deletes_of
+from registry.layout.physical_table import OP_CLEAR, PhysicalGroup, physical_groups
 from schemas import (
     Arrival,
     Deletes,
@@ -65,7 +65,7 @@ def row_status(
             stale_after_seconds=_stale_after_seconds(document, group.name),
             now_ms=now_ms,
         )
-        for group in define_groups(document.table)
+        for group in physical_groups(document.table)
     }
     rule = document.table.completeness.groups
     complete_when = tuple(groups) if rule == "all" else rule
@@ -90,7 +90,7 @@ def status_columns(document: TableDocument, schema: TableSchema) -> list[str]:
     """
     return [
         name
-        for group in define_groups(document.table)
+        for group in physical_groups(document.table)
         for name in (
             *group.ordering,
             *group.tracking_columns,
@@ -100,14 +100,14 @@ def status_columns(document: TableDocument, schema: TableSchema) -> list[str]:
     ]
 
 
-def _is_cleared(document: TableDocument, group: GroupDefinition) -> bool:
+def _is_cleared(document: TableDocument, group: PhysicalGroup) -> bool:
     """Return whether deletes clear the group, in a table that knows when it was touched."""
     deletes = deletes_of(document.table, group.name)
     return group.op_column is not None and deletes is Deletes.CLEAR_COLUMNS
 
 
 def _group_status(
-    group: GroupDefinition,
+    group: PhysicalGroup,
     schema: TableSchema,
     *,
     row: Mapping[str, object],
@@ -151,7 +151,7 @@ def _group_status(
     )
 
 
-def _arrival(group: GroupDefinition, row: Mapping[str, object]) -> Arrival | None:
+def _arrival(group: PhysicalGroup, row: Mapping[str, object]) -> Arrival | None:
     stored, partition = row.get(group.offset_column), row.get(group.partition_column)
     if not isinstance(stored, int) or not isinstance(partition, int):
         return None

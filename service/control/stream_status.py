@@ -99,7 +99,7 @@ def stream_status(
     )
 
 
-def seen_state(report: Report | None, *, alive_since_ms: int) -> StreamState | None:
+def reported_state(report: Report | None, *, alive_since_ms: int) -> StreamState | None:
     """Return what a living runner that has the stream says it does; None when none has it."""
     if report is None or report.updated_ms < alive_since_ms:
         return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from schemas import ProblemCode
-from service.guard.answer import answer_problem
+from service.guard.asgi_problem import send_problem
 from service.guard.limits import ClassLimits, RequestLimits
 from service.guard.request_class import class_of
 
@@ -61,7 +61,7 @@ class Admission:
             return
         gate = self._gates[request_class]
         if not await gate.enter():
-            await answer_problem(
+            await send_problem(
                 ProblemCode.OVERLOADED,
                 f"{gate.limits.running} requests of the class `{request_class.value}` are worked "
                 "on, and others wait; try again later",

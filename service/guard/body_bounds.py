@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from schemas import ProblemCode
-from service.guard.answer import answer_problem
+from service.guard.asgi_problem import send_problem
 from service.guard.json_shape import json_shape
 from service.guard.limits import BodyLimits, RequestClass, RequestLimits
 from service.guard.request_class import STATE_CHANGING, class_of
@@ -75,7 +75,7 @@ class BodyBounds:
             return
         except _Refused as refused:
             is_busy = refused.code is ProblemCode.OVERLOADED
-            await answer_problem(
+            await send_problem(
                 refused.code,
                 refused.detail,
                 scope=scope,

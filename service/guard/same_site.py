@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from schemas import ProblemCode
-from service.guard.answer import answer_problem, parameter_problem
+from service.guard.asgi_problem import parameter_problem, send_problem
 from service.guard.request_class import STATE_CHANGING
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -66,7 +66,7 @@ class SameSite:
                 message="the service is not reached by this name",
                 hint="operators allow a name with `braid service --allow-host NAME`",
             )
-            await answer_problem(
+            await send_problem(
                 ProblemCode.HOST_REFUSED,
                 "the header `host` names another service",
                 scope=scope,
@@ -84,7 +84,7 @@ class SameSite:
                     message="a page of another site has sent this",
                     hint="operators allow a site with `braid service --allow-origin ORIGIN`",
                 )
-                await answer_problem(
+                await send_problem(
                     ProblemCode.ORIGIN_REFUSED,
                     "pages of other sites change nothing",
                     scope=scope,
@@ -95,7 +95,7 @@ class SameSite:
                 return
             refusal = _media_refusal(headers.get("content-type"))
             if refusal is not None:
-                await answer_problem(
+                await send_problem(
                     ProblemCode.UNSUPPORTED_MEDIA_TYPE,
                     refusal,
                     scope=scope,

@@ -10,7 +10,7 @@ from dataclasses import replace
 import uvicorn
 
 from service.app import create_app
-from service.http.listening import address_of, listening_sockets
+from service.http.listening_sockets import address_of, listening_sockets
 from service.http.process_memory import bound_memory, glibc_mallopt
 from service.http.protocol import protocol_with
 from service.settings import ServiceSettings

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from schemas import FieldProblem
-from schemas.findings import field_at, listed, pointer_to
+from schemas.field_problems import field_path, json_pointer, listed
 
 _VALUE_LENGTH_MAX = 200
 
@@ -108,8 +108,8 @@ def _field_problem(
         names = sorted(known.model_fields) if known is not None else []
         hint = f"known fields: {listed(names)}"
     return FieldProblem(
-        pointer=pointer_to(place),
-        field=field_at(place) or "body",
+        pointer=json_pointer(place),
+        field=field_path(place) or "body",
         value=_shown_at(body, place) if error["type"] in _UNKNOWN_KIND else _shown(error),
         message=message,
         hint=hint,

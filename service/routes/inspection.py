@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from lake import Inspection, ReadAt
 from service.control.inspection import look
 from service.dependencies import ComponentsOf
-from service.views import TableLook
+from service.views import TableInspection
 
 ROWS = 1_000
 ROWS_MAX = 10_000
@@ -35,7 +35,7 @@ def inspect_table(
     last: Annotated[int | None, Query(ge=1)] = None,
     offset: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=ROWS_MAX)] = ROWS,
-) -> TableLook:
+) -> TableInspection:
     """Return rows of a view."""
     found = components.tables.get(f"{database}.{table}")
     at = ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp)

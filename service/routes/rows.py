@@ -8,8 +8,8 @@ from fastapi import APIRouter, Request, Response
 from formats.key_values import parse_key
 from lake import ReadAt
 from schemas import RowStatus, WideRow
+from service.control.read_at_parameters import take_read_at
 from service.control.row_lookup import find_row, find_row_status, find_rows
-from service.control.states import take_state
 from service.dependencies import ComponentsOf
 from service.http.checked_body import CheckedBody
 from service.http.query_parameters import query_parameters
@@ -41,7 +41,7 @@ _STATES = (
 def get_row(components: ComponentsOf, database: str, table: str, request: Request) -> Response:
     """Return one wide row by its key; 404 when there is none."""
     found = components.tables.get(f"{database}.{table}")
-    at, parameters = take_state(found.schema, query_parameters(request))
+    at, parameters = take_read_at(found.schema, query_parameters(request))
     row = find_row(found, parameters, at=at, clock=components.clock)
     return _json({"row": row.values, "snapshot": row.snapshot.model_dump()})
 

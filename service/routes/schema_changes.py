@@ -10,7 +10,7 @@ from schemas import SchemaChanges
 from service.dependencies import ComponentsOf, PreconditionOf
 from service.http.checked_body import CheckedBody
 from service.schema_history import SchemaList, schema_history
-from service.table_answer import table_answer
+from service.table_view import table_view
 from service.views import TableView, Validation
 
 KEY_LENGTH_MAX = 255
@@ -44,7 +44,7 @@ def change_schema(
         precondition=precondition,
         request=None if key is None else NamedRequest.of(key, changes),
     )
-    return table_answer(components, document, response)
+    return table_view(components, document, response)
 
 
 @router.post("/schema-changes/validate")

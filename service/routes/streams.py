@@ -8,7 +8,7 @@ from registry.stream_entries import Verb, entry_of
 from schemas import StreamDefinition, StreamStatus, TableDocument, VerbAnswer
 from service.components import Components
 from service.control.newest_commit import newest_commit_of
-from service.control.stream_status import seen_state, stream_status
+from service.control.stream_status import reported_state, stream_status
 from service.dependencies import ComponentsOf, PreconditionOf
 from service.http.checked_body import CheckedBody
 from service.views import StreamList, StreamView, Validation
@@ -108,8 +108,8 @@ def stop_stream(components: ComponentsOf, database: str, table: str, stream: str
 
 def _ask(components: Components, identifier: str, stream: str, verb: Verb) -> VerbAnswer:
     report = _report(components, components.progress.read_all(), identifier, stream)
-    seen = seen_state(report, alive_since_ms=_alive_since_ms(components))
-    answered = components.registrar.ask(identifier, stream, verb, seen=seen)
+    seen = reported_state(report, alive_since_ms=_alive_since_ms(components))
+    answered = components.registrar.apply_verb(identifier, stream, verb, seen=seen)
     status = _status(components, answered.document, stream)
     return VerbAnswer(
         **dict(status),

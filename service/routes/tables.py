@@ -11,7 +11,7 @@ from service.control.confirmation import not_confirmed
 from service.control.maintenance_status import maintenance_status
 from service.dependencies import ComponentsOf, Confirm, PreconditionOf
 from service.http.checked_body import CheckedBody
-from service.table_answer import table_answer
+from service.table_view import table_view
 from service.views import TableList, TableName, TableView, Validation
 
 PAGE_SIZE = 100
@@ -49,14 +49,14 @@ def put_table(
     """Create a table: 201 when it is new, 200 when it was declared alike, 409 when otherwise."""
     registered = components.registrar.put_table(database, table, spec, precondition=precondition)
     response.status_code = 201 if registered.is_new else 200
-    return table_answer(components, registered.document, response)
+    return table_view(components, registered.document, response)
 
 
 @router.get("/{database}/{table}")
 def get_table(components: ComponentsOf, database: str, table: str, response: Response) -> TableView:
     """Return a table's declaration, and all its columns."""
     document = components.registrar.document(f"{database}.{table}")
-    return table_answer(components, document, response)
+    return table_view(components, document, response)
 
 
 @router.delete("/{database}/{table}", status_code=204)

@@ -17,7 +17,8 @@ from pipelines.kafka.cluster import KafkaCluster
 from pipelines.settings import DeadLetterBudget
 from pipelines.stream.ingest import Ingest, IngestContext
 from pipelines.stream.stream_plan import StreamPlan, plan_stream
-from registry.rules.table_definition import complete_stream, define_table
+from registry.layout.physical_table import physical_table
+from registry.rules.stream_completion import complete_stream
 from schemas import StreamDefinition, TableSpec
 
 IDENTIFIER = "db.wide"
@@ -37,7 +38,7 @@ class IngestBed:
     budget: DeadLetterBudget = field(default_factory=DeadLetterBudget)
 
     def __post_init__(self) -> None:
-        definition = define_table(self.spec)
+        definition = physical_table(self.spec)
         self.warehouse = str(self.directory / "warehouse")
         Path(self.warehouse).mkdir()
         Catalog(self.warehouse).create_table(

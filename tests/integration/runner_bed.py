@@ -16,7 +16,7 @@ from pipelines.stream.ingest import IngestContext
 from pipelines.stream.ingest_starter import IngestStarter
 from registry.alteration.table_changes import plan_changes
 from registry.registrar import Registrar
-from registry.rules.table_definition import complete_stream
+from registry.rules.stream_completion import complete_stream
 from registry.store.documents import RegistryStore
 from registry.store.leases import LeaseStore
 from registry.store.progress import ProgressStore, newest_report, stream_key

@@ -57,7 +57,7 @@ class Warehouse:
         self.registrar.put_stream(IDENTIFIER, name, definition)
 
     def delete(self, name: str) -> None:
-        self.registrar.ask(IDENTIFIER, name, Verb.STOP)
+        self.registrar.apply_verb(IDENTIFIER, name, Verb.STOP)
         self.registrar.delete_stream(IDENTIFIER, name)
 
     def start(self, name: str) -> Ingest:

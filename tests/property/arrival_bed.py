@@ -27,7 +27,8 @@ from lake import (
 from pipelines.json.parse import OFFSET, PARTITION, REASON, TIMESTAMP, value_column
 from pipelines.sink.table_columns import table_columns
 from pipelines.stream.stream_plan import StreamPlan, plan_stream
-from registry.rules.table_definition import complete_stream, define_table
+from registry.layout.physical_table import physical_table
+from registry.rules.stream_completion import complete_stream
 from schemas import OnNullOrdering, StreamDefinition, TableSpec
 
 SPEC: Final = TableSpec.model_validate(
@@ -101,7 +102,7 @@ class ArrivalBed:
     committed: dict[str, list[Record]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        definition = define_table(SPEC)
+        definition = physical_table(SPEC)
         catalog = Catalog("/w", file_io=MemoryFileIO(), clock=ManualClock())
         if self.warehouse is not None:
             catalog = Catalog(str(self.warehouse))

@@ -13,8 +13,8 @@ import pytest
 from lake import Catalog, ManualClock, MemoryFileIO, TableSchema
 from registry.alteration.table_changes import plan_changes
 from registry.errors import DefinitionRefused
+from registry.layout.physical_table import physical_table
 from registry.registrar import Registrar
-from registry.rules.table_definition import define_table
 from registry.rules.table_rules import check_table
 from registry.store.documents import RegistryStore
 from schemas import SchemaChanges, TableDocument
@@ -97,7 +97,7 @@ def test_declaration_streams_and_schema_agree_after_every_change(seed: int) -> N
         made += 1
         assert registrar.document(ORDERS) == document, changes
         new = catalog.table(ORDERS).schema
-        defined = define_table(document.table)
+        defined = physical_table(document.table)
         assert [(f.name, str(f.type), f.description, f.default_value) for f in new.fields] == [
             (f.name, str(f.type), f.description, f.default_value) for f in defined.columns
         ], changes

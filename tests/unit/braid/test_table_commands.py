@@ -74,7 +74,7 @@ def test_a_table_whose_streams_run_is_not_rolled_back(tmp_path: Path) -> None:
     table.committer().claim_stream("sales", topic="orders", initial_offsets={0: 4})
 
     refused = run(tmp_path, "rollback", TABLE, "--snapshot", "1")
-    registrar.ask(TABLE, "sales", Verb.STOP)
+    registrar.apply_verb(TABLE, "sales", Verb.STOP)
     done = run(tmp_path, "rollback", TABLE, "--snapshot", "1")
 
     assert refused.returncode == 2

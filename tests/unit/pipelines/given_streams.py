@@ -19,7 +19,8 @@ from pipelines.json.parse import (
     value_column,
 )
 from pipelines.stream.stream_plan import StreamPlan, plan_stream
-from registry.rules.table_definition import complete_stream, define_table
+from registry.layout.physical_table import physical_table
+from registry.rules.stream_completion import complete_stream
 from schemas import StreamDefinition, TableSpec
 
 WAREHOUSE = "/warehouse"
@@ -43,7 +44,7 @@ def given_spec(
 
 def given_table(spec: TableSpec, *, file_io: MemoryFileIO | None = None) -> Table:
     """Return the table of a declaration, in memory."""
-    definition = define_table(spec)
+    definition = physical_table(spec)
     return Catalog(WAREHOUSE, file_io=file_io or MemoryFileIO()).create_table(
         IDENTIFIER,
         columns=definition.columns,

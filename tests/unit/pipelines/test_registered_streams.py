@@ -108,7 +108,7 @@ def test_what_a_query_is_fixed_to_stays(shop: Shop) -> None:
 
 
 def test_a_stream_that_is_deleted_keeps_its_plan(shop: Shop) -> None:
-    shop.registrar.ask(ORDERS, "sales", Verb.STOP)
+    shop.registrar.apply_verb(ORDERS, "sales", Verb.STOP)
     shop.registrar.delete_stream(ORDERS, "sales")
 
     assert columns_of(shop.newest()) == columns_of(shop.plan)

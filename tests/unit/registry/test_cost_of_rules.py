@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from registry.rules.stream_completion import complete_stream
 from registry.rules.stream_rules import check_stream
-from registry.rules.table_definition import complete_stream
 from registry.rules.table_rules import check_table
 from schemas import StreamDefinition, TableSpec
 

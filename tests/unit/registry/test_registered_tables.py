@@ -7,13 +7,13 @@ import pyarrow as pa
 import pytest
 
 from lake import Catalog, Machine, ManualClock, MemoryFileIO, Table, TableWriter
-from registry.rules.table_definition import define_table
+from registry.layout.physical_table import physical_table
 from schemas import TableSpec
 from tests.unit.registry.shop import orders
 
 
 def given_table(spec: TableSpec) -> Table:
-    defined = define_table(spec)
+    defined = physical_table(spec)
     return Catalog("/w", file_io=MemoryFileIO(), clock=ManualClock()).create_table(
         "shop.orders",
         columns=list(defined.columns),

@@ -21,8 +21,8 @@ from registry.errors import (
     StreamNotFound,
     StreamNotStopped,
 )
+from registry.layout.physical_table import physical_table
 from registry.registrar import Registrar
-from registry.rules.table_definition import define_table
 from registry.store.documents import RegistryStore
 from registry.store.revision import Precondition, revision_of
 from registry.stream_entries import Verb
@@ -76,7 +76,7 @@ def test_a_table_is_made_in_the_warehouse_and_written_down(
     assert registered.document.created_ms == clock.now_ms()
     assert registrar.document(ORDERS) == registered.document
     names = [field.name for field in catalog.table(ORDERS).schema.fields]
-    assert names == [field.name for field in define_table(orders()).columns]
+    assert names == [field.name for field in physical_table(orders()).columns]
 
 
 def test_declaring_a_table_alike_again_finds_it(with_orders: Registrar) -> None:
@@ -115,7 +115,7 @@ def test_rules_for_the_status_of_rows_are_declared_anew(with_orders: Registrar) 
 def test_a_rescaled_table_is_declared_with_its_new_buckets(with_orders: Registrar) -> None:
     before = with_orders.document(ORDERS)
 
-    with_orders.note_buckets(ORDERS, 16)
+    with_orders.record_buckets(ORDERS, 16)
 
     assert with_orders.document(ORDERS) == before.model_copy(update={"table": orders(buckets=16)})
     assert with_orders.check_table("shop", "orders", orders(buckets=16)) == []
@@ -192,7 +192,7 @@ def test_a_changed_stream_is_a_new_version_and_keeps_its_wanted_state(
     with_orders: Registrar,
 ) -> None:
     with_orders.put_stream(ORDERS, "sales", definition())
-    with_orders.ask(ORDERS, "sales", Verb.PAUSE)
+    with_orders.apply_verb(ORDERS, "sales", Verb.PAUSE)
     with_orders.put_stream(ORDERS, "sales", definition(trigger_ms=100))
 
     entry = with_orders.entry(ORDERS, "sales")
@@ -283,7 +283,7 @@ def test_a_group_passes_to_another_stream_when_its_owner_is_deleted(
     with_orders: Registrar,
 ) -> None:
     with_orders.put_stream(ORDERS, "sales", definition())
-    with_orders.ask(ORDERS, "sales", Verb.STOP)
+    with_orders.apply_verb(ORDERS, "sales", Verb.STOP)
     with_orders.delete_stream(ORDERS, "sales")
     with_orders.put_stream(ORDERS, "sales2", definition("new", sequence_group="sales"))
 
@@ -302,7 +302,7 @@ def test_a_deleted_streams_name_goes_on_with_its_topic_and_no_other(
 ) -> None:
     with_orders.put_stream(ORDERS, "sales", definition("orders"))
     claim(catalog, "sales")
-    with_orders.ask(ORDERS, "sales", Verb.STOP)
+    with_orders.apply_verb(ORDERS, "sales", Verb.STOP)
     with_orders.delete_stream(ORDERS, "sales")
 
     with pytest.raises(DefinitionDiffers, match="is `orders`"):
@@ -324,7 +324,7 @@ def test_a_verb_sets_what_is_wanted(
     with_orders: Registrar, verb: Verb, state: DesiredState, generation: int
 ) -> None:
     with_orders.put_stream(ORDERS, "sales", definition())
-    answered = with_orders.ask(ORDERS, "sales", verb)
+    answered = with_orders.apply_verb(ORDERS, "sales", verb)
 
     entry = with_orders.entry(ORDERS, "sales")
     assert (entry.desired_state, entry.restart_generation) == (state, generation)
@@ -334,7 +334,7 @@ def test_a_verb_sets_what_is_wanted(
 def test_a_verb_with_nothing_to_do_writes_nothing(with_orders: Registrar) -> None:
     with_orders.put_stream(ORDERS, "sales", definition())
     before = with_orders.document(ORDERS)
-    answered = with_orders.ask(ORDERS, "sales", Verb.START, seen=StreamState.RUNNING)
+    answered = with_orders.apply_verb(ORDERS, "sales", Verb.START, seen=StreamState.RUNNING)
 
     assert answered.message == "is RUNNING already: nothing to do"
     assert with_orders.document(ORDERS) == before
@@ -344,7 +344,7 @@ def test_what_is_not_registered_is_named(with_orders: Registrar) -> None:
     with pytest.raises(TableNotFound, match=r"shop\.returns"):
         with_orders.put_stream("shop.returns", "sales", definition())
     with pytest.raises(StreamNotFound, match="has no stream sales; it has: none"):
-        with_orders.ask(ORDERS, "sales", Verb.STOP)
+        with_orders.apply_verb(ORDERS, "sales", Verb.STOP)
 
 
 def test_a_change_on_another_ground_than_was_seen_is_refused(with_orders: Registrar) -> None:

@@ -11,8 +11,9 @@ from lake import AddColumn, Catalog, FileIO, LakeError, ManualClock, MemoryFileI
 from registry.alteration.alteration import AlterationPlan
 from registry.alteration.table_changes import plan_changes
 from registry.errors import DefinitionRefused, PreconditionFailed, RegistryError
+from registry.layout.physical_table import physical_table
+from registry.layout.stream_columns import stream_columns
 from registry.registrar import Registrar
-from registry.rules.table_definition import define_table, stream_columns
 from registry.store.documents import RegistryStore
 from registry.store.named_request import NamedRequest
 from registry.store.revision import Precondition
@@ -68,7 +69,7 @@ def given(file_io: MemoryFileIO) -> MemoryFileIO:
 def fits(state: TableState) -> bool:
     """Say whether the table is what is declared, and every stream could be started."""
     document, schema = state.document, state.table.schema
-    columns = [(field.name, str(field.type)) for field in define_table(document.table).columns]
+    columns = [(field.name, str(field.type)) for field in physical_table(document.table).columns]
     written = [
         name
         for entry in document.streams.values()

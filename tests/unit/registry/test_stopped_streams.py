@@ -34,7 +34,7 @@ def test_streams_that_are_wanted_to_run_or_pause_are_named(
     registrar: Registrar, file_io: MemoryFileIO, clock: ManualClock
 ) -> None:
     """As what is wanted of them: whether one has failed is another thing, and its runner's word."""
-    registrar.ask(TABLE, "payments", Verb.PAUSE)
+    registrar.apply_verb(TABLE, "payments", Verb.PAUSE)
 
     with pytest.raises(
         StreamNotStopped, match=r"payments \(wanted PAUSED\), sales \(wanted RUNNING\)"
@@ -46,7 +46,7 @@ def test_a_stream_that_somebody_still_works_on_is_not_stopped(
     registrar: Registrar, file_io: MemoryFileIO, clock: ManualClock
 ) -> None:
     for name in ("sales", "payments"):
-        registrar.ask(TABLE, name, Verb.STOP)
+        registrar.apply_verb(TABLE, name, Verb.STOP)
     lease = LeaseStore(file_io, WAREHOUSE, clock).acquire(TABLE, "sales", "r1", 5_000)
     assert lease is not None
 

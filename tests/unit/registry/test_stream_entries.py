@@ -3,8 +3,8 @@
 import pytest
 
 from registry.errors import StreamNotRunning
-from registry.rules.table_definition import complete_stream
-from registry.stream_entries import Verb, entry_after
+from registry.rules.stream_completion import complete_stream
+from registry.stream_entries import Verb, entry_after_verb
 from schemas import DesiredState, StreamDefinition, StreamEntry, StreamState, TableSpec
 
 TABLE = TableSpec.model_validate(
@@ -31,10 +31,10 @@ def test_who_asks_is_told_what_happens(
     entry = given(wanted)
     if verb is Verb.RESTART and wanted is not DesiredState.RUNNING:
         with pytest.raises(StreamNotRunning, match="makes it run"):
-            entry_after(entry, verb, seen=seen)
+            entry_after_verb(entry, verb, seen=seen)
         return
 
-    asked = entry_after(entry, verb, seen=seen)
+    asked = entry_after_verb(entry, verb, seen=seen)
 
     assert (asked.entry == entry) == asked.message.endswith("nothing to do")
 
@@ -44,12 +44,12 @@ def test_who_asks_is_told_what_happens(
 def test_a_stream_that_failed_or_waits_tries_again(verb: Verb, seen: StreamState) -> None:
     entry = given(DesiredState.RUNNING)
 
-    assert entry_after(entry, verb, seen=seen).entry.restart_generation == 1
+    assert entry_after_verb(entry, verb, seen=seen).entry.restart_generation == 1
 
 
 @pytest.mark.parametrize("verb", [Verb.START, Verb.RESUME])
 def test_a_stream_that_runs_is_left_alone(verb: Verb) -> None:
-    asked = entry_after(given(DesiredState.RUNNING), verb, seen=StreamState.RUNNING)
+    asked = entry_after_verb(given(DesiredState.RUNNING), verb, seen=StreamState.RUNNING)
 
     assert asked.message == "is RUNNING already: nothing to do"
 
@@ -58,7 +58,7 @@ def test_a_stream_that_runs_is_left_alone(verb: Verb) -> None:
 def test_a_stream_whose_runner_is_behind_is_not_said_to_be_what_was_asked_for(
     seen: StreamState,
 ) -> None:
-    asked = entry_after(given(DesiredState.RUNNING), Verb.RESUME, seen=seen)
+    asked = entry_after_verb(given(DesiredState.RUNNING), Verb.RESUME, seen=seen)
 
     assert asked.message == (
         f"is wanted to run already, and {seen.value} until its runner follows: nothing to do"
@@ -66,7 +66,7 @@ def test_a_stream_whose_runner_is_behind_is_not_said_to_be_what_was_asked_for(
 
 
 def test_a_stream_without_a_runner_is_told_to_wait_for_one() -> None:
-    asked = entry_after(given(DesiredState.STOPPED), Verb.START, seen=None)
+    asked = entry_after_verb(given(DesiredState.STOPPED), Verb.START, seen=None)
 
     assert asked.entry.desired_state is DesiredState.RUNNING
     assert asked.message.endswith("no runner has it: it runs as soon as one takes it up")

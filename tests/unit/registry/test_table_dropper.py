@@ -62,7 +62,7 @@ def test_a_stream_that_is_wanted_or_worked_on_keeps_its_table(shop: Shop) -> Non
     shop.registrar.put_stream(ORDERS, "sales", definition())
     with pytest.raises(StreamNotStopped, match="sales"):
         shop.drop()
-    shop.registrar.ask(ORDERS, "sales", Verb.STOP)
+    shop.registrar.apply_verb(ORDERS, "sales", Verb.STOP)
     leases = LeaseStore(shop.file_io, "/w", shop.clock)
     lease = leases.acquire(ORDERS, "sales", owner="r", ttl_ms=1_000)
     assert lease is not None
@@ -79,12 +79,12 @@ def test_a_stream_that_is_started_meanwhile_is_seen(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop.registrar.put_stream(ORDERS, "sales", definition())
-    shop.registrar.ask(ORDERS, "sales", Verb.STOP)
+    shop.registrar.apply_verb(ORDERS, "sales", Verb.STOP)
     mark = shop.store.mark_dropped
 
     def start_first(identifier: str, *, expected_version: int) -> None:
         monkeypatch.undo()
-        shop.registrar.ask(ORDERS, "sales", Verb.START)
+        shop.registrar.apply_verb(ORDERS, "sales", Verb.START)
         mark(identifier, expected_version=expected_version)
 
     monkeypatch.setattr(shop.store, "mark_dropped", start_first)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.stream.plan_source import fixed_by, is_followed
-from registry.rules.table_definition import complete_stream
+from pipelines.stream.plan_source import can_apply_live, fixed_by
+from registry.rules.stream_completion import complete_stream
 from schemas import StreamColumn, StreamDefinition, StreamSpec
 from tests.unit.pipelines.given_streams import given_spec
 
@@ -26,7 +26,7 @@ def changed(**fields: object) -> StreamSpec:
 def test_what_a_running_query_takes_up(fields: dict[str, object]) -> None:
     new = changed(**fields)
 
-    assert is_followed(SPEC, new)
+    assert can_apply_live(SPEC, new)
     assert fixed_by(SPEC, new) == new
 
 
@@ -34,9 +34,9 @@ def test_what_a_running_query_takes_up(fields: dict[str, object]) -> None:
 def test_what_takes_a_new_query(name: str) -> None:
     new = changed(**{name: "another"})
 
-    assert not is_followed(SPEC, new)
+    assert not can_apply_live(SPEC, new)
     assert fixed_by(SPEC, new) == SPEC
 
 
 def test_a_new_trigger_takes_a_new_query() -> None:
-    assert not is_followed(SPEC, changed(trigger_ms=7, max_message_bytes=5))
+    assert not can_apply_live(SPEC, changed(trigger_ms=7, max_message_bytes=5))

@@ -4,7 +4,7 @@ import pytest
 
 from lake import InvalidRequest
 from pipelines.stream.stream_plan import plan_stream
-from registry.rules.table_definition import complete_stream
+from registry.rules.stream_completion import complete_stream
 from schemas import StreamDefinition
 from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
 

@@ -22,7 +22,7 @@ from pipelines.settings import RestartPolicy
 from pipelines.sink.batch_sink import SinkProgress
 from pipelines.sink.plan_follower import Following
 from pipelines.stream.stream_supervisor import StreamSupervisor, Wanted
-from registry.rules.table_definition import complete_stream
+from registry.rules.stream_completion import complete_stream
 from registry.store.leases import LeaseStore
 from schemas import DesiredState, StreamDefinition, StreamEntry, StreamState, TableDocument
 from tests.unit.pipelines.given_streams import given_spec

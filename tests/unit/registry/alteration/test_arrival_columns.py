@@ -18,8 +18,8 @@ from lake import (
 from registry.alteration.arrival_columns import lacks_arrival
 from registry.alteration.table_changes import plan_changes
 from registry.errors import DefinitionRefused
+from registry.layout.physical_table import physical_groups, physical_table
 from registry.registrar import Registrar
-from registry.rules.table_definition import define_groups, define_table
 from registry.store.documents import RegistryStore
 from schemas import SchemaChanges, TableDocument
 from tests.unit.registry.shop import ORDERS as SHOP_ORDERS, definition, orders
@@ -54,9 +54,9 @@ def given_table(
 ) -> Table:
     """Make the table as the version before made it, with a stream and two rows."""
     spec = orders(**declared)
-    defined = define_table(spec)
+    defined = physical_table(spec)
     former = {k: v for k, v in defined.options.items() if not k.startswith("braid.")}
-    for group in define_groups(spec):
+    for group in physical_groups(spec):
         former[group.former_option] = former.pop(group.option[0])
     made = ("sales__offset", "sales__partition")
     columns = [f for f in defined.columns if f.name not in made or f.name in spec.column_names]
@@ -89,14 +89,14 @@ def test_one_schema_change_brings_the_columns_and_the_options(
     spec = registrar.document(ORDERS).table
     assert lacks_arrival(spec, before)
 
-    registrar.complete_order(ORDERS)
-    registrar.complete_order(ORDERS)
+    registrar.add_arrival_columns(ORDERS)
+    registrar.add_arrival_columns(ORDERS)
 
     table.refresh()
     assert table.schema.id == before.id + 1 == registrar.document(ORDERS).schema_id
     assert not lacks_arrival(spec, table.schema)
     assert set(before.field_names) < set(table.schema.field_names)
-    assert dict(table.schema.options) == dict(define_table(spec).options)
+    assert dict(table.schema.options) == dict(physical_table(spec).options)
     # What names ordering columns and cannot be changed any more is as it was.
     key = "partial-update.remove-record-on-sequence-group"
     assert table.schema.options[key] == before.options[key]
@@ -104,7 +104,7 @@ def test_one_schema_change_brings_the_columns_and_the_options(
 
 def test_its_streams_follow(registrar: Registrar, table: Table) -> None:
     assert table.schema.id == 0
-    registrar.complete_order(ORDERS)
+    registrar.add_arrival_columns(ORDERS)
 
     assert registrar.entry(ORDERS, "sales").version == 2
 
@@ -120,7 +120,7 @@ def test_another_change_of_such_a_table_completes_it_as_well(
 
     table.refresh()
     spec = registrar.document(ORDERS).table
-    assert dict(table.schema.options) == dict(define_table(spec).options)
+    assert dict(table.schema.options) == dict(physical_table(spec).options)
     assert "fields.version,sales__offset,sales__partition.sequence-group" in table.schema.options
 
 
@@ -138,7 +138,7 @@ def test_a_column_of_somebody_elses_is_not_taken_for_arrival(
     table = given_table(catalog, store, registrar, columns=columns, sequence_groups=groups)
 
     with pytest.raises(DefinitionRefused, match="`sales` needs a column of this name") as refused:
-        registrar.complete_order(ORDERS)
+        registrar.add_arrival_columns(ORDERS)
 
     (problem,) = refused.value.problems
     assert (problem.field, problem.value) == (f"table.columns.{name}", name)
@@ -149,7 +149,7 @@ def test_a_column_of_somebody_elses_is_not_taken_for_arrival(
     registrar.alter(
         ORDERS, plan_changes(SchemaChanges.model_validate({"changes": [rename]}).changes)
     )
-    registrar.complete_order(ORDERS)
+    registrar.add_arrival_columns(ORDERS)
     table.refresh()
     assert {"shown_offset", "sales__offset", "sales__partition"} <= set(table.schema.field_names)
     assert not lacks_arrival(registrar.document(ORDERS).table, table.schema)
@@ -161,7 +161,7 @@ def test_a_column_that_another_engine_has_added_is_not_taken_either(
     table.alter(AddColumn(path=("sales__partition",), type=parse_type("INT")))
 
     with pytest.raises(DefinitionRefused, match="`sales` needs a column of this name"):
-        registrar.complete_order(ORDERS)
+        registrar.add_arrival_columns(ORDERS)
 
 
 @BOTH
@@ -170,7 +170,7 @@ def test_rows_of_before_count_as_older(
     registrar: Registrar, table: Table, machine: Machine, compacted: bool
 ) -> None:
     """No arrival is below any; an offset that no generation was put into is of generation 0."""
-    registrar.complete_order(ORDERS)
+    registrar.add_arrival_columns(ORDERS)
     table.refresh()
     if compacted:
         table.compact(full=True)
@@ -186,7 +186,7 @@ def test_rows_of_before_count_as_older(
 
 
 def test_a_declared_order_still_goes_before_arrival(registrar: Registrar, table: Table) -> None:
-    registrar.complete_order(ORDERS)
+    registrar.add_arrival_columns(ORDERS)
     table.refresh()
 
     put(table, currency="late", order_version=6, sales__offset=99, sales__partition=0)

@@ -10,8 +10,8 @@ from lake import Catalog, ManualClock, MemoryFileIO, SchemaMismatch, TableSchema
 from registry.alteration.alteration import Alteration
 from registry.alteration.stream_evolution import NewField, evolve_stream
 from registry.errors import DefinitionRefused
+from registry.layout.physical_table import physical_table
 from registry.registrar import Registrar
-from registry.rules.table_definition import define_table
 from registry.store.documents import RegistryStore
 from schemas import StreamColumn, TableDocument
 from tests.unit.registry.shop import definition, orders
@@ -76,7 +76,7 @@ def test_new_fields_join_the_streams_own_group(registrar: Registrar, catalog: Ca
     assert document.streams["payments"].version == 1
     schema = catalog.table(ORDERS).schema
     assert schema.options[SALES_OPTION] == ("total,currency,tip,note,sales__at,sales__op")
-    wanted = define_table(document.table)
+    wanted = physical_table(document.table)
     assert [f.name for f in schema.fields] == [f.name for f in wanted.columns]
     assert schema.id == document.schema_id == 1
 
@@ -167,4 +167,4 @@ def test_streams_that_race_change_the_table_once_for_each_field(
     new = document.table.column_names[len(orders().columns) :]
     assert sorted(new) == ["payments_0", "payments_1", "sales_0", "sales_1"]
     assert catalog.table(ORDERS).schema.id == document.schema_id <= 4
-    assert list(columns_of(catalog)) == [f.name for f in define_table(document.table).columns]
+    assert list(columns_of(catalog)) == [f.name for f in physical_table(document.table).columns]

@@ -10,8 +10,8 @@ from lake import Catalog, ManualClock, MemoryFileIO, RenameColumn, Table
 from registry.alteration.alteration import AlterationPlan
 from registry.alteration.table_changes import plan_changes
 from registry.errors import DefinitionRefused, PreconditionFailed
+from registry.layout.physical_table import physical_table
 from registry.registrar import Registrar
-from registry.rules.table_definition import define_table
 from registry.store.documents import RegistryStore
 from registry.store.named_request import NamedRequest
 from registry.store.revision import Precondition
@@ -74,7 +74,7 @@ def names_of(table: Table) -> list[str]:
 def agrees(document: TableDocument, table: Table) -> bool:
     """Say whether the table is what is declared, in the declared order."""
     table.refresh()
-    definition = define_table(document.table)
+    definition = physical_table(document.table)
     return (
         [(f.name, str(f.type), f.description, f.default_value) for f in table.schema.fields]
         == [(f.name, str(f.type), f.description, f.default_value) for f in definition.columns]

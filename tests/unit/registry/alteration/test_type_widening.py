@@ -3,7 +3,7 @@
 import pytest
 
 from lake import parse_type
-from registry.alteration.type_widening import is_followed
+from registry.alteration.type_widening import is_safe_widening
 
 
 @pytest.mark.parametrize(
@@ -28,9 +28,9 @@ from registry.alteration.type_widening import is_followed
     ],
 )
 def test_a_wider_type_is_followed(old: str, new: str) -> None:
-    assert is_followed(parse_type(old), parse_type(new))
+    assert is_safe_widening(parse_type(old), parse_type(new))
     is_other = parse_type(old).with_nullable(True) != parse_type(new).with_nullable(True)
-    assert is_followed(parse_type(new), parse_type(old)) is not is_other
+    assert is_safe_widening(parse_type(new), parse_type(old)) is not is_other
 
 
 @pytest.mark.parametrize(
@@ -52,4 +52,4 @@ def test_a_wider_type_is_followed(old: str, new: str) -> None:
     ],
 )
 def test_a_type_that_loses_values_or_reads_messages_otherwise_is_not(old: str, new: str) -> None:
-    assert not is_followed(parse_type(old), parse_type(new))
+    assert not is_safe_widening(parse_type(old), parse_type(new))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from registry.rules.table_definition import define_table
+from registry.layout.physical_table import physical_table
 from registry.rules.table_rules import check_table
 from schemas import FieldProblem, TableSpec
 from tests.unit.registry.aggregates import column, grouped, totals
@@ -84,7 +84,7 @@ def test_every_function_can_be_declared_with_its_options(
     assert found(table) == []
     assert {
         key: value
-        for key, value in define_table(table).options.items()
+        for key, value in physical_table(table).options.items()
         if key.startswith("fields.v.")
     } == {f"fields.v.{key}": v for key, v in {"aggregate-function": function, **expected}.items()}
 
@@ -208,7 +208,7 @@ def test_a_default_reaches_declared_columns_only() -> None:
     assert found(table) == []
     assert {
         key: value
-        for key, value in define_table(table).options.items()
+        for key, value in physical_table(table).options.items()
         if key.endswith("aggregate-function")
     } == {"fields.v.aggregate-function": "max", "fields.w.aggregate-function": "min"}
 

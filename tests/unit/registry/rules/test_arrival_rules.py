@@ -9,8 +9,8 @@ from registry.rules.arrival_rules import (
     is_ordered_by_arrival_alone,
     needs_keyed_partitions,
 )
+from registry.rules.stream_completion import complete_stream
 from registry.rules.stream_rules import check_stream
-from registry.rules.table_definition import complete_stream
 from schemas import StreamSpec, TableSpec
 from tests.unit.registry.shop import definition, orders
 

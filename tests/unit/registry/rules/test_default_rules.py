@@ -6,8 +6,9 @@ import pyarrow as pa
 import pytest
 
 from lake import Catalog, MemoryFileIO
+from registry.layout.physical_table import physical_table
+from registry.rules.stream_completion import complete_stream
 from registry.rules.stream_rules import check_stream
-from registry.rules.table_definition import complete_stream, define_table
 from registry.rules.table_rules import check_table
 from schemas import FieldProblem, StreamSpec, TableSpec
 from tests.unit.registry.shop import ORDERS, definition, mapped, orders
@@ -28,7 +29,7 @@ def places(problems: list[FieldProblem]) -> list[str | None]:
 def test_the_default_of_a_group_is_not_written_by_other_streams(file_io: MemoryFileIO) -> None:
     spec = with_default("method", "cash")
     assert check_table("shop", "orders", spec) == []
-    defined = define_table(spec)
+    defined = physical_table(spec)
     table = Catalog("/w", file_io=file_io).create_table(
         "shop.orders",
         columns=defined.columns,

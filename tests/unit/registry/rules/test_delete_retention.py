@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from registry.rules.table_definition import define_table
+from registry.layout.physical_table import physical_table
 from registry.rules.table_rules import check_table
 from schemas import FieldProblem, TableSpec
 from tests.unit.registry.aggregates import column, totals
@@ -33,7 +33,7 @@ def found(table: TableSpec) -> list[FieldProblem]:
 
 
 def options(table: TableSpec) -> tuple[str | None, str | None]:
-    declared = define_table(table).options
+    declared = physical_table(table).options
     key = "braid.delete-retention"
     return declared.get(key), declared.get(f"{key}.time-fields")
 

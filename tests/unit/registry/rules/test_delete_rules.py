@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from registry.rules.table_definition import define_table
+from registry.layout.physical_table import physical_table
 from registry.rules.table_rules import check_table
 from schemas import FieldProblem, TableSpec
 from tests.unit.registry.aggregates import column, grouped, totals
@@ -26,7 +26,7 @@ def groups_with(*deletes: str | None) -> list[dict[str, Any]]:
 
 def delete_options(table: TableSpec) -> dict[str, str]:
     """The options of the table that are about deletes."""
-    options = define_table(table).options
+    options = physical_table(table).options
     return {key: v for key, v in options.items() if "delete" in key or "remove-record" in key}
 
 

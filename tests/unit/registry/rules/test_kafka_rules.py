@@ -6,7 +6,7 @@ import pytest
 
 from formats.kafka_clusters import KafkaClusters, NamedCluster
 from registry.rules.kafka_rules import check_kafka
-from registry.rules.table_definition import complete_stream
+from registry.rules.stream_completion import complete_stream
 from schemas import FieldProblem
 from tests.unit.registry.shop import definition, orders
 

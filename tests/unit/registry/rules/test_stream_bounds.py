@@ -3,7 +3,7 @@
 import pytest
 
 from registry.rules.stream_bounds import check_bounds
-from registry.rules.table_definition import complete_stream
+from registry.rules.stream_completion import complete_stream
 from tests.unit.registry.shop import definition, orders
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from registry.rules.stream_completion import complete_stream
 from registry.rules.stream_rules import check_stream
-from registry.rules.table_definition import complete_stream
 from schemas import FieldProblem, StreamSpec, TableSpec
 from tests.unit.registry.shop import ORDERS, definition, mapped, orders
 

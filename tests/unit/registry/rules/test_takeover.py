@@ -73,7 +73,7 @@ def batch(position: StreamPosition) -> StreamBatch:
 
 
 def deleted(registrar: Registrar, stream: str = "payments") -> None:
-    registrar.ask(ORDERS, stream, Verb.STOP)
+    registrar.apply_verb(ORDERS, stream, Verb.STOP)
     registrar.delete_stream(ORDERS, stream)
 
 
@@ -108,7 +108,7 @@ def test_a_stream_that_a_runner_holds_is_not_deleted(
     registrar: Registrar, leases: LeaseStore, clock: ManualClock
 ) -> None:
     given(registrar, orders())
-    registrar.ask(ORDERS, "payments", Verb.STOP)
+    registrar.apply_verb(ORDERS, "payments", Verb.STOP)
     assert leases.acquire(ORDERS, "payments", "runner-1", 1_000) is not None
 
     with pytest.raises(StreamNotStopped, match="held by runner-1"):

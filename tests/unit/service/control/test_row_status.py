@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lake import TableSchema, stored_offset
-from registry.rules.table_definition import define_table
+from registry.layout.physical_table import physical_table
 from schemas import Arrival, RowStatus, SnapshotInfo, TableDocument, TableSpec
 from service.control.row_status import row_status, status_columns
 from tests.unit.registry.shop import orders
@@ -22,7 +22,7 @@ def touched(seconds_ago: float, op: str = "upsert", group: str = "sales") -> dic
 
 
 def schema_of(spec: TableSpec) -> TableSchema:
-    definition = define_table(spec)
+    definition = physical_table(spec)
     return TableSchema(
         id=0,
         fields=definition.columns,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from registry.rules.table_definition import complete_stream
+from registry.rules.stream_completion import complete_stream
 from registry.store.progress import Report
 from schemas import (
     Account,

@@ -5,13 +5,13 @@ from typing import Final
 
 from lake import InvalidRequest, Problem, ReadAt, TableSchema
 
-STATE_PARAMETERS: Final = ("snapshot_id", "tag", "timestamp")
+READ_AT_PARAMETERS: Final = ("snapshot_id", "tag", "timestamp")
 """Names of the parameters that say which state is meant; the newest unless one is given."""
 
 _DIGITS_MAX: Final = 19
 
 
-def take_state(
+def take_read_at(
     schema: TableSchema, parameters: Sequence[tuple[str, str]]
 ) -> tuple[ReadAt, list[tuple[str, str]]]:
     """Return the state that parameters name, and the other parameters.
@@ -25,7 +25,7 @@ def take_state(
     Raises:
         InvalidRequest: They name no state, or more than one.
     """
-    names = [name for name in STATE_PARAMETERS if name not in schema.primary_keys]
+    names = [name for name in READ_AT_PARAMETERS if name not in schema.primary_keys]
     given: dict[str, str] = {}
     others: list[tuple[str, str]] = []
     for name, text in parameters:

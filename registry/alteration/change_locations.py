@@ -11,7 +11,7 @@ from typing import Final
 
 from lake import Problem
 from schemas import FieldProblem, TableChange, TableSpec
-from schemas.findings import JsonPath, field_at, found_at, pointer_to
+from schemas.field_problems import JsonPath, field_path, json_pointer, problem_at
 
 _ENGINE_PARTS: Final[Mapping[str, str]] = {
     "name": "column",
@@ -73,7 +73,9 @@ def table_problem(problem: FieldProblem, origin: Origin, after: TableSpec) -> Fi
     """Return a problem of the declaration that would come of the changes."""
     place = _place_in_result(_parts(problem.pointer), origin, after)
     if place:
-        return problem.model_copy(update={"pointer": pointer_to(place), "field": field_at(place)})
+        return problem.model_copy(
+            update={"pointer": json_pointer(place), "field": field_path(place)}
+        )
     return problem.model_copy(update={"pointer": None, "field": f"table.{problem.field}"})
 
 
@@ -85,8 +87,8 @@ def stream_problem(
     index = origin.of_column.get(problem.value or "")
     place: JsonPath = () if index is None else origin.place(index, "column")
     return FieldProblem(
-        pointer=pointer_to(place) if place else None,
-        field=field_at(place) if place else f"streams.{stream}.{problem.field}",
+        pointer=json_pointer(place) if place else None,
+        field=field_path(place) if place else f"streams.{stream}.{problem.field}",
         value=problem.value,
         message=message,
         hint=problem.hint,
@@ -102,7 +104,7 @@ def column_problem(
         return FieldProblem(
             pointer=None, field=f"table.columns.{column}", value=value, message=message, hint=hint
         )
-    return found_at(*origin.place(index, part), value=value, message=message, hint=hint)
+    return problem_at(*origin.place(index, part), value=value, message=message, hint=hint)
 
 
 def _place_in_result(parts: JsonPath, origin: Origin, after: TableSpec) -> JsonPath:
@@ -143,8 +145,8 @@ def _engine_place(name: str) -> tuple[int | None, str]:
 
 def _told(problem: Problem, place: JsonPath, *, field: str) -> FieldProblem:
     return FieldProblem(
-        pointer=pointer_to(place) if place else None,
-        field=field_at(place) if place else f"table.{field}",
+        pointer=json_pointer(place) if place else None,
+        field=field_path(place) if place else f"table.{field}",
         value=problem.value,
         message=problem.message,
         hint=problem.hint,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from lake import DataType, InvalidRequest, TypeRoot, parse_type
-from registry.rules.column_functions import column_functions
+from registry.layout.column_functions import column_functions
 from schemas import AggregateSpec, MergeEngine, TableSpec
 
 _SKETCHES: Final[Mapping[str, Mapping[str, object]]] = {

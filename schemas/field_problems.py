@@ -13,22 +13,22 @@ SHOWN_MAX = 200  # characters of a value
 _LISTED_MAX = 20
 
 
-def pointer_to(place: JsonPath) -> str:
+def json_pointer(place: JsonPath) -> str:
     """Return the RFC 6901 pointer of a place.
 
     Example:
-        >>> pointer_to(("options", "a/b", 0))
+        >>> json_pointer(("options", "a/b", 0))
         '/options/a~1b/0'
     """
     parts = (str(part).replace("~", "~0").replace("/", "~1") for part in place)
     return "".join(f"/{part}" for part in parts)
 
 
-def field_at(place: JsonPath) -> str:
+def field_path(place: JsonPath) -> str:
     """Return the path of a place as a person writes it.
 
     Example:
-        >>> field_at(("columns", 2, "type"))
+        >>> field_path(("columns", 2, "type"))
         'columns[2].type'
     """
     text = ""
@@ -37,7 +37,7 @@ def field_at(place: JsonPath) -> str:
     return text.removeprefix(".")
 
 
-def found_at(
+def problem_at(
     *place: str | int, value: object = None, message: str, hint: str | None = None
 ) -> FieldProblem:
     """Return the problem of one place of the request's body.
@@ -49,8 +49,8 @@ def found_at(
         hint: How to mend it.
     """
     return FieldProblem(
-        pointer=pointer_to(place),
-        field=field_at(place),
+        pointer=json_pointer(place),
+        field=field_path(place),
         value=None if value is None else shown(value),
         message=message,
         hint=hint,

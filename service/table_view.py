@@ -2,7 +2,7 @@
 
 from fastapi import Response
 
-from registry.rules.table_definition import define_table
+from registry.layout.physical_table import physical_table
 from registry.store.revision import revision_of
 from schemas import TableDocument
 from service.components import Components
@@ -10,11 +10,11 @@ from service.times import iso_utc
 from service.views import ColumnView, TableView
 
 
-def table_answer(components: Components, document: TableDocument, response: Response) -> TableView:
+def table_view(components: Components, document: TableDocument, response: Response) -> TableView:
     """Return a table as it is answered; its revision goes into the answer's headers."""
     response.headers["etag"] = f'"{revision_of(document)}"'
     schema = components.tables.get(document.identifier).schema
-    definition = define_table(document.table)
+    definition = physical_table(document.table)
     made_for = {
         column: group.name for group in definition.groups for column in group.generated_columns
     }

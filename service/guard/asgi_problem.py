@@ -9,7 +9,7 @@ from schemas import FieldProblem, ProblemCode
 from service.problems.problems import problem_response
 
 
-async def answer_problem(
+async def send_problem(
     code: ProblemCode,
     detail: str,
     *,

@@ -14,30 +14,21 @@ A default aggregate function is written out for each declared column that takes 
 not reach the columns that nobody declared.
 """
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from lake import DataField, DataType, assign_field_ids, parse_type
-from registry.rules.column_functions import column_functions, sequence_fields
-from registry.rules.delete_retention import retention_options
-from registry.rules.delete_rules import DeletedColumns, delete_options
-from registry.rules.function_defaults import with_defaults
-from registry.rules.names import TOPIC_LENGTH_MAX
+from registry.layout.column_functions import column_functions, sequence_fields
+from registry.layout.delete_options import DeletedColumns, delete_options, retention_options
+from registry.layout.function_defaults import with_defaults
 from schemas import (
-    MergeEngine,
     SequenceGroupSpec,
-    StreamColumn,
-    StreamDefinition,
-    StreamSpec,
     TableSpec,
-    Unordered,
 )
 
 OP_UPSERT = "upsert"
 OP_CLEAR = "clear"
 
-DEAD_LETTERS = ".dead-letters"
 
 PARTITION_TYPE = "INT"
 OFFSET_TYPE = "BIGINT"
@@ -46,7 +37,7 @@ OP_TYPE = "STRING"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupDefinition:
+class PhysicalGroup:
     """A sequence group with the columns that were made for it.
 
     Attributes:
@@ -123,7 +114,7 @@ class GroupDefinition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableDefinition:
+class PhysicalTable:
     """A table in the words of the table format.
 
     Attributes:
@@ -141,37 +132,12 @@ class TableDefinition:
     partition_keys: tuple[str, ...]
     options: Mapping[str, str]
     comment: str | None
-    groups: tuple[GroupDefinition, ...]
+    groups: tuple[PhysicalGroup, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamColumns:
-    """Which columns of its table a stream writes, and from where.
-
-    Attributes:
-        key: The table's primary key; every one of these is in `mapped`.
-        mapped: Columns that come out of the message's value, with their paths.
-        group: The group that the stream owns; None when it owns none.
-        partition_column: Filled with Kafka's partition; None without a group.
-        offset_column: Filled with generation and Kafka's offset; None without a group.
-        at_column: Filled with Kafka's timestamp; None without tracking.
-        op_column: Filled with `upsert` or `clear`; None without tracking.
-        written: All of the above in the table's order; every other column stays null.
-    """
-
-    key: tuple[str, ...]
-    mapped: tuple[StreamColumn, ...]
-    group: GroupDefinition | None
-    partition_column: str | None
-    offset_column: str | None
-    at_column: str | None
-    op_column: str | None
-    written: tuple[str, ...]
-
-
-def define_group(spec: SequenceGroupSpec, *, tracking: bool) -> GroupDefinition:
+def physical_group(spec: SequenceGroupSpec, *, tracking: bool) -> PhysicalGroup:
     """Return a declared group with the columns that are made for it."""
-    return GroupDefinition(
+    return PhysicalGroup(
         name=spec.name,
         declared=spec.ordering or (),
         offset_column=f"{spec.name}__offset",
@@ -182,18 +148,18 @@ def define_group(spec: SequenceGroupSpec, *, tracking: bool) -> GroupDefinition:
     )
 
 
-def define_groups(spec: TableSpec) -> tuple[GroupDefinition, ...]:
+def physical_groups(spec: TableSpec) -> tuple[PhysicalGroup, ...]:
     """Return the table's groups with the columns that are made for them, as declared."""
-    return tuple(define_group(group, tracking=spec.tracking) for group in spec.sequence_groups)
+    return tuple(physical_group(group, tracking=spec.tracking) for group in spec.sequence_groups)
 
 
-def define_table(spec: TableSpec) -> TableDefinition:
+def physical_table(spec: TableSpec) -> PhysicalTable:
     """Return the table in the words of the table format.
 
     Raises:
         InvalidRequest: A type cannot be read. `registry.rules.table_rules` finds all such at once.
     """
-    groups = define_groups(spec)
+    groups = physical_groups(spec)
     keys = frozenset(spec.primary_key)
     columns = [
         DataField(
@@ -209,76 +175,13 @@ def define_table(spec: TableSpec) -> TableDefinition:
             DataField(name=name, type=parse_type(sql))
             for name, sql in group.generated_columns.items()
         ]
-    return TableDefinition(
+    return PhysicalTable(
         columns=assign_field_ids(columns),
         primary_key=spec.primary_key,
         partition_keys=spec.partition_keys,
         options=_options(spec, groups),
         comment=spec.comment,
         groups=groups,
-    )
-
-
-def complete_stream(
-    table: TableSpec, definition: StreamDefinition, *, name: str, known: StreamSpec | None = None
-) -> StreamSpec:
-    """Return the definition with everything that was left out filled in; checks nothing.
-
-    Args:
-        table: The stream's table.
-        definition: As its owner declares it.
-        name: The stream's name, from the address.
-        known: The stream as registered. Columns that are left out are read from where it reads
-            them: a column that was renamed since is still called otherwise in messages.
-    """
-    group_name = definition.sequence_group
-    if group_name is None and table.sequence_group(name) is not None:
-        group_name = name
-    columns = definition.columns
-    if not columns:
-        read = {} if known is None else {one.column: one for one in known.columns}
-        columns = tuple(
-            read.get(column) or StreamColumn(column=column)
-            for column in _default_columns(table, group_name)
-        )
-    values = definition.model_dump() | {
-        "name": name,
-        "sequence_group": group_name,
-        "columns": columns,
-        "dead_letter_topic": definition.dead_letter_topic
-        or default_dead_letter_topic(definition.topic),
-    }
-    return StreamSpec.model_validate(values)
-
-
-def default_dead_letter_topic(topic: str) -> str:
-    """Return `<topic>.dead-letters`; of a topic too long for that, a part and a digest of it."""
-    name = f"{topic}{DEAD_LETTERS}"
-    if len(name) <= TOPIC_LENGTH_MAX:
-        return name
-    digest = hashlib.sha256(topic.encode()).hexdigest()[:16]
-    return f"{topic[: TOPIC_LENGTH_MAX - len(DEAD_LETTERS) - 17]}.{digest}{DEAD_LETTERS}"
-
-
-def stream_columns(table: TableSpec, stream: StreamSpec) -> StreamColumns:
-    """Return what the stream writes.
-
-    Requires:
-        The stream has been admitted to the table: `registry.rules.stream_rules` finds nothing.
-    """
-    spec = table.sequence_group(stream.sequence_group) if stream.sequence_group else None
-    group = None if spec is None else define_group(spec, tracking=table.tracking)
-    generated = {} if group is None else group.generated_columns
-    mapped = set(stream.column_names)
-    return StreamColumns(
-        key=table.primary_key,
-        mapped=stream.columns,
-        group=group,
-        partition_column=None if group is None else group.partition_column,
-        offset_column=None if group is None else group.offset_column,
-        at_column=None if group is None else group.at_column,
-        op_column=None if group is None else group.op_column,
-        written=(*(name for name in table.column_names if name in mapped), *generated),
     )
 
 
@@ -294,24 +197,12 @@ def _group_key(ordering: tuple[str, ...]) -> str:
     return f"fields.{','.join(ordering)}.sequence-group"
 
 
-def _default_columns(table: TableSpec, group_name: str | None) -> tuple[str, ...]:
-    if table.merge_engine is not MergeEngine.PARTIAL_UPDATE:
-        return table.column_names
-    wanted = set(table.primary_key)
-    group = None if group_name is None else table.sequence_group(group_name)
-    if group is not None:
-        wanted.update(group.columns, group.ordering or ())
-    elif table.unordered is Unordered.ALLOWED:
-        wanted.update(ungrouped_columns(table))
-    return tuple(name for name in table.column_names if name in wanted)
-
-
 def _column_type(sql: str, *, is_key: bool) -> DataType:
     data_type = parse_type(sql)
     return replace(data_type, nullable=False) if is_key else data_type
 
 
-def _options(spec: TableSpec, groups: tuple[GroupDefinition, ...]) -> dict[str, str]:
+def _options(spec: TableSpec, groups: tuple[PhysicalGroup, ...]) -> dict[str, str]:
     options = {
         "bucket": str(spec.buckets),
         "merge-engine": spec.merge_engine.value,

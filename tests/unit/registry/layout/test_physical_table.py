@@ -1,16 +1,13 @@
 """Declarations in the words of the table format, and what a stream writes."""
 
-from registry.rules.table_definition import (
-    complete_stream,
-    define_table,
-    stream_columns,
-    ungrouped_columns,
-)
+from registry.layout.physical_table import physical_table, ungrouped_columns
+from registry.layout.stream_columns import stream_columns
+from registry.rules.stream_completion import complete_stream
 from tests.unit.registry.shop import ORDERS, definition, mapped, orders
 
 
 def test_generated_columns_follow_the_declared_ones_group_by_group() -> None:
-    table = define_table(orders())
+    table = physical_table(orders())
 
     assert [(field.name, str(field.type)) for field in table.columns[9:]] == [
         ("sales__partition", "INT"),
@@ -30,14 +27,14 @@ def test_generated_columns_follow_the_declared_ones_group_by_group() -> None:
 
 
 def test_key_columns_become_not_null_and_no_others() -> None:
-    table = define_table(orders())
+    table = physical_table(orders())
 
     not_null = [field.name for field in table.columns if not field.type.nullable]
     assert not_null == ["id", "region"]
 
 
 def test_a_group_protects_its_columns_and_its_tracking() -> None:
-    options = define_table(orders()).options
+    options = physical_table(orders()).options
 
     assert (
         options["fields.order_version,sales__offset,sales__partition.sequence-group"]
@@ -53,7 +50,7 @@ def test_a_group_protects_its_columns_and_its_tracking() -> None:
 
 
 def test_a_table_that_declines_tracking_has_no_tracking_columns() -> None:
-    table = define_table(orders(tracking=False))
+    table = physical_table(orders(tracking=False))
 
     assert [f.name for f in table.columns[9:]] == [
         "sales__partition",
@@ -68,7 +65,7 @@ def test_a_table_that_declines_tracking_has_no_tracking_columns() -> None:
 
 
 def test_declared_options_win_over_those_that_may_be_chosen() -> None:
-    options = define_table(orders(options={"data-file.thin-mode": "false"})).options
+    options = physical_table(orders(options={"data-file.thin-mode": "false"})).options
 
     assert options["data-file.thin-mode"] == "false"
 
@@ -158,7 +155,7 @@ def test_columns_after_a_row_are_numbered_after_its_fields() -> None:
     columns = [*ORDERS["columns"], {"name": "place", "type": "ROW<x INT, y ROW<z INT>>"}]
     columns += [{"name": "last", "type": "INT"}]
 
-    found = define_table(orders(columns=columns)).columns
+    found = physical_table(orders(columns=columns)).columns
 
     place, last = found[len(columns) - 2 : len(columns)]
     assert [field.id for field in place.type.fields] == [place.id + 1, place.id + 2]

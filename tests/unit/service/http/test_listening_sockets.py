@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from braid.cli import app
 from lake import InvalidRequest
-from service.http.listening import address_of, listening_sockets
+from service.http.listening_sockets import address_of, listening_sockets
 
 
 @pytest.fixture

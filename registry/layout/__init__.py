@@ -1,0 +1,1 @@
+"""Declared tables in the terms of the table format: columns, options, aggregate functions."""

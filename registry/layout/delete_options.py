@@ -1,0 +1,122 @@
+"""Options of the table format that make a declared table's deletes true.
+
+Pure.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from registry.layout.column_functions import column_functions
+from schemas import Deletes, MergeEngine, TableSpec
+
+REMOVE_ON_GROUP: Final = "partial-update.remove-record-on-sequence-group"
+NULL_DELETES: Final = "braid.null-deletes"
+NULL_DELETES_KEPT: Final = "braid.null-deletes.kept-fields"
+NULL_DELETES_MARKS: Final = "braid.null-deletes.mark-fields"
+DELETE_RETENTION: Final = "braid.delete-retention"
+DELETE_TIME_FIELDS: Final = "braid.delete-retention.time-fields"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedColumns:
+    """What deletes have to do with the columns of a sequence group.
+
+    Attributes:
+        name: Of the group.
+        ordering: Its ordering columns; they keep the values of a record that deletes.
+        kept: Protected columns that do, too, such as the time of the record.
+        marks: Protected columns that say that the group was cleared.
+    """
+
+    name: str
+    ordering: tuple[str, ...]
+    kept: tuple[str, ...]
+    marks: tuple[str, ...]
+
+
+def deletes_of(spec: TableSpec, group: str | None) -> Deletes | None:
+    """Return what deletes do in a group, or in the whole table for None; None: not declared."""
+    declared = None if group is None else spec.sequence_group(group)
+    return spec.deletes if declared is None or declared.deletes is None else declared.deletes
+
+
+def deletes_by_group(spec: TableSpec) -> dict[str, Deletes | None]:
+    """Return what deletes do by sequence group; None where neither it nor the table declares it."""
+    return {
+        group.name: spec.deletes if group.deletes is None else group.deletes
+        for group in spec.sequence_groups
+    }
+
+
+def delete_options(spec: TableSpec, groups: Sequence[DeletedColumns]) -> dict[str, str]:
+    """Return the options of the table format that make the declaration true.
+
+    Args:
+        spec: The table; `check_deletes` finds nothing.
+        groups: What deletes have to do with the columns of each sequence group.
+    """
+    deletes = deletes_by_group(spec)
+    if Deletes.IGNORE in ({deletes[group.name] for group in groups} or {spec.deletes}):
+        return {"ignore-delete": "true"}
+    if groups:
+        removing = [group for group in groups if deletes[group.name] is Deletes.REMOVE_ROW]
+        options = {REMOVE_ON_GROUP: _columns(group.ordering for group in removing)}
+        carrying = _groups_with_null_deletes(spec, deletes)
+        bare = [group for group in groups if group.name in carrying]
+        options[NULL_DELETES] = _columns(group.ordering for group in bare)
+        options[NULL_DELETES_KEPT] = _columns(group.kept for group in bare)
+        options[NULL_DELETES_MARKS] = _columns(group.marks for group in bare)
+        return {key: value for key, value in options.items() if value}
+    engine = spec.merge_engine
+    if spec.deletes is not Deletes.REMOVE_ROW or engine is MergeEngine.DEDUPLICATE:
+        return {}
+    return {f"{engine.value}.remove-record-on-delete": "true"}
+
+
+def removing_groups(spec: TableSpec) -> set[str | None]:
+    """Return the groups whose deletes remove rows, None standing for a table without groups."""
+    groups: list[str | None] = [group.name for group in spec.sequence_groups]
+    removing = {one for one in groups or [None] if deletes_of(spec, one) is Deletes.REMOVE_ROW}
+    if spec.merge_engine is MergeEngine.DEDUPLICATE and spec.deletes is None:
+        removing.add(None)
+    return removing
+
+
+def retention_options(spec: TableSpec, at_columns: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the options of the table format that make the declaration true.
+
+    Args:
+        spec: The table; `check_delete_retention` finds nothing.
+        at_columns: The tracking column of each sequence group, in the table's order.
+    """
+    retention = spec.delete_retention
+    if retention is None:
+        return {}
+    columns = retention.columns
+    if columns is None:
+        removing = removing_groups(spec)
+        columns = tuple(
+            at for group, at in at_columns.items() if at is not None and group in removing
+        )
+    return {DELETE_RETENTION: f"{retention.seconds} s", DELETE_TIME_FIELDS: ",".join(columns)}
+
+
+def _groups_with_null_deletes(
+    spec: TableSpec, deletes: Mapping[str, Deletes | None]
+) -> frozenset[str]:
+    """Return the groups whose deletes are written without values.
+
+    Functions that take values back need them. New tables with `clear_columns` have none.
+    """
+    combined = column_functions(spec).keys()
+    return frozenset(
+        group.name
+        for group in spec.sequence_groups
+        if deletes[group.name] in (Deletes.CLEAR_COLUMNS, Deletes.REMOVE_ROW)
+        and combined.isdisjoint(group.columns)
+    )
+
+
+def _columns(lists: Iterable[Iterable[str]]) -> str:
+    return ",".join(name for names in lists for name in names)

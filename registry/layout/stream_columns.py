@@ -1,0 +1,56 @@
+"""Columns of a table that a stream writes, and their sources.
+
+Pure.
+"""
+
+from dataclasses import dataclass
+
+from registry.layout.physical_table import PhysicalGroup, physical_group
+from schemas import StreamColumn, StreamSpec, TableSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamColumns:
+    """Which columns of its table a stream writes, and from where.
+
+    Attributes:
+        key: The table's primary key; every one of these is in `mapped`.
+        mapped: Columns that come out of the message's value, with their paths.
+        group: The group that the stream owns; None when it owns none.
+        partition_column: Filled with Kafka's partition; None without a group.
+        offset_column: Filled with generation and Kafka's offset; None without a group.
+        at_column: Filled with Kafka's timestamp; None without tracking.
+        op_column: Filled with `upsert` or `clear`; None without tracking.
+        written: All of the above in the table's order; every other column stays null.
+    """
+
+    key: tuple[str, ...]
+    mapped: tuple[StreamColumn, ...]
+    group: PhysicalGroup | None
+    partition_column: str | None
+    offset_column: str | None
+    at_column: str | None
+    op_column: str | None
+    written: tuple[str, ...]
+
+
+def stream_columns(table: TableSpec, stream: StreamSpec) -> StreamColumns:
+    """Return what the stream writes.
+
+    Requires:
+        The stream has been admitted to the table: `registry.rules.stream_rules` finds nothing.
+    """
+    spec = table.sequence_group(stream.sequence_group) if stream.sequence_group else None
+    group = None if spec is None else physical_group(spec, tracking=table.tracking)
+    generated = {} if group is None else group.generated_columns
+    mapped = set(stream.column_names)
+    return StreamColumns(
+        key=table.primary_key,
+        mapped=stream.columns,
+        group=group,
+        partition_column=None if group is None else group.partition_column,
+        offset_column=None if group is None else group.offset_column,
+        at_column=None if group is None else group.at_column,
+        op_column=None if group is None else group.op_column,
+        written=(*(name for name in table.column_names if name in mapped), *generated),
+    )

@@ -1,0 +1,65 @@
+"""Definitions of streams with everything filled in that their owners left out.
+
+Pure.
+"""
+
+import hashlib
+
+from registry.layout.physical_table import ungrouped_columns
+from registry.rules.names import TOPIC_LENGTH_MAX
+from schemas import MergeEngine, StreamColumn, StreamDefinition, StreamSpec, TableSpec, Unordered
+
+DEAD_LETTERS = ".dead-letters"
+
+
+def complete_stream(
+    table: TableSpec, definition: StreamDefinition, *, name: str, known: StreamSpec | None = None
+) -> StreamSpec:
+    """Return the definition with everything that was left out filled in; checks nothing.
+
+    Args:
+        table: The stream's table.
+        definition: As its owner declares it.
+        name: The stream's name, from the address.
+        known: The stream as registered. Columns that are left out are read from where it reads
+            them: a column that was renamed since is still called otherwise in messages.
+    """
+    group_name = definition.sequence_group
+    if group_name is None and table.sequence_group(name) is not None:
+        group_name = name
+    columns = definition.columns
+    if not columns:
+        read = {} if known is None else {one.column: one for one in known.columns}
+        columns = tuple(
+            read.get(column) or StreamColumn(column=column)
+            for column in _default_columns(table, group_name)
+        )
+    values = definition.model_dump() | {
+        "name": name,
+        "sequence_group": group_name,
+        "columns": columns,
+        "dead_letter_topic": definition.dead_letter_topic
+        or default_dead_letter_topic(definition.topic),
+    }
+    return StreamSpec.model_validate(values)
+
+
+def default_dead_letter_topic(topic: str) -> str:
+    """Return `<topic>.dead-letters`; of a topic too long for that, a part and a digest of it."""
+    name = f"{topic}{DEAD_LETTERS}"
+    if len(name) <= TOPIC_LENGTH_MAX:
+        return name
+    digest = hashlib.sha256(topic.encode()).hexdigest()[:16]
+    return f"{topic[: TOPIC_LENGTH_MAX - len(DEAD_LETTERS) - 17]}.{digest}{DEAD_LETTERS}"
+
+
+def _default_columns(table: TableSpec, group_name: str | None) -> tuple[str, ...]:
+    if table.merge_engine is not MergeEngine.PARTIAL_UPDATE:
+        return table.column_names
+    wanted = set(table.primary_key)
+    group = None if group_name is None else table.sequence_group(group_name)
+    if group is not None:
+        wanted.update(group.columns, group.ordering or ())
+    elif table.unordered is Unordered.ALLOWED:
+        wanted.update(ungrouped_columns(table))
+    return tuple(name for name in table.column_names if name in wanted)
