@@ -72,7 +72,7 @@ def _compact_with(pool: CompactionPool, table: Table, *, full: bool) -> int:
             total = total.plus(outcome.result)
             _tell_dropped(outcome.result.dropped)
             if outcome.result.snapshot_id is not None:
-                typer.echo(f"bucket {outcome.place[1]}: {_summary(outcome.result)}", err=True)
+                typer.echo(f"bucket {outcome.bucket_id[1]}: {_summary(outcome.result)}", err=True)
     except BrokenProcessPool as error:
         message = f"a process that compacts {table.identifier} was killed; compact again"
         raise OSError(message) from error

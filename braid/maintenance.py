@@ -10,7 +10,7 @@ from typing import Final
 import typer
 
 from braid.arguments import EXIT_TRY_AGAIN
-from lake import Catalog, MaintenanceService, TableUpkeep
+from lake import Catalog, MaintenanceService, MaintenanceStats
 
 _GRACE_SECONDS: Final = 30.0
 """For the buckets that are worked on when the service is told to end."""
@@ -57,9 +57,9 @@ def maintain(
             thread.submit(work).result()
     finally:
         service.close(grace_s=_GRACE_SECONDS)
-    for identifier, upkeep in sorted(service.upkeep.items()):
-        typer.echo(f"{identifier}: {_summary(upkeep)}")
-    return _status(list(service.upkeep.values())) if is_once else 0
+    for identifier, stats in sorted(service.stats.items()):
+        typer.echo(f"{identifier}: {_summary(stats)}")
+    return _status(list(service.stats.values())) if is_once else 0
 
 
 def _stop_on_signals(service: MaintenanceService) -> None:
@@ -70,14 +70,14 @@ def _stop_on_signals(service: MaintenanceService) -> None:
         signal.signal(number, stop)
 
 
-def _status(upkeeps: Sequence[TableUpkeep]) -> int:
-    if any(upkeep.failures for upkeep in upkeeps):
+def _status(tables: Sequence[MaintenanceStats]) -> int:
+    if any(one.failures for one in tables):
         return 1
-    return EXIT_TRY_AGAIN if any(upkeep.dropped for upkeep in upkeeps) else 0
+    return EXIT_TRY_AGAIN if any(one.dropped for one in tables) else 0
 
 
-def _summary(upkeep: TableUpkeep) -> str:
+def _summary(stats: MaintenanceStats) -> str:
     return (
-        f"{upkeep.compactions} compacted, {upkeep.dropped} dropped, {upkeep.expired} snapshots "
-        f"expired, {upkeep.failures} failed"
+        f"{stats.compactions} compacted, {stats.dropped} dropped, {stats.expired} snapshots "
+        f"expired, {stats.failures} failed"
     )

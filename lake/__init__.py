@@ -125,7 +125,7 @@ from lake.read.changes import ChangesMode
 from lake.read.condition_text import parse_conditions
 from lake.read.lookup.lookup_settings import LookupSettings
 from lake.read.predicate import Condition, Operator
-from lake.read.scan import ScanPlan, Split
+from lake.read.scan_plan import ScanPlan, Split
 from lake.read.split_cut import split_bytes
 from lake.snapshots.consumer_store import ConsumerFile
 from lake.snapshots.lease import Lease, LeaseLost
@@ -141,7 +141,7 @@ from lake.table.maintenance.bucket_work import (
 )
 from lake.table.maintenance.compaction_pool import CompactionPool
 from lake.table.maintenance.maintenance_service import MaintenanceService
-from lake.table.maintenance.maintenance_stats import TableUpkeep
+from lake.table.maintenance.maintenance_stats import MaintenanceStats
 from lake.table.python_rows import Row, python_columns, python_rows
 from lake.table.read_at import ReadAt
 from lake.table.scan import Scan
@@ -202,6 +202,7 @@ __all__ = [
     "LookupSettings",
     "Machine",
     "MaintenanceService",
+    "MaintenanceStats",
     "ManualClock",
     "MemoryFileIO",
     "MergeEngine",
@@ -252,7 +253,6 @@ __all__ = [
     "TableNotFound",
     "TableOptions",
     "TableSchema",
-    "TableUpkeep",
     "TableWriter",
     "Tag",
     "TagDeletion",

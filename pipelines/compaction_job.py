@@ -74,7 +74,7 @@ class SparkPool:
         self._threads.shutdown(wait=True)
 
     def _run(self, work: BucketWork) -> BucketOutcome:
-        what = f"{work.identifier} bucket {work.place[1]}"
+        what = f"{work.identifier} bucket {work.bucket_id[1]}"
         self._context.setJobGroup(self._group, what, interruptOnCancel=True)
         (outcome,) = self._context.parallelize([work], 1).map(BucketWork.run).collect()
         return outcome
@@ -128,7 +128,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     every_s = options.every
     _run(service, service.round if every_s is None else lambda: service.run(interval_s=every_s))
-    return 1 if every_s is None and any(one.failures for one in service.upkeep.values()) else 0
+    return 1 if every_s is None and any(one.failures for one in service.stats.values()) else 0
 
 
 def _run(service: MaintenanceService, work: Callable[[], None]) -> None:

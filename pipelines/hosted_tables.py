@@ -76,21 +76,21 @@ class HostedTables:
 
     def progress(self) -> dict[str, TableProgress]:
         """Return what has been done, by `database.table`; for any thread."""
-        found = dict(self._service.upkeep)
+        found = dict(self._service.stats)
         return {
             identifier: TableProgress(
-                looks=upkeep.looks,
-                buckets=upkeep.buckets,
-                most_runs=upkeep.most_runs,
-                compactions=upkeep.compactions,
-                dropped=upkeep.dropped,
-                rows_in=upkeep.rows_in,
-                rows_out=upkeep.rows_out,
-                expired=upkeep.expired,
-                failures=upkeep.failures,
-                error=_ENDED if self._has_died() else upkeep.error,
+                looks=stats.polls,
+                buckets=stats.buckets,
+                most_runs=stats.most_runs,
+                compactions=stats.compactions,
+                dropped=stats.dropped,
+                rows_in=stats.rows_in,
+                rows_out=stats.rows_out,
+                expired=stats.expired,
+                failures=stats.failures,
+                error=_ENDED if self._has_died() else stats.error,
             )
-            for identifier, upkeep in found.items()
+            for identifier, stats in found.items()
         }
 
     def ask_to_stop(self) -> None:

@@ -26,7 +26,7 @@ from lake.format.system_columns import RowKind
 from lake.merge.fold import Machine
 from lake.read.predicate import Condition
 from lake.read.reader import read_split
-from lake.read.scan import ScanPlan, plan_scan
+from lake.read.scan_plan import ScanPlan, plan_scan
 from lake.snapshots.deletion_vectors import VectorStore
 from lake.write.table_writer import TableWriter, WriteResult
 

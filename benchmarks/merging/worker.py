@@ -29,7 +29,7 @@ from lake.files.data_files import DataFileReader
 from lake.merge.fold import fold
 from lake.merge.spec import merge_spec
 from lake.read.reader import read_split
-from lake.read.scan import Split
+from lake.read.scan_plan import Split
 from lake.table.scan import Scan
 
 

@@ -28,7 +28,7 @@ from lake.read.index_pruning import IndexPruning
 from lake.read.predicate import BoundCondition, Condition, bind_conditions, matching_rows
 from lake.read.pruning import matching_partitions, may_match
 from lake.read.run_reader import FileFilter, RunReader
-from lake.read.scan import Split, is_single_run, rows_are_records
+from lake.read.scan_plan import Split, is_single_run, rows_are_records
 from lake.snapshots.deletion_vectors import VectorStore
 from lake.snapshots.file_indexes import FileIndexStore, index_name
 

@@ -14,7 +14,7 @@ from lake.format.binary_row import EMPTY_ROW
 from lake.format.data_file import DataFileMeta
 from lake.format.statistics import EMPTY_STATS
 from lake.lsm.sorted_run import Section, SortedRun
-from lake.read.scan import Split
+from lake.read.scan_plan import Split
 
 
 def cut_splits(

@@ -116,7 +116,9 @@ def check_flags(**values: object) -> None:
 
 def check_places(value: object) -> None:
     """Refuse what is no collection of buckets, each a serialised partition row and a number."""
-    expected = "pairs of a partition's bytes and a bucket number, such as `compaction_places` gives"
+    expected = (
+        "pairs of a partition's bytes and a bucket number, such as `buckets_to_compact` gives"
+    )
     if not isinstance(value, Collection) or isinstance(value, str | bytes):
         refuse_argument("buckets", value, expected)
     for place in value:

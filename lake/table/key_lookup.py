@@ -40,7 +40,7 @@ class KeyLookup:
             UnsupportedFeature: The key is in several partitions, as tables of other engines may
                 have it; or a date or time outside the years 1 to 9999.
         """
-        of_each = lookup.rows_of_each([self._key], columns=columns)
+        of_each = lookup.rows_per_key([self._key], columns=columns)
         if of_each is not None:
             [found] = of_each
         else:

@@ -29,7 +29,7 @@ from lake.snapshots.table_identity import TableIdentity
 from lake.snapshots.table_store import TableStore, table_store
 from lake.table.arguments import check_snapshot_id
 from lake.table.branches import refuse_branch
-from lake.table.lookups import Lookups
+from lake.table.recent_lookups import RecentLookups
 from lake.write.dynamic_buckets import DynamicBuckets
 
 
@@ -93,9 +93,9 @@ class OpenedTable:
         return anew, ()
 
     @cached_property
-    def lookups(self) -> Lookups:
+    def lookups(self) -> RecentLookups:
         """What is kept for lookups."""
-        return Lookups(self.store.paths.root, self.store.schema.table_options, self.copies)
+        return RecentLookups(self.store.paths.root, self.store.schema.table_options, self.copies)
 
     @cached_property
     def clock_check(self) -> ClockCheck:

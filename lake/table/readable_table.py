@@ -36,7 +36,7 @@ from lake.table.opened_table import OpenedTable
 from lake.table.python_rows import Row
 from lake.table.read_at import ReadAt, SnapshotRef
 from lake.table.readable_state import live_at
-from lake.table.reading import TableReading
+from lake.table.reads import TableReading
 from lake.table.scan import Scan
 from lake.table.snapshot_lookup import SnapshotLookup
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from lake.errors import adds_table_to_errors, table_error_context
 from lake.format.snapshot import Snapshot
 from lake.lsm.sorted_run import Section
-from lake.read.scan import ScanPlan, Split, is_single_run, plan_scan
+from lake.read.scan_plan import ScanPlan, Split, is_single_run, plan_scan
 from lake.read.split_cut import cut_splits
 from lake.table.arguments import check_count
 from lake.table.snapshot_rows import SnapshotRows

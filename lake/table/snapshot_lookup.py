@@ -24,14 +24,14 @@ from lake.read.lookup.bucket_lookup import BucketLookup
 from lake.read.lookup.bucket_rows import BucketRows, KeyedRows
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
-from lake.read.scan import is_visible
+from lake.read.scan_plan import is_visible
 from lake.snapshots.deletion_vectors import vector_entries
 from lake.snapshots.lease_keeper import LeaseKeeper
 from lake.table.arguments import chosen_columns, refuse_argument
 from lake.table.key_columns import exact_key_column
 from lake.table.key_partitions import KeyPartitions
 from lake.table.python_rows import python_rows
-from lake.table.snapshot_files import SnapshotFiles
+from lake.table.snapshot_source import SnapshotSource
 
 
 class SnapshotLookup:
@@ -41,7 +41,7 @@ class SnapshotLookup:
     in the background, once enough of their row groups was read. Safe between threads.
     """
 
-    def __init__(self, source: SnapshotFiles, cache: LookupCache, keeper: LeaseKeeper) -> None:
+    def __init__(self, source: SnapshotSource, cache: LookupCache, keeper: LeaseKeeper) -> None:
         """Take a snapshot apart; no file is opened.
 
         Args:
@@ -165,7 +165,7 @@ class SnapshotLookup:
         rows = pa.concat_tables([part.rows for part in parts]).take(row_array(order))
         return KeyedRows(keys=every[order], rows=rows)
 
-    def rows_of_each(
+    def rows_per_key(
         self, keys: Sequence[Mapping[str, object]], *, columns: Sequence[str] | None = None
     ) -> list[list[dict[str, object]]] | None:
         """Return the rows of each key as Python values, in the keys' order; one at most mostly.

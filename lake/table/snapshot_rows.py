@@ -10,9 +10,9 @@ from lake.format.schema import TableSchema
 from lake.merge.fold import FoldCounters, Machine
 from lake.read.predicate import Condition
 from lake.read.reader import read_split
-from lake.read.scan import Split
+from lake.read.scan_plan import Split
 from lake.snapshots.lease_keeper import LeaseKeeper
-from lake.table.snapshot_files import SnapshotFiles
+from lake.table.snapshot_source import SnapshotSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class SnapshotRows:
             counted.
     """
 
-    source: SnapshotFiles
+    source: SnapshotSource
     columns: tuple[str, ...]
     where: tuple[Condition, ...]
     batch_rows: int

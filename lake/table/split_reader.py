@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from lake.errors import StorageUnavailable, table_error_context
 from lake.format.snapshot import Snapshot
-from lake.read.scan import Split
+from lake.read.scan_plan import Split
 from lake.snapshots.lease import REFRESHES_PER_LEASE, LeaseLost
 from lake.snapshots.lease_keeper import LeaseKeeper
 from lake.table.snapshot_rows import SnapshotRows

@@ -27,7 +27,6 @@ from lake.maintenance.rollback import RollbackResult
 from lake.maintenance.table_tags import TagDeletion
 from lake.merge.fold import Machine
 from lake.snapshots.lease import LEASE_MS, Lease
-from lake.table.altering import TableAltering
 from lake.table.arguments import (
     check_flags,
     check_machine,
@@ -35,12 +34,13 @@ from lake.table.arguments import (
     check_places,
     check_text,
 )
-from lake.table.compacting import TableCompacting
-from lake.table.history import TableHistory
+from lake.table.compaction import TableCompacting
+from lake.table.expiry import TableRetention
 from lake.table.readable_table import ReadableTable
-from lake.table.rescaling import WAIT_MS, TableRescaling
-from lake.table.retention import TableRetention
-from lake.table.writing import TableWriting
+from lake.table.rescale import WAIT_MS, TableRescaling
+from lake.table.schema_alteration import TableAltering
+from lake.table.tags import TableHistory
+from lake.table.writes import TableWriting
 from lake.write.table_writer import BUFFER_BYTES, TableWriter
 
 
@@ -233,7 +233,7 @@ class Table(ReadableTable):
         )
 
     @adds_table_to_errors
-    def compaction_places(
+    def buckets_to_compact(
         self, *, full: bool = False, memory: CompactionMemory | None = None
     ) -> dict[BucketId, PickState | None]:
         """Return the buckets that `compact` would find something to do in; for who distributes them.

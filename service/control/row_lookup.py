@@ -65,7 +65,7 @@ def rows_of_keys(
     Raises:
         LakeError: As `Table.get`.
     """
-    found = at.rows_of_each(keys, columns=columns)
+    found = at.rows_per_key(keys, columns=columns)
     if found is None or any(len(rows) > 1 for rows in found):
         # One by one: the first that is wrong says what is.
         return [table.get_at(at, key, columns=columns) for key in keys]

@@ -50,7 +50,7 @@ def test_each_bucket_is_a_task_and_a_commit(spark: SparkSession, tmp_path: Path)
     finally:
         pool.close()
 
-    assert sorted(outcome.place[1] for outcome in outcomes) == [0, 1, 2]
+    assert sorted(outcome.bucket_id[1] for outcome in outcomes) == [0, 1, 2]
     results = [outcome.result for outcome in outcomes if outcome.result is not None]
     assert len({result.snapshot_id for result in results}) == 3
     assert set(table.runs_per_bucket().values()) == {1}
@@ -83,8 +83,8 @@ def test_the_service_runs_on_spark(spark: SparkSession, tmp_path: Path) -> None:
             write(table, commits=3)
             service.round()
 
-    upkeep = service.upkeep["shop.orders"]
-    assert (upkeep.looks, upkeep.compactions, upkeep.failures) == (2, 6, 0)
+    stats = service.stats["shop.orders"]
+    assert (stats.polls, stats.compactions, stats.failures) == (2, 6, 0)
     assert max(table.runs_per_bucket().values()) < 3
     assert values(table) == {6}
 

@@ -24,8 +24,8 @@ from lake.format.system_columns import SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD
 from lake.read.lookup.copy_space import CopySpace
 from lake.read.lookup.file_column import gathered
 from lake.read.lookup.file_lookup import FileLookup
-from lake.read.lookup.found import Found
 from lake.read.lookup.key_filters import KeyFilters
+from lake.read.lookup.key_matches import Found
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.row_group_lookup import RowGroupLookup
 from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array

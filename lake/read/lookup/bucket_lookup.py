@@ -41,8 +41,8 @@ from lake.format.system_columns import (
 from lake.lsm.levels import levels_of
 from lake.read.lookup.bucket_files import BucketFiles
 from lake.read.lookup.file_lookup import FEW_KEYS
-from lake.read.lookup.found import Found, are_marked, found_in
 from lake.read.lookup.joint_index import JOINT_ROWS_MAX, JointIndex
+from lake.read.lookup.key_matches import Found, are_marked, found_in
 from lake.read.lookup.key_ranges import KeyRanges
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.wanted_keys import Rows, WantedKeys, are_of_keys, wanted_keys

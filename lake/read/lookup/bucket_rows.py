@@ -20,7 +20,7 @@ from lake.lsm.sorted_run import plan_sections
 from lake.merge.fold import FoldCounters, Machine
 from lake.merge.spec import MergeSpec, columns_needed
 from lake.read.lookup.bucket_lookup import BucketLookup, Vectors
-from lake.read.lookup.found import Found
+from lake.read.lookup.key_matches import Found
 from lake.read.lookup.wanted_keys import Rows, WantedKeys
 from lake.read.reader import scan_merge
 

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from lake.read.lookup.file_lookup import FEW_KEYS, FileLookup
-from lake.read.lookup.found import Hits
 from lake.read.lookup.hash_index import build_index
 from lake.read.lookup.key_hash import key_hashes
+from lake.read.lookup.key_matches import Hits
 from lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys
 
 JOINT_ROWS_MAX: Final = 1 << 16

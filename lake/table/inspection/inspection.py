@@ -21,7 +21,7 @@ from lake.snapshots.tag_store import TagStore
 from lake.table.arguments import check_count
 from lake.table.inspection.file_views import bucket_rows, file_rows, level_rows, partition_rows
 from lake.table.inspection.history_views import compaction_rows, snapshot_rows
-from lake.table.inspection.holder_views import consumer_rows, schema_rows, tag_rows
+from lake.table.inspection.metadata_views import consumer_rows, schema_rows, tag_rows
 from lake.table.read_at import ReadAt, SnapshotRef
 
 VIEWS: Final = (

@@ -24,13 +24,13 @@ class BucketOutcome:
     """What became of the work on one bucket.
 
     Attributes:
-        place: Serialised partition row and bucket number.
+        bucket_id: Serialised partition row and bucket number.
         result: What was done; None when it failed.
         state: What picking has to remember of the bucket; None when nothing new.
         error: Why it failed; None when it did not.
     """
 
-    place: BucketId
+    bucket_id: BucketId
     result: CompactionResult | None = None
     state: PickState | None = None
     error: LakeError | OSError | None = None
@@ -44,7 +44,7 @@ class BucketWork:
         file_io: Storage that the other process reaches as well.
         path: The table's directory.
         identifier: `db.table`.
-        place: Serialised partition row and bucket number.
+        bucket_id: Serialised partition row and bucket number.
         full: Everything; else only what is due.
         state: What picking remembers of the bucket; None at the first look.
     """
@@ -52,34 +52,38 @@ class BucketWork:
     file_io: FileIO
     path: str
     identifier: str
-    place: BucketId
+    bucket_id: BucketId
     full: bool
     state: PickState | None = None
 
     @classmethod
     def of(
-        cls, table: Table, place: BucketId, *, full: bool, state: PickState | None = None
+        cls, table: Table, bucket_id: BucketId, *, full: bool, state: PickState | None = None
     ) -> "BucketWork":
         """Return the work on one bucket of a table."""
         return cls(
             file_io=table.file_io,
             path=table.path,
             identifier=table.identifier,
-            place=place,
+            bucket_id=bucket_id,
             full=full,
             state=state,
         )
 
     def run(self) -> BucketOutcome:
         """Compact the bucket and commit it; what goes wrong is in the outcome."""
-        states = {} if self.state is None else {self.place: self.state}
+        states = {} if self.state is None else {self.bucket_id: self.state}
         memory = CompactionMemory(states=states)
         try:
             table = _open(self.file_io, self.path, self.identifier)
-            result = table.compact(full=self.full, buckets=frozenset([self.place]), memory=memory)
+            result = table.compact(
+                full=self.full, buckets=frozenset([self.bucket_id]), memory=memory
+            )
         except (LakeError, OSError) as error:
-            return BucketOutcome(place=self.place, error=error)
-        return BucketOutcome(place=self.place, result=result, state=memory.states.get(self.place))
+            return BucketOutcome(bucket_id=self.bucket_id, error=error)
+        return BucketOutcome(
+            bucket_id=self.bucket_id, result=result, state=memory.states.get(self.bucket_id)
+        )
 
 
 class BucketPool(Protocol):
@@ -120,15 +124,15 @@ def compact_buckets(
         BrokenProcessPool: A process was killed; make a new pool.
     """
     memory = memory or CompactionMemory()
-    places = table.compaction_places(full=full, memory=memory)
+    due = table.buckets_to_compact(full=full, memory=memory)
     futures = [
-        pool.submit(BucketWork.of(table, place, full=full, state=state))
-        for place, state in places.items()
+        pool.submit(BucketWork.of(table, bucket_id, full=full, state=state))
+        for bucket_id, state in due.items()
     ]
     for done in as_completed(futures):
         outcome = done.result()
         if outcome.state is not None:
-            memory.states[outcome.place] = outcome.state
+            memory.states[outcome.bucket_id] = outcome.state
         yield outcome
 
 

@@ -28,10 +28,10 @@ from lake.lsm.compaction_pick import PickState
 from lake.table.catalog import Catalog
 from lake.table.maintenance.bucket_work import BucketOutcome, BucketPool, BucketWork
 from lake.table.maintenance.compaction_pool import CompactionPool
-from lake.table.maintenance.maintenance_stats import TableUpkeep
+from lake.table.maintenance.maintenance_stats import MaintenanceStats
 from lake.table.table import Table
 
-__all__ = ["MaintenanceService", "TableUpkeep"]
+__all__ = ["MaintenanceService", "MaintenanceStats"]
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class _Bucket:
 class MaintenanceService:
     """Compacts and expires; as a context it ends its processes with the block.
 
-    One thread calls `run` or `round`; `stop` and `upkeep` are for any.
+    One thread calls `run` or `round`; `stop` and `stats` are for any.
     """
 
     def __init__(
@@ -100,8 +100,8 @@ class MaintenanceService:
         self._stop = threading.Event()
         self._wake = threading.Event()
         self._is_closed = False
-        self._asking = TableUpkeep()  # for `identifiers`, of whichever tables
-        self.upkeep: dict[str, TableUpkeep] = {}
+        self._asking = MaintenanceStats()  # for `identifiers`, of whichever tables
+        self.stats: dict[str, MaintenanceStats] = {}
 
     def __enter__(self) -> "MaintenanceService":
         """Return the service."""
@@ -136,7 +136,7 @@ class MaintenanceService:
                 next_look = time.monotonic()
 
     def round(self) -> None:
-        """Do once all that is due, and come back when it is done; what fails is in `upkeep`."""
+        """Do once all that is due, and come back when it is done; what fails is in `stats`."""
         self._look()
         self._submit()
         while self._running and not self._stop.is_set():
@@ -183,23 +183,23 @@ class MaintenanceService:
         if self._asking.error is not None:
             self._asking.succeed(_LOOK)
             logger.info("maintenance goes on: which tables to look after is known again")
-        for gone in self.upkeep.keys() - set(identifiers):
+        for gone in self.stats.keys() - set(identifiers):
             self._forget(gone)
         due: list[tuple[int, _Bucket, PickState | None]] = []
         for identifier in identifiers:
-            known = self.upkeep.setdefault(identifier, TableUpkeep())
+            known = self.stats.setdefault(identifier, MaintenanceStats())
             if self._stop.is_set() or not known.is_due(_LOOK, now_ms=self._clock.now_ms()):
                 continue
             try:
                 table = self._table(identifier)
                 self._start_expiry(table)
-                upkeep = self.upkeep[identifier]
-                due += self._due_in(table, upkeep)
-                upkeep.succeed(_LOOK)
+                stats = self.stats[identifier]
+                due += self._due_in(table, stats)
+                stats.succeed(_LOOK)
             except (LakeError, OSError) as error:
                 self._fail(identifier, _LOOK, error)
             except Exception as error:
-                # A mistake of ours, met in one table, must not end the upkeep of all.
+                # A mistake of ours, met in one table, must not end the maintenance of all.
                 if self._fail(identifier, _LOOK, error):
                     logger.exception("this is a mistake in the program table=%s", identifier)
         busy = {bucket for bucket, _ in self._running.values()}
@@ -207,22 +207,22 @@ class MaintenanceService:
         self._due = [(bucket, state) for _, bucket, state in due if bucket not in busy]
 
     def _due_in(
-        self, table: Table, upkeep: TableUpkeep
+        self, table: Table, stats: MaintenanceStats
     ) -> Iterator[tuple[int, _Bucket, PickState | None]]:
         """Yield number of runs, bucket and memory of what is to be compacted in a table."""
         runs = table.runs_per_bucket()
-        upkeep.looks += 1
-        upkeep.buckets = len(runs)
-        upkeep.most_runs = max(runs.values(), default=0)
+        stats.polls += 1
+        stats.buckets = len(runs)
+        stats.most_runs = max(runs.values(), default=0)
         now_ms = self._clock.now_ms()
-        places = table.compaction_places(memory=upkeep.memory)
+        places = table.buckets_to_compact(memory=stats.memory)
         directories = {place: bucket_directory(*place, table.schema) for place in places}
         # What failed in buckets that are gone, or that somebody else has compacted, is over.
-        for subject in upkeep.troubles.keys() - {_LOOK, _EXPIRY, *directories.values()}:
-            upkeep.succeed(subject)
+        for subject in stats.active_failures.keys() - {_LOOK, _EXPIRY, *directories.values()}:
+            stats.succeed(subject)
         for place, state in places.items():
             directory = directories[place]
-            if upkeep.is_due(directory, now_ms=now_ms):
+            if stats.is_due(directory, now_ms=now_ms):
                 bucket = _Bucket(identifier=table.identifier, place=place, directory=directory)
                 yield runs.get(place, 0), bucket, state
 
@@ -234,14 +234,14 @@ class MaintenanceService:
                 table.refresh()
             except TableNotFound:
                 self._forget(identifier)
-                self.upkeep[identifier] = TableUpkeep()
+                self.stats[identifier] = MaintenanceStats()
                 table = None
         if table is None:
             table = self._tables[identifier] = self._catalog.table(identifier)
         return table
 
     def _forget(self, identifier: str) -> None:
-        self.upkeep.pop(identifier, None)
+        self.stats.pop(identifier, None)
         self._tables.pop(identifier, None)
         self._expired_ms.pop(identifier, None)
 
@@ -290,21 +290,21 @@ class MaintenanceService:
             if error is not None:
                 self._fail(identifier, _EXPIRY, error)
                 continue
-            self._upkeep(identifier).expired += expiry.result()
-            self._upkeep(identifier).succeed(_EXPIRY)
+            self._stats(identifier).expired += expiry.result()
+            self._stats(identifier).succeed(_EXPIRY)
         return is_compacted
 
     def _count(self, bucket: _Bucket, outcome: BucketOutcome) -> LakeError | OSError | None:
         """Count what was done to a bucket, or return why nothing was."""
         if outcome.error is not None:
             return outcome.error
-        upkeep = self._upkeep(bucket.identifier)
-        upkeep.succeed(bucket.directory)
+        stats = self._stats(bucket.identifier)
+        stats.succeed(bucket.directory)
         if outcome.state is not None:
-            upkeep.memory.states[outcome.place] = outcome.state
+            stats.memory.states[outcome.bucket_id] = outcome.state
         if outcome.result is None:
             return None
-        upkeep.count(outcome.result)
+        stats.count(outcome.result)
         name, done = bucket.identifier, outcome.result
         if done.snapshot_id is not None:
             logger.info(
@@ -325,13 +325,13 @@ class MaintenanceService:
 
     def _start_expiry(self, table: Table) -> None:
         name, now_ms = table.identifier, self._clock.now_ms()
-        upkeep = self._upkeep(name)
+        stats = self._stats(name)
         is_time = now_ms >= self._expired_ms.get(name, 0) + EXPIRY_INTERVAL_MS
         if (
             self._expires
             and is_time
             and name not in self._expiring
-            and upkeep.is_due(_EXPIRY, now_ms=now_ms)
+            and stats.is_due(_EXPIRY, now_ms=now_ms)
         ):
             self._expired_ms[name] = now_ms
             self._expiring[name] = self._expiry.submit(self._expire, table)
@@ -349,9 +349,9 @@ class MaintenanceService:
                 break
         return total
 
-    def _upkeep(self, identifier: str) -> TableUpkeep:
+    def _stats(self, identifier: str) -> MaintenanceStats:
         """Return the counts of a table; those of one that is not looked after any more go nowhere."""
-        return self.upkeep.get(identifier) or TableUpkeep()
+        return self.stats.get(identifier) or MaintenanceStats()
 
     def _drop_pool(self, broken: BucketPool | None) -> None:
         """Have the next bucket start new processes, unless that has happened already."""
@@ -366,7 +366,7 @@ class MaintenanceService:
             why = "a process that compacts was killed"
         elif not isinstance(error, LakeError | OSError):
             why = f"{type(error).__name__}: {error}"  # a mistake of ours, or of a function of a package
-        is_new = self._upkeep(identifier).fail(subject, why, now_ms=self._clock.now_ms())
+        is_new = self._stats(identifier).fail(subject, why, now_ms=self._clock.now_ms())
         if is_new:
             logger.warning("maintenance failed table=%s what=%s error=%s", identifier, subject, why)
         return is_new

@@ -11,7 +11,7 @@ RETRY_MS_MAX: Final = 300_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class ActiveFailure:
     """Something that fails again and again.
 
     Attributes:
@@ -26,11 +26,11 @@ class Trouble:
 
 
 @dataclass(slots=True, kw_only=True)
-class TableUpkeep:
+class MaintenanceStats:
     """What a service has done to one table so far.
 
     Attributes:
-        looks: How often the table was looked at.
+        polls: How often the table was polled.
         buckets: Buckets with files at the last look.
         most_runs: The most sorted runs of a bucket at the last look.
         compactions: Buckets compacted.
@@ -39,11 +39,11 @@ class TableUpkeep:
         rows_out: Rows written by them, or moved with their files.
         expired: Snapshots removed.
         failures: Buckets, looks and expiries that failed.
-        troubles: What has failed and not yet succeeded since, by what it is about.
+        active_failures: What has failed and not yet succeeded since, by what it is about.
         memory: What picking remembers.
     """
 
-    looks: int = 0
+    polls: int = 0
     buckets: int = 0
     most_runs: int = 0
     compactions: int = 0
@@ -52,14 +52,14 @@ class TableUpkeep:
     rows_out: int = 0
     expired: int = 0
     failures: int = 0
-    troubles: dict[str, Trouble] = field(default_factory=dict)
+    active_failures: dict[str, ActiveFailure] = field(default_factory=dict)
     memory: CompactionMemory = field(default_factory=CompactionMemory, repr=False)
 
     @property
     def error(self) -> str | None:
         """What fails for now, the newest of it; None when nothing does."""
         # A copy: other threads ask while this one's owner works on.
-        found = list(self.troubles.items())
+        found = list(self.active_failures.items())
         return f"{found[-1][0]}: {found[-1][1].error}" if found else None
 
     def count(self, result: CompactionResult) -> None:
@@ -71,18 +71,20 @@ class TableUpkeep:
 
     def is_due(self, subject: str, *, now_ms: int) -> bool:
         """Return whether something may be tried now, after it failed or because it never did."""
-        trouble = self.troubles.get(subject)
-        return trouble is None or now_ms >= trouble.retry_ms
+        failure = self.active_failures.get(subject)
+        return failure is None or now_ms >= failure.retry_ms
 
     def succeed(self, subject: str) -> None:
         """Forget that something failed."""
-        self.troubles.pop(subject, None)
+        self.active_failures.pop(subject, None)
 
     def fail(self, subject: str, error: str, *, now_ms: int) -> bool:
         """Count a failure and put off the next try; return whether it is one not told before."""
-        before = self.troubles.pop(subject, None)
+        before = self.active_failures.pop(subject, None)
         count = 1 if before is None else before.count + 1
         pause_ms = min(RETRY_MS_MAX, RETRY_MS_MIN << min(count - 1, 32))
-        self.troubles[subject] = Trouble(error=error, count=count, retry_ms=now_ms + pause_ms)
+        self.active_failures[subject] = ActiveFailure(
+            error=error, count=count, retry_ms=now_ms + pause_ms
+        )
         self.failures += 1
         return before is None or before.error != error

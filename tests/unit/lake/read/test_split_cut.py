@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from lake.read.scan import Split
+from lake.read.scan_plan import Split
 from lake.read.split_cut import cut_splits, split_bytes
 from tests.given_tables import GivenTable, given_schema
 

@@ -14,7 +14,7 @@ from lake import LeaseLost, ManualClock, MemoryFileIO, Scan, Table
 from lake.format.consumer import Consumer
 from lake.snapshots.consumer_store import ConsumerFile, ConsumerStore
 from lake.snapshots.lease_keeper import LeaseKeeper
-from lake.table.compacting import TableCompacting
+from lake.table.compaction import TableCompacting
 from lake.table.opened_table import OpenedTable
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.waiting import wait_until

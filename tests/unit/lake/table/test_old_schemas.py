@@ -22,7 +22,7 @@ from lake import (
     UpdateColumnType,
     parse_type,
 )
-from lake.table.compacting import TableCompacting
+from lake.table.compaction import TableCompacting
 from tests.support.faulty_file_io import FaultyFileIO
 
 ADD = AddColumn(path=("d",), type=parse_type("STRING"))

@@ -6,8 +6,8 @@ import pytest
 
 from lake.read.lookup.bucket_lookup import BucketLookup
 from lake.read.lookup.copy_store import CopyStore
-from lake.read.lookup.found import Found
 from lake.read.lookup.joint_index import JOINT_ROWS_MAX
+from lake.read.lookup.key_matches import Found
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.wanted_keys import wanted_keys
 from tests.given_tables import GivenTable, given_schema

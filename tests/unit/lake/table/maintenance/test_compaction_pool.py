@@ -64,7 +64,7 @@ def test_each_bucket_is_compacted_and_committed_by_itself(
 
     outcomes = list(pool.compact(table, full=True))
 
-    assert {outcome.place[1] for outcome in outcomes} == {0, 1}
+    assert {outcome.bucket_id[1] for outcome in outcomes} == {0, 1}
     results = [outcome.result for outcome in outcomes if outcome.result is not None]
     assert [result.buckets for result in results] == [1, 1]
     assert len({result.snapshot_id for result in results}) == 2
@@ -86,14 +86,14 @@ def test_only_what_is_due_is_compacted_and_memory_goes_on(
     assert len(outcomes) == 2
     assert runs(table) == {0: 1, 1: 1}
     assert all(state.last_full_ms is not None for state in memory.states.values())
-    assert memory.states.keys() == {outcome.place for outcome in outcomes}
+    assert memory.states.keys() == {outcome.bucket_id for outcome in outcomes}
 
 
 def test_buckets_that_are_gone_are_forgotten(table: Table) -> None:
     write(table, commits=1)
     memory = CompactionMemory(states={(b"gone", 7): PickState(last_full_ms=1)})
 
-    assert table.compaction_places(memory=memory) == {}
+    assert table.buckets_to_compact(memory=memory) == {}
     assert (b"gone", 7) not in memory.states
 
 

@@ -1,4 +1,4 @@
-"""A service compacts what is due and expires, and one table's trouble is not the others'."""
+"""A service compacts what is due and expires, and one table's stats is not the others'."""
 
 import logging
 import os
@@ -73,13 +73,13 @@ def test_a_round_compacts_what_is_due_expires_and_counts(tmp_path: Path) -> None
 
     with service(tmp_path) as maintenance:
         maintenance.round()
-        upkeep = maintenance.upkeep["shop.orders"]
-        assert (upkeep.looks, upkeep.buckets, upkeep.most_runs) == (1, 2, 4)
-        assert (upkeep.compactions, upkeep.dropped, upkeep.failures) == (2, 0, 0)
-        assert (upkeep.rows_in, upkeep.rows_out) == (80, 20)
-        assert upkeep.expired > 0
+        stats = maintenance.stats["shop.orders"]
+        assert (stats.polls, stats.buckets, stats.most_runs) == (1, 2, 4)
+        assert (stats.compactions, stats.dropped, stats.failures) == (2, 0, 0)
+        assert (stats.rows_in, stats.rows_out) == (80, 20)
+        assert stats.expired > 0
         maintenance.round()
-        assert (upkeep.looks, upkeep.most_runs, upkeep.compactions) == (2, 1, 2)
+        assert (stats.polls, stats.most_runs, stats.compactions) == (2, 1, 2)
 
     assert values(table) == {4}
     assert set(table.runs_per_bucket().values()) == {1}
@@ -93,10 +93,10 @@ def test_tables_come_and_go(tmp_path: Path) -> None:
 
     with service(tmp_path, names=lambda: tuple(wanted)) as maintenance:
         maintenance.round()
-        assert maintenance.upkeep.keys() == {"a.t"}
+        assert maintenance.stats.keys() == {"a.t"}
         wanted[:] = ["b.t"]
         maintenance.round()
-        assert maintenance.upkeep.keys() == {"b.t"}
+        assert maintenance.stats.keys() == {"b.t"}
 
     assert set(first.runs_per_bucket().values()) == {1}
     assert set(second.runs_per_bucket().values()) == {1}
@@ -111,8 +111,8 @@ def test_a_table_that_is_made_again_under_its_name_is_begun_with_anew(tmp_path: 
         again = given_table(tmp_path, bucket="1")
         write(again, commits=3)
         maintenance.round()
-        upkeep = maintenance.upkeep["shop.orders"]
-        assert (upkeep.looks, upkeep.compactions, upkeep.error) == (1, 1, None)
+        stats = maintenance.stats["shop.orders"]
+        assert (stats.polls, stats.compactions, stats.error) == (1, 1, None)
 
     assert list(again.runs_per_bucket().values()) == [1]
 
@@ -131,26 +131,26 @@ def test_trouble_is_told_once_and_tried_again_after_a_while(
 
     with service(tmp_path, "a.broken", "b.healthy", "c.absent", clock=clock) as maintenance:
         maintenance.round()
-        trouble = maintenance.upkeep["a.broken"]
-        assert trouble.failures == 2
-        error = trouble.error or ""
+        stats = maintenance.stats["a.broken"]
+        assert stats.failures == 2
+        error = stats.error or ""
         assert error.startswith("bucket-")
         assert "a.broken" in error
-        assert maintenance.upkeep["b.healthy"].compactions == 2
-        assert (maintenance.upkeep["c.absent"].error or "").startswith("look: no table")
+        assert maintenance.stats["b.healthy"].compactions == 2
+        assert (maintenance.stats["c.absent"].error or "").startswith("look: no table")
         told = len(caplog.messages)
         assert told == 3
         maintenance.round()
-        assert trouble.failures == 2
+        assert stats.failures == 2
         clock.advance(ms=1_000)
         maintenance.round()
-        assert trouble.failures == 4
+        assert stats.failures == 4
         assert len(caplog.messages) == told
         for file in files:
             file.with_suffix(".hidden").rename(file)
         clock.advance(ms=2_000)
         maintenance.round()
-        assert trouble.error is None
+        assert stats.error is None
 
     assert values(broken) == {3}
 
@@ -190,10 +190,10 @@ def test_a_table_that_cannot_be_compacted_still_expires(tmp_path: Path) -> None:
 
     with service(tmp_path) as maintenance:
         maintenance.round()
-        upkeep = maintenance.upkeep["shop.orders"]
+        stats = maintenance.stats["shop.orders"]
 
-    assert upkeep.expired == 2
-    assert "record-level.expire-time" in (upkeep.error or "")
+    assert stats.expired == 2
+    assert "record-level.expire-time" in (stats.error or "")
 
 
 def test_expiry_waits_for_its_interval(tmp_path: Path) -> None:
@@ -203,14 +203,14 @@ def test_expiry_waits_for_its_interval(tmp_path: Path) -> None:
 
     with service(tmp_path, clock=clock) as maintenance:
         maintenance.round()
-        upkeep = maintenance.upkeep["shop.orders"]
-        before = upkeep.expired
+        stats = maintenance.stats["shop.orders"]
+        before = stats.expired
         write(table, commits=2)
         maintenance.round()
-        assert upkeep.expired == before
+        assert stats.expired == before
         clock.advance(ms=EXPIRY_INTERVAL_MS)
         maintenance.round()
-        assert upkeep.expired > before
+        assert stats.expired > before
 
 
 def test_trouble_that_somebody_else_has_mended_is_over(tmp_path: Path) -> None:
@@ -222,13 +222,13 @@ def test_trouble_that_somebody_else_has_mended_is_over(tmp_path: Path) -> None:
 
     with service(tmp_path, clock=ManualClock()) as maintenance:
         maintenance.round()
-        upkeep = maintenance.upkeep["shop.orders"]
-        assert len(upkeep.troubles) == 2
+        stats = maintenance.stats["shop.orders"]
+        assert len(stats.active_failures) == 2
         for file in files:
             file.with_suffix(".hidden").rename(file)
         table.compact()
         maintenance.round()
-        assert upkeep.error is None
+        assert stats.error is None
 
 
 def test_a_mistake_in_one_table_is_told_with_its_trace_and_the_others_go_on(
@@ -249,10 +249,10 @@ def test_a_mistake_in_one_table_is_told_with_its_trace_and_the_others_go_on(
         file_io.before = fault
         maintenance.round()
         maintenance.round()
-        bad, good = maintenance.upkeep["a.bad"], maintenance.upkeep["b.good"]
+        bad, good = maintenance.stats["a.bad"], maintenance.stats["b.good"]
         assert bad.failures == 1
         assert (bad.error or "").startswith("look: ZeroDivisionError: ")
-        assert (good.looks, good.failures) == (2, 0)
+        assert (good.polls, good.failures) == (2, 0)
         traces = [record for record in caplog.records if record.exc_info]
         assert [record.exc_info[0] for record in traces if record.exc_info] == [ZeroDivisionError]
         file_io.before = lambda *_: None
@@ -285,14 +285,14 @@ def test_a_bucket_that_is_worked_on_is_not_begun_again(tmp_path: Path) -> None:
     )
     thread = threading.Thread(target=lambda: maintenance.run(interval_s=0.01))
     thread.start()
-    wait_until(lambda: bool(maintenance.upkeep) and maintenance.upkeep["shop.orders"].looks >= 4)
+    wait_until(lambda: bool(maintenance.stats) and maintenance.stats["shop.orders"].polls >= 4)
     maintenance.stop()
     thread.join(PATIENCE_S)
     maintenance.close()
 
-    assert sorted(work.place[1] for work, _ in pool.taken) == [0, 1]
-    upkeep = maintenance.upkeep["shop.orders"]
-    assert (upkeep.compactions, upkeep.dropped) == (2, 0)
+    assert sorted(work.bucket_id[1] for work, _ in pool.taken) == [0, 1]
+    stats = maintenance.stats["shop.orders"]
+    assert (stats.compactions, stats.dropped) == (2, 0)
 
 
 @pytest.mark.slow
@@ -310,8 +310,8 @@ def test_it_runs_until_it_is_stopped(tmp_path: Path) -> None:
     maintenance.close()
 
     assert not thread.is_alive()
-    assert maintenance.upkeep["shop.orders"].compactions >= 2
-    assert maintenance.upkeep["shop.orders"].error is None
+    assert maintenance.stats["shop.orders"].compactions >= 2
+    assert maintenance.stats["shop.orders"].error is None
     assert values(table) == {10}
 
 
@@ -331,10 +331,10 @@ def test_a_killed_process_is_replaced(tmp_path: Path) -> None:
         maintenance.round()
         clock.advance(ms=1_000)
         maintenance.round()
-        upkeep = maintenance.upkeep["shop.orders"]
-        assert upkeep.error is None
-        assert upkeep.failures > 0
-        assert upkeep.compactions == 4
+        stats = maintenance.stats["shop.orders"]
+        assert stats.error is None
+        assert stats.failures > 0
+        assert stats.compactions == 4
 
     assert values(table) == {6}
 
@@ -358,5 +358,5 @@ def test_what_two_services_do_at_once_is_dropped_and_counted(tmp_path: Path) -> 
     for one in services:
         one.close()
 
-    assert [one.upkeep["shop.orders"].failures for one in services] == [0, 0]
+    assert [one.stats["shop.orders"].failures for one in services] == [0, 0]
     assert values(table) == {15}

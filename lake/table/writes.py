@@ -16,7 +16,7 @@ from lake.merge.fold import Machine
 from lake.table.arguments import check_machine, check_rows, check_text, check_writer
 from lake.table.batch_write import BatchWrite
 from lake.table.opened_table import OpenedTable
-from lake.table.rescaling import WAIT_MS, TableRescaling
+from lake.table.rescale import WAIT_MS, TableRescaling
 from lake.write.table_writer import BUFFER_BYTES, TableWriter
 
 

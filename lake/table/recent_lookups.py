@@ -13,11 +13,11 @@ from lake.read.lookup.lookup_cache import LookupCache
 from lake.table.snapshot_lookup import SnapshotLookup
 
 SNAPSHOTS_MAX: Final = 4
-"""Lookups that are kept; files are shared between all, also with those given out before."""
+"""RecentLookups that are kept; files are shared between all, also with those given out before."""
 
 
-class Lookups:
-    """Lookups of one table; safe between threads."""
+class RecentLookups:
+    """RecentLookups of one table; safe between threads."""
 
     def __init__(self, table: str, options: TableOptions, copies: CopyStore) -> None:
         """Take the bounds of what is kept; nothing is made yet.

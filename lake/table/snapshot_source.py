@@ -15,7 +15,7 @@ from lake.snapshots.file_indexes import FileIndexStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotFiles:
+class SnapshotSource:
     """The files of a snapshot, and how they are to be read.
 
     Attributes:

@@ -28,8 +28,8 @@ from lake.table.python_rows import Row
 from lake.table.read_at import ReadAt, SnapshotRef
 from lake.table.readable_state import ReadableState, find_state
 from lake.table.scan import Scan
-from lake.table.snapshot_files import SnapshotFiles
 from lake.table.snapshot_lookup import SnapshotLookup
+from lake.table.snapshot_source import SnapshotSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,12 +183,12 @@ class TableReading:
         self.table.refresh()
         return self.table.store.schema
 
-    def _files(self, state: ReadableState) -> SnapshotFiles:
+    def _files(self, state: ReadableState) -> SnapshotSource:
         """Return what there is to read of a state."""
         table, store = self.table, self.table.store
         snapshot, schema = state.snapshot, state.schema
         entries = () if snapshot is None else table.live_files(snapshot)
-        return SnapshotFiles(
+        return SnapshotSource(
             file_io=store.file_io,
             paths=store.paths,
             schema=schema,

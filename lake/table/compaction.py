@@ -78,7 +78,7 @@ class TableCompacting:
             return self._compaction(pick, commit_user).run(chosen)
 
     def places(self, *, full: bool, memory: CompactionMemory) -> dict[BucketId, PickState | None]:
-        """Return the buckets with something to compact (see `Table.compaction_places`)."""
+        """Return the buckets with something to compact (see `Table.buckets_to_compact`)."""
         trial = CompactionMemory(states=dict(memory.states))
         works = self._compaction(self._pick(full=full, memory=trial), None).plan(self.live)
         due = {(work.partition, work.bucket): None for work in works}
