@@ -55,6 +55,7 @@ from lake.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
+from lake.evolution.change_problem import ChangeProblem
 from lake.evolution.column_differences import column_differences
 from lake.evolution.merge_types import MergeRules, merge_fields
 from lake.evolution.option_renames import rename_in_options
@@ -163,6 +164,7 @@ __all__ = [
     "BucketPool",
     "BucketWork",
     "Catalog",
+    "ChangeProblem",
     "Changes",
     "ChangesExpired",
     "ChangesMode",

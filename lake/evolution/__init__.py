@@ -1,4 +1,4 @@
-"""How the schema of a table changes: requests, the rules they obey, and the schema that comes of them.
+"""Schema evolution: changes of a table's schema, the rules for them, and the schema that results.
 
-Everything here is pure: values in, values out. `lake.table` reads and publishes schemas.
+All of it is pure. `lake.table` reads and publishes schemas.
 """

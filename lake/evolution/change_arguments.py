@@ -1,6 +1,7 @@
-"""Whether the parts of a schema change are of the right kind, before anything is done with them.
+"""Type check of the attributes of schema changes.
 
-A text is no path: it would be taken as the names of its letters.
+Callers in Python pass them unchecked. A `str` as a path is the common mistake: each of its letters
+would be taken for a name.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,12 +17,12 @@ _SHOWN_MAX: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What one part has to be.
+    """The values that an attribute may have.
 
     Attributes:
-        is_right: Says it of a value.
-        expected: What to expect, for people.
-        hint: How to come by one; None when `expected` says it all.
+        is_right: Returns whether a value is one of them.
+        expected: Their description in messages.
+        hint: An example; None where `expected` is enough.
     """
 
     is_right: Callable[[object], bool]
@@ -62,19 +63,19 @@ _KINDS: Final[Mapping[str, _Kind]] = {
         "such as `Position(kind=PositionKind.LAST)`",
     ),
 }
-"""By the name of the part; it is the same in every change."""
+"""By the name of the attribute, which means the same in every change."""
 
 
 def check_parts(change: SchemaChange) -> None:
-    """Refuse a change with a part of the wrong kind.
+    """Refuse a change with an attribute of the wrong type.
 
     Raises:
-        RefusedChangeError: Names the first such part.
+        RefusedChangeError: Names the first such attribute.
     """
     for field in fields(change):
         value = getattr(change, field.name)
         kind = _KINDS[field.name]
-        # A part that may be left out is None by default.
+        # An optional attribute is None by default.
         if (value is None and field.default is None) or kind.is_right(value):
             continue
         refuse(

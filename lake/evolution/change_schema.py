@@ -1,7 +1,7 @@
-"""The schema that comes of a list of changes, or everything that is wrong with the list.
+"""Application of a list of changes to a schema, all or nothing.
 
-Changes are applied one after another, each to what the ones before have made; the result is judged by
-the rules for new tables. All or nothing: a list with one change that cannot be made makes none.
+Changes are applied in order, each to the result of the ones before. Changes that cannot be made are
+collected, so that one error names all of them; the result is checked by the rules for new tables.
 
 Source: merge-semantics 8.3, 8.4.
 """
@@ -55,22 +55,24 @@ def change_schema(
         now_ms: The new schema's time, milliseconds since 1970 UTC.
 
     Raises:
-        InvalidRequest: `problems` names each change that cannot be made (`changes[2]`), and what
-            the rules for tables say about the result.
+        InvalidRequest: `problems` has a `ChangeProblem` for each change that cannot be made, or
+            else what the rules for tables find wrong with the result.
         UnsupportedFeature: As for new tables.
     """
     changed, problems = schema, list[Problem]()
     for index, change in enumerate(changes):
+        # A refused change is left out, and the next ones are checked against the result without it.
         try:
             check_parts(change)
             changed = _apply(changed, change, has_snapshots=has_snapshots)
         except RefusedChangeError as refused:
-            problems.append(refused.problem(f"changes[{index}]"))
+            problems.append(refused.problem_at(index))
     if problems:
         text = "the schema cannot be changed as asked"
         raise InvalidRequest(text, problems=problems)
     if changed == schema:
         return schema
+    assert changed.id == schema.id, "no change numbers the schema"
     new = replace(changed, id=schema.id + 1, time_millis=now_ms, version=SCHEMA_VERSION)
     validate_schema(new)
     return new

@@ -1,4 +1,4 @@
-"""Columns added, renamed, dropped, moved and made another type.
+"""Changes of columns: add, rename, drop, move, and change of type, nullability, comment or default.
 
 Source: merge-semantics 8.3, for ids 8.1.
 """
@@ -30,13 +30,13 @@ from lake.format.schema import TableSchema
 
 
 def add_column(schema: TableSchema, change: AddColumn) -> TableSchema:
-    """Return the schema with one more field, at its place, numbered above every other.
+    """Return the schema with one more field, at its position, with an id above every other.
 
     Raises:
-        RefusedChangeError: It is NOT NULL, its name is taken, or its neighbour is not there.
+        RefusedChangeError: It is NOT NULL, its name is taken, or its neighbour does not exist.
     """
     if not change.type.nullable:
-        message = "rows that are there already have no value for it"
+        message = "existing rows have no value for it"
         hint = "leave `NOT NULL` out"
         refuse("type", str(change.type), message, hint)
     name = change.path[-1]
@@ -63,9 +63,9 @@ def rename_column(schema: TableSchema, change: RenameColumn) -> TableSchema:
     old, new = change.path[-1], change.name
     is_column = len(change.path) == 1
     if is_column and old in schema.partition_keys:
-        _refuse_key(old, "the directories of the table's files are named by the partition column")
+        _refuse_key(old, "the directories of the table's files are named by it")
     if not new:
-        refuse("to", new, "a column has a name")
+        refuse("to", new, "the name of a column must not be empty")
 
     def rename(siblings: Fields) -> Fields:
         index = index_of(siblings, old)
@@ -98,22 +98,22 @@ def drop_column(schema: TableSchema, change: DropColumn) -> TableSchema:
     def drop(siblings: Fields) -> Fields:
         index = index_of(siblings, name)
         if len(siblings) == 1:
-            refuse("name", name, "nothing would be left")
+            refuse("name", name, "it is the last field, and at least one must stay")
         return (*siblings[:index], *siblings[index + 1 :])
 
     return replace(schema, fields=edit_siblings(schema.fields, change.path, drop))
 
 
 def update_type(schema: TableSchema, change: UpdateColumnType) -> TableSchema:
-    """Return the schema with a field, or what it holds, of another type.
+    """Return the schema with another type of a field, or of the elements of a field.
 
     Raises:
-        RefusedChangeError: It belongs to the key, the old values cannot be read as the new type,
-            nulls would be, or the default value is none of the new type.
+        RefusedChangeError: It belongs to the key, the old values cannot be read as the new type, or
+            may be null while the new type is NOT NULL.
     """
     name = change.path[0]
     if name in (*schema.primary_keys, *schema.partition_keys):
-        _refuse_key(name, "rows lie in their files and buckets by its values")
+        _refuse_key(name, "files and buckets are sorted and routed by its values")
 
     def update(old: DataType) -> DataType:
         new = change.type.with_nullable(old.nullable) if change.keep_nullability else change.type
@@ -127,10 +127,10 @@ def update_type(schema: TableSchema, change: UpdateColumnType) -> TableSchema:
 
 
 def update_nullability(schema: TableSchema, change: UpdateColumnNullability) -> TableSchema:
-    """Return the schema with a field that may hold null, or may not.
+    """Return the schema with another nullability of a field.
 
     Raises:
-        RefusedChangeError: It belongs to the primary key, or nulls are there already.
+        RefusedChangeError: It belongs to the primary key, or existing rows may hold null.
     """
     if change.nullable and change.path[0] in schema.primary_keys:
         _refuse_key(change.path[0], "a key is never null")
@@ -144,7 +144,7 @@ def update_nullability(schema: TableSchema, change: UpdateColumnNullability) -> 
 
 
 def update_comment(schema: TableSchema, change: UpdateColumnComment) -> TableSchema:
-    """Return the schema with a field of another description.
+    """Return the schema with another description of a field.
 
     Raises:
         RefusedChangeError: There is no such field.
@@ -155,7 +155,7 @@ def update_comment(schema: TableSchema, change: UpdateColumnComment) -> TableSch
 
 
 def update_default(schema: TableSchema, change: UpdateColumnDefault) -> TableSchema:
-    """Return the schema with a field of another default value; rules for tables judge the value.
+    """Return the schema with another default of a field; the rules for tables check the value.
 
     Raises:
         RefusedChangeError: There is no such field.
@@ -166,10 +166,10 @@ def update_default(schema: TableSchema, change: UpdateColumnDefault) -> TableSch
 
 
 def move_column(schema: TableSchema, change: UpdateColumnPosition) -> TableSchema:
-    """Return the schema with a column at another place.
+    """Return the schema with a column at another position.
 
     Raises:
-        RefusedChangeError: It or its neighbour is not there, or they are one.
+        RefusedChangeError: The column or its neighbour does not exist, or they are the same.
     """
     index = index_of(schema.fields, change.name)
     if change.position.neighbour == change.name:
@@ -216,7 +216,7 @@ def _check_free(siblings: Fields, name: str, *, part: str = "name") -> None:
 def _check_nullability(schema: TableSchema, path: Path, old: DataType, new: DataType) -> None:
     key = "alter-column-null-to-not-null.disabled"
     if old.nullable and not new.nullable and _is_on(schema, key, default=True):
-        message = "rows that are there already may hold null in it"
+        message = "existing rows may hold null in it"
         hint = f"set the table option `{key}` to false if you know that they do not"
         refuse("name", ".".join(path), message, hint)
 

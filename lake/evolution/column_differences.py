@@ -1,8 +1,9 @@
-"""The changes that lead from a table's columns to those that merging has made of them.
+"""Schema changes that lead from a table's columns to the same columns merged with incoming fields.
 
-What is new inside a nested column is added at its path, what has another type changes there: a change
-of a whole nested column is one that nobody can carry out. Only the key of a MAP has no path, and a
-field that is gone is no difference that a list of additions can tell: then the column changes whole.
+New fields inside a nested column are added at their paths, and types are changed at their paths,
+because the type of a nested column cannot be changed as a whole. Two differences cannot be expressed by
+a path: the key type of a MAP, and a nested field that is gone. For these the change names the whole
+column, and `change_schema` refuses it.
 
 Source: merge-semantics 8.1.
 """
@@ -24,11 +25,12 @@ def column_differences(
 ) -> tuple[SchemaChange, ...]:
     """Return the additions and changes of type, in the order of the new columns.
 
-    Nullability stays as it is: merging never changes it. Columns that are gone are no difference.
+    Nullability is not compared, because merging never changes it. Columns that only the table has are
+    no difference.
 
     Args:
         old: A table's columns.
-        new: The same by name, merged with others (`merge_fields`).
+        new: The result of merging other fields into them (`merge_fields`).
     """
     return tuple(_fields((), old, new))
 
@@ -49,7 +51,7 @@ def _fields(
 def _types(path: Path, old: DataType, new: DataType) -> Iterator[SchemaChange]:
     if old == new:
         return
-    if not _is_told_within(old, new):
+    if not _has_same_shape(old, new):
         yield UpdateColumnType(path=path, type=new, keep_nullability=True)
         return
     yield from _fields(path, old.fields, new.fields)
@@ -57,7 +59,8 @@ def _types(path: Path, old: DataType, new: DataType) -> Iterator[SchemaChange]:
         yield from _types(*held)
 
 
-def _is_told_within(old: DataType, new: DataType) -> bool:
+def _has_same_shape(old: DataType, new: DataType) -> bool:
+    """Return whether paths inside the type can express all differences."""
     if old.root is not new.root or not old.is_nested:
         return False
     if old.root is TypeRoot.ROW:

@@ -1,7 +1,7 @@
-"""Columns and the fields nested in them, found and replaced by path.
+"""Edits of columns and of the fields nested in them, by path.
 
 `r.a` is the field `a` of the ROW `r`; `l.element.a` of the ROWs that the ARRAY `l` holds;
-`m.value.a` of the values of the MAP `m`. What the keys of a MAP hold has no path.
+`m.value.a` of the values of the MAP `m`. Fields inside the key of a MAP have no path.
 
 Source: merge-semantics 8.3.
 """
@@ -18,12 +18,13 @@ Fields: TypeAlias = tuple[DataField, ...]
 
 
 def edit_siblings(fields: Fields, path: Path, edit: Callable[[Fields], Fields]) -> Fields:
-    """Return the columns after the list that a field belongs to was edited.
+    """Return the columns with an edit applied to a field and its siblings.
 
     Args:
         fields: The columns of the table.
-        path: Of the field, which need not exist; the way to it must.
-        edit: Gets the fields beside it: the columns, or those of the ROW that it is in.
+        path: Of the field, which need not exist; its parent must.
+        edit: From the siblings, the field among them if it exists, to those that replace them: the
+            columns of the table, or the fields of a ROW.
 
     Raises:
         RefusedChangeError: The path leads nowhere.
@@ -34,12 +35,12 @@ def edit_siblings(fields: Fields, path: Path, edit: Callable[[Fields], Fields]) 
 
 
 def edit_type(fields: Fields, path: Path, edit: Callable[[DataType], DataType]) -> Fields:
-    """Return the columns after the type at a path was edited.
+    """Return the columns with an edit applied to the type at a path.
 
     Args:
         fields: The columns of the table.
         path: Of a field, or of what an ARRAY, MULTISET or MAP holds.
-        edit: Gets the type there.
+        edit: From the type there to the one that replaces it.
 
     Raises:
         RefusedChangeError: The path leads nowhere.
@@ -51,10 +52,10 @@ def edit_type(fields: Fields, path: Path, edit: Callable[[DataType], DataType]) 
 
 
 def index_of(fields: Sequence[DataField], name: str) -> int:
-    """Return where a field is.
+    """Return the index of a field.
 
     Raises:
-        RefusedChangeError: There is none of the name.
+        RefusedChangeError: There is no field of the name.
     """
     names = [field.name for field in fields]
     if name not in names:
@@ -66,12 +67,14 @@ def index_of(fields: Sequence[DataField], name: str) -> int:
 def inner_types(
     path: Path, old: DataType, new: DataType
 ) -> Iterator[tuple[Path, DataType, DataType]]:
-    """Yield what two ARRAYs, MULTISETs or MAPs hold, each with its path; nothing of other types.
+    """Yield the element types of two ARRAYs or MULTISETs, or the value types of two MAPs, with their path.
+
+    Yields nothing for other types.
 
     Args:
-        path: Of the two.
+        path: Of both types.
         old: A type.
-        new: The same after changes.
+        new: Its later version, of the same root.
     """
     for name, before, after in (
         (ELEMENT, old.element, new.element),
@@ -102,6 +105,6 @@ def _edit_row(type_: DataType, path: Path, edit: Callable[[Fields], Fields]) -> 
 
 
 def _refuse_step(type_: DataType, step: str) -> NoReturn:
-    message = f"a column of type {type_} has nothing of that name in it"
+    message = f"a column of type {type_} has no field of that name"
     hint = "fields of a ROW by their names, `element` in an ARRAY, `value` in a MAP"
     refuse("name", step, message, hint)

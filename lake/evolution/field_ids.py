@@ -1,4 +1,4 @@
-"""Ids for what is new: above every id that was ever used.
+"""Ids of new fields, above every id that the table has ever used.
 
 Source: merge-semantics 8.1.
 """
@@ -11,18 +11,20 @@ from lake.format.data_types import DataField, DataType
 
 
 def number_new_field(field: DataField, *, highest_field_id: int) -> tuple[DataField, int]:
-    """Return a column that is added to a table, numbered, and the highest id from now on.
+    """Return a new column with its ids, and the highest id of the table with it.
 
-    The column comes first, then what is nested in it, each field after those inside it.
+    The column has the lowest id; nested fields follow, each after those inside it.
     """
     ids = count(highest_field_id + 1)
     own = next(ids)
     numbered = replace(field, id=own, type=number_nested(field.type, ids))
-    return numbered, next(ids) - 1
+    highest = next(ids) - 1
+    assert highest > highest_field_id, "the column has an id of its own"
+    return numbered, highest
 
 
 def number_nested(data_type: DataType, ids: Iterator[int]) -> DataType:
-    """Return the type with new ids for its fields, each field after those inside it."""
+    """Return the type with new ids for its fields, each after those inside it."""
     if not data_type.is_nested:
         return data_type
 

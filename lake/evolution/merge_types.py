@@ -1,11 +1,11 @@
-"""The type of incoming records merged into the table's: what is new appears, what is wider widens.
+"""Merge of an incoming record type into a table's columns: new fields are added, types are widened.
 
-1. Types that differ in nullability alone are the same; the table's nullability stays everywhere.
-2. Fields of a ROW are matched by name. What both have is merged, what only the table has stays, what
-   only the records have is appended, nullable.
-3. ARRAY, MULTISET and MAP are merged in what they hold.
-4. Everything else becomes the records' type where the table of casts lets it, and no length or
-   precision shrinks; decimals keep their scale and take the larger precision.
+1. Types that differ in nullability alone count as equal; the table's nullability stays everywhere.
+2. Fields of a ROW are matched by name. Fields of both are merged, those of the table alone stay, and
+   those of the records alone are appended, nullable.
+3. ARRAY, MULTISET and MAP are merged in their element, key and value types.
+4. Every other type becomes that of the records, where the table of casts allows it and no length or
+   precision shrinks. Decimals keep their scale and take the larger precision.
 
 Source: merge-semantics 8.1.
 """
@@ -29,12 +29,12 @@ _PRECISIONS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeRules:
-    """How far incoming types may change the table's.
+    """Limits to the changes that incoming types make to the table's.
 
     Attributes:
-        type_widening: Types may change at all; otherwise only fields appear.
+        type_widening: Types may change; if False, fields are added and types stay.
         explicit_casts: Casts that may lose values are allowed, too.
-        case_sensitive: Fields are the same only if their names are spelt alike.
+        case_sensitive: Names that differ in case are names of different fields.
     """
 
     type_widening: bool = True
@@ -52,20 +52,20 @@ def merge_fields(
     *,
     highest_field_id: int,
 ) -> tuple[tuple[DataField, ...], int]:
-    """Return the table's columns after a record type was merged into them, and the highest id.
+    """Return the table's columns with a record type merged into them, and the highest field id.
 
-    Columns keep their order, names, ids and defaults; what is new comes last, nullable, in the
-    order of the update, each field numbered after those inside it. Columns of keys are not guarded:
-    an alteration is.
+    Columns keep their order, names, ids and defaults. New ones come last, nullable, in the order of
+    the update, each numbered after the fields inside it. Types of key columns are merged like any
+    other; the alteration that follows refuses to change them.
 
     Args:
         base: The table's columns.
         update: The records' fields; their ids do not count.
-        rules: What may change.
+        rules: Which changes are allowed.
         highest_field_id: Ever used in the table.
 
     Raises:
-        SchemaMismatch: A field of both has types that do not go together, or the records have two
+        SchemaMismatch: A field of both has types that cannot be merged, or the records have two
             fields of one name; `problems` names it.
 
     Source:
@@ -90,8 +90,9 @@ class _Merger:
         fold = self._fold()
         incoming = {fold(field.name): field for field in update}
         if len(incoming) < len(update):
-            _refuse_twins(path, [fold(field.name) for field in update])
+            _refuse_duplicate(path, [fold(field.name) for field in update])
         known = {fold(field.name) for field in base}
+        # The table's field stays, name included: only its type takes up the records'.
         kept = [
             replace(field, type=self._type((*path, field.name), field.type, found.type))
             if (found := incoming.get(fold(field.name))) is not None
@@ -103,7 +104,7 @@ class _Merger:
 
     def _type(self, path: tuple[str, ...], base: DataType, update: DataType) -> DataType:
         if base.with_nullable(True) == update.with_nullable(True):
-            return base
+            return base  # rule 1: not a change, so it is allowed whatever the rules say
         if base.root is update.root and base.is_nested:
             return self._nested(path, base, update)
         if not self.rules.type_widening:
@@ -132,7 +133,7 @@ class _Merger:
         if not can_cast(
             base.with_nullable(True), update.with_nullable(True), explicitly=explicitly
         ):
-            _refuse(path, base, update, "the column's values cannot become of the records' type")
+            _refuse(path, base, update, "values of the column cannot be cast to the records' type")
         if explicitly:
             return update
         if both <= _LENGTHS and (base.length or 0) > (update.length or 0):
@@ -160,7 +161,7 @@ def _refuse(path: tuple[str, ...], base: DataType, update: DataType, why: str) -
     raise SchemaMismatch(message, problems=[problem])
 
 
-def _refuse_twins(path: tuple[str, ...], names: list[str]) -> NoReturn:
+def _refuse_duplicate(path: tuple[str, ...], names: list[str]) -> NoReturn:
     name = Counter(names).most_common(1)[0][0]
     problem = Problem(
         field=".".join((*path, name)), value=name, message="the records have two such fields"

@@ -1,4 +1,4 @@
-"""Options set and taken away: what may change at any time, and what only while the table is empty.
+"""Changes of options, some of which only an empty table may make.
 
 Source: merge-semantics 8.3.
 """
@@ -6,7 +6,7 @@ Source: merge-semantics 8.3.
 from dataclasses import replace
 from typing import Final
 
-from lake.evolution.refused_change import refuse
+from lake.evolution.refused_change import refuse_option
 from lake.evolution.schema_changes import RemoveOption, SetOption
 from lake.format.schema import TableSchema
 
@@ -36,7 +36,7 @@ IMMUTABLE_OPTIONS: Final = frozenset(
         "type",
     }
 )
-"""Keys whose value decides what files hold, or how they are found: fixed by the first snapshot."""
+"""Options on which the content or the location of files depends: fixed by the first snapshot."""
 
 _TYPE: Final = "type"
 _BUCKET: Final = "bucket"
@@ -44,7 +44,7 @@ _VECTORS: Final = "deletion-vectors.enabled"
 _CLUSTERING: Final = "clustering.columns"
 _CLUSTERED: Final = "pk-clustering-override"
 _VECTORS_MODIFIABLE: Final = "deletion-vectors.modifiable"
-# Deletes that were kept out of files cannot come back, so these are never switched off again.
+# Records that were ignored were never written, so switching these off cannot bring them back.
 _ONLY_ON: Final = frozenset({"ignore-delete", "ignore-update-before"})
 _DEFAULTS: Final = {
     "merge-engine": "deduplicate",
@@ -58,7 +58,7 @@ def set_option(schema: TableSchema, change: SetOption, *, has_snapshots: bool) -
     """Return the schema with the option.
 
     Raises:
-        RefusedChangeError: The option is fixed by what the table holds.
+        RefusedChangeError: The table holds data that depends on the option.
     """
     key, value = change.key, change.value
     old = schema.options.get(key)
@@ -66,7 +66,7 @@ def set_option(schema: TableSchema, change: SetOption, *, has_snapshots: bool) -
         return _check_key_option(schema, key, value)
     if key == _TYPE:
         if value.lower() != (old or _DEFAULTS[_TYPE]).lower():
-            refuse(f"options.{key}", value, "a table never becomes one of another kind")
+            refuse_option(key, value, "a table never becomes one of another kind")
         return schema
     if has_snapshots and value != old:
         _check_mutable(schema, key, value)
@@ -77,17 +77,17 @@ def remove_option(schema: TableSchema, change: RemoveOption, *, has_snapshots: b
     """Return the schema without the option.
 
     Raises:
-        RefusedChangeError: The option is fixed by what the table holds.
+        RefusedChangeError: The table holds data that depends on the option.
     """
     key = change.key
     if key == _TYPE:
-        refuse(f"options.{key}", None, "a table never becomes one of another kind")
+        refuse_option(key, None, "a table never becomes one of another kind")
     if key not in schema.options:
         return schema
     if has_snapshots:
         if key == _BUCKET or key in IMMUTABLE_OPTIONS or _orders_files(schema, key):
-            refuse(
-                f"options.{key}",
+            refuse_option(
+                key,
                 schema.options[key],
                 "the option is fixed by the table's first snapshot",
             )
@@ -100,28 +100,26 @@ def _check_mutable(schema: TableSchema, key: str, value: str) -> None:
     old = schema.options.get(key)
     is_fixed = key in IMMUTABLE_OPTIONS and value != (old or _DEFAULTS.get(key))
     if is_fixed or _orders_files(schema, key):
-        refuse(
-            f"options.{key}", value, "the option is fixed by the table's first snapshot", _NEW_TABLE
-        )
+        refuse_option(key, value, "the option is fixed by the table's first snapshot", _NEW_TABLE)
     if key == _BUCKET:
-        refuse(
-            f"options.{key}",
+        refuse_option(
+            key,
             value,
-            "rows lie in their buckets already",
-            "rescale the table, which moves them; buckets that are made as needed (-1) stay so",
+            "rows are in their buckets already",
+            "rescale the table, which moves them; a table of dynamic buckets (-1) keeps them",
         )
     if key == _VECTORS:
         _check_vectors(schema, value)
     if key in _ONLY_ON and _is_true(old) and not _is_true(value):
-        refuse(
-            f"options.{key}",
+        refuse_option(
+            key,
             value,
-            "what was ignored is not in the table, so this is never switched off",
+            "records that were ignored are not in the table, so this is never switched off",
         )
 
 
 def _orders_files(schema: TableSchema, key: str) -> bool:
-    """Return whether the rows of files lie in the order that the option says."""
+    """Return whether rows in files are sorted by the option."""
     return key == _CLUSTERING and _is_true(schema.options.get(_CLUSTERED))
 
 
@@ -129,8 +127,8 @@ def _check_vectors(schema: TableSchema, value: str) -> None:
     is_on = schema.table_options.deletion_vectors_enabled
     if is_on == _is_true(value) or _is_true(schema.options.get(_VECTORS_MODIFIABLE)):
         return
-    refuse(
-        f"options.{_VECTORS}",
+    refuse_option(
+        _VECTORS,
         value,
         "rows that files of the other mode still hold would be read twice",
         f"set `{_VECTORS_MODIFIABLE}` to true, and compact the whole table before the next read",
@@ -140,8 +138,8 @@ def _check_vectors(schema: TableSchema, value: str) -> None:
 def _check_key_option(schema: TableSchema, key: str, value: str) -> TableSchema:
     names = schema.primary_keys if key == "primary-key" else schema.partition_keys
     if value.split(",") != list(names):
-        refuse(
-            f"options.{key}",
+        refuse_option(
+            key,
             value,
             f"the table is declared with {', '.join(names) or 'none'}",
             _NEW_TABLE,

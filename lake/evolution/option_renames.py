@@ -1,8 +1,8 @@
-"""Options that name a column, when the column gets another name.
+"""Rename of a column in the options that name it.
 
-The reference follows only some of them. With the others a rename leaves an option that names a column
-which is no more, and the rules for tables refuse the result; except `row-deduplicate-ignore-fields`,
-which would silently stop to match: that one follows, too, and so do options of our own.
+The reference renames it in some options only. In the others the old name would stay, and the rules for
+tables refuse such a result, except for `row-deduplicate-ignore-fields`, which would silently stop to
+match. So that one is renamed here too, as are the options of this engine alone.
 
 Source: merge-semantics 8.3.
 """
@@ -20,7 +20,7 @@ _COLUMN_OPTIONS: Final = (
     "list-agg-delimiter",
     *_OWN_OPTIONS,
 )
-"""Of the options `fields.<column>.…`, those whose column follows."""
+"""Suffixes of the options `fields.<column>.…` whose column is renamed."""
 _GROUP: Final = "sequence-group"
 _NESTED_KEY: Final = "nested-key"
 _LISTS: Final = frozenset(
@@ -38,7 +38,13 @@ _FIELDS: Final = "fields."
 
 
 def rename_in_options(options: Mapping[str, str], old: str, new: str) -> dict[str, str]:
-    """Return the options after a column of the table was renamed."""
+    """Return the options with a column renamed.
+
+    Args:
+        options: Of the table.
+        old: Name of a column of the table.
+        new: Its new name.
+    """
 
     def renamed(name: str) -> str:
         return new if name == old else name
@@ -62,10 +68,11 @@ def _value(key: str, value: str, renamed: Callable[[str], str]) -> str:
 
 
 def _parts(key: str) -> tuple[str, str]:
-    """Return the columns and the last word of `fields.<columns>.<word>`; two empty texts otherwise."""
+    """Return columns and suffix of `fields.<columns>.<suffix>`; two empty texts for other keys."""
     if not key.startswith(_FIELDS):
         return "", ""
     rest = key.removeprefix(_FIELDS)
+    # Their suffixes have a dot themselves, so splitting at the last dot would cut them.
     for own in _OWN_OPTIONS:
         if rest.endswith(f".{own}"):
             return rest.removesuffix(f".{own}"), own

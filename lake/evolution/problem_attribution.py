@@ -1,48 +1,52 @@
-"""Which change of a list is to blame for what is wrong with the result.
+"""Attribution of a schema's problems to the changes that caused them.
 
-The rules for tables judge what comes of all changes, and name columns and options. Judging what comes
-of the first change alone, of the first two and so on tells after which of them a problem is there to
-stay.
+The rules for tables check the schema that results from all changes, and name its columns and options.
+Checking the result of the first change alone, of the first two and so on shows which change a problem
+appears with: the one after the longest prefix whose result does not have it.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from lake.errors import InvalidRequest, Problem
+from lake.evolution.change_problem import ChangeProblem
 
 
 def attribute_problems(
-    problems: Sequence[Problem], change_count: int, judge: Callable[[int], object]
+    problems: Sequence[Problem], change_count: int, check: Callable[[int], object]
 ) -> list[Problem]:
-    """Return the problems, each at the change that made it: `changes[1].write-only`.
+    """Return the problems, each located at the change that caused it: `changes[1].write-only`.
 
-    What the table has had before keeps its place, and so does what names its change already.
+    A problem that the table had before the first change stays as it is, and so does one that is
+    located at a change already.
 
     Args:
-        problems: Of all changes together.
-        change_count: How many changes there are.
-        judge: Raises `InvalidRequest` for what is wrong after that many changes.
+        problems: Of the schema that results from all changes.
+        change_count: The number of changes.
+        check: Raises `InvalidRequest` for the problems of the schema after that many changes.
     """
-    if all(_is_blamed(problem) for problem in problems):
+    if all(isinstance(problem, ChangeProblem) for problem in problems):
         return list(problems)
-    after = [_problems(judge, count) for count in range(change_count)]
-    return [_blamed(problem, after) for problem in problems]
+    by_prefix = [_problems_after(check, count) for count in range(change_count)]
+    return [_attributed(problem, by_prefix) for problem in problems]
 
 
-def _blamed(problem: Problem, after: Sequence[Sequence[Problem]]) -> Problem:
-    clean = [count for count, problems in enumerate(after) if problem not in problems]
-    if _is_blamed(problem) or not clean:
+def _attributed(problem: Problem, by_prefix: Sequence[Sequence[Problem]]) -> Problem:
+    """Return a problem at its change.
+
+    Args:
+        problem: Of the schema that results from all changes.
+        by_prefix: Problems after no change, after the first, and so on; without those of all.
+    """
+    if isinstance(problem, ChangeProblem):
         return problem
-    return replace(problem, field=f"changes[{clean[-1]}].{problem.field}")
+    # The last prefix without it: a problem may come, be mended by a later change and come back.
+    clean = [count for count, problems in enumerate(by_prefix) if problem not in problems]
+    return ChangeProblem.at(clean[-1], problem) if clean else problem
 
 
-def _is_blamed(problem: Problem) -> bool:
-    return problem.field.startswith("changes[")
-
-
-def _problems(judge: Callable[[int], object], count: int) -> Sequence[Problem]:
+def _problems_after(check: Callable[[int], object], count: int) -> Sequence[Problem]:
     try:
-        judge(count)
+        check(count)
     except InvalidRequest as error:
         return error.problems
     return ()

@@ -1,7 +1,7 @@
-"""What may be asked of a schema: one value per change.
+"""Changes of a schema, as values.
 
 A column is named by its path: its name, or the names from the column down to a field nested in it,
-with `element` for what an ARRAY or MULTISET holds and `value` for what a MAP holds.
+with `element` for the elements of an ARRAY or MULTISET and `value` for the values of a MAP.
 
 Source: merge-semantics 8.3.
 """
@@ -28,7 +28,7 @@ def _refuse(field: str, value: object, expected: str) -> NoReturn:
 
 
 class PositionKind(StrEnum):
-    """Where a column is put among its neighbours."""
+    """Kinds of position among the other columns."""
 
     FIRST = "first"
     LAST = "last"
@@ -38,7 +38,7 @@ class PositionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """Where a column is put.
+    """The position that a column gets.
 
     Attributes:
         kind: First, last, or beside another column.
@@ -49,23 +49,25 @@ class Position:
     neighbour: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a position without its neighbour, or with one that it does not need.
+        """Check that there is a neighbour exactly where the kind needs one.
 
         Raises:
-            InvalidRequest: It is one of these, or `kind` is no `PositionKind`.
+            InvalidRequest: It is missing or superfluous, or `kind` is no `PositionKind`.
         """
         if not isinstance(self.kind, PositionKind):
             _refuse("kind", self.kind, "a `PositionKind`")
         is_beside = self.kind in (PositionKind.AFTER, PositionKind.BEFORE)
         if is_beside and not isinstance(self.neighbour, str):
-            _refuse("neighbour", self.neighbour, f"the name of the column {self.kind} which it is")
+            _refuse(
+                "neighbour", self.neighbour, f"the name of the column {self.kind} which it goes"
+            )
         if not is_beside and self.neighbour is not None:
             _refuse("neighbour", self.neighbour, f"none, as the position is {self.kind}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetOption:
-    """An option gets a value."""
+    """Sets an option."""
 
     key: str
     value: str
@@ -73,27 +75,28 @@ class SetOption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveOption:
-    """An option falls back to its default; one that is not set stays so."""
+    """Removes an option, so that its default applies; no change where it is not set."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateComment:
-    """The table's comment becomes another; None takes it away."""
+    """Replaces the table's comment; None removes it."""
 
     comment: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddColumn:
-    """A nullable column appears, with ids that no column had before.
+    """Adds a nullable column, with field ids that no column had before.
 
     Attributes:
-        path: Its name last, after the path of the ROW that gets it.
-        type: Its type; ids within are given anew.
+        path: The path of the ROW that gets it, if any, and its name.
+        type: Its type; field ids inside are assigned anew.
         description: Free text.
-        position: Where; None means at the end, or as `add-column-before-partition` says.
+        position: None: the last one, or before the partition columns with
+            `add-column-before-partition`.
     """
 
     path: Path
@@ -104,7 +107,7 @@ class AddColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenameColumn:
-    """A column keeps its id and gets another name; top-level options that name it follow."""
+    """Renames a column, which keeps its id; for a column of the table, in options that name it too."""
 
     path: Path
     name: str
@@ -112,19 +115,19 @@ class RenameColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropColumn:
-    """A column goes; its id is never used again."""
+    """Removes a column; its id is never used again."""
 
     path: Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateColumnType:
-    """A column's values are read as another type from now on.
+    """Changes the type of a column; older files are cast when they are read.
 
     Attributes:
         path: Of the column.
         type: The new type.
-        keep_nullability: The new type is nullable just if the old one is.
+        keep_nullability: The nullability of `type` is ignored, and the column's stays.
     """
 
     path: Path
@@ -134,7 +137,7 @@ class UpdateColumnType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateColumnNullability:
-    """A column may hold null from now on, or may not."""
+    """Changes whether a column may hold null."""
 
     path: Path
     nullable: bool
@@ -142,7 +145,7 @@ class UpdateColumnNullability:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateColumnComment:
-    """A column's description becomes another; None takes it away."""
+    """Replaces a column's description; None removes it."""
 
     path: Path
     description: str | None
@@ -150,7 +153,7 @@ class UpdateColumnComment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateColumnPosition:
-    """A column of the table moves among the others; values do not change."""
+    """Moves a column of the table among the others; values do not change."""
 
     name: str
     position: Position
@@ -158,11 +161,11 @@ class UpdateColumnPosition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateColumnDefault:
-    """Records that hold null in the column get this value when they are written from now on.
+    """Changes the default of a column, which records written from now on get instead of null.
 
     Attributes:
         path: Of the column.
-        default_value: Text of the value; None takes the default away.
+        default_value: The value as text; None removes the default.
     """
 
     path: Path
@@ -171,7 +174,7 @@ class UpdateColumnDefault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropPrimaryKey:
-    """The table has no key any more; possible only while it is empty."""
+    """Removes the primary key of an empty table."""
 
 
 SchemaChange: TypeAlias = (

@@ -1,11 +1,11 @@
-"""What changed between two schemas of a table, told as the changes that people ask for.
+"""Differences between two schemas of a table, as the schema changes that lead from one to the other.
 
-Columns are the same by their ids, whatever they are called; so a rename is told as one, and a column
-that was dropped and added again as both. Each change names columns as they were called before it, but
-for those that appear or move, which come last and are told by their new names and neighbours. Options
-that follow a renamed column are not told apart from others.
+Columns are matched by id. So a rename is found as one, and a column that was dropped and added again as
+a drop and an addition. A change names its column as it was called before the change; additions and moves
+come last and use the new names. An option that was rewritten because a column was renamed appears as any
+other changed option.
 
-Pure; for people and histories. Source: merge-semantics 8.3.
+Pure; for the history that users read. Source: merge-semantics 8.3.
 """
 
 from bisect import bisect_left
@@ -36,7 +36,7 @@ _Fields = tuple[DataField, ...]
 
 
 def schema_differences(old: TableSchema, new: TableSchema) -> tuple[SchemaChange, ...]:
-    """Return what leads from one schema to a later one, columns first.
+    """Return the changes from one schema to a later one, columns first.
 
     Args:
         old: A schema of a table.
@@ -52,7 +52,7 @@ def schema_differences(old: TableSchema, new: TableSchema) -> tuple[SchemaChange
 
 def _fields(path: Path, old: _Fields, new: _Fields) -> Iterator[SchemaChange]:
     kept = {field.id: field for field in new}
-    # Before renames, which may take up their names.
+    # Before renames: another column may have been given the name of a dropped one.
     yield from (DropColumn(path=(*path, field.name)) for field in old if field.id not in kept)
     for field in old:
         if field.id in kept:
@@ -94,19 +94,21 @@ def _types(path: Path, old: DataType, new: DataType) -> Iterator[SchemaChange]:
 
 
 def _moves(old: _Fields, new: _Fields) -> Iterator[SchemaChange]:
-    """Yield the columns that stand elsewhere among those that both schemas have: as few as can be."""
+    """Yield the fewest moves that bring the columns of both schemas into the new order."""
     ids = {field.id for field in new}
-    places = {field.id: place for place, field in enumerate(old) if field.id in ids}
-    wanted = [field for field in new if field.id in places]
-    stay = _longest_rise([places[field.id] for field in wanted])
+    old_index = {field.id: index for index, field in enumerate(old) if field.id in ids}
+    wanted = [field for field in new if field.id in old_index]
+    # Columns whose old indexes ascend need no move, so the longest such part stays.
+    stay = _longest_ascending([old_index[field.id] for field in wanted])
     for index, field in enumerate(wanted):
         if index not in stay:
             yield UpdateColumnPosition(name=field.name, position=_position(wanted, index))
 
 
-def _longest_rise(numbers: Sequence[int]) -> set[int]:
-    """Return the indexes of a longest rising part of distinct numbers."""
-    ends: list[int] = []  # numbers[ends[n]] is the least end of a rising part of n + 1 numbers
+def _longest_ascending(numbers: Sequence[int]) -> set[int]:
+    """Return the indexes of a longest ascending subsequence of distinct numbers, in O(n log n)."""
+    # numbers[ends[n]] is the least last number of all ascending subsequences of n + 1 numbers.
+    ends: list[int] = []
     before: list[int | None] = []
     for index, number in enumerate(numbers):
         length = bisect_left(ends, number, key=numbers.__getitem__)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lake import (
+    ChangeProblem,
     InvalidRequest,
     RemoveOption,
     RenameColumn,
@@ -38,7 +39,6 @@ from registry.alteration.change_locations import (
     Origin,
     column_problem,
     engine_problem,
-    is_of_change,
     stream_problem,
     table_problem,
 )
@@ -136,7 +136,11 @@ def check_alteration(
         if not error.problems:
             raise
         problems = [
-            *(engine_problem(p, origin, wanted.table) for p in error.problems if is_of_change(p)),
+            *(
+                engine_problem(p, origin, wanted.table)
+                for p in error.problems
+                if isinstance(p, ChangeProblem)
+            ),
             *_check_dropped(before, wanted, old, None, origin),
         ]
         # What is wrong with the result is said better by the rules for declarations.

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from lake import Problem
+from lake import ChangeProblem, Problem
 from schemas import FieldProblem, TableChange, TableSpec
 from schemas.field_problems import JsonPath, field_path, json_pointer, problem_at
 
@@ -50,22 +50,15 @@ class Origin:
         return (*place, part) if has_part else place
 
 
-def is_of_change(problem: Problem) -> bool:
-    """Return whether the engine blames a change by itself, not what comes of all of them."""
-    return _engine_place(problem.field)[0] is not None
-
-
 def engine_problem(problem: Problem, origin: Origin, after: TableSpec) -> FieldProblem:
     """Return a problem that the engine finds in the changes, or in what comes of them."""
-    index, part = _engine_place(problem.field)
-    if index is None:
+    if not isinstance(problem, ChangeProblem):
         place = _place_in_result(_result_place(problem.field, after), origin, after)
-        return _told(problem, place, field=problem.field)
-    key = part.removeprefix("options.")
-    if index < len(origin.of_engine):
-        place = origin.place(origin.of_engine[index], part if key == part else "key")
+    elif problem.index < len(origin.of_engine):
+        part = _ENGINE_PARTS.get(problem.part, problem.part) if problem.option is None else "key"
+        place = origin.place(origin.of_engine[problem.index], part)
     else:  # A change of an option that follows from the declaration.
-        place = _place_in_result(("options", key), origin, after)
+        place = _place_in_result(("options", problem.option or problem.part), origin, after)
     return _told(problem, place, field=problem.field)
 
 
@@ -129,18 +122,6 @@ def _result_place(name: str, after: TableSpec) -> JsonPath:
     if name.startswith("fields.") and column in after.column_names:
         return ("columns", after.column_names.index(column), "aggregate")
     return ("options", name)
-
-
-def _engine_place(name: str) -> tuple[int | None, str]:
-    """Return index and part of `changes[2].name`; no index for any other field.
-
-    The part of an option is `options.` and its key.
-    """
-    head, bracket, rest = name.partition("]")
-    if not bracket or not head.startswith("changes["):
-        return None, ""
-    part = rest.removeprefix(".")
-    return int(head.removeprefix("changes[")), _ENGINE_PARTS.get(part, part)
 
 
 def _told(problem: Problem, place: JsonPath, *, field: str) -> FieldProblem:

@@ -115,7 +115,7 @@ def changed(schema: TableSchema, *changes: SchemaChange, has_snapshots: bool = T
 def refused(
     schema: TableSchema, *changes: SchemaChange, has_snapshots: bool = True
 ) -> list[tuple[str, str]]:
-    """Return place and message of what is wrong."""
+    """Return field and message of what is wrong."""
     with pytest.raises(InvalidRequest) as error:
         changed(schema, *changes, has_snapshots=has_snapshots)
     return [(problem.field, problem.message) for problem in error.value.problems]
@@ -166,7 +166,7 @@ def test_all_or_nothing_and_everything_that_is_wrong_is_told() -> None:
         SetOption(key="merge-engine", value="aggregation"),
     )
 
-    assert [place for place, _ in found] == [
+    assert [field for field, _ in found] == [
         "changes[0].name",
         "changes[2].name",
         "changes[3].options.merge-engine",
@@ -228,7 +228,7 @@ class TestAddColumn:
         assert (added.name, added.id, added.description) == ("z", new.highest_field_id, "deep")
 
     @pytest.mark.parametrize(
-        ("change", "place"),
+        ("change", "field"),
         [
             (AddColumn(path=("v",), type=INT), "name"),
             (AddColumn(path=("r", "a"), type=INT), "name"),
@@ -247,8 +247,8 @@ class TestAddColumn:
             ),
         ],
     )
-    def test_refused(self, change: AddColumn, place: str) -> None:
-        assert [found for found, _ in refused(given_schema(), change)] == [f"changes[0].{place}"]
+    def test_refused(self, change: AddColumn, field: str) -> None:
+        assert [found for found, _ in refused(given_schema(), change)] == [f"changes[0].{field}"]
 
     def test_a_neighbour_that_is_not_there_is_refused_on_either_side(self) -> None:
         before = Position(kind=PositionKind.BEFORE, neighbour="nope")
@@ -361,10 +361,10 @@ class TestRenameColumn:
 
         assert new.options["fields.z.nested-key"] == "x"
         inner = RenameColumn(path=("l", "element", "x"), name="z")
-        assert [place for place, _ in refused(schema, inner)] == ["fields.l.nested-key"]
+        assert [field for field, _ in refused(schema, inner)] == ["fields.l.nested-key"]
 
     @pytest.mark.parametrize(
-        ("column", "options", "place"),
+        ("column", "options", "field"),
         [
             ("s", {"rowkind.field": "s"}, "rowkind.field"),
             ("g", {"record-level.time-field": "g"}, "record-level.time-field"),
@@ -393,11 +393,11 @@ class TestRenameColumn:
         ids=lambda value: value if isinstance(value, str) else "",
     )
     def test_options_that_the_reference_leaves_behind(
-        self, column: str, options: Mapping[str, str], place: str
+        self, column: str, options: Mapping[str, str], field: str
     ) -> None:
         rename = RenameColumn(path=(column,), name="z")
 
-        assert place in {found for found, _ in refused(named_schema(options), rename)}
+        assert field in {found for found, _ in refused(named_schema(options), rename)}
 
     def test_others_may_be_renamed_beside_them(self) -> None:
         schema = named_schema({"rowkind.field": "s", "record-level.time-field": "g"})
@@ -446,7 +446,7 @@ class TestDropColumn:
         assert len(refused(given_schema(), change)) == 1
 
     @pytest.mark.parametrize(
-        ("column", "options", "place"),
+        ("column", "options", "field"),
         [
             ("g", {"sequence.field": "g"}, "sequence.field"),
             ("s", {"rowkind.field": "s"}, "rowkind.field"),
@@ -467,11 +467,11 @@ class TestDropColumn:
         ids=lambda value: value if isinstance(value, str) else "",
     )
     def test_one_that_an_option_names_is_refused(
-        self, column: str, options: Mapping[str, str], place: str
+        self, column: str, options: Mapping[str, str], field: str
     ) -> None:
         schema = named_schema(options)
 
-        assert place in {found for found, _ in refused(schema, DropColumn(path=(column,)))}
+        assert field in {found for found, _ in refused(schema, DropColumn(path=(column,)))}
         assert "n" not in changed(schema, DropColumn(path=("n",))).field_names
 
 
@@ -641,7 +641,7 @@ class TestOptions:
     def test_what_the_first_snapshot_fixes(self, key: str, value: str) -> None:
         found = refused(given_schema(), SetOption(key=key, value=value))
 
-        assert [place for place, _ in found] == [f"changes[0].options.{key}"]
+        assert [field for field, _ in found] == [f"changes[0].options.{key}"]
 
     @pytest.mark.parametrize(
         ("key", "value"), [("merge-engine", "first-row"), ("bucket", "2"), ("force-lookup", "true")]
@@ -664,7 +664,7 @@ class TestOptions:
     def test_every_key_that_the_format_fixes_is_fixed(self, key: str) -> None:
         found = refused(given_schema(), SetOption(key=key, value="zz"))
 
-        assert [place for place, _ in found] == [f"changes[0].options.{key}"]
+        assert [field for field, _ in found] == [f"changes[0].options.{key}"]
         if key not in ("primary-key", "partition", "type"):
             same = given_schema(options={key: "zz"})
             assert set_option(same, SetOption(key=key, value="zz"), has_snapshots=True) == same
@@ -749,7 +749,7 @@ class TestOptions:
 
 
 def test_a_primary_key_goes_only_with_an_empty_table() -> None:
-    assert [place for place, _ in refused(given_schema(), DropPrimaryKey())] == ["changes[0]"]
+    assert [field for field, _ in refused(given_schema(), DropPrimaryKey())] == ["changes[0]"]
     # The change is taken, and what comes of it refused: the engine has no tables without a key.
     found = refused(given_schema(), DropPrimaryKey(), has_snapshots=False)
-    assert [place for place, _ in found] == ["primary_key"]
+    assert [field for field, _ in found] == ["primary_key"]

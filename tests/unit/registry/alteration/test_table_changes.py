@@ -229,7 +229,7 @@ def test_a_column_that_nobody_writes_is_dropped_from_its_group(
         (
             {"change": "update_column_nullability", "column": "paid", "nullable": False},
             "column",
-            "rows that are there already may hold null",
+            "existing rows may hold null",
         ),
         (
             {"change": "add_column", "column": "x", "type": "INT"},
@@ -249,7 +249,7 @@ def test_a_column_that_nobody_writes_is_dropped_from_its_group(
                 "sequence_group": "sales",
             },
             "type",
-            "rows that are there already have no value",
+            "existing rows have no value",
         ),
         (
             {
