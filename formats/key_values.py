@@ -11,7 +11,7 @@ from typing import Final
 
 from lake import DataField, DataType, InvalidRequest, TableSchema, TypeRoot
 from schemas import FieldProblem
-from schemas.field_problems import listed
+from schemas.field_problems import quoted_list
 
 _INTEGER_BITS: Final[Mapping[TypeRoot, int]] = {
     TypeRoot.TINYINT: 8,
@@ -64,7 +64,7 @@ def parse_key(schema: TableSchema, parameters: Sequence[tuple[str, str]]) -> dic
     """
     fields = {name: schema.field(name) for name in schema.primary_keys}
     problems = [
-        _problem(name, text, "no key column has this name", f"key: {listed(fields)}")
+        _problem(name, text, "no key column has this name", f"key: {quoted_list(fields)}")
         for name, text in parameters
         if name not in fields
     ]

@@ -55,7 +55,7 @@ from schemas import (
     TableDocument,
     TableSpec,
 )
-from schemas.field_problems import problem_at, shown
+from schemas.field_problems import display_text, problem_at
 
 # A stream's offsets in the table belong to its topic, and what it has written to its group.
 _FIXED_ONCE_STARTED = ("topic", "sequence_group")
@@ -364,7 +364,7 @@ class Registrar(TableAlterer):
             problem_at(
                 field,
                 value=getattr(new, field),
-                message=f"is `{shown(value)}`, and the table holds what was read so far",
+                message=f"is `{display_text(value)}`, and the table holds what was read so far",
                 hint=_DELETE_FIRST if old is not None else _SAY_WHERE,
             )
             for field, value in before.items()

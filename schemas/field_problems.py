@@ -51,28 +51,28 @@ def problem_at(
     return FieldProblem(
         pointer=json_pointer(place),
         field=field_path(place),
-        value=None if value is None else shown(value),
+        value=None if value is None else display_text(value),
         message=message,
         hint=hint,
     )
 
 
-def listed(names: Iterable[str]) -> str:
+def quoted_list(names: Iterable[str]) -> str:
     """Return names for a message: "`a`, `b`"; "none" when there are none.
 
     Of many names the first are listed: a message is read by people, and one of each of a thousand
     columns would make an answer of a million names.
     """
     known = list(names)
-    text = ", ".join(f"`{shown(name)}`" for name in known[:_LISTED_MAX]) or "none"
+    text = ", ".join(f"`{display_text(name)}`" for name in known[:_LISTED_MAX]) or "none"
     rest = len(known) - _LISTED_MAX
     return f"{text} and {rest} more" if rest > 0 else text
 
 
-def shown(value: object) -> str:
+def display_text(value: object) -> str:
     """Return a value as JSON writes it, texts without quotes, cut to what a message holds.
 
-    >>> [shown(value) for value in ("a", True, None, {"b": [1]}, "x" * 300)][:4]
+    >>> [display_text(value) for value in ("a", True, None, {"b": [1]}, "x" * 300)][:4]
     ['a', 'true', 'null', '{"b": [1]}']
     """
     text = value if isinstance(value, str) else json.dumps(value, default=_plain)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from lake import TableSchema
 from registry.alteration.change_locations import Origin
 from schemas import FieldProblem, SequenceGroupSpec, TableDocument
-from schemas.field_problems import listed, problem_at
+from schemas.field_problems import problem_at, quoted_list
 
 
 def check_added_groups(
@@ -56,7 +56,7 @@ def _older_columns(
     ):
         if not names:
             continue
-        message = f"the table has rows, and {risk} {listed(names)}"
+        message = f"the table has rows, and {risk} {quoted_list(names)}"
         hint = (
             "add columns of other names in the same request and group those, or make a new table "
             "with the group and read the streams again"

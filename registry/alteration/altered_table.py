@@ -21,7 +21,7 @@ from schemas import (
     TableDocument,
     TableSpec,
 )
-from schemas.field_problems import JsonPath, listed
+from schemas.field_problems import JsonPath, quoted_list
 
 
 class RefusedChange(Exception):
@@ -103,7 +103,7 @@ class AlteredTable:
         found = next((column for column in self.spec.columns if column.name == name), None)
         if found is not None:
             return found
-        hint = f"columns: {listed(self.spec.column_names)}"
+        hint = f"columns: {quoted_list(self.spec.column_names)}"
         for group in physical_groups(self.spec):
             if name in group.generated_columns:
                 message = f"this column is made for the sequence group `{group.name}`"
@@ -118,7 +118,7 @@ class AlteredTable:
         """
         found = self.spec.sequence_group(name)
         if found is None:
-            known = listed(group.name for group in self.spec.sequence_groups)
+            known = quoted_list(group.name for group in self.spec.sequence_groups)
             refuse("sequence_group", name, "no such sequence group", f"sequence groups: {known}")
         return found
 

@@ -9,7 +9,7 @@ from lake import Position, PositionKind
 from registry.alteration.altered_table import refuse
 from registry.layout.physical_table import physical_groups
 from schemas import ColumnPlace, ColumnPosition, ColumnSpec, TableSpec
-from schemas.field_problems import listed
+from schemas.field_problems import quoted_list
 
 
 def position_after_declared(spec: TableSpec) -> Position:
@@ -35,7 +35,7 @@ def declared_position(spec: TableSpec, position: ColumnPosition | None) -> Posit
         made = [name for group in physical_groups(spec) for name in group.generated_columns]
         is_made = found.neighbour in made
         message = "this column is made for a sequence group" if is_made else "no such column"
-        refuse("position", found.neighbour, message, f"columns: {listed(spec.column_names)}")
+        refuse("position", found.neighbour, message, f"columns: {quoted_list(spec.column_names)}")
     return found
 
 

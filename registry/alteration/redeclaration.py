@@ -9,7 +9,7 @@ from typing import Final
 from registry.errors import DefinitionDiffers
 from registry.store.revision import Precondition, revision_of
 from schemas import FieldProblem, TableDocument, TableSpec
-from schemas.field_problems import problem_at, shown
+from schemas.field_problems import display_text, problem_at
 
 # What a declaration says about the status of rows, which no file depends on.
 _ROW_RULES: Final = ("staleness", "completeness")
@@ -54,7 +54,7 @@ def declared_differences(old: TableSpec, new: TableSpec) -> list[FieldProblem]:
         problem_at(
             field,
             value=after[field],
-            message=f"is `{shown(before[field])}`",
+            message=f"is `{display_text(before[field])}`",
             hint=_HINTS.get(field, _FIXED_HINT),
         )
         for field in after

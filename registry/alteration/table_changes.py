@@ -62,7 +62,7 @@ from schemas import (
     UpdateColumnTypeChange,
     UpdateCommentChange,
 )
-from schemas.field_problems import listed, problem_at
+from schemas.field_problems import problem_at, quoted_list
 
 _NAMING_OPTIONS = ("rowkind.field", "record-level.time-field")
 _OPTION_HINTS: Mapping[str, str] = {
@@ -174,7 +174,9 @@ def _owned(altered: AlteredTable, change: AddColumnChange, name: str) -> Altered
             refuse("source", change.source, "no stream reads the column", "name the `stream`")
         return altered
     if owner not in altered.streams:
-        refuse("stream", owner, "no such stream", f"streams: {listed(sorted(altered.streams))}")
+        refuse(
+            "stream", owner, "no such stream", f"streams: {quoted_list(sorted(altered.streams))}"
+        )
     mapping = StreamColumn(column=name, path=change.source)
     columns = (*altered.streams[owner].spec.columns, mapping)
     return altered.with_mappings(owner, columns)

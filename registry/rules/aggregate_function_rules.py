@@ -22,7 +22,7 @@ from registry.layout.column_functions import (
     why_order_matters,
 )
 from schemas import OPTION_OF_FIELD, AggregateSpec, FieldProblem, MergeEngine, TableSpec, Unordered
-from schemas.field_problems import listed, problem_at
+from schemas.field_problems import problem_at, quoted_list
 
 _FIELD_OF_OPTION = {option: field for field, option in OPTION_OF_FIELD.items()}
 
@@ -116,7 +116,7 @@ def _check_order(spec: TableSpec) -> Iterator[FieldProblem]:
             yield problem_at(
                 *place_of_function(spec, column),
                 value=function.function,
-                message=f"{reason}: the group {listed([grouped[column]])} orders records, and "
+                message=f"{reason}: the group {quoted_list([grouped[column]])} orders records, and "
                 "late ones are combined as they come",
                 hint=order_hint(function.function),
             )

@@ -25,7 +25,7 @@ from registry.layout.column_functions import (
 )
 from registry.rules.aggregate_function_rules import type_of
 from schemas import AggregateSpec, Deletes, FieldProblem, StreamSpec, TableSpec, Unordered
-from schemas.field_problems import JsonPath, listed, problem_at
+from schemas.field_problems import JsonPath, problem_at, quoted_list
 
 _NULL_COUNTS = (FIRST_VALUE, LAST_VALUE)
 _TAKEN_BACK_IN_ANY_ORDER = ("sum",)
@@ -51,7 +51,7 @@ def check_multiple_streams(
         yield _refused(
             stream,
             others,
-            f"`sequence.field` orders whole rows by {listed(fields)}, in which "
+            f"`sequence.field` orders whole rows by {quoted_list(fields)}, in which "
             "another stream's rows are null",
         )
     if table.deletes is Deletes.REMOVE_ROW:
@@ -67,7 +67,7 @@ def _refused(stream: StreamSpec, others: Mapping[str, StreamSpec], message: str)
     return problem_at(
         "name",
         value=stream.name,
-        message=f"the table has the stream {listed(sorted(others))}, and takes no other: {message}",
+        message=f"the table has the stream {quoted_list(sorted(others))}, and takes no other: {message}",
         hint=_OTHER_TABLE,
     )
 

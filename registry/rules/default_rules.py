@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 from registry.layout.physical_table import ungrouped_columns
 from schemas import FieldProblem, MergeEngine, StreamSpec, TableSpec
-from schemas.field_problems import listed, problem_at
+from schemas.field_problems import problem_at, quoted_list
 
 _HINT = "leave the default out, and let the stream send the value"
 
@@ -64,6 +64,6 @@ def check_defaults_of_multiple_streams(
                 "columns",
                 value=column.name,
                 message=f"`{column.name}` has a default, which the records of streams that do not "
-                f"write it would add: {listed(leave_out)}",
+                f"write it would add: {quoted_list(leave_out)}",
                 hint="take the default away from the column",
             )

@@ -16,7 +16,7 @@ from typing import Final
 from lake import InvalidRequest, TypeRoot, parse_type
 from registry.layout.delete_options import removing_groups
 from schemas import DeleteRetentionSpec, FieldProblem, TableSpec
-from schemas.field_problems import listed, problem_at
+from schemas.field_problems import problem_at, quoted_list
 
 _MOMENTS: Final = (TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ)
 
@@ -57,7 +57,7 @@ def _check_columns(spec: TableSpec, retention: DeleteRetentionSpec) -> Iterator[
                 *place,
                 value=name,
                 message="no such column",
-                hint=f"columns: {listed(types)}",
+                hint=f"columns: {quoted_list(types)}",
             )
         elif not _is_timestamp(types[name]):
             yield problem_at(

@@ -28,7 +28,7 @@ from registry.layout.column_functions import column_functions, sequence_fields
 from registry.layout.delete_options import deletes_by_group
 from registry.rules.aggregate_function_rules import place_of_function
 from schemas import Deletes, FieldProblem, MergeEngine, TableSpec, Unordered
-from schemas.field_problems import JsonPath, listed, problem_at
+from schemas.field_problems import JsonPath, problem_at, quoted_list
 
 ROW_KIND_FIELD = "rowkind.field"
 _REMOVE = Deletes.REMOVE_ROW
@@ -95,7 +95,7 @@ def _check_mixture(spec: TableSpec) -> Iterator[FieldProblem]:
                 *place,
                 value=deletes.value,
                 message="deletes are ignored by a whole table or not at all, and the group "
-                f"{listed(others[:1])} does not ignore them",
+                f"{quoted_list(others[:1])} does not ignore them",
                 hint="use `clear_columns`, or let every group ignore them",
             )
         elif group is None and deletes is Deletes.IGNORE:
@@ -103,7 +103,7 @@ def _check_mixture(spec: TableSpec) -> Iterator[FieldProblem]:
                 *place,
                 value=deletes.value,
                 message="deletes are ignored by a whole table or not at all, and the group "
-                f"{listed(others[:1])} declares otherwise",
+                f"{quoted_list(others[:1])} declares otherwise",
                 hint="use `clear_columns`, or let every group ignore them",
             )
 
@@ -172,7 +172,7 @@ def _check_row_kinds(spec: TableSpec) -> Iterator[FieldProblem]:
             *place,
             value=name,
             message="every record says its kind in this column, and a column has one stream, while "
-            f"the table has a stream for each of {listed(group.name for group in groups)}",
+            f"the table has a stream for each of {quoted_list(group.name for group in groups)}",
             hint="leave it out, or make a table with one sequence group",
         )
     is_declared = spec.deletes is not None or any(group.deletes is not None for group in groups)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from formats.kafka_clusters import DEFAULT_CLUSTER, KafkaClusters, NamedCluster
 from formats.stream_options import STREAM_OPTIONS, unfit_value
 from schemas import FieldProblem, StreamSpec
-from schemas.field_problems import listed, problem_at
+from schemas.field_problems import problem_at, quoted_list
 
 _OPERATORS = "operators set it for the cluster, in the file of `--clusters`"
 
@@ -34,7 +34,7 @@ def check_kafka(stream: StreamSpec, clusters: KafkaClusters) -> Iterator[FieldPr
                 "cluster",
                 value=name,
                 message="no Kafka cluster of this name",
-                hint=f"clusters: {listed(_names(clusters))}",
+                hint=f"clusters: {quoted_list(_names(clusters))}",
             )
         elif cluster is None and kafka.cluster is None and clusters.by_name:
             yield problem_at(
@@ -42,7 +42,7 @@ def check_kafka(stream: StreamSpec, clusters: KafkaClusters) -> Iterator[FieldPr
                 "cluster",
                 message="the stream names no Kafka cluster, and none is called "
                 f"`{DEFAULT_CLUSTER}`",
-                hint=f"clusters: {listed(_names(clusters))}",
+                hint=f"clusters: {quoted_list(_names(clusters))}",
             )
     if cluster is not None:
         yield from _check_topics(stream, cluster)
@@ -70,7 +70,7 @@ def _check_address(stream: StreamSpec, clusters: KafkaClusters) -> Iterator[Fiel
             *place,
             value=servers,
             message="a stream names its cluster, not an address",
-            hint=f"clusters: {listed(_names(clusters))}; operators name more in the file of "
+            hint=f"clusters: {quoted_list(_names(clusters))}; operators name more in the file of "
             "`--clusters`",
         )
 
@@ -81,14 +81,14 @@ def _check_topics(stream: StreamSpec, cluster: NamedCluster) -> Iterator[FieldPr
             "topic",
             value=stream.topic,
             message=f"streams may not read this topic of the cluster `{cluster.name}`",
-            hint=f"topics that may be read: {listed(cluster.read)}",
+            hint=f"topics that may be read: {quoted_list(cluster.read)}",
         )
     if not cluster.may_write(stream.dead_letter_topic):
         yield problem_at(
             "dead_letter_topic",
             value=stream.dead_letter_topic,
             message=f"dead letters may not go to this topic of the cluster `{cluster.name}`",
-            hint=f"topics that may be written: {listed(cluster.write)}",
+            hint=f"topics that may be written: {quoted_list(cluster.write)}",
         )
 
 
@@ -102,7 +102,7 @@ def _check_options(stream: StreamSpec, cluster: NamedCluster | None) -> Iterator
                 *place,
                 value=name,
                 message="a stream does not set this option of Kafka",
-                hint=f"it may set {listed(allowed)}; others: {_OPERATORS}",
+                hint=f"it may set {quoted_list(allowed)}; others: {_OPERATORS}",
             )
             continue
         expected = unfit_value(name, value)

@@ -11,7 +11,7 @@ from registry.layout.physical_table import physical_groups
 from registry.rules.json_types import HINT as JSON_HINT, unreadable_in_json
 from registry.rules.message_paths import path_fault
 from schemas import FieldProblem, StreamColumn, StreamSpec, TableSpec
-from schemas.field_problems import listed, problem_at
+from schemas.field_problems import problem_at, quoted_list
 
 PATH_PARTS_MAX = 32
 
@@ -44,7 +44,7 @@ def check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem
                 *place,
                 value=mapping.column,
                 message="no such column",
-                hint=f"columns: {listed(table.column_names)}",
+                hint=f"columns: {quoted_list(table.column_names)}",
             )
         elif mapping.column in seen:
             yield problem_at(
@@ -118,5 +118,5 @@ def _check_readers(
             "path",
             value=".".join(path[1:]),
             message=f"`{earlier}` reads the same field as another type",
-            hint=f"give both columns one type; they are {listed(kinds)}",
+            hint=f"give both columns one type; they are {quoted_list(kinds)}",
         )

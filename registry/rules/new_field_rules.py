@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from registry.layout.column_functions import LAST_NON_NULL_VALUE, declared_function
 from registry.layout.physical_table import ungrouped_columns
 from schemas import FieldProblem, MergeEngine, OnNewField, StreamSpec, TableSpec, Unordered
-from schemas.field_problems import listed, problem_at
+from schemas.field_problems import problem_at, quoted_list
 
 
 def check_new_fields(
@@ -42,7 +42,7 @@ def check_new_fields(
         yield problem_at(
             "on_new_field",
             value=stream.on_new_field,
-            message=f"several streams write the table, and new columns of {listed(evolving)} would "
+            message=f"several streams write the table, and new columns of {quoted_list(evolving)} would "
             f"have the function `{function}`, whose value depends on the order of arrival",
             hint="use `ignore` or `reject` and add columns with a function of their own, or make a "
             "partial-update table with a sequence group for each stream",

@@ -11,7 +11,7 @@ from typing import Final
 from lake import parse_duration, parse_size
 from lake.option_keys import similar_option_key
 from schemas import FieldProblem, MergeEngine, TableSpec
-from schemas.field_problems import listed, problem_at
+from schemas.field_problems import problem_at, quoted_list
 
 _KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
@@ -150,7 +150,9 @@ def check_option(spec: TableSpec, key: str) -> Iterator[FieldProblem]:
         key,
         value=value,
         message="a declaration does not set this option",
-        hint=f"did you mean `{meant}`?" if meant else f"leave it out; it may set {listed(known)}",
+        hint=f"did you mean `{meant}`?"
+        if meant
+        else f"leave it out; it may set {quoted_list(known)}",
     )
 
 

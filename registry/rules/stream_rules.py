@@ -40,7 +40,7 @@ from schemas import (
     TableSpec,
     Unordered,
 )
-from schemas.field_problems import listed, problem_at
+from schemas.field_problems import problem_at, quoted_list
 
 _WHOLE_ROWS = {
     MergeEngine.DEDUPLICATE: "rows replace each other whole",
@@ -167,7 +167,7 @@ def _check_whole_rows(
             "name",
             value=stream.name,
             message=f"a {engine.value} table takes one stream, and has "
-            f"{listed(sorted(others))}: {_WHOLE_ROWS[engine]}",
+            f"{quoted_list(sorted(others))}: {_WHOLE_ROWS[engine]}",
             hint="make a partial-update table with a sequence group for each stream",
         )
     if stream.sequence_group is not None:
@@ -211,7 +211,7 @@ def _check_group(
                 "sequence_group",
                 value=group.name,
                 message=f"the stream `{name}` owns this sequence group already",
-                hint=f"one group has one owner; groups without one: {listed(free)}",
+                hint=f"one group has one owner; groups without one: {quoted_list(free)}",
             )
     mapped = set(stream.column_names)
     for column in group.ordering or ():
@@ -237,7 +237,7 @@ def _check_group(
 def _check_groupless(
     table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
 ) -> Iterator[FieldProblem]:
-    hint = f"groups without an owner: {listed(_free_groups(table, others))}"
+    hint = f"groups without an owner: {quoted_list(_free_groups(table, others))}"
     if stream.sequence_group is not None:
         yield problem_at(
             "sequence_group",

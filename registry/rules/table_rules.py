@@ -34,7 +34,7 @@ from registry.rules.delete_rules import check_deletes
 from registry.rules.engine_check import FIELD_OF_OPTION, check_with_engine
 from registry.rules.option_rules import check_option, orders_whole_rows
 from schemas import BUCKETS_MAX, FieldProblem, MergeEngine, TableSpec, Unordered
-from schemas.field_problems import listed, problem_at
+from schemas.field_problems import problem_at, quoted_list
 
 # Options that are the same for every table.
 _FIXED_OPTIONS = ("write-only", "write.sequence-number-init-mode", "type", "path")
@@ -189,7 +189,7 @@ def _check_references(
                 index,
                 value=column,
                 message="no such column",
-                hint=f"columns: {listed(declared)}",
+                hint=f"columns: {quoted_list(declared)}",
             )
         elif column in seen:
             yield problem_at(
@@ -203,7 +203,7 @@ def _check_groups(spec: TableSpec) -> Iterator[FieldProblem]:
     if groups and spec.merge_engine is not MergeEngine.PARTIAL_UPDATE:
         yield problem_at(
             "sequence_groups",
-            value=listed(group.name for group in groups),
+            value=quoted_list(group.name for group in groups),
             message=f"only partial-update tables have sequence groups, this is "
             f"{spec.merge_engine.value}",
             hint="use merge_engine `partial-update`, or order whole rows by the option "
@@ -282,7 +282,7 @@ def _check_unordered(spec: TableSpec) -> Iterator[FieldProblem]:
 
 def _check_row_rules(spec: TableSpec) -> Iterator[FieldProblem]:
     known = [group.name for group in spec.sequence_groups]
-    hint = f"sequence groups: {listed(known)}"
+    hint = f"sequence groups: {quoted_list(known)}"
     for name in spec.staleness.groups:
         if name not in known:
             yield problem_at(
@@ -330,7 +330,7 @@ def _check_options(spec: TableSpec) -> Iterator[FieldProblem]:
             message = "this becomes a part of file names: letters, digits, `_`, `-` and `.`"
             hint = "for example `data-`"
         elif key == "file.compression" and value.strip().lower() not in _COMPRESSIONS:
-            message = f"no such compression; known: {listed(_COMPRESSIONS)}"
+            message = f"no such compression; known: {quoted_list(_COMPRESSIONS)}"
             hint = "write `zstd`, or leave it out"
         else:
             yield from check_option(spec, key)

@@ -13,7 +13,7 @@ from registry.layout.column_functions import column_functions, why_repetition_ma
 from registry.store.leases import LeaseStore
 from registry.store.stored_documents import START_ANEW
 from schemas import FieldProblem, StreamDefinition, StreamEntry, StreamSpec, TableDocument
-from schemas.field_problems import listed, problem_at
+from schemas.field_problems import problem_at, quoted_list
 
 COMMIT_USER = "braid-registry"
 
@@ -64,8 +64,8 @@ def check_takeover(
     if counted:
         yield problem_at(
             "starting_offsets",
-            message=f"{listed(former)} has written the group `{group.name}`, and what the stream "
-            f"reads again would count again in {listed(counted)}",
+            message=f"{quoted_list(former)} has written the group `{group.name}`, and what the stream "
+            f"reads again would count again in {quoted_list(counted)}",
             hint="say where to start: `latest` counts what comes from now on, `earliest` all that "
             "the topic holds",
         )

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from schemas import FieldProblem
-from schemas.field_problems import field_path, json_pointer, listed
+from schemas.field_problems import field_path, json_pointer, quoted_list
 
 _VALUE_LENGTH_MAX = 200
 
@@ -106,7 +106,7 @@ def _field_problem(
     if error["type"] == "extra_forbidden":
         known = _model_at(model, place[:-1], body)
         names = sorted(known.model_fields) if known is not None else []
-        hint = f"known fields: {listed(names)}"
+        hint = f"known fields: {quoted_list(names)}"
     return FieldProblem(
         pointer=json_pointer(place),
         field=field_path(place) or "body",

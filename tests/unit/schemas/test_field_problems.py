@@ -1,6 +1,6 @@
 """Places of a request."""
 
-from schemas.field_problems import field_path, json_pointer, listed, problem_at
+from schemas.field_problems import field_path, json_pointer, problem_at, quoted_list
 
 
 def test_a_pointer_escapes_what_separates() -> None:
@@ -19,5 +19,5 @@ def test_a_missing_value_stays_missing() -> None:
 
 
 def test_no_names_are_called_none() -> None:
-    assert listed(["a", "b"]) == "`a`, `b`"
-    assert listed([]) == "none"
+    assert quoted_list(["a", "b"]) == "`a`, `b`"
+    assert quoted_list([]) == "none"
