@@ -1,4 +1,4 @@
-"""Where in a request something is wrong, as a pointer for programs and a path for people."""
+"""Problems of fields of a request: the location as a pointer for programs and as text for people."""
 
 import json
 from collections.abc import Iterable
@@ -6,51 +6,51 @@ from collections.abc import Iterable
 from pydantic import BaseModel
 
 from schemas import FieldProblem
-
-JsonPath = tuple[str | int, ...]
+from schemas.problem import JsonPath
 
 SHOWN_MAX = 200  # characters of a value
 _LISTED_MAX = 20
 
 
-def json_pointer(place: JsonPath) -> str:
-    """Return the RFC 6901 pointer of a place.
+def json_pointer(path: JsonPath) -> str:
+    """Return a path as an RFC 6901 pointer.
 
     Example:
         >>> json_pointer(("options", "a/b", 0))
         '/options/a~1b/0'
     """
-    parts = (str(part).replace("~", "~0").replace("/", "~1") for part in place)
+    parts = (str(part).replace("~", "~0").replace("/", "~1") for part in path)
     return "".join(f"/{part}" for part in parts)
 
 
-def field_path(place: JsonPath) -> str:
-    """Return the path of a place as a person writes it.
+def field_path(path: JsonPath) -> str:
+    """Return a path as a person writes it.
 
     Example:
         >>> field_path(("columns", 2, "type"))
         'columns[2].type'
     """
     text = ""
-    for part in place:
+    for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}"
     return text.removeprefix(".")
 
 
 def problem_at(
-    *place: str | int, value: object = None, message: str, hint: str | None = None
+    *path: str | int, value: object = None, message: str, hint: str | None = None
 ) -> FieldProblem:
-    """Return the problem of one place of the request's body.
+    """Return the problem of one field of the request's body.
 
     Args:
-        *place: Names and indexes from the body's root.
-        value: What is there; None when it is missing.
+        *path: Names and indexes from the body's root.
+        value: What was found there; None when the field is missing.
         message: What is wrong and what was expected.
-        hint: How to mend it.
+        hint: How to fix it.
     """
     return FieldProblem(
-        pointer=json_pointer(place),
-        field=field_path(place),
+        pointer=json_pointer(path),
+        field=field_path(path),
+        path=path,
         value=None if value is None else display_text(value),
         message=message,
         hint=hint,

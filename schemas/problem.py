@@ -3,8 +3,12 @@
 from enum import StrEnum
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from schemas.contract import Contract
+
+JsonPath = tuple[str | int, ...]
+"""Names and indexes from the root of a JSON document to one place in it."""
 
 
 class ProblemCode(StrEnum):
@@ -48,7 +52,7 @@ class FieldProblem(Contract):
         field: The field or parameter for people: `columns[2].type`, `primary_key`, `year`.
         value: What was found, as text; None when nothing was.
         message: What is wrong and what was expected.
-        hint: How to mend it.
+        hint: How to fix it.
     """
 
     pointer: str | None = Field(examples=["/columns/2/type"])
@@ -56,6 +60,9 @@ class FieldProblem(Contract):
     value: str | None = None
     message: str
     hint: str | None = None
+    # `pointer` in parts, for code that maps a problem of a result to the request behind it; it is no
+    # part of the JSON.
+    path: SkipJsonSchema[JsonPath] = Field(default=(), exclude=True, repr=False)
 
 
 class Problem(Contract):

@@ -38,6 +38,29 @@ _YEARS = "expected a year from 1 to 9999 (counted from 1970-01-01)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LimitBreach:
+    """A value that its column's type does not allow.
+
+    Attributes:
+        column: Its name.
+        row: Index of the row.
+        value: As text, cut to what a message holds.
+        message: What is wrong with it and what the limit is.
+    """
+
+    column: str
+    row: int
+    value: str
+    message: str
+
+    def problem(self) -> Problem:
+        """Return the problem of the row."""
+        return Problem(
+            field=self.column, value=self.value, message=f"row {self.row}: {self.message}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
     """A column, or all values at one place inside of a nested one.
 
@@ -53,16 +76,17 @@ class _Part:
     values: pa.Array | pa.ChunkedArray
     row_of: Callable[[int], int]
 
-    def problem(self, place: int, shown: object, message: str) -> Problem:
-        """Return the problem of the value at a place."""
+    def breach(self, place: int, shown: object, message: str) -> LimitBreach:
+        """Return the breach of the value at a place."""
         column, _, inside = self.path.partition(".")
         value = str(shown)
         cut = value if len(value) <= _SHOWN_MAX else f"{value[:_SHOWN_MAX]}…"
-        who = self.path if inside else "the value"
-        text = f"row {self.row_of(place)}: {who} {message}"
-        return Problem(field=column, value=cut, message=text)
+        subject = self.path if inside else "the value"
+        return LimitBreach(
+            column=column, row=self.row_of(place), value=cut, message=f"{subject} {message}"
+        )
 
-    def first(self, is_wrong: pa.Array | pa.ChunkedArray, limit: str) -> Iterator[Problem]:
+    def first(self, is_wrong: pa.Array | pa.ChunkedArray, limit: str) -> Iterator[LimitBreach]:
         """Yield the problem of the first value that is wrong, if one is."""
         place = pc.index(is_wrong, True).as_py()
         if place >= 0:
@@ -70,13 +94,20 @@ class _Part:
             if pa.types.is_temporal(shown.type):  # Python's dates do not have every year
                 shown = shown.cast(pa.int32() if shown.type.bit_width == 32 else pa.int64())
             message = f"does not fit {self.type}, {limit}"
-            yield self.problem(place, shown.as_py(), message)
+            yield self.breach(place, shown.as_py(), message)
 
 
 def limit_problems(
     column: pa.ChunkedArray, field: DataField, *, is_partition: bool
 ) -> Sequence[Problem]:
-    """Return the first value that each part of the column may not have, with its row.
+    """Return the problems of `limit_breaches`."""
+    return [found.problem() for found in limit_breaches(column, field, is_partition=is_partition)]
+
+
+def limit_breaches(
+    column: pa.ChunkedArray, field: DataField, *, is_partition: bool
+) -> Sequence[LimitBreach]:
+    """Return the first value that each part of the column may not have.
 
     Args:
         column: In the Arrow form of the field's type.
@@ -84,37 +115,37 @@ def limit_problems(
         is_partition: Whether the values become names of directories.
     """
     part = _Part(path=field.name, type=field.type, values=column, row_of=int)
-    problems = list(_problems(part))
-    if not problems and is_partition and field.type.root in TEXT_ROOTS:
-        problems += _name_problems(part)
-    return problems
+    breaches = list(_breaches(part))
+    if not breaches and is_partition and field.type.root in TEXT_ROOTS:
+        breaches += _name_breaches(part)
+    return breaches
 
 
-def _problems(part: _Part) -> Iterator[Problem]:
+def _breaches(part: _Part) -> Iterator[LimitBreach]:
     root = part.type.root
     if part.type.is_nested:
         if _has_limit(part.type):
-            yield from _nested_problems(part)
+            yield from _nested_breaches(part)
     elif root in TEXT_ROOTS:
-        yield from _text_problems(part)
+        yield from _text_breaches(part)
     elif root in BYTES_ROOTS:
         limit = part.type.length or LENGTH_MAX
         if limit < LENGTH_MAX:
             too_long = pc.greater(pc.binary_length(part.values), limit)
             yield from part.first(too_long, f"the limit is {limit} bytes")
     elif root is TypeRoot.DECIMAL:
-        yield from _decimal_problems(part)
+        yield from _decimal_breaches(part)
     elif root is TypeRoot.DATE:
-        yield from _range_problems(part, pa.int32(), _FIRST_DAY, _LAST_DAY, _YEARS)
+        yield from _range_breaches(part, pa.int32(), _FIRST_DAY, _LAST_DAY, _YEARS)
     elif root is TypeRoot.TIME:
-        yield from _range_problems(part, pa.int32(), 0, _DAY_MS - 1, "expected a time of one day")
+        yield from _range_breaches(part, pa.int32(), 0, _DAY_MS - 1, "expected a time of one day")
     elif root in TIMESTAMP_ROOTS and part.values.type.unit in _PER_DAY:
         per_day = _PER_DAY[part.values.type.unit]
         last = (_LAST_DAY + 1) * per_day - 1
-        yield from _range_problems(part, pa.int64(), _FIRST_DAY * per_day, last, _YEARS)
+        yield from _range_breaches(part, pa.int64(), _FIRST_DAY * per_day, last, _YEARS)
 
 
-def _text_problems(part: _Part) -> Iterator[Problem]:
+def _text_breaches(part: _Part) -> Iterator[LimitBreach]:
     values = part.values
     try:
         for chunk in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
@@ -128,16 +159,16 @@ def _text_problems(part: _Part) -> Iterator[Problem]:
         yield from part.first(too_long, f"the limit is {limit} characters")
 
 
-def _first_not_utf8(part: _Part) -> Iterator[Problem]:
+def _first_not_utf8(part: _Part) -> Iterator[LimitBreach]:
     for place, value in enumerate(part.values.cast(pa.binary()).to_pylist()):
         try:
             (value or b"").decode()
         except UnicodeDecodeError:
-            yield part.problem(place, repr(value[:_SHOWN_MAX]), "is not UTF-8 text")
+            yield part.breach(place, repr(value[:_SHOWN_MAX]), "is not UTF-8 text")
             return
 
 
-def _name_problems(part: _Part) -> Iterator[Problem]:
+def _name_breaches(part: _Part) -> Iterator[LimitBreach]:
     room = _NAME_BYTES_MAX - len(escape(part.path).encode()) - 1
     longest = pc.max(pc.binary_length(part.values)).as_py() or 0
     if longest * 3 > room:  # an escaped byte takes three
@@ -148,7 +179,7 @@ def _name_problems(part: _Part) -> Iterator[Problem]:
         yield from part.first(too_wide, limit)
 
 
-def _decimal_problems(part: _Part) -> Iterator[Problem]:
+def _decimal_breaches(part: _Part) -> Iterator[LimitBreach]:
     # Arrow's arithmetic and casts keep to the precision, but nothing else that fills buffers does;
     # in a file such a number would lose its upper digits.
     kind = part.values.type
@@ -161,9 +192,9 @@ def _decimal_problems(part: _Part) -> Iterator[Problem]:
     yield from part.first(outside, f"the limit is {kind.precision} digits")
 
 
-def _range_problems(
+def _range_breaches(
     part: _Part, plain: pa.DataType, low: int, high: int, limit: str
-) -> Iterator[Problem]:
+) -> Iterator[LimitBreach]:
     numbers = part.values.cast(plain)
     bounds = pc.min_max(numbers).as_py()
     if bounds["min"] is None or (bounds["min"] >= low and bounds["max"] <= high):
@@ -190,7 +221,7 @@ def _has_limit(data_type: DataType) -> bool:
             return True
 
 
-def _nested_problems(part: _Part) -> Iterator[Problem]:
+def _nested_breaches(part: _Part) -> Iterator[LimitBreach]:
     values = part.values
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     for inner in _parts(part, array):
@@ -201,14 +232,14 @@ def _nested_problems(part: _Part) -> Iterator[Problem]:
         count = 0 if inner.type.nullable or not inner.values.null_count else pc.sum(nulls).as_py()
         if count:
             place = pc.index(nulls, True).as_py()
-            yield inner.problem(place, "null", f"is NOT NULL ({count} nulls)")
+            yield inner.breach(place, "null", f"is NOT NULL ({count} nulls)")
         else:
-            yield from _problems(inner)
+            yield from _breaches(inner)
     if part.type.root in (TypeRoot.MAP, TypeRoot.MULTISET):
         yield from _repeated_keys(part, array)
 
 
-def _repeated_keys(part: _Part, array: pa.Array) -> Iterator[Problem]:
+def _repeated_keys(part: _Part, array: pa.Array) -> Iterator[LimitBreach]:
     """Yield the first key that a map has twice: readers keep one of its values, and lose the other.
 
     Nested keys are left alone; Arrow does not tell them apart.
@@ -224,7 +255,7 @@ def _repeated_keys(part: _Part, array: pa.Array) -> Iterator[Problem]:
     if len(again):
         place = int(again.min())
         row = int(rows[place])
-        yield part.problem(row, keys[place].as_py(), "has this key more than once")
+        yield part.breach(row, keys[place].as_py(), "has this key more than once")
 
 
 def _lengths(array: pa.Array) -> npt.NDArray[np.int64]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from lake.errors import LakeError, SchemaMismatch
 from lake.format.data_types import DataField
-from lake.format.value_limits import limit_problems
+from lake.format.value_limits import limit_breaches
 from lake.merge.aggregate_function import AggregateFunction, Reduced, Reduction
 from lake.merge.column_function import ColumnFunction
 from lake.merge.function_errors import value_error
@@ -145,9 +145,8 @@ def check_own_values(function: ColumnFunction, values: pa.Array) -> None:
     if not is_own_name(function.name) or function.type is None:
         return
     field = DataField(id=0, name=function.column, type=function.type)
-    for problem in limit_problems(pa.chunked_array([values]), field, is_partition=False):
-        what = problem.message.partition(": ")[2]
-        raise _failed(function, f"it returns {problem.value}: {what}")
+    for breach in limit_breaches(pa.chunked_array([values]), field, is_partition=False):
+        raise _failed(function, f"it returns {breach.value}: {breach.message}")
 
 
 def checked_reduction(function: ColumnFunction, reduction: Reduction | None) -> Reduction | None:

@@ -70,5 +70,5 @@ def _older_columns(
                 hint=hint,
             )
         else:
-            place = origin.place(index, part)
-            yield problem_at(*place, value=", ".join(names), message=message, hint=hint)
+            path = origin.path(index, part)
+            yield problem_at(*path, value=", ".join(names), message=message, hint=hint)

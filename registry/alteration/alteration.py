@@ -306,7 +306,7 @@ def _check_rules(
         known = set(check_stream(before.table, old, old[name])) if name in old else set()
         for problem in check_stream(after.table, new, spec):
             if problem not in known:
-                yield stream_problem(problem, name, origin, after.table)
+                yield stream_problem(problem, name, origin)
 
 
 def _check_agreement(

@@ -21,7 +21,8 @@ from schemas import (
     TableDocument,
     TableSpec,
 )
-from schemas.field_problems import JsonPath, quoted_list
+from schemas.field_problems import quoted_list
+from schemas.problem import JsonPath
 
 
 class RefusedChange(Exception):

@@ -1,40 +1,40 @@
-"""Where in a request for schema changes something is wrong, from where it shows in the result.
+"""Locations in a request for schema changes of problems that were found in their result.
 
-Pure. The rules judge the table and the streams that come of a request; people mend the request. What
-no single change of it is to blame for is told by the field of the declaration, without a pointer.
+Pure. The rules check the table and the streams that the changes lead to, and name fields of those; the
+client can only edit its request. `Origin` leads from a field of the result to the change that made it.
+A problem that no single change has made is located by the field of the declaration, without a pointer.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from lake import ChangeProblem, Problem
 from schemas import FieldProblem, TableChange, TableSpec
-from schemas.field_problems import JsonPath, field_path, json_pointer, problem_at
+from schemas.field_problems import field_path, json_pointer, problem_at
+from schemas.problem import JsonPath
 
-_ENGINE_PARTS: Final[Mapping[str, str]] = {
+_REQUEST_PARTS: Final[Mapping[str, str]] = {
     "name": "column",
     "path": "column",
     "neighbour": "position",
     "default_value": "default",
     "keep_nullability": "type",
 }
-"""Parts of the engine's changes that a request calls otherwise."""
-
-_INDEX = re.compile(r"[0-9]{1,9}")  # longer texts of digits are names
+"""The part of a requested change by the name of the part in the engine's, where they differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Which change of a request is behind what.
+    """The changes of a request by what they lead to.
 
     Attributes:
-        requested: The changes as requested; empty: there is no request, and fields are told alone.
-        of_engine: For each change that the engine is asked for, the index of the requested one.
-        of_column: By the column's name in the end.
-        of_group: By the sequence group's name.
-        of_option: By the option's key.
+        requested: The changes as requested; empty where there is no request: problems then have no
+            pointers.
+        of_engine: For each of the engine's changes, the index of the requested one.
+        of_column: Index by the column's name after all changes.
+        of_group: Index by the sequence group's name.
+        of_option: Index by the option's key.
     """
 
     requested: tuple[TableChange, ...] = ()
@@ -43,47 +43,68 @@ class Origin:
     of_group: Mapping[str, int] = field(default_factory=dict)
     of_option: Mapping[str, int] = field(default_factory=dict)
 
-    def place(self, index: int, part: str) -> JsonPath:
-        """Return the place of a requested change, or of a part of it that it has."""
-        place: JsonPath = ("changes", index)
+    def path(self, index: int, part: str) -> JsonPath:
+        """Return the path of a part of a requested change; of the change if it has no such part."""
+        path: JsonPath = ("changes", index)
         has_part = part in type(self.requested[index]).model_fields
-        return (*place, part) if has_part else place
+        return (*path, part) if has_part else path
 
 
 def engine_problem(problem: Problem, origin: Origin, after: TableSpec) -> FieldProblem:
-    """Return a problem that the engine finds in the changes, or in what comes of them."""
+    """Return a problem that the engine finds in its changes, or in the schema they lead to.
+
+    Args:
+        problem: As the engine raises it.
+        origin: Of the changes.
+        after: The declaration after all changes.
+    """
     if not isinstance(problem, ChangeProblem):
-        place = _place_in_result(_result_place(problem.field, after), origin, after)
+        path = _path_in_request(_path_in_declaration(problem.field, after), origin, after)
     elif problem.index < len(origin.of_engine):
-        part = _ENGINE_PARTS.get(problem.part, problem.part) if problem.option is None else "key"
-        place = origin.place(origin.of_engine[problem.index], part)
-    else:  # A change of an option that follows from the declaration.
-        place = _place_in_result(("options", problem.option or problem.part), origin, after)
-    return _told(problem, place, field=problem.field)
+        part = _REQUEST_PARTS.get(problem.part, problem.part) if problem.option is None else "key"
+        path = origin.path(origin.of_engine[problem.index], part)
+    else:  # Behind the requested changes come those of options that follow from the declaration.
+        path = _path_in_request(("options", problem.option or problem.part), origin, after)
+    return FieldProblem(
+        pointer=json_pointer(path) if path else None,
+        field=field_path(path) if path else f"table.{problem.field}",
+        path=path,
+        value=problem.value,
+        message=problem.message,
+        hint=problem.hint,
+    )
 
 
 def table_problem(problem: FieldProblem, origin: Origin, after: TableSpec) -> FieldProblem:
-    """Return a problem of the declaration that would come of the changes."""
-    place = _place_in_result(_parts(problem.pointer), origin, after)
-    if place:
-        return problem.model_copy(
-            update={"pointer": json_pointer(place), "field": field_path(place)}
-        )
-    return problem.model_copy(update={"pointer": None, "field": f"table.{problem.field}"})
+    """Return a problem of the declaration that the changes lead to.
+
+    Args:
+        problem: As the rules for tables find it.
+        origin: Of the changes.
+        after: The declaration after all changes.
+    """
+    path = _path_in_request(problem.path, origin, after)
+    pointer = json_pointer(path) if path else None
+    field = field_path(path) if path else f"table.{problem.field}"
+    return problem.model_copy(update={"pointer": pointer, "field": field, "path": path})
 
 
-def stream_problem(
-    problem: FieldProblem, stream: str, origin: Origin, after: TableSpec
-) -> FieldProblem:
-    """Return a problem that a registered stream would have with the table that comes of it."""
-    message = f"the stream `{stream}` would be wrong: {problem.message}"
+def stream_problem(problem: FieldProblem, stream: str, origin: Origin) -> FieldProblem:
+    """Return a problem that a registered stream would have with the declaration after all changes.
+
+    Args:
+        problem: As the rules for streams find it; its value names the column.
+        stream: The stream's name.
+        origin: Of the changes.
+    """
     index = origin.of_column.get(problem.value or "")
-    place: JsonPath = () if index is None else origin.place(index, "column")
+    path: JsonPath = () if index is None else origin.path(index, "column")
     return FieldProblem(
-        pointer=json_pointer(place) if place else None,
-        field=field_path(place) if place else f"streams.{stream}.{problem.field}",
+        pointer=json_pointer(path) if path else None,
+        field=field_path(path) if path else f"streams.{stream}.{problem.field}",
+        path=path,
         value=problem.value,
-        message=message,
+        message=f"the stream `{stream}` would be invalid: {problem.message}",
         hint=problem.hint,
     )
 
@@ -91,52 +112,45 @@ def stream_problem(
 def column_problem(
     origin: Origin, column: str, part: str, *, value: str, message: str, hint: str
 ) -> FieldProblem:
-    """Return a problem of the change that a column has gone through."""
+    """Return a problem of a column, located at the last change of it.
+
+    Args:
+        origin: Of the changes.
+        column: Its name after all changes.
+        part: The part of that change that is wrong.
+        value: What was found.
+        message: What is wrong and what was expected.
+        hint: How to fix it.
+    """
     index = origin.of_column.get(column)
     if index is None:
         return FieldProblem(
             pointer=None, field=f"table.columns.{column}", value=value, message=message, hint=hint
         )
-    return problem_at(*origin.place(index, part), value=value, message=message, hint=hint)
+    return problem_at(*origin.path(index, part), value=value, message=message, hint=hint)
 
 
-def _place_in_result(parts: JsonPath, origin: Origin, after: TableSpec) -> JsonPath:
-    match parts:
-        case ("columns", int(index), *rest) if index < len(after.columns):
-            found = origin.of_column.get(after.columns[index].name)
+def _path_in_request(path: JsonPath, origin: Origin, after: TableSpec) -> JsonPath:
+    """Return the path of the change that made a field of the declaration; empty where none did."""
+    match path:
+        case ("columns", int(position), *rest) if position < len(after.columns):
+            index = origin.of_column.get(after.columns[position].name)
             tail = str(rest[0]) if rest else ""
             part = "column" if tail == "name" else tail
-        case ("sequence_groups", int(index), *_) if index < len(after.sequence_groups):
-            found, part = origin.of_group.get(after.sequence_groups[index].name), "columns"
+        case ("sequence_groups", int(position), *_) if position < len(after.sequence_groups):
+            index, part = origin.of_group.get(after.sequence_groups[position].name), "columns"
         case ("options", key, *_):
-            found, part = origin.of_option.get(str(key)), "key"
+            index, part = origin.of_option.get(str(key)), "key"
         case _:
             return ()
-    return () if found is None else origin.place(found, part)
+    return () if index is None else origin.path(index, part)
 
 
-def _result_place(name: str, after: TableSpec) -> JsonPath:
-    if name in after.column_names:
-        return ("columns", after.column_names.index(name), "name")
-    column = name.removeprefix("fields.").partition(".")[0]
-    if name.startswith("fields.") and column in after.column_names:
+def _path_in_declaration(field: str, after: TableSpec) -> JsonPath:
+    """Return the path of a field that the engine names by a column or by the key of an option."""
+    if field in after.column_names:
+        return ("columns", after.column_names.index(field), "name")
+    column = field.removeprefix("fields.").partition(".")[0]
+    if field.startswith("fields.") and column in after.column_names:
         return ("columns", after.column_names.index(column), "aggregate")
-    return ("options", name)
-
-
-def _told(problem: Problem, place: JsonPath, *, field: str) -> FieldProblem:
-    return FieldProblem(
-        pointer=json_pointer(place) if place else None,
-        field=field_path(place) if place else f"table.{field}",
-        value=problem.value,
-        message=problem.message,
-        hint=problem.hint,
-    )
-
-
-def _parts(pointer: str | None) -> JsonPath:
-    """Return the parts of an RFC 6901 pointer; whole numbers are indexes."""
-    if not pointer:
-        return ()
-    parts = (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
-    return tuple(int(part) if _INDEX.fullmatch(part) else part for part in parts)
+    return ("options", field)

@@ -8,6 +8,7 @@ from typing import Final, assert_never
 
 from lake import (
     AddColumn,
+    ChangeProblem,
     DropColumn,
     InvalidRequest,
     Position,
@@ -108,10 +109,10 @@ def _position(position: ColumnPosition) -> Position:
 
 def _only_registered(index: int, part: str, value: str, hint: str) -> InvalidRequest:
     problem = Problem(
-        field=f"changes[{index}].{part}",
+        field=part,
         value=value,
         message="the table is not registered, and only registered tables know this",
         hint=hint,
     )
     message = "the schema cannot be changed as asked"
-    return InvalidRequest(message, problems=[problem])
+    return InvalidRequest(message, problems=[ChangeProblem.at(index, problem)])

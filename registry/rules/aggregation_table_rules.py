@@ -25,7 +25,8 @@ from registry.layout.column_functions import (
 )
 from registry.rules.aggregate_function_rules import type_of
 from schemas import AggregateSpec, Deletes, FieldProblem, StreamSpec, TableSpec, Unordered
-from schemas.field_problems import JsonPath, problem_at, quoted_list
+from schemas.field_problems import problem_at, quoted_list
+from schemas.problem import JsonPath
 
 _NULL_COUNTS = (FIRST_VALUE, LAST_VALUE)
 _TAKEN_BACK_IN_ANY_ORDER = ("sum",)

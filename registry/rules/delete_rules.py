@@ -28,7 +28,8 @@ from registry.layout.column_functions import column_functions, sequence_fields
 from registry.layout.delete_options import deletes_by_group
 from registry.rules.aggregate_function_rules import place_of_function
 from schemas import Deletes, FieldProblem, MergeEngine, TableSpec, Unordered
-from schemas.field_problems import JsonPath, problem_at, quoted_list
+from schemas.field_problems import problem_at, quoted_list
+from schemas.problem import JsonPath
 
 ROW_KIND_FIELD = "rowkind.field"
 _REMOVE = Deletes.REMOVE_ROW

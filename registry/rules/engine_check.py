@@ -28,7 +28,8 @@ from registry.layout.delete_options import (
 )
 from registry.layout.physical_table import physical_groups, physical_table
 from schemas import OPTION_OF_FIELD, FieldProblem, TableSpec
-from schemas.field_problems import JsonPath, problem_at
+from schemas.field_problems import problem_at
+from schemas.problem import JsonPath
 
 FIELD_OF_OPTION: Final[Mapping[str, str]] = {
     "bucket": "buckets",

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from schemas import FieldProblem
-from schemas.field_problems import JsonPath, problem_at
+from schemas.field_problems import problem_at
+from schemas.problem import JsonPath
 
 LENGTH_MAX = 128
 ADDRESS_LENGTH_MAX = 80  # `<database>.<table>.<stream>` names a directory: 255 bytes

@@ -1,4 +1,4 @@
-"""Places of a request."""
+"""Locations in a request, and problems of its fields."""
 
 from schemas.field_problems import field_path, json_pointer, problem_at, quoted_list
 
@@ -21,3 +21,11 @@ def test_a_missing_value_stays_missing() -> None:
 def test_no_names_are_called_none() -> None:
     assert quoted_list(["a", "b"]) == "`a`, `b`"
     assert quoted_list([]) == "none"
+
+
+def test_the_path_of_a_problem_is_no_part_of_its_json() -> None:
+    problem = problem_at("columns", 2, "type", message="unknown type")
+
+    assert problem.path == ("columns", 2, "type")
+    assert "path" not in problem.model_dump(mode="json")
+    assert "path" not in type(problem).model_json_schema()["properties"]

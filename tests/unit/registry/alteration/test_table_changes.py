@@ -259,7 +259,7 @@ def test_a_column_that_nobody_writes_is_dropped_from_its_group(
                 "sequence_group": "sales",
             },
             "column",
-            "the stream `sales` would be wrong: JSON has no MULTISET",
+            "the stream `sales` would be invalid: JSON has no MULTISET",
         ),
         (
             {"change": "add_column", "column": "x", "type": "INT", "position": {"place": "after"}},
