@@ -140,7 +140,10 @@ def export(
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(help="Such as 'paid >= 10' or 'city is null'; all given have to hold."),
+        typer.Option(
+            help="Rows to export, in SQL: \"city = 'Ulm' AND paid IS NOT NULL\". May be repeated: "
+            "rows fulfil all of them."
+        ),
     ] = None,
     snapshot: Snapshot = None,
     tag: Tag = None,

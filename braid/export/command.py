@@ -4,17 +4,17 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 import typer
 
-from braid.export.conditions import parse_conditions
 from braid.export.formats import ExportFormat
 from braid.export.row_files import ROW_FILES, RowFile
 from braid.export.target import export_target
-from lake import Catalog, ReadAt, Scan
+from lake import Catalog, ReadAt, Scan, parse_conditions
 
 _TELL_EVERY_S: Final = 2.0
 
@@ -53,7 +53,8 @@ def export_rows(warehouse: str, identifier: str, wanted: Export) -> int:
     """
     table = Catalog(warehouse).table(identifier)
     scan = table.scan(columns=wanted.columns, at=wanted.at)
-    scan = replace(scan, where=tuple(parse_conditions(wanted.where, scan.schema)))
+    conditions = [parse_conditions(text, scan.schema) for text in wanted.where]
+    scan = replace(scan, where=tuple(chain.from_iterable(conditions)))
     is_folder = wanted.rows_per_file is not None
     with export_target(wanted.target, is_folder=is_folder, overwrite=wanted.overwrite) as part:
         progress = _Progress(identifier, scan)

@@ -1,20 +1,25 @@
-"""Conditions as people write them: `day = 2 AND id >= 100 AND state IN ('new', 'sent')`.
+"""Conditions as SQL text: `day = 2 AND id >= 100 AND state IN ('new', 'sent')`.
 
-For whoever has text only: options of other engines, command lines. It is the part of SQL's WHERE that
-scans evaluate themselves, nothing of the rest: comparisons of a column with values, joined by AND.
+The one grammar of everything that takes conditions as text: the option `where` of Spark's reader and
+`--where` of the command line. It is the part of SQL's WHERE that scans evaluate themselves: comparisons
+of a column with values, joined by AND.
 
     conditions   comparison { AND comparison }
     comparison   column operator value  |  column IN ( value { , value } )  |  column IS [NOT] NULL
     operator     =  <>  !=  <  <=  >  >=
     column       letters, digits and _  |  `any text`
     value        number  |  TRUE  |  FALSE  |  [DATE | TIME | TIMESTAMP] 'text', with '' for '
+                 |  X'hexadecimal digits'
 
-Dates and times are read as a cast of the text to the column's type reads them.
+Dates and times are read as a cast of the text to the column's type reads them. A time with a zone
+(`'2026-01-31T05:15:00+01:00'`, `…Z`) is a value of TIMESTAMP WITH LOCAL TIME ZONE columns; without a zone
+it is UTC. `'NaN'`, `'Infinity'` and `'-Infinity'` are values of FLOAT and DOUBLE columns.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final, NoReturn
 
@@ -25,7 +30,8 @@ from lake.format.schema import TableSchema
 from lake.read.predicate import Condition, Operator, bind_conditions
 
 _TOKEN: Final = re.compile(
-    r"\s*(?:(?P<quoted>`[^`]+`)|(?P<text>'(?:[^']|'')*')|(?P<word>[^\W\d]\w*)"
+    r"\s*(?:(?P<quoted>`[^`]+`)|(?P<text>'(?:[^']|'')*')"
+    r"|(?P<bytes>[xX]'(?:[0-9a-fA-F]{2})*')|(?P<word>[^\W\d]\w*)"
     r"|(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<sign><>|!=|<=|>=|[=<>(),]))"
 )
 _SIGNS: Final = {
@@ -41,8 +47,12 @@ _BOOLEANS: Final = {"true": True, "false": False}
 _READ_BY_CAST: Final = frozenset({TypeRoot.DATE, TypeRoot.TIME, *TIMESTAMP_ROOTS})
 _BYTES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
 _FLOATS: Final = (TypeRoot.FLOAT, TypeRoot.DOUBLE)
+_FLOAT_WORDS: Final = frozenset({"NaN", "Infinity", "-Infinity"})
+_FRACTION: Final = re.compile(r"\.\d+")
+_ZONE: Final = re.compile(r"(?:Z|[+-]\d\d(?::?\d\d)?)\Z")
 _HINT: Final = (
-    "write comparisons such as `day = 2 AND state IN ('new', 'sent') AND paid IS NOT NULL`"
+    "write comparisons such as `day = 2 AND state IN ('new', 'sent') AND paid IS NOT NULL`; text, dates "
+    "and times are in single quotes, the values of IN in parentheses"
 )
 
 
@@ -141,6 +151,8 @@ class _Parser:
             token = self._next()
         if token.kind == "number":
             return _number(token.text, kind)
+        if token.kind == "bytes":
+            return bytes.fromhex(token.text[2:-1])
         if token.kind == "word" and token.text.lower() in _BOOLEANS:
             return _BOOLEANS[token.text.lower()]
         if token.kind != "text":
@@ -148,7 +160,7 @@ class _Parser:
         text = token.text[1:-1].replace("''", "'")
         try:
             return _of_text(text, kind)
-        except (ValueError, SchemaMismatch) as error:
+        except (ValueError, OverflowError, SchemaMismatch) as error:
             problem = Problem(field=column, value=text, message=f"not of type {kind}: {error}")
             message = "the conditions do not fit the table"
             raise InvalidRequest(message, problems=[problem]) from error
@@ -194,8 +206,25 @@ def _of_text(text: str, kind: DataType) -> object:
     """Return a quoted text as a value of the column."""
     if kind.root in _BYTES:
         return text.encode()
+    if kind.root in _FLOATS and text in _FLOAT_WORDS:
+        return float(text)
     if kind.root in TEXT_ROOTS or kind.root not in _READ_BY_CAST:
         return text
+    if kind.root is TypeRoot.TIMESTAMP_LTZ and ":" in text and _ZONE.search(text):
+        text = _in_utc(text)
     scalar = read_text(text, kind)
     is_nanoseconds = kind.root in TIMESTAMP_ROOTS and (kind.precision or 0) > 6
     return scalar.value if is_nanoseconds else scalar.as_py()
+
+
+def _in_utc(text: str) -> str:
+    """Return a time with a zone as the text of the same time in UTC, its fraction unchanged.
+
+    Raises:
+        ValueError: The text is no time in ISO 8601.
+        OverflowError: The time is outside the years 1 to 9999 in UTC.
+    """
+    # The fraction goes past `datetime`, which ends at microseconds.
+    fraction = _FRACTION.search(text)
+    moment = datetime.fromisoformat(_FRACTION.sub("", text, count=1)).astimezone(UTC)
+    return f"{moment.replace(tzinfo=None).isoformat(sep=' ')}{fraction[0] if fraction else ''}"

@@ -131,12 +131,13 @@ def test_csv_tells_null_from_an_empty_text(warehouse: Path, tmp_path: Path) -> N
     [
         ((), [[number, float(number)] for number in range(10)]),
         (("--columns", "paid,id", "--where", "id >= 8"), [[8.0, 8], [9.0, 9]]),
-        (("--where", "paid>3", "--where", "id in 2, 4, 6"), [[4, 4.0], [6, 6.0]]),
+        (("--where", "paid>3", "--where", "id in (2, 4, 6)"), [[4, 4.0], [6, 6.0]]),
         (("--where", "paid = 18", "--tag", "double"), [[9, 18.0]]),
         (("--where", "id = 9", "--snapshot", "1"), [[9, 18.0]]),
         (("--where", "id = 9", "--timestamp", "9999-01-01T00:00Z"), [[9, 9.0]]),
         (("--where", "paid is null"), []),
         (("--where", "id != 0", "--where", "paid IS NOT NULL", "--where", "id<2"), [[1, 1.0]]),
+        (("--where", "id > 6 AND paid < 9", "--where", "id <> 7"), [[8, 8.0]]),
     ],
     ids=str,
 )
@@ -219,8 +220,9 @@ def test_an_export_that_fails_leaves_nothing_but_what_was_there(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--where", "paid"), "expected COLUMN and"),
-        (("--where", "paid = x"), "not a number"),
+        (("--where", "paid"), "where: cannot be read at `the end`"),
+        (("--where", "paid = x"), "text, dates and times are in single quotes"),
+        (("--where", "id in 2, 4"), "the values of IN in parentheses"),
         (("--where", "nothing = 1"), "nothing"),
         (("--columns", "id,nothing"), "nothing"),
         (("--tag", "x"), "expected one of double"),
