@@ -1,4 +1,4 @@
-"""Schema changes on the command line: through the registry where it knows the table."""
+"""The command `braid table alter`: through the registry for registered tables, else directly."""
 
 import json
 import sys
@@ -24,44 +24,43 @@ _SHOWN_MAX = 200
 
 
 def requested_changes(clauses: Sequence[str], file: str | None) -> tuple[TableChange, ...]:
-    """Return the changes of the command line; end the process when they are none.
+    """Return the changes given on the command line; exit with one line when they are invalid.
 
     Args:
-        clauses: As `parse_clause` reads them.
-        file: Path of a JSON document as the HTTP service takes it, `-` for standard input; its
-            changes come first.
+        clauses: In the forms that `parse_clause` reads.
+        file: Path of a JSON document, the body of `schema-changes` over HTTP; `-` for standard
+            input. Its changes come first.
     """
-    found = [] if file is None else _read(file)
+    changes = [] if file is None else _read(file)
     for clause in clauses:
         change = parse_clause(clause)
         if change is None:
             refuse("CHANGE", clause, expected_form(clause))
-        found.append(change)
-    if not found:
+        changes.append(change)
+    if not changes:
         refuse("CHANGE", "", "expected at least one change, such as `ADD note STRING`")
     try:
-        return SchemaChanges.model_validate({"changes": found}).changes
+        return SchemaChanges.model_validate({"changes": changes}).changes
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
+        location = ".".join(str(part) for part in first["loc"])
         context = first.get("ctx", {})
+        # pydantic's own messages for these two name its internal tags, which users do not know.
         if "expected_tags" in context:
-            # The kind of a change; the library's text names its own parts.
-            refuse("CHANGE", place, f"no such kind; known: {context['expected_tags']}")
+            refuse("CHANGE", location, f"no such kind; known: {context['expected_tags']}")
         if first["type"] == "union_tag_not_found":
-            refuse(
-                "CHANGE", place, "expected an object with its kind, such as `change`: `add_column`"
-            )
-        refuse("CHANGE", place, first["msg"][:_SHOWN_MAX])
+            expected = "expected an object with its kind, such as `change`: `add_column`"
+            refuse("CHANGE", location, expected)
+        refuse("CHANGE", location, first["msg"][:_SHOWN_MAX])
 
 
 def alter(
     warehouse: str, identifier: str, changes: Sequence[TableChange], *, is_dry_run: bool
 ) -> int:
-    """Make the changes, or only check them, and print what has come of it.
+    """Make the changes, or only check them, and print the result.
 
     Returns:
-        The status to exit with.
+        The exit status.
 
     Raises:
         LakeError: As `Table.alter` does.
@@ -77,13 +76,13 @@ def alter(
     else:
         table.alter(*engine_changes(changes))
     if is_dry_run:
-        typer.echo(f"{identifier}: could be changed so; nothing is done")
+        typer.echo(f"{identifier}: the changes are valid; nothing was changed")
         return 0
     table.refresh()
     after = table.schema.id
     typer.echo(
-        f"{identifier}: has schema {after}"
-        + (" as before, nothing changes" if after == before else f", after schema {before}")
+        f"{identifier}: has schema {after}, "
+        + ("unchanged" if after == before else f"changed from schema {before}")
     )
     return 0
 
@@ -106,7 +105,7 @@ def _alter_registered(
 
 
 def _refusal(problems: Sequence[FieldProblem]) -> InvalidRequest:
-    message = "the schema cannot be changed as asked"
+    message = "the schema cannot be changed in this way"
     return InvalidRequest(
         message,
         problems=[

@@ -1,6 +1,6 @@
-"""Changes of a table as people type them, in the words of ALTER TABLE (see `FORMS`). Pure.
+"""The clauses of `braid table alter`, in the style of SQL's ALTER TABLE (`FORMS` lists them). Pure.
 
-Words are known in any case.
+Keywords are case-insensitive.
 """
 
 import re
@@ -21,9 +21,9 @@ FORMS: Final[Mapping[str, str]] = {
 """Forms of clauses, by their first word."""
 
 NAMES: Final = (
-    "A name with dots leads into a nested column: address.street; `element` is what an ARRAY holds, "
-    "`value` what a MAP holds. A name with other characters than letters, digits and _ stands in "
-    "backticks. Texts are in single quotes, a quote in them is doubled; a default that is a number "
+    "A name with dots is the path of a nested column: address.street; `element` is the element of an "
+    "ARRAY, `value` the value of a MAP. Names with characters other than letters, digits and _ are in "
+    "backticks. Texts are in single quotes, a quote inside is doubled; a default that is a number "
     "needs no quotes."
 )
 
@@ -31,13 +31,13 @@ _NAME: Final = r"(?:`[^`]+`|\w+)"
 _PATH: Final = rf"{_NAME}(?:\.{_NAME})*"
 _TEXT: Final = r"'(?:[^']|'')*'"
 _VALUE: Final = rf"(?:{_TEXT}|[+-]?\d+(?:\.\d+)?)"
-_PLACE: Final = rf"(?P<place>FIRST|LAST|AFTER|BEFORE)(?:\s+(?P<neighbour>{_NAME}))?"
+_POSITION: Final = rf"(?P<place>FIRST|LAST|AFTER|BEFORE)(?:\s+(?P<neighbour>{_NAME}))?"
 _COLUMN: Final = rf"(?:COLUMN\s+)?(?P<column>{_PATH})"
 
 _FORMS: Final[Mapping[str, str]] = {
     "add_column": rf"ADD\s+{_COLUMN}\s+(?P<type>\S.*?)"
     rf"(?:\s+COMMENT\s+(?P<description>{_TEXT}))?(?:\s+DEFAULT\s+(?P<default>{_VALUE}))?"
-    rf"(?:\s+{_PLACE})?(?:\s+IN\s+(?P<sequence_group>\w+))?(?:\s+FROM\s+(?P<source>\S+))?",
+    rf"(?:\s+{_POSITION})?(?:\s+IN\s+(?P<sequence_group>\w+))?(?:\s+FROM\s+(?P<source>\S+))?",
     "update_comment": rf"COMMENT\s+(?P<comment>{_TEXT})|DROP\s+COMMENT",
     "drop_column": rf"DROP\s+{_COLUMN}",
     "rename_column": rf"RENAME\s+{_COLUMN}\s+TO\s+(?P<to>{_NAME})",
@@ -46,7 +46,7 @@ _FORMS: Final[Mapping[str, str]] = {
     rf"(?:SET\s+DEFAULT\s+(?P<default>{_VALUE})|DROP\s+DEFAULT)",
     "update_column_comment": rf"ALTER\s+{_COLUMN}\s+"
     rf"(?:COMMENT\s+(?P<description>{_TEXT})|DROP\s+COMMENT)",
-    "update_column_position": rf"ALTER\s+{_COLUMN}\s+{_PLACE}",
+    "update_column_position": rf"ALTER\s+{_COLUMN}\s+{_POSITION}",
     "update_column_type": rf"ALTER\s+{_COLUMN}\s+TYPE\s+(?P<type>\S.*)",
     "set_option": rf"SET\s+(?P<key>{_TEXT})\s*=\s*(?P<value>{_TEXT})",
     "remove_option": rf"UNSET\s+(?P<key>{_TEXT})",
@@ -60,11 +60,11 @@ _NULLABLE_TEXTS: Final[Mapping[str, str]] = {
     "update_column_comment": "description",
     "update_column_default": "default",
 }
-"""Changes that take a text away when none is given, and the field that is null then."""
+"""Changes that remove a text when the clause gives none, and the field that is then null."""
 
 
 def parse_clause(text: str) -> dict[str, Any] | None:
-    """Return the change that a clause asks for, as a request has it; None when it is no clause.
+    """Return the change of a clause, as a JSON object of `schema-changes`; None for other text.
 
     Example:
         >>> parse_clause("rename column note to remark")
@@ -80,7 +80,7 @@ def parse_clause(text: str) -> dict[str, Any] | None:
 
 
 def expected_form(text: str) -> str:
-    """Return what a text that is no clause should be, as far as its first word tells.
+    """Return the form that was probably meant by a text that is no clause, by its first word.
 
     Example:
         >>> expected_form("SET x=1")
@@ -102,7 +102,7 @@ def _fields(change: str, groups: Mapping[str, str | None]) -> dict[str, Any]:
             continue
         if name == "column":
             path = tuple(part.strip("`") for part in re.findall(_NAME, text))
-            # A column that moves is one of the table, and never inside of another.
+            # Only columns of the table itself have a position; nested columns cannot be moved.
             fields[name] = ".".join(path) if change == "update_column_position" else path
         elif name == "nullable":
             fields[name] = text.upper() == "DROP"

@@ -1,4 +1,4 @@
-"""Checks of command-line arguments before anything is started; one line says what is wrong."""
+"""Checks of command-line arguments, before anything is started; a wrong one ends the process."""
 
 import errno
 import re
@@ -26,14 +26,14 @@ from registry.rules.names import is_identifier, is_runner_name
 EXIT_USAGE: Final = 2
 EXIT_TRY_AGAIN: Final = 75  # EX_TEMPFAIL
 
-# Exit status by what the caller will do; the first class that fits.
+# The exit status by what the caller has to do; the first matching class decides.
 _EXITS: Final[Sequence[tuple[type[Exception], int]]] = (
-    (InvalidRequest, EXIT_USAGE),  # mends the command
+    (InvalidRequest, EXIT_USAGE),  # correct the command
     (StorageUnavailable, EXIT_TRY_AGAIN),
     (LakeError, 1),
     (OSError, 1),
 )
-# What the system says where a path cannot become a folder, whoever asks and however often.
+# Errors of mkdir that no retry cures: the path itself cannot be a folder.
 _NO_FOLDER: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EINVAL})
 _MEMORY = re.compile(r"[1-9][0-9]*[kmgt]", re.IGNORECASE)
 
@@ -41,33 +41,33 @@ _MEMORY = re.compile(r"[1-9][0-9]*[kmgt]", re.IGNORECASE)
 def warehouse_path(text: str) -> str:
     """Return the absolute path or the address of a warehouse.
 
-    A relative path starts at the working directory.
+    A relative path is resolved against the working directory.
     """
     if not text.strip() or "\0" in text:
         refuse("--warehouse", text, "expected the path of a folder, or s3://bucket/folder")
     has_scheme = "://" in text or text.startswith("file:")
     with one_line_errors():
         path = path_for(text if has_scheme else str(Path(text).absolute()))
-        # What the environment says of an object store and cannot work is told before anything starts.
+        # Opened for its checks alone: wrong settings of an object store are reported at the start.
         file_io_for(path)
         return path
 
 
 def existing_warehouse(text: str) -> str:
-    """Return the path or address of a warehouse that is there; end the process when none is."""
+    """Return the path or address of an existing warehouse; exit with one line when it is missing."""
     path = warehouse_path(text)
     with one_line_errors():
         if not file_io_for(path).has_directory(path):
-            refuse("--warehouse", text, "there is no such folder")
+            refuse("--warehouse", text, "no such folder")
     return path
 
 
-def make_warehouse(path: str) -> None:
-    """See to it that a warehouse can be worked in: created where it is missing, and tried.
+def ensure_warehouse(path: str) -> None:
+    """Create the warehouse's folder if it is missing, and check that files can be created in it.
 
-    What never passes ends the process with one line: a path that no folder can have. What may pass
-    while the process waits, such as a read-only mount, is told in one line. On an object store there
-    is nothing to create, buckets are not ours to make, and `/ready` tries it.
+    A path that can never be a folder ends the process with one line. An error that may pass while
+    the process runs, such as a read-only mount, is printed as a warning. Nothing is done for object
+    stores: buckets are never created by Braid, and `/ready` checks them.
     """
     if "://" in path:
         return
@@ -75,23 +75,23 @@ def make_warehouse(path: str) -> None:
         Path(path).mkdir(parents=True)
     except OSError as error:
         if error.errno in _NO_FOLDER:
-            refuse("--warehouse", path, f"this folder cannot be made: {error.strerror}")
+            refuse("--warehouse", path, f"cannot create this folder: {error.strerror}")
     else:
-        typer.echo(f"created the warehouse {path}, which was not there", err=True)
+        typer.echo(f"created the warehouse {path}", err=True)
     with one_line_errors():
         try:
             file_io_for(path).probe_exclusive_create(path)
         except StorageUnavailable as error:
             reason = getattr(error.__cause__, "strerror", None) or error
             typer.echo(
-                f"warning: the warehouse {path} cannot be written: {reason}; whatever writes waits or "
-                "fails until it can: check mount, owner and permissions",
+                f"warning: cannot write to the warehouse {path}: {reason}; writes wait or fail until "
+                "this is fixed: check mount, owner and permissions",
                 err=True,
             )
 
 
 def known_clusters(path: Path | None, *, kafka: str | None = None) -> KafkaClusters:
-    """Return the Kafka clusters of a file and of `--kafka`; end the process when they are none."""
+    """Return the Kafka clusters of a file and of `--kafka`; exit with one line when invalid."""
     if kafka is not None and not is_server_list(kafka):
         refuse("--kafka", kafka, "expected host:port[,host:port]")
     with one_line_errors():
@@ -100,13 +100,16 @@ def known_clusters(path: Path | None, *, kafka: str | None = None) -> KafkaClust
 
 
 def machine_name() -> str:
-    """Return the machine's name as a runner's: the same at each start, so that its report is replaced."""
+    """Return the machine's name as the name of a runner.
+
+    It is the same at each start, so that a restarted runner replaces its own report.
+    """
     name = re.sub(r"[^A-Za-z0-9_.-]", "-", socket.gethostname()).lstrip(".-")
     return name if is_runner_name(name) else "runner"
 
 
 def check_runner(*, name: str, streams: Sequence[str], memory: str) -> None:
-    """End the process with one line when a runner cannot be started so."""
+    """Exit with one line when an argument of a runner is invalid."""
     if not is_runner_name(name):
         expected = "expected letters, digits, `-`, `_` and `.`, not `.` first"
         refuse("--name", name, expected)
@@ -121,21 +124,21 @@ def check_runner(*, name: str, streams: Sequence[str], memory: str) -> None:
 
 
 def check_table(identifier: str) -> None:
-    """End the process with one line when this cannot name a table."""
+    """Exit with one line when the text is no name of a table."""
     if not is_identifier(identifier):
         refuse("TABLE", identifier, "expected database.table")
 
 
 def duration_ms(option: str, text: str) -> int:
-    """Return the milliseconds of a duration such as `1 d`; end the process when it is none."""
-    found = parse_duration(text)
-    if found is None:
+    """Return the milliseconds of a duration such as `1 d`; exit with one line for other text."""
+    duration = parse_duration(text)
+    if duration is None:
         refuse(option, text, "expected a duration such as `1 d`, `6 h` or `30 min`")
-    return found
+    return duration
 
 
 def read_at(*, snapshot: int | None, tag: str | None, timestamp: str | None) -> ReadAt:
-    """Return the state that options name; end the process when they name several or none."""
+    """Return the table state that the options name; exit with one line when they are invalid."""
     with one_line_errors():
         return ReadAt(snapshot_id=snapshot, tag=tag, timestamp=timestamp)
 
@@ -143,13 +146,13 @@ def read_at(*, snapshot: int | None, tag: str | None, timestamp: str | None) -> 
 def bound(
     option: str, *, snapshot: int | None, tag: str | None, timestamp: str | None
 ) -> int | ReadAt | None:
-    """Return a bound of a range of changes, None where none is given; 0 is before the first.
+    """Return a bound of a range of changes; None without an option, 0 for before the first snapshot.
 
     Args:
-        option: That takes snapshots; those of the others begin with it.
+        option: The option of the snapshot, such as `--after`; it is the prefix of the other two.
         snapshot: Its value.
-        tag: That of `…-tag`.
-        timestamp: That of `…-timestamp`.
+        tag: The value of `…-tag`.
+        timestamp: The value of `…-timestamp`.
     """
     if tag is None and timestamp is None:
         return snapshot
@@ -159,20 +162,23 @@ def bound(
 
 
 def refuse(option: str, value: object, expected: str) -> NoReturn:
-    """End the process with one line that says what is wrong with an argument."""
-    _end(f"{option} {value!r}: {expected}", EXIT_USAGE)
+    """Exit with one line that names the argument, its value and what was expected."""
+    _exit(f"{option} {value!r}: {expected}", EXIT_USAGE)
 
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Turn what goes wrong on purpose into one line and an exit status."""
+    """Exit with one line and a status for errors of the engine and of the system.
+
+    Other exceptions are defects and keep their traceback.
+    """
     try:
         yield
     except (LakeError, OSError) as error:
         status = next(status for kind, status in _EXITS if isinstance(error, kind))
-        _end("; ".join(line for line in str(error).splitlines() if line), status)
+        _exit("; ".join(line for line in str(error).splitlines() if line), status)
 
 
-def _end(message: str, status: int) -> NoReturn:
+def _exit(message: str, status: int) -> NoReturn:
     typer.echo(f"error: {message}", err=True)
     raise typer.Exit(status)

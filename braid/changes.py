@@ -1,4 +1,4 @@
-"""Command `braid changes`: the changes of a table's snapshots, a line for each row, oldest first."""
+"""The command `braid table changes`: what snapshots changed, one line per row, oldest first."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -10,7 +10,7 @@ from formats.json_values import json_row
 from lake import Catalog, ReadAt, RowKind, python_rows
 from service.control.consumers import last_known_snapshot
 
-_MAKE_CONSUMER: Final = "make it: braid table consumer reset TABLE CONSUMER --snapshot 1"
+_MAKE_CONSUMER: Final = "create it: braid table consumer reset TABLE CONSUMER --snapshot 1"
 
 
 def show(
@@ -24,13 +24,13 @@ def show(
     columns: Sequence[str] | None,
     as_json: bool,
 ) -> int:
-    """Print the changes of a range; return the status to exit with.
+    """Print the changes of a range; return the exit status.
 
-    Memory: one batch. Where to go on is said on stderr when all is printed; a consumer is not moved,
-    because nobody here knows what became of the lines.
+    Memory: one batch. The snapshot to continue after is printed on stderr at the end. A consumer is
+    not moved: only the reader of the output knows whether the lines have arrived.
 
     Raises:
-        LakeError: As `Table.changes` does, and reading them.
+        LakeError: As `Table.changes` does and as reading the changes does.
     """
     table = Catalog(warehouse).table(identifier)
     if consumer is not None:
@@ -51,7 +51,9 @@ def show(
                 else:
                     _print([part.snapshot_id, symbol, *row.values()])
     last = changes.until_snapshot_id
-    typer.echo(f"{identifier}: changes until snapshot {last}, go on with --after {last}", err=True)
+    typer.echo(
+        f"{identifier}: changes until snapshot {last}, continue with --after {last}", err=True
+    )
     return 0
 
 
@@ -66,5 +68,6 @@ def _text(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, list | dict):
         return orjson.dumps(value).decode()
-    # A tab or the end of a line would look like the next column or row, and a backslash like theirs.
+    # Unescaped, a tab would look like the next column and a line end like the next row; backslashes
+    # are escaped so that the text `\t` stays different from a tab.
     return str(value).translate({9: "\\t", 10: "\\n", 13: "\\r", 92: "\\\\"})

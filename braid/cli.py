@@ -1,4 +1,4 @@
-"""Reads the command line and hands over to the service, the runner or the engine.
+"""The command line `braid`: parses arguments and calls the service, the runner or the engine.
 
 Each command imports its part when it runs: the service must not load Spark, and a runner must not
 load the web framework.
@@ -45,40 +45,44 @@ def _braid(
 def service(
     *,
     warehouse: Warehouse,
-    host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="0: any free port.")] = 8080,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 for any free port.")
+    ] = 8080,
     clusters: Clusters = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="Name that clients call it by; `*`: any. May be repeated."),
+        typer.Option(help="Host name that requests may use; `*` for any. May be repeated."),
     ] = None,
     allow_origin: Annotated[
         list[str] | None,
-        typer.Option(help="Site whose pages may change things. May be repeated."),
+        typer.Option(help="Origin whose pages may send changes. May be repeated."),
     ] = None,
     lookup_directory: Annotated[
         str | None,
         typer.Option(
-            help="On local disk, for copies of files that rows are looked up in.", metavar="PATH"
+            help="Folder on local disk for the copies of data files that lookups use.",
+            metavar="PATH",
         ),
     ] = None,
     lookup_disk_mb: Annotated[
-        int | None, typer.Option(min=0, help="Of these copies; half of what is free without it.")
+        int | None,
+        typer.Option(min=0, help="Bound of these copies; by default half of the free space."),
     ] = None,
     lookup_memory_mb: Annotated[
-        int, typer.Option(min=0, help="Of what lookups keep in memory: small files.")
+        int, typer.Option(min=0, help="Bound of the small files that lookups keep in memory.")
     ] = 1024,
 ) -> None:
-    """Serve registration, lifecycle, status and wide rows over HTTP."""
-    # Here, not above: a runner needs none of it.
-    from braid.arguments import known_clusters, make_warehouse, one_line_errors, warehouse_path
+    """Serve the HTTP API: tables, streams, their states, and rows."""
+    # Here, not above: a runner must not load the web framework.
+    from braid.arguments import ensure_warehouse, known_clusters, one_line_errors, warehouse_path
     from lake import LookupSettings
     from service.http.server import serve
     from service.settings import ServiceSettings
 
     warehouse = warehouse_path(warehouse)
     known = known_clusters(clusters)
-    make_warehouse(warehouse)
+    ensure_warehouse(warehouse)
     with one_line_errors():
         lookups = LookupSettings(
             directory=lookup_directory,
@@ -104,31 +108,33 @@ def runner(
     warehouse: Warehouse,
     name: Annotated[
         str | None,
-        typer.Option(help="Unique among the warehouse's runners; the machine's without it."),
+        typer.Option(help="Name, unique in the warehouse; by default the machine's name."),
     ] = None,
     kafka: Annotated[
         str | None,
-        typer.Option(help="host:port,… of the cluster `default`.", metavar="SERVERS"),
+        typer.Option(
+            help="Bootstrap servers of the cluster `default`: host:port,…", metavar="SERVERS"
+        ),
     ] = None,
     clusters: Clusters = None,
     stream: Annotated[
         list[str] | None,
-        typer.Option(help="Host only this: db.table or db.table/stream. May be repeated."),
+        typer.Option(help="Run only this: db.table or db.table/stream. May be repeated."),
     ] = None,
     cores: Annotated[int, typer.Option(min=1, help="Spark tasks that run at once.")] = 2,
     memory: Annotated[str, typer.Option(help="Heap of Spark's JVM.")] = "1g",
     maintain: Annotated[
-        bool, typer.Option(help="Compact and expire the tables of the streams it hosts.")
+        bool, typer.Option(help="Compact and expire the tables of the streams that it runs.")
     ] = True,
     compactors: Annotated[int, typer.Option(min=1, help="Buckets compacted at once.")] = 1,
 ) -> None:
-    """Keep streaming queries running as the registry wants them."""
-    # Before Spark is loaded, which takes seconds.
+    """Run the registered streams as Spark Structured Streaming queries."""
+    # Checked before Spark is loaded, which takes seconds.
     from braid.arguments import (
         check_runner,
+        ensure_warehouse,
         known_clusters,
         machine_name,
-        make_warehouse,
         one_line_errors,
         warehouse_path,
     )
@@ -137,7 +143,7 @@ def runner(
     known = known_clusters(clusters, kafka=kafka)
     name = machine_name() if name is None else name
     check_runner(name=name, streams=stream or (), memory=memory)
-    make_warehouse(warehouse)
+    ensure_warehouse(warehouse)
 
     # Here, not above: the service must start without Spark.
     from pipelines.runner import main as run
@@ -164,11 +170,14 @@ def compact(
     *,
     warehouse: Warehouse,
     due: Annotated[
-        bool, typer.Option("--due", help="Only what is due, instead of everything.")
+        bool, typer.Option("--due", help="Compact only what is due, instead of everything.")
     ] = False,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Buckets compacted at once, a commit each; else one by one."),
+        typer.Option(
+            min=1,
+            help="Buckets compacted at once, one commit each; by default one after the other.",
+        ),
     ] = None,
 ) -> None:
     """Merge the files of tables into one sorted run per bucket, beside any writers."""
@@ -187,19 +196,21 @@ def maintain(
     tables: Annotated[
         list[str] | None,
         typer.Argument(
-            help="database.table; all of the warehouse unless given", metavar="TABLE..."
+            help="database.table; by default all tables of the warehouse", metavar="TABLE..."
         ),
     ] = None,
     *,
     warehouse: Warehouse,
     every: Annotated[
-        float, typer.Option(min=0.1, help="Seconds between two looks at what is due.")
+        float, typer.Option(min=0.1, help="Seconds between two checks for due work.")
     ] = 5.0,
     workers: Annotated[int, typer.Option(min=1, help="Buckets compacted at once.")] = 1,
-    expire: Annotated[bool, typer.Option(help="Let old snapshots expire as well.")] = True,
-    once: Annotated[bool, typer.Option("--once", help="Do what is due now, and end.")] = False,
+    expire: Annotated[bool, typer.Option(help="Expire old snapshots as well.")] = True,
+    once: Annotated[
+        bool, typer.Option("--once", help="Do the work that is due now, and exit.")
+    ] = False,
 ) -> None:
-    """Compact what is due and let snapshots expire, until told to end (Ctrl-C, SIGTERM)."""
+    """Compact buckets and expire snapshots when due, until Ctrl-C or SIGTERM."""
     # Here, not above, as for the other commands.
     from braid.arguments import check_table, existing_warehouse, one_line_errors
     from braid.maintenance import maintain as run

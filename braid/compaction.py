@@ -1,4 +1,4 @@
-"""Compacts tables for the command line: progress and what was dropped on stderr, results on stdout."""
+"""The command `braid compact`: results on stdout, progress and dropped work on stderr."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -13,20 +13,20 @@ from lake import Catalog, CompactionPool, CompactionResult, DroppedCompaction, L
 def compact_tables(
     warehouse: str, identifiers: Sequence[str], *, full: bool, workers: int | None
 ) -> int:
-    """Compact tables one after the other and print what was done.
+    """Compact tables one after the other and print the results.
 
-    What is wrong with one table is told in a line, and the others are compacted all the same.
+    An error of one table is printed in one line, and the other tables are still compacted.
 
     Args:
-        warehouse: Absolute path.
-        identifiers: `db.table` each.
-        full: Everything; else what is due.
-        workers: Processes that compact a bucket each, committed by itself; None: this process
-            does one after the other, and commits small ones together.
+        warehouse: Absolute path or address.
+        identifiers: `database.table` each.
+        full: Compact everything; otherwise only what is due.
+        workers: Number of processes; each compacts one bucket at a time and commits it by itself.
+            None: this process compacts bucket after bucket and commits small ones together.
 
     Returns:
-        The status to exit with: 0, or that of the first table that failed, or that for trying
-        again later where work was dropped.
+        The exit status: 0, the status of the first table that failed, or `EXIT_TRY_AGAIN` when work
+        was dropped.
     """
     _show_progress()
     catalog = Catalog(warehouse)
@@ -55,13 +55,13 @@ def _try(catalog: Catalog, identifier: str, compact: Callable[[Table], int]) -> 
 def _compact(table: Table, *, full: bool) -> int:
     """Compact all buckets in this process."""
     result = table.compact(full=full)
-    _tell_dropped(result.dropped)
+    _print_dropped(result.dropped)
     typer.echo(f"{table.identifier}: {_summary(result)}")
     return EXIT_TRY_AGAIN if result.dropped else 0
 
 
 def _compact_with(pool: CompactionPool, table: Table, *, full: bool) -> int:
-    """Compact each bucket in a process of its own, for a commit each."""
+    """Compact the buckets in the processes of the pool, one commit per bucket."""
     total = CompactionResult()
     errors: list[LakeError | OSError] = []
     try:
@@ -70,7 +70,7 @@ def _compact_with(pool: CompactionPool, table: Table, *, full: bool) -> int:
                 errors += [] if outcome.error is None else [outcome.error]
                 continue
             total = total.plus(outcome.result)
-            _tell_dropped(outcome.result.dropped)
+            _print_dropped(outcome.result.dropped)
             if outcome.result.snapshot_id is not None:
                 typer.echo(f"bucket {outcome.bucket_id[1]}: {_summary(outcome.result)}", err=True)
     except BrokenProcessPool as error:
@@ -82,7 +82,7 @@ def _compact_with(pool: CompactionPool, table: Table, *, full: bool) -> int:
     return EXIT_TRY_AGAIN if total.dropped else 0
 
 
-def _tell_dropped(dropped: Iterable[DroppedCompaction]) -> None:
+def _print_dropped(dropped: Iterable[DroppedCompaction]) -> None:
     for work in dropped:
         place = f"{work.partition}/" if work.partition else ""
         text = f"dropped: {place}bucket {work.bucket}, {work.files} files: {work.reason}"
@@ -105,7 +105,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _show_progress() -> None:
-    """Let the engine's log of each bucket appear on stderr."""
+    """Send the engine's log, one line per bucket, to stderr."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(message)s"))
     logger = logging.getLogger("lake.maintenance")

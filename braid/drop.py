@@ -1,4 +1,4 @@
-"""Dropping a table on the command line: the name is asked for once more."""
+"""The command `braid table drop`, which asks for the table's name as a confirmation."""
 
 import sys
 
@@ -11,28 +11,28 @@ from registry.store.documents import RegistryStore
 from registry.table_dropper import TableDropper
 
 
-def drop(warehouse: str, identifier: str, *, yes: str | None, keeps_data: bool) -> int:
-    """Drop a table and say so.
+def drop(warehouse: str, identifier: str, *, yes: str | None, keep_data: bool) -> int:
+    """Drop a table and print what was done.
 
     Args:
         warehouse: Absolute path or address.
         identifier: `database.table`.
-        yes: The name once more; None: the person at the terminal is asked for it.
-        keeps_data: Only the registration and the streams are forgotten.
+        yes: The table's name as a confirmation; None: it is asked for at the terminal.
+        keep_data: Remove only the registration and the streams; keep the files.
 
     Returns:
-        The status to exit with: 0, or that of a wrong command while streams are not stopped.
+        The exit status: 0, or `EXIT_USAGE` when a stream is not stopped.
 
     Raises:
-        LakeError: There is no such table, or storage does not answer.
-        RegistryError: Others go on changing the table.
+        LakeError: The table does not exist, or storage does not answer.
+        RegistryError: Concurrent changes of the table won every attempt.
     """
     file_io, clock = file_io_for(warehouse), SystemClock()
     if yes is None:
         if not sys.stdin.isatty():
-            refuse("--yes", yes, f"expected {identifier}, as nobody is there to be asked")
-        what = "forgotten, its files stay" if keeps_data else "gone, with all its rows"
-        yes = typer.prompt(f"{identifier} will be {what}. Its name, to go on")
+            refuse("--yes", yes, f"expected {identifier}: there is no terminal to confirm at")
+        effect = "removed from the registry; its files stay" if keep_data else "lost with all rows"
+        yes = typer.prompt(f"{identifier} will be {effect}. Type its name to confirm")
     if yes != identifier:
         refuse("--yes", yes, f"expected {identifier}")
     catalog = Catalog(warehouse, file_io=file_io, clock=clock)
@@ -44,9 +44,9 @@ def drop(warehouse: str, identifier: str, *, yes: str | None, keeps_data: bool) 
         clock=clock,
     )
     try:
-        dropper.drop(identifier, keep_data=keeps_data)
+        dropper.drop(identifier, keep_data=keep_data)
     except StreamNotStopped as error:
         typer.echo(f"error: {'; '.join(str(error).splitlines())}", err=True)
         return EXIT_USAGE
-    typer.echo(f"{identifier}: {'forgotten, its files are kept' if keeps_data else 'dropped'}")
+    typer.echo(f"{identifier}: {'removed, its files are kept' if keep_data else 'dropped'}")
     return 0

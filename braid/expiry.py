@@ -1,4 +1,4 @@
-"""Expiry and consumers on the command line: what was done on stdout, a line."""
+"""The commands `braid table expire` and `braid table consumer`: one line per result on stdout."""
 
 from datetime import UTC, datetime
 
@@ -17,7 +17,7 @@ def expire(
     is_dry_run: bool,
     clock: Clock | None = None,
 ) -> int:
-    """Expire snapshots and print what was done; return the status to exit with.
+    """Expire snapshots and print what was done; return the exit status.
 
     Raises:
         LakeError: As `Table.expire` does.
@@ -31,13 +31,13 @@ def expire(
         dry_run=is_dry_run,
     )
     for name in result.consumers:
-        typer.echo(f"{identifier}: consumer {name} was not renewed and is forgotten", err=True)
+        typer.echo(f"{identifier}: consumer {name} was not renewed and is deleted", err=True)
     typer.echo(f"{identifier}: {_summary(result, is_dry_run=is_dry_run)}")
     return 0
 
 
 def list_consumers(warehouse: str, identifier: str) -> int:
-    """Print who needs which snapshots, a line each; return the status to exit with.
+    """Print consumers and leases, one line each; return the exit status.
 
     Raises:
         LakeError: As `Table.consumers` does.
@@ -55,7 +55,7 @@ def list_consumers(warehouse: str, identifier: str) -> int:
 
 
 def reset_consumer(warehouse: str, identifier: str, consumer: str, snapshot: int) -> int:
-    """Set from which snapshot on a consumer needs the table; return the status to exit with.
+    """Set the oldest snapshot that a consumer needs; return the exit status.
 
     Raises:
         LakeError: As `Table.reset_consumer` does.
@@ -66,14 +66,14 @@ def reset_consumer(warehouse: str, identifier: str, consumer: str, snapshot: int
 
 
 def delete_consumer(warehouse: str, identifier: str, consumer: str) -> int:
-    """Forget a consumer; return the status to exit with.
+    """Delete a consumer; return the exit status.
 
     Raises:
         LakeError: As `Table.delete_consumer` does.
     """
-    is_done = Catalog(warehouse).table(identifier).delete_consumer(consumer)
-    told = f"consumer {consumer} is forgotten" if is_done else f"there was no consumer {consumer}"
-    typer.echo(f"{identifier}: {told}")
+    is_deleted = Catalog(warehouse).table(identifier).delete_consumer(consumer)
+    result = f"consumer {consumer} is deleted" if is_deleted else f"no consumer {consumer}"
+    typer.echo(f"{identifier}: {result}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Command-line views of the parts that a table consists of."""
+"""The command `braid table inspect`: snapshots, files, sorted runs and so on, as text or JSON."""
 
 import json
 from collections.abc import Sequence
@@ -19,20 +19,20 @@ def show(
     last: int | None,
     as_json: bool,
 ) -> int:
-    """Print a view of a table, a line each row; return the status to exit with.
+    """Print a view of a table, one line per row; return the exit status.
 
     Raises:
         LakeError: As `Inspection.view` does.
     """
-    look = Catalog(warehouse).table(identifier).inspect
-    found = look.view(view, at=at, last=last)
-    for line in json_lines(found) if as_json else text_lines(found):
+    inspection = Catalog(warehouse).table(identifier).inspect
+    rows = inspection.view(view, at=at, last=last)
+    for line in json_lines(rows) if as_json else text_lines(rows):
         typer.echo(line)
     return 0
 
 
 def text_lines(view: pa.Table) -> list[str]:
-    """Return the names of the columns and the rows as aligned text; numbers stand right."""
+    """Return a line of column names and a line per row, aligned; numbers are right-aligned."""
     columns = [[name, *map(_text, view.column(name).to_pylist())] for name in view.column_names]
     aligned = [
         _aligned(texts, is_number=pa.types.is_integer(field.type))
@@ -42,7 +42,7 @@ def text_lines(view: pa.Table) -> list[str]:
 
 
 def json_lines(view: pa.Table) -> list[str]:
-    """Return each row as a JSON object; times are ISO 8601."""
+    """Return each row as a JSON object, with times in ISO 8601."""
     return [
         json.dumps({name: _plain(value) for name, value in row.items()}) for row in view.to_pylist()
     ]

@@ -1,4 +1,4 @@
-"""The service that compacts and expires, for the command line: its log on stderr, sums on stdout."""
+"""The command `braid maintain`: compaction and expiry as a service, with totals on stdout."""
 
 import logging
 import signal
@@ -13,7 +13,7 @@ from braid.arguments import EXIT_TRY_AGAIN
 from lake import Catalog, MaintenanceService, MaintenanceStats
 
 _GRACE_SECONDS: Final = 30.0
-"""For the buckets that are worked on when the service is told to end."""
+"""Time that buckets under compaction have to finish once the service is stopped."""
 
 
 def maintain(
@@ -25,19 +25,19 @@ def maintain(
     expires: bool,
     is_once: bool,
 ) -> int:
-    """Look after tables until SIGTERM or SIGINT, or once.
+    """Compact and expire tables until SIGTERM or SIGINT, or for one round.
 
     Args:
-        warehouse: Absolute path.
-        identifiers: `db.table` each; empty: all tables that there are at each look.
-        every_s: Seconds between two looks at what is due.
+        warehouse: Absolute path or address.
+        identifiers: `database.table` each; empty: all tables that exist at each round.
+        every_s: Seconds between two rounds.
         workers: Buckets compacted at once.
         expires: Whether snapshots expire as well.
-        is_once: Do what is due now, and come back.
+        is_once: Do one round, and return.
 
     Returns:
-        The status to exit with: 0; after one time that for trying again later where work was
-        dropped, or 1 where something failed.
+        The exit status: 0; after a single round 1 when something failed, `EXIT_TRY_AGAIN` when work
+        was dropped.
 
     Raises:
         LakeError: One of the named tables cannot be opened.
@@ -51,7 +51,8 @@ def maintain(
     service = MaintenanceService(catalog, names, workers=workers, expires=expires)
     _stop_on_signals(service)
     try:
-        # In a thread, so that a signal never finds the service's own locks taken by its handler.
+        # In another thread: signal handlers run in this one, and would wait for ever for a lock of
+        # the service that this thread holds.
         with ThreadPoolExecutor(max_workers=1) as thread:
             work = service.round if is_once else lambda: service.run(interval_s=every_s)
             thread.submit(work).result()

@@ -1,4 +1,4 @@
-"""Options that several commands take."""
+"""Options that several commands have in common."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,7 @@ Warehouse = Annotated[
     str,
     typer.Option(
         "--warehouse",
-        help="Folder or address (s3://…) of the tables and the registry.",
+        help="Folder or address (s3://…) that holds the tables and the registry.",
         metavar="PATH",
     ),
 ]
@@ -17,7 +17,7 @@ Clusters = Annotated[
     Path | None,
     typer.Option(
         "--clusters",
-        help="TOML file that names the Kafka clusters which streams may read from.",
+        help="TOML file with the Kafka clusters that streams may use.",
         metavar="FILE",
     ),
 ]

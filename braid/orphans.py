@@ -1,4 +1,4 @@
-"""Orphan cleaning on the command line: a line per file, the sum on stderr."""
+"""The command `braid table clean-orphans`: one line per file on stdout, the total on stderr."""
 
 from datetime import UTC, datetime
 
@@ -8,7 +8,7 @@ from lake import Catalog
 
 
 def clean(warehouse: str, identifier: str, *, min_age_ms: int, delete: bool) -> int:
-    """Print the orphans, and delete them if told to; return the status to exit with.
+    """Print the orphan files, delete them with `delete`; return the exit status.
 
     Raises:
         LakeError: As `Table.clean_orphans` does.
@@ -23,8 +23,7 @@ def clean(warehouse: str, identifier: str, *, min_age_ms: int, delete: bool) -> 
     files = f"{len(report.files)} file{'' if len(report.files) == 1 else 's'}"
     done = "deleted" if report.is_deleted else "found, nothing was deleted (--delete does)"
     typer.echo(
-        f"{identifier}: {files}, {report.size} bytes {done}; "
-        f"{report.younger_files} younger left alone",
+        f"{identifier}: {files}, {report.size} bytes {done}; {report.younger_files} younger kept",
         err=True,
     )
     return 0

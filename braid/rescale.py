@@ -1,4 +1,4 @@
-"""Rescale on the command line: the one place that knows both the table and its declaration."""
+"""The command `braid table rescale`: the table first, then its declaration in the registry."""
 
 from contextlib import suppress
 
@@ -10,10 +10,10 @@ from registry.store.documents import RegistryStore
 
 
 def rescale(warehouse: str, identifier: str, buckets: int) -> int:
-    """Rescale a table, write its declaration anew, and print what was done.
+    """Change a table's number of buckets, update its declaration, and print what was done.
 
     Returns:
-        The status to exit with.
+        The exit status.
 
     Raises:
         LakeError: As `Table.rescale` does.
@@ -22,7 +22,7 @@ def rescale(warehouse: str, identifier: str, buckets: int) -> int:
     done = catalog.table(identifier).rescale(buckets)
     clock = SystemClock()
     registrar = Registrar(RegistryStore(file_io_for(warehouse), warehouse, clock), catalog, clock)
-    # A table that is not registered has no declaration.
+    # Tables that are not registered have no declaration to update.
     with suppress(TableNotFound):
         registrar.record_buckets(identifier, buckets)
     if not done.snapshot_id:

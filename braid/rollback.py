@@ -1,4 +1,4 @@
-"""Rollback on the command line: the one place that knows both the table and its streams."""
+"""The command `braid table rollback`, which refuses while a stream of the table runs."""
 
 import typer
 
@@ -9,10 +9,10 @@ from registry.stopped_streams import check_streams_stopped
 
 
 def roll_back(warehouse: str, identifier: str, snapshot_id: int | None, tag: str | None) -> int:
-    """Take a table back and print what was done.
+    """Roll a table back to a snapshot or a tag, and print what was done.
 
     Returns:
-        The status to exit with: 0, or that of a wrong command while streams are not stopped.
+        The exit status: 0, or `EXIT_USAGE` when a stream is not stopped.
 
     Raises:
         LakeError: As `Table.rollback` does.
@@ -26,8 +26,8 @@ def roll_back(warehouse: str, identifier: str, snapshot_id: int | None, tag: str
     done = table.rollback(snapshot_id=snapshot_id, tag=tag)
     removed = len(done.removed_snapshots)
     typer.echo(
-        f"{identifier}: is as at snapshot {done.target_id}, "
-        f"{removed} snapshot{'' if removed == 1 else 's'} removed, newest is {done.snapshot_id}"
+        f"{identifier}: rolled back to snapshot {done.target_id}, "
+        f"{removed} snapshot{'' if removed == 1 else 's'} removed, the newest is {done.snapshot_id}"
     )
     if done.removed_tags:
         typer.echo(f"removed tags: {', '.join(done.removed_tags)}")

@@ -1,4 +1,4 @@
-"""`braid table …`: what people do with one table."""
+"""The commands `braid table …`, each about one table."""
 
 import sys
 from collections.abc import Callable
@@ -10,22 +10,26 @@ import typer
 from braid.alter_clauses import FORMS, NAMES
 from braid.options import Warehouse
 
-app = typer.Typer(no_args_is_help=True, help="Look after one table.")
-tag_app = typer.Typer(no_args_is_help=True, help="Name snapshots, and forget the names.")
+app = typer.Typer(no_args_is_help=True, help="Change, inspect, export and clean up one table.")
+tag_app = typer.Typer(no_args_is_help=True, help="Create, list and delete tags of snapshots.")
 app.add_typer(tag_app, name="tag")
-consumer_app = typer.Typer(no_args_is_help=True, help="Who still needs which snapshots.")
+consumer_app = typer.Typer(
+    no_args_is_help=True, help="List, reset and delete consumers, which keep snapshots."
+)
 app.add_typer(consumer_app, name="consumer")
 
 TableName = Annotated[str, typer.Argument(help="database.table", metavar="TABLE")]
 ConsumerName = Annotated[str, typer.Argument(help="Name of the consumer.", metavar="CONSUMER")]
 TagName = Annotated[str, typer.Argument(help="Name of the tag.", metavar="TAG")]
 Snapshot = Annotated[
-    int | None, typer.Option(min=1, help="Of this snapshot; of the newest unless one is named.")
+    int | None, typer.Option(min=1, help="Id of the snapshot to read; by default the newest.")
 ]
-Tag = Annotated[str | None, typer.Option(help="Or of this tag.")]
+Tag = Annotated[str | None, typer.Option(help="Tag to read instead.")]
 Timestamp = Annotated[
     str | None,
-    typer.Option(help="Or of the newest snapshot until then: 2026-01-31T05:15Z, or milliseconds."),
+    typer.Option(
+        help="Read the newest snapshot at or before this time: 2026-01-31T05:15Z, or milliseconds."
+    ),
 ]
 
 
@@ -36,14 +40,16 @@ def create_tag(
     *,
     warehouse: Warehouse,
     snapshot: Annotated[
-        int | None, typer.Option(min=1, help="Snapshot to tag; the newest unless given.")
+        int | None, typer.Option(min=1, help="Snapshot to tag; by default the newest.")
     ] = None,
     retain: Annotated[
         str | None,
-        typer.Option(help="How long, such as `7 d`; for ever unless the table says otherwise."),
+        typer.Option(
+            help="Time to live, such as `7 d`; by default that of the table, else for ever."
+        ),
     ] = None,
 ) -> None:
-    """Give a snapshot a name, under which it stays readable when it has expired."""
+    """Name a snapshot, so that it stays readable after it has expired."""
     from braid.arguments import duration_ms
     from braid.tags import create
 
@@ -61,7 +67,7 @@ def list_tags(table: TableName, *, warehouse: Warehouse) -> None:
 
 @tag_app.command("delete")
 def delete_tag(table: TableName, tag: TagName, *, warehouse: Warehouse) -> None:
-    """Delete a tag and the files that nothing else needs."""
+    """Delete a tag, and the files that nothing else needs."""
     from braid.tags import delete
 
     _run(warehouse, table, lambda path: delete(path, table, tag))
@@ -82,16 +88,17 @@ def drop(
     warehouse: Warehouse,
     yes: Annotated[
         str | None,
-        typer.Option(help="The table's name once more, instead of being asked for it."),
+        typer.Option(help="The table's name again, as the confirmation, instead of a prompt."),
     ] = None,
     keep_data: Annotated[
-        bool, typer.Option("--keep-data", help="Forget registration and streams; keep the files.")
+        bool,
+        typer.Option("--keep-data", help="Remove registration and streams; keep the files."),
     ] = False,
 ) -> None:
     """Drop a table whose streams are stopped: registration, streams and files."""
     from braid.drop import drop as drop_table
 
-    _run(warehouse, table, lambda path: drop_table(path, table, yes=yes, keeps_data=keep_data))
+    _run(warehouse, table, lambda path: drop_table(path, table, yes=yes, keep_data=keep_data))
 
 
 @app.command()
@@ -99,10 +106,10 @@ def rollback(
     table: TableName,
     *,
     warehouse: Warehouse,
-    snapshot: Annotated[int | None, typer.Option(min=1, help="Snapshot to go back to.")] = None,
-    tag: Annotated[str | None, typer.Option(help="Or the tag.")] = None,
+    snapshot: Annotated[int | None, typer.Option(min=1, help="Snapshot to roll back to.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Tag to roll back to.")] = None,
 ) -> None:
-    """Take a table back to a snapshot or a tag; its streams have to be stopped."""
+    """Roll a table back to a snapshot or a tag; its streams have to be stopped."""
     from braid.rollback import roll_back
 
     _run(warehouse, table, lambda path: roll_back(path, table, snapshot, tag))
@@ -113,9 +120,9 @@ def rescale(
     table: TableName,
     *,
     warehouse: Warehouse,
-    buckets: Annotated[int, typer.Option(min=1, help="Buckets of every partition from now on.")],
+    buckets: Annotated[int, typer.Option(min=1, help="New number of buckets of each partition.")],
 ) -> None:
-    """Give a table another number of buckets, beside its readers and streams."""
+    """Change a table's number of buckets while readers and streams use it."""
     from braid.rescale import rescale as rescale_table
 
     _run(warehouse, table, lambda path: rescale_table(path, table, buckets))
@@ -125,18 +132,19 @@ def rescale(
 def export(
     table: TableName,
     target: Annotated[
-        Path, typer.Argument(help="File to be; a folder with --rows-per-file.", metavar="TARGET")
+        Path,
+        typer.Argument(help="File to write; a folder with --rows-per-file.", metavar="TARGET"),
     ],
     *,
     warehouse: Warehouse,
     file_format: Annotated[
         str | None,
         typer.Option(
-            "--format", help="parquet, csv, jsonl or arrow (IPC); the target's ending unless given."
+            "--format", help="parquet, csv, jsonl or arrow (IPC); by default the target's suffix."
         ),
     ] = None,
     columns: Annotated[
-        str | None, typer.Option(help="Names, comma between; all unless given.")
+        str | None, typer.Option(help="Column names, comma-separated; by default all.")
     ] = None,
     where: Annotated[
         list[str] | None,
@@ -149,10 +157,11 @@ def export(
     tag: Tag = None,
     timestamp: Timestamp = None,
     rows_per_file: Annotated[
-        int | None, typer.Option(min=1, help="Make a folder of files of so many rows.")
+        int | None,
+        typer.Option(min=1, help="Write a folder of files with at most this many rows each."),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a file that is there already.")
+        bool, typer.Option("--overwrite", help="Replace an existing file.")
     ] = False,
 ) -> None:
     """Write the rows of a table, or of an older state of it, to files."""
@@ -160,7 +169,7 @@ def export(
     from braid.export.command import Export, export_rows
     from braid.export.formats import format_of
 
-    wanted = Export(
+    request = Export(
         at=read_at(snapshot=snapshot, tag=tag, timestamp=timestamp),
         columns=None if columns is None else columns.split(","),
         where=where or (),
@@ -169,7 +178,7 @@ def export(
         rows_per_file=rows_per_file,
         overwrite=overwrite,
     )
-    _run(warehouse, table, lambda path: export_rows(path, table, wanted))
+    _run(warehouse, table, lambda path: export_rows(path, table, request))
 
 
 @app.command()
@@ -186,13 +195,16 @@ def alter(
     warehouse: Warehouse,
     file: Annotated[
         str | None,
-        typer.Option(help="Changes as JSON, as over HTTP; - for standard input.", metavar="PATH"),
+        typer.Option(
+            help="File of changes in the JSON of the HTTP API; - for standard input.",
+            metavar="PATH",
+        ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be wrong.")
+        bool, typer.Option("--dry-run", help="Check the changes without making them.")
     ] = False,
 ) -> None:
-    """Change columns and options, all of the changes or none, beside readers and streams."""
+    """Change columns and options, atomically, while readers and streams use the table."""
     from braid.alter import alter as alter_table, requested_changes
 
     found = requested_changes(changes or (), file)
@@ -214,17 +226,19 @@ def inspect(
     warehouse: Warehouse,
     snapshot: Annotated[
         int | None,
-        typer.Option(min=1, help="For files, buckets, levels, partitions; else the newest."),
+        typer.Option(
+            min=1, help="Snapshot of files, buckets, levels, partitions; by default the newest."
+        ),
     ] = None,
     tag: Tag = None,
     timestamp: Timestamp = None,
     last: Annotated[
         int | None,
-        typer.Option(min=1, help="For snapshots, compactions: how many snapshots back."),
+        typer.Option(min=1, help="Show snapshots or compactions of this many newest snapshots."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="A JSON object a line.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """Print what a table consists of."""
+    """Print a table's snapshots, files, sorted runs and so on."""
     from braid.arguments import read_at
     from braid.inspection import show
 
@@ -242,34 +256,38 @@ def changes(
     *,
     warehouse: Warehouse,
     after: Annotated[
-        int | None, typer.Option(min=0, help="The last snapshot that is known; 0 unless given.")
+        int | None,
+        typer.Option(min=0, help="Snapshot before the first change; by default 0, for all."),
     ] = None,
     until: Annotated[
-        int | None, typer.Option(min=0, help="The last one wanted; the newest unless given.")
+        int | None, typer.Option(min=0, help="Snapshot of the last change; by default the newest.")
     ] = None,
     after_tag: Annotated[str | None, typer.Option(help="Begin after this tag instead.")] = None,
     after_timestamp: Annotated[
-        str | None, typer.Option(help="Or after the newest snapshot until then.")
+        str | None,
+        typer.Option(help="Begin after the newest snapshot at or before this time instead."),
     ] = None,
     until_tag: Annotated[str | None, typer.Option(help="End with this tag instead.")] = None,
     until_timestamp: Annotated[
-        str | None, typer.Option(help="Or with the newest snapshot until then.")
+        str | None,
+        typer.Option(help="End with the newest snapshot at or before this time instead."),
     ] = None,
     mode: Annotated[
         str,
         typer.Option(
-            help="delta: what was written; changelog: what became of rows; auto: by table."
+            help="delta: the records written; changelog: the changes of rows; auto: the changelog if "
+            "the table has one."
         ),
     ] = "auto",
     consumer: Annotated[
-        str | None, typer.Option(help="Begin where this consumer continues.")
+        str | None, typer.Option(help="Begin at the next snapshot of this consumer.")
     ] = None,
     columns: Annotated[
-        str | None, typer.Option(help="Names, comma between; all unless given.")
+        str | None, typer.Option(help="Column names, comma-separated; by default all.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="A JSON object a line.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """Print what snapshots did to rows: snapshot, kind and values, oldest first."""
+    """Print the changes of rows by snapshot: snapshot, kind and values, oldest first."""
     from braid.arguments import bound, refuse
     from braid.changes import show
 
@@ -298,10 +316,10 @@ def clean_orphans(
     table: TableName,
     *,
     warehouse: Warehouse,
-    older_than: Annotated[str, typer.Option(help="Younger files are left alone.")] = "1 d",
-    delete: Annotated[bool, typer.Option("--delete", help="Delete what is found.")] = False,
+    older_than: Annotated[str, typer.Option(help="Minimum age; younger files are kept.")] = "1 d",
+    delete: Annotated[bool, typer.Option("--delete", help="Delete the files found.")] = False,
 ) -> None:
-    """Print the files that nothing in the table names, and delete them if told to."""
+    """Print the files that nothing in the table refers to; delete them with --delete."""
     from braid.arguments import duration_ms
     from braid.orphans import clean
 
@@ -316,19 +334,21 @@ def expire_snapshots(
     warehouse: Warehouse,
     retain_min: Annotated[
         int | None,
-        typer.Option(min=1, help="So many stay; snapshot.num-retained.min unless given."),
+        typer.Option(min=1, help="Keep at least this many; by default snapshot.num-retained.min."),
     ] = None,
     retain_max: Annotated[
         int | None,
-        typer.Option(min=1, help="No more stay; snapshot.num-retained.max unless given."),
+        typer.Option(min=1, help="Keep at most this many; by default snapshot.num-retained.max."),
     ] = None,
     older_than: Annotated[
         str | None,
-        typer.Option(help="Younger ones stay; snapshot.time-retained unless given."),
+        typer.Option(help="Keep younger snapshots; by default snapshot.time-retained."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would expire, without expiring it.")
+    ] = False,
 ) -> None:
-    """Remove the oldest snapshots that nobody needs, and the files that only they need."""
+    """Expire the oldest snapshots, and delete the files that only they need."""
     from braid.arguments import duration_ms
     from braid.expiry import expire
 
@@ -349,7 +369,7 @@ def expire_snapshots(
 
 @consumer_app.command("list")
 def list_all_consumers(table: TableName, *, warehouse: Warehouse) -> None:
-    """Print consumers and leases: name, the oldest snapshot that they need, how long they hold."""
+    """Print consumers and leases: name, the oldest snapshot needed, written or leased until when."""
     from braid.expiry import list_consumers
 
     _run(warehouse, table, lambda path: list_consumers(path, table))
@@ -361,9 +381,9 @@ def reset_one_consumer(
     consumer: ConsumerName,
     *,
     warehouse: Warehouse,
-    snapshot: Annotated[int, typer.Option(min=1, help="The oldest that it needs from now on.")],
+    snapshot: Annotated[int, typer.Option(min=1, help="The oldest snapshot that it needs.")],
 ) -> None:
-    """Set from which snapshot on a consumer needs the table."""
+    """Set the oldest snapshot that a consumer needs; creates the consumer if it is new."""
     from braid.expiry import reset_consumer
 
     _run(warehouse, table, lambda path: reset_consumer(path, table, consumer, snapshot))
@@ -371,15 +391,15 @@ def reset_one_consumer(
 
 @consumer_app.command("delete")
 def delete_one_consumer(table: TableName, consumer: ConsumerName, *, warehouse: Warehouse) -> None:
-    """Forget a consumer, so that it holds nothing any more."""
+    """Delete a consumer, so that it keeps no snapshots any more."""
     from braid.expiry import delete_consumer
 
     _run(warehouse, table, lambda path: delete_consumer(path, table, consumer))
 
 
 def _run(warehouse: str, table: str, command: Callable[[str], int]) -> None:
-    """Check what every command is given, run it with the warehouse's path, and exit."""
-    # Here, not above: `braid --help` and the runner load nothing of it.
+    """Check the arguments of every command, run it with the warehouse's path, and exit."""
+    # Imported here: `braid --help` and the runner do not load it.
     from braid.arguments import check_table, one_line_errors, warehouse_path
 
     path = warehouse_path(warehouse)

@@ -1,1 +1,1 @@
-"""`braid table export`: the rows of a table's state as files that need no engine."""
+"""The command `braid table export`: rows of a table state as Parquet, CSV, JSON lines or Arrow."""

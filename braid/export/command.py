@@ -1,4 +1,4 @@
-"""Exports the rows of a table's state: what was read on stderr, what came of it on stdout."""
+"""The export of a table state to files: progress on stderr, the result on stdout."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -16,21 +16,21 @@ from braid.export.row_files import ROW_FILES, RowFile
 from braid.export.target import export_target
 from lake import Catalog, ReadAt, Scan, parse_conditions
 
-_TELL_EVERY_S: Final = 2.0
+_REPORT_INTERVAL_S: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """What is to be exported.
+    """An export as the command line declares it.
 
     Attributes:
-        at: The state.
-        columns: In order; None means all.
-        where: Conditions as people type them; all of them hold.
-        target: File, or folder where `rows_per_file` is given.
-        format: Of the files.
-        rows_per_file: Rows of a file at most; None: one file has all.
-        overwrite: Whether a file that is there already may be replaced.
+        at: The table state.
+        columns: The columns in order; None means all.
+        where: Conditions as SQL text (`lake.parse_conditions`); rows fulfil all of them.
+        target: A file, or a folder when `rows_per_file` is given.
+        format: The format of the files.
+        rows_per_file: The most rows of a file; None: one file has all rows.
+        overwrite: Whether an existing file may be replaced.
     """
 
     at: ReadAt
@@ -42,41 +42,41 @@ class Export:
     overwrite: bool
 
 
-def export_rows(warehouse: str, identifier: str, wanted: Export) -> int:
-    """Write the files; return the status to exit with.
+def export_rows(warehouse: str, identifier: str, request: Export) -> int:
+    """Write the files; return the exit status.
 
-    Memory: as reading (`Scan.to_batches`), and a batch or a row group.
+    Memory: that of reading (`Scan.to_batches`), and one batch or row group.
 
     Raises:
-        LakeError: As `Table.scan` does, and reading it; the target cannot be.
-        OSError: The disk refuses.
+        LakeError: As `Table.scan` does and as reading the scan does; or the target is invalid.
+        OSError: The disk refuses a write.
     """
     table = Catalog(warehouse).table(identifier)
-    scan = table.scan(columns=wanted.columns, at=wanted.at)
-    conditions = [parse_conditions(text, scan.schema) for text in wanted.where]
+    scan = table.scan(columns=request.columns, at=request.at)
+    conditions = [parse_conditions(text, scan.schema) for text in request.where]
     scan = replace(scan, where=tuple(chain.from_iterable(conditions)))
-    is_folder = wanted.rows_per_file is not None
-    with export_target(wanted.target, is_folder=is_folder, overwrite=wanted.overwrite) as part:
+    is_folder = request.rows_per_file is not None
+    with export_target(request.target, is_folder=is_folder, overwrite=request.overwrite) as part:
         progress = _Progress(identifier, scan)
-        with closing(_Files(part, wanted, scan)) as files:
+        with closing(_Files(part, request, scan)) as files:
             for batch in scan.to_batches():
                 files.write(batch)
-                progress.tell(files.rows)
+                progress.report(files.rows)
     of = "no snapshot" if scan.snapshot is None else f"snapshot {scan.snapshot.id}"
     count = f", {files.count} files" if is_folder else ""
-    typer.echo(f"{identifier}: {files.rows} rows of {of} in {wanted.target}{count}")
+    typer.echo(f"{identifier}: {files.rows} rows of {of} in {request.target}{count}")
     return 0
 
 
 class _Files:
     """The files of an export, one after the other."""
 
-    def __init__(self, part: Path, wanted: Export, scan: Scan) -> None:
+    def __init__(self, part: Path, request: Export, scan: Scan) -> None:
         self._part = part
-        self._wanted = wanted
+        self._request = request
         self._scan = scan
         self._fields = [scan.schema.field(name) for name in scan.columns]
-        self._left = 0
+        self._room = 0  # rows that still fit into the open file
         self._file: RowFile | None = None
         self.count = 0
         self.rows = 0
@@ -93,40 +93,40 @@ class _Files:
         self._file.close()
 
     def _pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Yield a batch in parts that fit the file that is open then."""
-        bound = self._wanted.rows_per_file
-        while bound is not None and batch.num_rows > self._left:
-            if self._left:
-                yield batch.slice(0, self._left)
-                batch = batch.slice(self._left)
+        """Yield a batch in pieces, each of which fits into the file that is open at that moment."""
+        bound = self._request.rows_per_file
+        while bound is not None and batch.num_rows > self._room:
+            if self._room:
+                yield batch.slice(0, self._room)
+                batch = batch.slice(self._room)
             self.close()
             self._begin()
-        self._left -= batch.num_rows
+        self._room -= batch.num_rows
         yield batch
 
     def _begin(self) -> None:
         self.count += 1
-        bound, format_ = self._wanted.rows_per_file, self._wanted.format
+        bound, format_ = self._request.rows_per_file, self._request.format
         path = self._part
         if bound is not None:
-            self._left = bound
+            self._room = bound
             path = path / f"part-{self.count:05d}.{format_}"
         self._file = ROW_FILES[format_](path, self._scan.arrow_schema, self._fields)
 
 
 @dataclass(slots=True)
 class _Progress:
-    """Tells how far an export is, every few seconds."""
+    """Prints the progress of an export every few seconds."""
 
     identifier: str
     scan: Scan
-    _told_s: float = field(default_factory=time.monotonic)
+    _reported_s: float = field(default_factory=time.monotonic)
 
-    def tell(self, rows: int) -> None:
+    def report(self, rows: int) -> None:
         now_s = time.monotonic()
-        if now_s - self._told_s < _TELL_EVERY_S:
+        if now_s - self._reported_s < _REPORT_INTERVAL_S:
             return
-        self._told_s = now_s
+        self._reported_s = now_s
         records = sum(file.row_count for split in self.scan.plan().splits for file in split.files)
         percent = min(99, 100 * self.scan.counters.rows // max(1, records))
         typer.echo(

@@ -7,7 +7,7 @@ from braid.arguments import refuse
 
 
 class ExportFormat(StrEnum):
-    """A format of files; the value is the ending of their names, too."""
+    """A format of files; its value is also the suffix of their names."""
 
     PARQUET = "parquet"
     CSV = "csv"
@@ -16,17 +16,17 @@ class ExportFormat(StrEnum):
 
 
 def format_of(target: Path, text: str | None) -> ExportFormat:
-    """Return the format that is meant: as said, else by the target's ending.
+    """Return the format named by `text`, else by the target's suffix.
 
-    Ends the process with one line when it is none.
+    Exits with one line when it is unknown.
     """
     known = tuple(ExportFormat)
     if text is not None:
         if text not in known:
             refuse("--format", text, f"expected one of {', '.join(known)}")
         return ExportFormat(text)
-    ending = target.suffix.removeprefix(".").lower()
-    if ending not in known:
-        expected = f"expected the ending {', '.join(known)}, or --format"
+    suffix = target.suffix.removeprefix(".").lower()
+    if suffix not in known:
+        expected = f"expected the suffix {', '.join(known)}, or --format"
         refuse("TARGET", str(target), expected)
-    return ExportFormat(ending)
+    return ExportFormat(suffix)

@@ -1,13 +1,13 @@
-"""Files of rows, one class for each format; each takes batches of one schema and is then closed.
+"""Writers of exported files, one class per format; each takes batches of one schema.
 
-| format    | ending     | values                                                                |
+| format    | suffix     | values                                                                |
 |-----------|------------|-----------------------------------------------------------------------|
 | `parquet` | `.parquet` | as the table's Arrow types, zstd                                      |
 | `arrow`   | `.arrow`   | the same; the Arrow IPC file format, whose batches can be memory-mapped |
 | `csv`     | `.csv`     | text; null is empty and `""` an empty text; bytes are base64, nested values JSON |
 | `jsonl`   | `.jsonl`   | a JSON object a line, values as over HTTP                             |
 
-Memory: a row group of Parquet, a batch of the others.
+Memory: one row group for Parquet, one batch for the other formats.
 """
 
 import base64
@@ -42,7 +42,7 @@ _PLAIN_JSON: Final = (
     TypeRoot.CHAR,
     TypeRoot.VARCHAR,
 )
-"""Types whose Python values are JSON as they are."""
+"""Types whose Python values need no conversion for JSON."""
 
 
 class RowFile(Protocol):
@@ -53,7 +53,7 @@ class RowFile(Protocol):
         ...
 
     def close(self) -> None:
-        """Write what is left, and end the file."""
+        """Write buffered rows and the footer, and close the file."""
         ...
 
 
@@ -158,7 +158,7 @@ ROW_FILES: Final[
     ExportFormat.JSONL: JsonRows,
     ExportFormat.ARROW: ArrowRows,
 }
-"""Function that begins a file: from its path, the schema of batches and the table's fields, in order."""
+"""The writer of each format; called with path, schema of the batches and the table's fields in order."""
 
 
 def _csv_field(field: pa.Field, declared: DataField) -> pa.Field:
@@ -185,7 +185,10 @@ def _csv_column(column: pa.Array, declared: DataField) -> pa.Array:
 
 
 def _check_years(column: pa.Array, declared: DataField) -> None:
-    """Refuse dates and times that no other reader of text knows; Arrow writes them wrong besides."""
+    """Refuse dates and times outside the years 1 to 9999.
+
+    ISO 8601 text has four digits for the year, and Arrow writes wrong text for such values.
+    """
     is_date = pa.types.is_date(column.type)
     per_day = 1 if is_date else _SECONDS_OF_DAY * _PER_SECOND[column.type.unit]
     bounds = pc.min_max(column.cast(pa.int32() if is_date else pa.int64())).as_py()

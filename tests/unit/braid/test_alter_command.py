@@ -33,9 +33,9 @@ def test_a_table_that_is_not_registered_is_altered(tmp_path: Path, table: Table)
     done = alter(tmp_path, "RENAME v TO w", "ADD note STRING DEFAULT 'none'")
     again = alter(tmp_path, "COMMENT 'x'", "DROP COMMENT")
 
-    assert tried.stdout == "shop.orders: could be changed so; nothing is done\n"
-    assert done.stdout == "shop.orders: has schema 1, after schema 0\n"
-    assert again.stdout == "shop.orders: has schema 1 as before, nothing changes\n"
+    assert tried.stdout == "shop.orders: the changes are valid; nothing was changed\n"
+    assert done.stdout == "shop.orders: has schema 1, changed from schema 0\n"
+    assert again.stdout == "shop.orders: has schema 1, unchanged\n"
     assert (tried.returncode, done.returncode, again.returncode) == (0, 0, 0)
     table.refresh()
     assert table.get({"k": 1}) == {"k": 1, "w": 10, "note": None}
@@ -58,7 +58,7 @@ def test_a_registered_table_is_altered_with_its_streams(tmp_path: Path) -> None:
     refused = alter(tmp_path, "DROP paid")
     tried = alter(tmp_path, "DROP paid", "--dry-run")
 
-    assert done.stdout == "shop.orders: has schema 1, after schema 0\n"
+    assert done.stdout == "shop.orders: has schema 1, changed from schema 0\n"
     document = registrar.document(TABLE)
     assert document.streams["payments"].spec.column_names[-1] == "iban"
     assert document.table.sequence_group("returns") is not None
@@ -80,7 +80,7 @@ def test_a_registered_table_is_altered_with_its_streams(tmp_path: Path) -> None:
         (["--file", "/nope/x.json"], "No such file"),
     ],
 )
-def test_what_cannot_be_is_said_in_one_line(
+def test_an_invalid_change_is_refused_in_one_line(
     tmp_path: Path, table: Table, arguments: list[str], message: str
 ) -> None:
     done = alter(tmp_path, *arguments)
@@ -99,7 +99,7 @@ def test_what_cannot_be_is_said_in_one_line(
         ({"column": "x"}, "CHANGE 'changes.0': expected an object with its kind"),
     ],
 )
-def test_a_file_of_unknown_changes_is_told_what_is_known(
+def test_a_file_with_an_unknown_change_is_refused_with_the_known_kinds(
     tmp_path: Path, change: dict[str, str], message: str
 ) -> None:
     file = tmp_path / "changes.json"

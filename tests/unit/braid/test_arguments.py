@@ -1,4 +1,4 @@
-"""A command that cannot work ends at once, with one line and a status."""
+"""Wrong arguments end a command at once, with one line and an exit status."""
 
 import socket
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from braid.arguments import machine_name, make_warehouse, warehouse_path
+from braid.arguments import ensure_warehouse, machine_name, warehouse_path
 from braid.cli import app
 from registry.rules.names import is_runner_name
 
@@ -33,7 +33,7 @@ RUNNER = ["runner", "--warehouse", "/w"]
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_cannot_be_started_is_said_in_one_line(arguments: list[str], found: str) -> None:
+def test_a_wrong_argument_is_refused_in_one_line(arguments: list[str], found: str) -> None:
     result = CliRunner().invoke(app, arguments)
 
     (line,) = result.stderr.splitlines()
@@ -51,30 +51,30 @@ def test_a_relative_warehouse_starts_at_the_working_directory(
     assert warehouse_path("file:///data/w/") == "/data/w"
 
 
-def test_a_missing_warehouse_is_created_and_said(
+def test_a_missing_warehouse_is_created_and_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     missing = tmp_path / "a" / "w"
 
-    make_warehouse(str(missing))
-    make_warehouse(str(missing))
+    ensure_warehouse(str(missing))
+    ensure_warehouse(str(missing))
 
     assert missing.is_dir()
-    assert capsys.readouterr().err == f"created the warehouse {missing}, which was not there\n"
-    assert list(missing.iterdir()) == []  # what tried it has left nothing
+    assert capsys.readouterr().err == f"created the warehouse {missing}\n"
+    assert list(missing.iterdir()) == []  # the check left nothing behind
 
 
 @pytest.mark.parametrize("command", [["service"], ["runner", "--name", "r"]])
 @pytest.mark.parametrize(
     ("warehouse", "found"),
     [
-        ("/proc/wh", "--warehouse '/proc/wh': this folder cannot be made: No such file"),
+        ("/proc/wh", "--warehouse '/proc/wh': cannot create this folder: No such file"),
         ("a" * 300, "File name too long"),
         ("file/below", "cannot open"),
         ("file", "cannot open"),
     ],
 )
-def test_a_warehouse_that_can_never_be_one_is_refused_at_start(
+def test_a_path_that_cannot_be_a_folder_is_refused_at_start(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     command: list[str],
@@ -92,17 +92,17 @@ def test_a_warehouse_that_can_never_be_one_is_refused_at_start(
     assert result.exit_code == 2
 
 
-def test_a_warehouse_that_cannot_be_written_for_now_is_told_in_one_line(
+def test_an_unwritable_warehouse_is_a_warning_in_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    make_warehouse("/proc")  # there, and nothing can be created in it
+    ensure_warehouse("/proc")  # exists, but no file can be created in it
 
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("warning: the warehouse /proc cannot be written: ")
+    assert line.startswith("warning: cannot write to the warehouse /proc: ")
     assert "check mount, owner and permissions" in line
 
 
-def test_a_store_that_is_set_wrongly_is_said_before_anything_starts(
+def test_wrong_settings_of_an_object_store_are_refused_at_start(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -114,12 +114,12 @@ def test_a_store_that_is_set_wrongly_is_said_before_anything_starts(
     assert result.exit_code == 2
 
 
-def test_nothing_is_created_for_an_address(
+def test_no_folder_is_created_for_an_object_store(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
-    make_warehouse(warehouse_path("s3://bucket/w"))
+    ensure_warehouse(warehouse_path("s3://bucket/w"))
 
     assert warehouse_path("s3://bucket/w/") == "s3://bucket/w"
     assert list(tmp_path.iterdir()) == []
@@ -130,7 +130,7 @@ def test_nothing_is_created_for_an_address(
     ("host", "expected"),
     [("web-1.example", "web-1.example"), ("Jo's Mac", "Jo-s-Mac"), ("", "runner"), ("é", "runner")],
 )
-def test_a_runner_without_a_name_has_the_machines(
+def test_a_runner_without_a_name_is_named_after_its_machine(
     monkeypatch: pytest.MonkeyPatch, host: str, expected: str
 ) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: host)

@@ -31,7 +31,7 @@ def test_changes_are_printed_a_line_each_row(warehouse: Path) -> None:
         "1\t+I\t2\t20",
         "2\t+I\t1\t11",
     ]
-    assert done.stderr == "shop.orders: changes until snapshot 2, go on with --after 2\n"
+    assert done.stderr == "shop.orders: changes until snapshot 2, continue with --after 2\n"
     assert done.returncode == 0
 
 
@@ -48,7 +48,7 @@ def test_they_are_printed_as_json_from_where_a_consumer_continues(warehouse: Pat
     ]
 
 
-def test_a_range_ends_with_a_tag_and_tells_what_was_written(warehouse: Path) -> None:
+def test_a_range_ends_with_a_tag_and_delta_shows_what_was_written(warehouse: Path) -> None:
     Catalog(str(warehouse)).table(TABLE).create_tag("first", snapshot_id=1)
 
     done = run_braid(
@@ -60,7 +60,7 @@ def test_a_range_ends_with_a_tag_and_tells_what_was_written(warehouse: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--after", "9"), "expected the id of a snapshot from 0 to 2"),
         (("--consumer", "nobody"), "the table has no such consumer"),
@@ -69,17 +69,17 @@ def test_a_range_ends_with_a_tag_and_tells_what_was_written(warehouse: Path) -> 
         (("--after", "1", "--after-tag", "x"), "not together with --after-tag"),
     ],
 )
-def test_what_cannot_be_printed_is_said_in_a_line(
-    warehouse: Path, arguments: tuple[str, ...], said: str
+def test_a_wrong_range_is_refused_in_one_line(
+    warehouse: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     done = run_braid("table", "changes", TABLE, *arguments, "--warehouse", str(warehouse))
 
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_texts_cannot_be_taken_for_other_columns_rows_or_texts(tmp_path: Path) -> None:
+def test_tabs_line_ends_and_backslashes_are_escaped(tmp_path: Path) -> None:
     table = Catalog(str(tmp_path)).create_table(
         TABLE, columns=[("k", "STRING")], primary_key=["k"], options={"bucket": "1"}
     )

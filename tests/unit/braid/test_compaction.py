@@ -68,20 +68,20 @@ def test_nothing_to_compact_is_no_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["compact", "orders"], "TABLE 'orders': expected database.table"),
         (["compact", "shop.absent"], "shop.db/absent: it has no schema"),
     ],
 )
-def test_what_is_no_table_is_said_in_one_line(
-    tmp_path: Path, arguments: list[str], told: str
+def test_a_wrong_table_is_refused_in_one_line(
+    tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     done = run_braid(*arguments, "--warehouse", str(tmp_path))
 
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: ")
-    assert told in line
+    assert message in line
     assert done.returncode == 2
 
 
@@ -94,7 +94,7 @@ def test_a_table_that_cannot_be_compacted_is_refused_by_the_option(tmp_path: Pat
     assert done.returncode == 2
 
 
-def test_records_that_cannot_be_merged_are_told_with_table_column_and_key(tmp_path: Path) -> None:
+def test_records_that_cannot_be_merged_are_named_by_table_column_and_key(tmp_path: Path) -> None:
     options = {"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}
     table = given_table(tmp_path, **options)
     write(table, (1, 2**31 - 1), (2, 1))
@@ -108,7 +108,7 @@ def test_records_that_cannot_be_merged_are_told_with_table_column_and_key(tmp_pa
     assert table.latest_snapshot() is not None
 
 
-def test_a_damaged_table_is_no_mistake_of_the_caller(tmp_path: Path) -> None:
+def test_a_damaged_table_is_status_1(tmp_path: Path) -> None:
     table = given_table(tmp_path)
     write(table, (1, 10))
     write(table, (1, 11))
@@ -133,7 +133,7 @@ def test_several_tables_are_compacted_though_one_of_them_fails(tmp_path: Path) -
     assert done.returncode == 2
 
 
-def test_only_what_is_due_is_compacted_when_asked_so(tmp_path: Path) -> None:
+def test_only_due_buckets_are_compacted_with_the_option(tmp_path: Path) -> None:
     table = given_table(tmp_path, **{"num-sorted-run.compaction-trigger": "3"})
     for value in (10, 11):
         write(table, (1, value))
@@ -165,7 +165,7 @@ def test_workers_commit_each_bucket_by_itself(tmp_path: Path) -> None:
     assert set(table.runs_per_bucket().values()) == {1}
 
 
-def test_what_fails_in_a_worker_is_told_in_one_line(tmp_path: Path) -> None:
+def test_an_error_in_a_worker_is_printed_in_one_line(tmp_path: Path) -> None:
     table = given_table(tmp_path)
     write(table, (1, 10))
     write(table, (1, 11))

@@ -60,13 +60,13 @@ def test_age_is_counted_from_now(warehouse: Path) -> None:
     assert earliest(warehouse) == 4
 
 
-def test_consumers_are_listed_set_and_forgotten(warehouse: Path) -> None:
+def test_consumers_are_listed_set_and_deleted(warehouse: Path) -> None:
     table = Catalog(str(warehouse)).table(TABLE)
     lease = table.lease(3, holder="a report")
     reset = run(warehouse, "consumer", "reset", TABLE, "feed", "--snapshot", "2")
     listed = run(warehouse, "consumer", "list", TABLE)
     held = run(warehouse, "expire", TABLE, "--retain-max", "1")
-    forgotten = run(warehouse, "consumer", "delete", TABLE, "feed")
+    deleted = run(warehouse, "consumer", "delete", TABLE, "feed")
     unknown = run(warehouse, "consumer", "delete", TABLE, "feed")
 
     assert reset.stdout == f"{TABLE}: consumer feed continues at snapshot 2\n"
@@ -76,13 +76,13 @@ def test_consumers_are_listed_set_and_forgotten(warehouse: Path) -> None:
         listed.stdout,
     )
     assert "the oldest left is 2: consumer feed continues there\n" in held.stdout
-    assert forgotten.stdout == f"{TABLE}: consumer feed is forgotten\n"
-    assert unknown.stdout == f"{TABLE}: there was no consumer feed\n"
-    assert all(done.returncode == 0 for done in (reset, listed, held, forgotten, unknown))
+    assert deleted.stdout == f"{TABLE}: consumer feed is deleted\n"
+    assert unknown.stdout == f"{TABLE}: no consumer feed\n"
+    assert all(done.returncode == 0 for done in (reset, listed, held, deleted, unknown))
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["expire", "orders"], "TABLE 'orders': expected database.table"),
         (["expire", TABLE, "--retain-min", "3", "--retain-max", "2"], "retain_max: must not be"),
@@ -90,11 +90,11 @@ def test_consumers_are_listed_set_and_forgotten(warehouse: Path) -> None:
         (["consumer", "reset", TABLE, "a/b", "--snapshot", "1"], "expected a name without `/`"),
     ],
 )
-def test_what_cannot_be_done_is_told_in_one_line(
-    warehouse: Path, arguments: list[str], told: str
+def test_a_wrong_argument_is_refused_in_one_line(
+    warehouse: Path, arguments: list[str], message: str
 ) -> None:
     done = run(warehouse, *arguments)
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert told in done.stderr
+    assert message in done.stderr
     assert done.stderr.count("\n") == 1

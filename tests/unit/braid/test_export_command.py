@@ -1,4 +1,4 @@
-"""`braid table export`: whole files or none, with the rows that were asked for."""
+"""`braid table export`: complete files or none, with the selected rows and columns."""
 
 import csv
 import json
@@ -56,7 +56,7 @@ def warehouse(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def numbers(tmp_path: Path) -> Path:
-    """Return a warehouse whose table has the keys 0 to 9, twice as many values before, and a tag."""
+    """Return a warehouse whose table has the keys 0 to 9, and a tag `double` of doubled values."""
     path = tmp_path / "warehouse"
     table = Catalog(str(path)).create_table(
         TABLE,
@@ -113,7 +113,7 @@ def test_json_lines_have_values_as_http_has(warehouse: Path, tmp_path: Path) -> 
     assert second == dict.fromkeys(ROW) | {"id": 8, "city": ""}
 
 
-def test_csv_tells_null_from_an_empty_text(warehouse: Path, tmp_path: Path) -> None:
+def test_null_and_empty_text_differ_in_csv(warehouse: Path, tmp_path: Path) -> None:
     target = exported(warehouse, tmp_path / "parcels.csv")
 
     with target.open(newline="") as file:
@@ -141,7 +141,7 @@ def test_csv_tells_null_from_an_empty_text(warehouse: Path, tmp_path: Path) -> N
     ],
     ids=str,
 )
-def test_columns_rows_and_state_are_chosen(
+def test_columns_rows_and_state_are_selected(
     numbers: Path, tmp_path: Path, options: tuple[str, ...], rows: list[list[object]]
 ) -> None:
     target = exported(numbers, tmp_path / "out.jsonl", *options)
@@ -150,16 +150,16 @@ def test_columns_rows_and_state_are_chosen(
     assert lines == rows
 
 
-def test_what_was_done_is_said(numbers: Path, tmp_path: Path) -> None:
+def test_the_result_is_printed(numbers: Path, tmp_path: Path) -> None:
     done = export(numbers, tmp_path / "out.csv")
 
     assert done.stdout == f"{TABLE}: 10 rows of snapshot 2 in {tmp_path}/out.csv\n"
 
 
-def test_progress_is_told_while_it_takes(
+def test_progress_is_printed_on_stderr(
     numbers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "_TELL_EVERY_S", 0.0)
+    monkeypatch.setattr(command, "_REPORT_INTERVAL_S", 0.0)
 
     done = export(numbers, tmp_path / "out.csv")
 
@@ -184,7 +184,7 @@ def test_no_rows_make_an_empty_file(numbers: Path, tmp_path: Path, ending: str) 
         assert target.exists()
 
 
-def test_a_file_that_is_there_is_replaced_only_when_told_to(numbers: Path, tmp_path: Path) -> None:
+def test_an_existing_file_is_replaced_only_with_the_option(numbers: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
     target.write_text("mine")
 
@@ -197,7 +197,7 @@ def test_a_file_that_is_there_is_replaced_only_when_told_to(numbers: Path, tmp_p
 
 @pytest.mark.parametrize("options", [(), ("--rows-per-file", "4")], ids=["file", "folder"])
 @pytest.mark.parametrize("before", [None, "mine"])
-def test_an_export_that_fails_leaves_nothing_but_what_was_there(
+def test_a_failed_export_leaves_the_folder_unchanged(
     numbers: Path, tmp_path: Path, options: tuple[str, ...], before: str | None
 ) -> None:
     folder = tmp_path / "exports"
@@ -218,7 +218,7 @@ def test_an_export_that_fails_leaves_nothing_but_what_was_there(
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (("--where", "paid"), "where: cannot be read at `the end`"),
         (("--where", "paid = x"), "text, dates and times are in single quotes"),
@@ -232,13 +232,13 @@ def test_an_export_that_fails_leaves_nothing_but_what_was_there(
     ],
     ids=str,
 )
-def test_what_cannot_be_exported_is_said_in_a_line(
-    numbers: Path, tmp_path: Path, options: tuple[str, ...], said: str
+def test_a_wrong_argument_is_refused_in_one_line(
+    numbers: Path, tmp_path: Path, options: tuple[str, ...], message: str
 ) -> None:
     done = export(numbers, tmp_path / "out.csv", *options)
 
     assert done.exit_code == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["warehouse"]
 
@@ -252,7 +252,7 @@ def test_what_cannot_be_exported_is_said_in_a_line(
         ("TIMESTAMP(6)", -62_135_596_801),
     ],
 )
-def test_times_that_no_text_tells_are_refused(
+def test_times_outside_the_years_of_iso_8601_are_refused_in_text_formats(
     tmp_path: Path, ending: str, sql: str, number: int
 ) -> None:
     warehouse = tmp_path / "warehouse"
@@ -282,16 +282,16 @@ def test_a_target_on_an_object_store_is_refused_as_such(numbers: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
-        ("out.txt", "expected the ending parquet, csv, jsonl, arrow, or --format"),
-        ("nowhere/out.csv", "its folder is not there"),
+        ("out.txt", "expected the suffix parquet, csv, jsonl, arrow, or --format"),
+        ("nowhere/out.csv", "its folder does not exist"),
     ],
 )
-def test_a_target_that_cannot_be_is_refused(
-    numbers: Path, tmp_path: Path, name: str, said: str
+def test_an_invalid_target_is_refused(
+    numbers: Path, tmp_path: Path, name: str, message: str
 ) -> None:
     done = export(numbers, tmp_path / name)
 
     assert done.exit_code == 2
-    assert said in done.stderr
+    assert message in done.stderr

@@ -53,7 +53,7 @@ def is_alive(process: int) -> bool:
         return False
 
 
-def test_all_tables_are_looked_after_once(tmp_path: Path) -> None:
+def test_all_tables_are_maintained_once(tmp_path: Path) -> None:
     for name in ("a.t", "b.t"):
         write(given_table(tmp_path, name), commits=3)
 
@@ -65,15 +65,15 @@ def test_all_tables_are_looked_after_once(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
-def test_a_warehouse_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_warehouse_is_refused(tmp_path: Path) -> None:
     done = once(tmp_path / "misspelt")
 
     assert done.returncode == 2
     assert "--warehouse" in done.stderr
-    assert "there is no such folder" in done.stderr
+    assert "no such folder" in done.stderr
 
 
-def test_only_the_tables_named_are_looked_after(tmp_path: Path) -> None:
+def test_only_the_named_tables_are_maintained(tmp_path: Path) -> None:
     for name in ("a.t", "b.t"):
         write(given_table(tmp_path, name), commits=3)
 
@@ -82,7 +82,7 @@ def test_only_the_tables_named_are_looked_after(tmp_path: Path) -> None:
     assert [line.split(":")[0] for line in done.stdout.splitlines()] == ["b.t"]
 
 
-def test_a_failure_is_told_by_the_exit_status_of_one_time(tmp_path: Path) -> None:
+def test_a_failure_is_the_exit_status_of_a_single_round(tmp_path: Path) -> None:
     table = given_table(tmp_path)
     write(table, commits=3)
     for file in tmp_path.rglob("bucket-0/*.parquet"):
@@ -95,7 +95,7 @@ def test_a_failure_is_told_by_the_exit_status_of_one_time(tmp_path: Path) -> Non
     assert done.returncode == 1
 
 
-def test_a_table_that_is_not_there_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_missing_table_is_refused_in_one_line(tmp_path: Path) -> None:
     done = once(tmp_path, "shop.orders")
 
     assert done.stderr.startswith("error: no table at")
@@ -104,7 +104,7 @@ def test_a_table_that_is_not_there_is_told_in_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_the_service_ends_with_a_signal_and_says_what_it_did(
+def test_the_service_ends_with_a_signal_and_prints_its_counts(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     table = given_table(tmp_path)

@@ -52,15 +52,17 @@ def test_tags_are_made_listed_and_deleted(warehouse: Path) -> None:
         "brief\tsnapshot 2\tkept 1 h 30 min",
         "week\tsnapshot 3\tkept 7 d",
     ]
-    assert deleted.stdout == "shop.orders: tag first is deleted, and 0 files that only it needed\n"
-    assert expired.stdout == "shop.orders: no tag's time is over\n"
+    assert deleted.stdout == "shop.orders: tag first is deleted, with 0 files of its own\n"
+    assert expired.stdout == "shop.orders: no tag has expired\n"
 
 
 def test_a_table_is_rolled_back(warehouse: Path) -> None:
     done = run(warehouse, "rollback", TABLE, "--snapshot", "1")
 
     assert (done.stderr, done.returncode) == ("", 0)
-    assert done.stdout == ("shop.orders: is as at snapshot 1, 2 snapshots removed, newest is 1\n")
+    assert done.stdout == (
+        "shop.orders: rolled back to snapshot 1, 2 snapshots removed, the newest is 1\n"
+    )
     assert keys(warehouse) == [1]
 
 
@@ -86,7 +88,7 @@ def test_a_table_whose_streams_run_is_not_rolled_back(tmp_path: Path) -> None:
     assert "stream sales continues at the offsets of the snapshot, epoch 2\n" in done.stdout
 
 
-def test_orphans_are_printed_and_deleted_when_told(warehouse: Path) -> None:
+def test_orphans_are_printed_and_deleted_with_the_option(warehouse: Path) -> None:
     stray = warehouse / "shop.db/orders/bucket-0/data-x-0.parquet"
     stray.write_bytes(b"12345")
     os.utime(stray, (1_000_000_000, 1_000_000_000))
@@ -102,14 +104,14 @@ def test_orphans_are_printed_and_deleted_when_told(warehouse: Path) -> None:
     )
     assert re.search(r"1 file, 5 bytes found, nothing was deleted", found.stderr)
     assert (young.stdout, "0 files, 0 bytes" in young.stderr) == ("", True)
-    assert "1 younger left alone" in young.stderr
+    assert "1 younger kept" in young.stderr
     assert deleted.stdout == found.stdout
     assert not stray.exists()
     assert keys(warehouse) == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["rollback", "orders", "--snapshot", "1"], "TABLE 'orders': expected database.table"),
         (["rollback", TABLE], "expected either a snapshot or a tag"),
@@ -120,12 +122,12 @@ def test_orphans_are_printed_and_deleted_when_told(warehouse: Path) -> None:
         (["clean-orphans", TABLE, "--older-than", "x"], "--older-than 'x': expected a duration"),
     ],
 )
-def test_what_cannot_be_done_is_told_in_one_line(
-    warehouse: Path, arguments: list[str], told: str
+def test_a_wrong_argument_is_refused_in_one_line(
+    warehouse: Path, arguments: list[str], message: str
 ) -> None:
     done = run(warehouse, *arguments)
 
-    assert told in done.stderr
+    assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert done.returncode == 2
     assert keys(warehouse) == [1, 2, 3]
@@ -167,11 +169,11 @@ def test_a_registered_table_is_rescaled_while_its_streams_run(tmp_path: Path) ->
 
 
 def test_a_table_is_inspected(warehouse: Path) -> None:
-    told = run(warehouse, "inspect", TABLE, "snapshots", "--last", "2")
+    as_text = run(warehouse, "inspect", TABLE, "snapshots", "--last", "2")
     as_json = run(warehouse, "inspect", TABLE, "levels", "--snapshot", "2", "--json")
 
-    assert (told.stderr, told.returncode) == ("", 0)
-    names, *lines = [line.split() for line in told.stdout.splitlines()]
+    assert (as_text.stderr, as_text.returncode) == ("", 0)
+    names, *lines = [line.split() for line in as_text.stdout.splitlines()]
     assert names[:3] == ["snapshot_id", "kind", "committed_at"]
     assert [line[:2] for line in lines] == [["2", "APPEND"], ["3", "APPEND"]]
     assert [line[-1] for line in lines] == ["-", "-"]
@@ -179,14 +181,14 @@ def test_a_table_is_inspected(warehouse: Path) -> None:
     assert (level["level"], level["files"], level["rows"]) == (0, 2, 2)
 
 
-def test_a_view_that_is_not_there_is_refused_with_those_there_are(warehouse: Path) -> None:
+def test_an_unknown_view_is_refused_with_the_known_ones(warehouse: Path) -> None:
     refused = run(warehouse, "inspect", TABLE, "rows")
 
     assert (refused.stdout, refused.returncode) == ("", 2)
     assert "no such view (found `rows`); hint: views: snapshots, files, buckets" in refused.stderr
 
 
-def test_a_table_is_dropped_when_its_name_is_said(warehouse: Path) -> None:
+def test_a_table_is_dropped_when_its_name_is_confirmed(warehouse: Path) -> None:
     unnamed = run(warehouse, "drop", TABLE)
     misnamed = run(warehouse, "drop", TABLE, "--yes", "shop.other")
     dropped = run(warehouse, "drop", TABLE, "--yes", TABLE)
