@@ -121,7 +121,8 @@ from lake.merge.segments import Segments
 from lake.merge.selection import Pick
 from lake.merge.steps import Step, Steps
 from lake.merge.value_checks import ValueChecks
-from lake.options import MergeEngine, TableOptions, parse_duration, parse_size
+from lake.option_parsers import parse_duration, parse_size
+from lake.options import MergeEngine, TableOptions
 from lake.read.changes import ChangesMode
 from lake.read.condition_text import parse_conditions
 from lake.read.lookup.lookup_settings import LookupSettings

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 from docs.generator import engine_pages, function_pages, trap_pages
+from docs.generator.option_page import PAGE as OPTIONS_PAGE, option_page
 from docs.generator.traps import PAGE as TRAPS_PAGE, traps
 from lake.declaration.engine_declarations import ENGINES
 from lake.merge.functions.registry import FUNCTIONS
+from lake.options import OPTIONS
 
 GUIDE = "docs/guides/which-row-wins.md"
 _BEGIN, _END = "<!-- traps: begin, made by `make docs` -->", "<!-- traps: end -->"
@@ -22,6 +24,7 @@ def generated_pages(root: Path) -> dict[str, str]:
     pages = {
         f"{engines}/README.md": engine_pages.engine_index(ENGINES.values()),
         f"{functions}/README.md": function_pages.function_index(list(FUNCTIONS.values())),
+        OPTIONS_PAGE: option_page(OPTIONS.values()),
         TRAPS_PAGE: trap_pages.trap_page(found),
         GUIDE: _with_traps((root / GUIDE).read_text(encoding="utf-8"), trap_pages.trap_list(found)),
     }

@@ -11,7 +11,8 @@ from typing import Final
 
 from lake.errors import Problem
 from lake.format.schema import TableSchema
-from lake.options import TableOptions, parse_duration, parse_integer
+from lake.option_parsers import parse_duration, parse_integer
+from lake.options import TableOptions
 
 _TRIGGER: Final = "num-sorted-run.compaction-trigger"
 _FROM_TRIGGER: Final = {

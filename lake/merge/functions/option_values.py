@@ -10,7 +10,7 @@ from lake.errors import Problem
 from lake.format.data_types import DataField
 from lake.merge.column_function import ColumnFunction
 from lake.merge.declared_options import split_names
-from lake.options import parse_integer
+from lake.option_parsers import parse_integer
 
 INT_MAX = 2**31 - 1
 _INT_MIN = -(2**31)

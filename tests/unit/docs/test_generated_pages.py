@@ -12,6 +12,7 @@ from docs.generator.trap_causes import CAUSES, by_cause
 from docs.generator.traps import traps
 from lake.declaration.engine_declarations import ENGINES
 from lake.merge.functions.registry import FUNCTIONS
+from lake.options import OPTIONS
 from tests.unit.lake.merge.given_anomaly import ANOMALIES
 
 REFERENCE = ROOT / "docs" / "reference"
@@ -78,3 +79,12 @@ def test_every_function_says_what_it_does_beside_the_reference(pages: dict[str, 
         page = pages[f"docs/reference/aggregate-functions/{name}.md"]
         assert "## Beside Apache Paimon 2.0" in page
         assert page.count("| record |") == len(EXAMPLES[name])
+
+
+def test_every_option_has_a_row_with_its_meaning(pages: dict[str, str]) -> None:
+    page = pages["docs/reference/options.md"]
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+
+    assert len(rows) == len(OPTIONS)
+    for option in OPTIONS.values():
+        assert f"| {option.doc} |" in page, option.key

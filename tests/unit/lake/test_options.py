@@ -1,20 +1,46 @@
+import dataclasses
+
 import pytest
 
 from lake.errors import InvalidRequest
+from lake.option_declaration import Following
 from lake.options import (
+    OPTIONS,
     BucketFunction,
     ChangelogProducer,
     ManifestCompression,
     MergeEngine,
     SequenceNumberInit,
     TableOptions,
-    parse_duration,
-    parse_size,
 )
 
 
 def test_defaults_of_parsing_are_the_defaults_of_the_attributes() -> None:
     assert TableOptions.parse({}) == TableOptions()
+
+
+def test_every_attribute_but_the_bloom_filters_is_declared_with_its_key() -> None:
+    attributes = {field.name for field in dataclasses.fields(TableOptions)}
+
+    assert attributes - set(OPTIONS) == {"file_index_blooms"}
+
+
+@pytest.mark.parametrize("attribute", OPTIONS)
+def test_a_default_that_is_shown_as_a_value_can_be_written_as_it_is_shown(attribute: str) -> None:
+    option = OPTIONS[attribute]
+    is_value = option.default_text is None and not isinstance(option.default, Following)
+    if is_value and option.shown_default:
+        read = TableOptions.parse({option.key: option.shown_default})
+
+        assert getattr(read, attribute) == option.default
+
+
+@pytest.mark.parametrize("attribute", OPTIONS)
+def test_meanings_are_phrases(attribute: str) -> None:
+    doc = OPTIONS[attribute].doc
+
+    assert doc[0].isupper() or doc.startswith("["), doc
+    assert not doc.endswith("."), doc
 
 
 def test_options_of_other_engines_are_left_alone() -> None:
@@ -99,10 +125,19 @@ def test_a_fallback_key_loses_against_the_key_itself() -> None:
     assert not TableOptions.parse(options).write_only
 
 
-def test_limits_of_sorted_runs_follow_the_trigger() -> None:
+def test_defaults_of_sorted_runs_follow_the_trigger() -> None:
     options = TableOptions.parse({"num-sorted-run.compaction-trigger": "9"})
 
     assert (options.num_sorted_run_stop_trigger, options.num_levels) == (12, 10)
+
+
+def test_what_is_retained_of_changelogs_follows_the_snapshots() -> None:
+    options = TableOptions.parse(
+        {"snapshot.num-retained.min": "3", "snapshot.time-retained": "2 h"}
+    )
+
+    assert options.changelog_num_retained_min == 3
+    assert options.changelog_time_retained_ms == 7_200_000
 
 
 def test_the_stop_trigger_is_never_below_the_trigger() -> None:
@@ -153,48 +188,11 @@ def test_a_bad_value_is_refused_with_what_is_valid(key: str, value: str, expecte
     assert [(problem.field, problem.value) for problem in caught.value.problems] == [(key, value)]
 
 
-def test_all_bad_values_are_told_at_once() -> None:
+def test_all_bad_values_are_reported_at_once() -> None:
     with pytest.raises(InvalidRequest) as caught:
         TableOptions.parse({"bucket": "many", "merge-engine": "none", "write-only": "1"})
 
     assert len(caught.value.problems) == 3
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        ("1024", 1024),
-        ("8mb", 8 << 20),
-        ("8 MB", 8 << 20),
-        (" 128 m ", 128 << 20),
-        ("2 kibibytes", 2048),
-        ("3 gb", 3 << 30),
-        ("1 tebibytes", 1 << 40),
-        ("mb", None),
-        ("1.5 mb", None),
-        ("-1", None),
-        ("", None),
-    ],
-)
-def test_sizes_are_read_in_the_forms_of_the_format(text: str, size: int | None) -> None:
-    assert parse_size(text) == size
-
-
-@pytest.mark.parametrize(
-    ("text", "milliseconds"),
-    [
-        ("500", 500),
-        ("1 h", 3_600_000),
-        ("10s", 10_000),
-        ("2 min", 120_000),
-        ("3 d", 259_200_000),
-        ("1500 us", 1),
-        ("999999 ns", 0),
-        ("1 month", None),
-    ],
-)
-def test_durations_are_read_in_the_forms_of_the_format(text: str, milliseconds: int | None) -> None:
-    assert parse_duration(text) == milliseconds
 
 
 @pytest.mark.parametrize(

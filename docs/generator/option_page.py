@@ -1,0 +1,40 @@
+"""The reference page of table options, from their declarations."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from docs.generator.markdown import code, page, table
+from lake.option_declaration import Option
+
+PAGE = "docs/reference/options.md"
+
+_INTRODUCTION = (
+    "Options of a table are texts by key, in its declaration or in `options` of "
+    "`Catalog.create_table`. These are the options that this engine knows; a value that it cannot read "
+    "is refused when the table is made, altered or opened. Other options stay with the table for other "
+    "engines of the format. Sizes take `b`, `kb`, `mb`, `gb` and `tb`, durations `ms`, `s`, `min`, `h` "
+    "and `d`."
+)
+_FAMILIES = (
+    "Options of single columns, `fields.<column>.…`, are on the pages of the "
+    "[merge engines](merge-engines/README.md) and [aggregate functions](aggregate-functions/README.md), "
+    "those of indexes, `file-index.bloom-filter.…`, in the guide to "
+    "[bloom filters](../guides/bloom-filters.md). Declarations over HTTP set a part of these options, "
+    "within bounds; a refusal lists them."
+)
+
+
+def option_page(options: Iterable[Option[Any]]) -> str:
+    """Return the page of all options, in the order of their keys."""
+    rows = [_row(option) for option in sorted(options, key=lambda option: option.key)]
+    return page(
+        "Table options",
+        _INTRODUCTION,
+        _FAMILIES,
+        table(("option", "value", "default", "meaning"), rows),
+    )
+
+
+def _row(option: Option[Any]) -> tuple[str, str, str, str]:
+    older = f" (older: {', '.join(map(code, option.fallbacks))})" if option.fallbacks else ""
+    return code(option.key) + older, option.parser.expected, option.shown_default, option.doc
