@@ -1,4 +1,4 @@
-"""A service compacts what is due and expires, and one table's stats is not the others'."""
+"""The maintenance service: due compactions and expiries, and failures that stay with their table."""
 
 import logging
 import os
@@ -22,7 +22,8 @@ from lake import (
     Table,
 )
 from lake.files.storage.local import LocalFileIO
-from lake.table.maintenance.maintenance_service import EXPIRY_INTERVAL_MS, MaintenanceService
+from lake.table.maintenance.expiry_scheduler import EXPIRY_INTERVAL_MS
+from lake.table.maintenance.maintenance_service import MaintenanceService
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.waiting import PATIENCE_S, wait_until
 
@@ -102,7 +103,7 @@ def test_tables_come_and_go(tmp_path: Path) -> None:
     assert set(second.runs_per_bucket().values()) == {1}
 
 
-def test_a_table_that_is_made_again_under_its_name_is_begun_with_anew(tmp_path: Path) -> None:
+def test_a_table_that_is_created_anew_under_its_name_begins_with_new_counts(tmp_path: Path) -> None:
     write(given_table(tmp_path), commits=3)
 
     with service(tmp_path) as maintenance:
@@ -117,7 +118,7 @@ def test_a_table_that_is_made_again_under_its_name_is_begun_with_anew(tmp_path: 
     assert list(again.runs_per_bucket().values()) == [1]
 
 
-def test_trouble_is_told_once_and_tried_again_after_a_while(
+def test_a_failure_is_logged_once_and_retried_after_a_pause(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
@@ -137,15 +138,15 @@ def test_trouble_is_told_once_and_tried_again_after_a_while(
         assert error.startswith("bucket-")
         assert "a.broken" in error
         assert maintenance.stats["b.healthy"].compactions == 2
-        assert (maintenance.stats["c.absent"].error or "").startswith("look: no table")
-        told = len(caplog.messages)
-        assert told == 3
+        assert (maintenance.stats["c.absent"].error or "").startswith("poll: no table")
+        logged = len(caplog.messages)
+        assert logged == 3
         maintenance.round()
         assert stats.failures == 2
         clock.advance(ms=1_000)
         maintenance.round()
         assert stats.failures == 4
-        assert len(caplog.messages) == told
+        assert len(caplog.messages) == logged
         for file in files:
             file.with_suffix(".hidden").rename(file)
         clock.advance(ms=2_000)
@@ -155,7 +156,7 @@ def test_trouble_is_told_once_and_tried_again_after_a_while(
     assert values(broken) == {3}
 
 
-def test_tables_that_cannot_be_told_are_asked_for_less_often_and_told_once(
+def test_a_failing_list_of_tables_is_retried_after_pauses_and_logged_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="lake.table.maintenance.maintenance_service")
@@ -213,7 +214,7 @@ def test_expiry_waits_for_its_interval(tmp_path: Path) -> None:
         assert stats.expired > before
 
 
-def test_trouble_that_somebody_else_has_mended_is_over(tmp_path: Path) -> None:
+def test_a_failure_ends_when_another_process_compacts_the_bucket(tmp_path: Path) -> None:
     table = given_table(tmp_path)
     write(table, commits=3)
     files = list(tmp_path.rglob("bucket-*/*.parquet"))
@@ -231,7 +232,7 @@ def test_trouble_that_somebody_else_has_mended_is_over(tmp_path: Path) -> None:
         assert stats.error is None
 
 
-def test_a_mistake_in_one_table_is_told_with_its_trace_and_the_others_go_on(
+def test_a_defect_in_one_table_is_logged_with_its_trace_and_the_others_continue(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in ("a.bad", "b.good"):
@@ -251,7 +252,7 @@ def test_a_mistake_in_one_table_is_told_with_its_trace_and_the_others_go_on(
         maintenance.round()
         bad, good = maintenance.stats["a.bad"], maintenance.stats["b.good"]
         assert bad.failures == 1
-        assert (bad.error or "").startswith("look: ZeroDivisionError: ")
+        assert (bad.error or "").startswith("poll: ZeroDivisionError: ")
         assert (good.polls, good.failures) == (2, 0)
         traces = [record for record in caplog.records if record.exc_info]
         assert [record.exc_info[0] for record in traces if record.exc_info] == [ZeroDivisionError]
@@ -277,7 +278,7 @@ class HeldPool:
             future.set_result(work.run())
 
 
-def test_a_bucket_that_is_worked_on_is_not_begun_again(tmp_path: Path) -> None:
+def test_a_bucket_that_is_compacted_is_not_submitted_again(tmp_path: Path) -> None:
     write(given_table(tmp_path), commits=3)
     pool = HeldPool()
     maintenance = MaintenanceService(
@@ -323,7 +324,7 @@ def test_a_killed_process_is_replaced(tmp_path: Path) -> None:
 
     with service(tmp_path, clock=clock) as maintenance:
         maintenance.round()
-        pool = maintenance._pool
+        pool = maintenance._compaction._pool
         assert isinstance(pool, CompactionPool)
         for process in list(pool._pool._processes):
             os.kill(process, signal.SIGKILL)
@@ -340,7 +341,7 @@ def test_a_killed_process_is_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_two_services_do_at_once_is_dropped_and_counted(tmp_path: Path) -> None:
+def test_work_that_two_services_do_at_once_is_dropped_and_counted(tmp_path: Path) -> None:
     table = given_table(tmp_path)
     services = [service(tmp_path, workers=2), service(tmp_path, workers=2)]
     threads = [

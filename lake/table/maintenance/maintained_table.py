@@ -1,0 +1,65 @@
+"""One table under maintenance: its handle, and what the schedulers remember of it."""
+
+import logging
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+
+from lake.errors import LakeError
+from lake.files.clock import Clock
+from lake.maintenance.compaction.compaction_picks import CompactionMemory
+from lake.table.maintenance.failure_log import FailureLog
+from lake.table.maintenance.maintenance_stats import MaintenanceStats
+from lake.table.table import Table
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class MaintainedTable:
+    """What a service keeps of a table.
+
+    Work in progress holds its own reference, so that what ends after the table was dropped, or
+    created anew under its name, is not counted for the new one.
+
+    Attributes:
+        identifier: `db.table`.
+        stats: Its counts and failures.
+        table: None until it was opened.
+        memory: What picking remembers of its buckets.
+        next_expiry_ms: The earliest time of its next expiry, milliseconds since 1970 UTC.
+    """
+
+    identifier: str
+    stats: MaintenanceStats
+    table: Table | None = None
+    memory: CompactionMemory = field(default_factory=CompactionMemory)
+    next_expiry_ms: int = 0
+
+    @classmethod
+    def new(cls, identifier: str, clock: Clock) -> "MaintainedTable":
+        """Return a table that was not opened yet, without counts."""
+        return cls(identifier=identifier, stats=MaintenanceStats(failure_log=FailureLog(clock)))
+
+    @property
+    def failures(self) -> FailureLog:
+        """Its failures."""
+        return self.stats.failure_log
+
+    def fail(self, subject: str, error: BaseException) -> bool:
+        """Note a failure, and log it unless it repeats the one before; return whether it was logged."""
+        message = _message_of(error)
+        is_new = self.failures.fail(subject, message)
+        if is_new:
+            logger.warning(
+                "maintenance failed table=%s what=%s error=%s", self.identifier, subject, message
+            )
+        return is_new
+
+
+def _message_of(error: BaseException) -> str:
+    if isinstance(error, BrokenProcessPool):
+        return "a process that compacts was killed"
+    if isinstance(error, LakeError | OSError):
+        return str(error)
+    # A defect of this program, or of a package's aggregate function: the message alone says little.
+    return f"{type(error).__name__}: {error}"
