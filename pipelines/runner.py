@@ -39,10 +39,10 @@ from pipelines.hosted_tables import HostedTables
 from pipelines.settings import RunnerSettings
 from pipelines.spark.session import QUERY_LOGGERS, build_session
 from pipelines.stream.dead_letter_counts import reported_counts
+from pipelines.stream.failure_log import FailureLog
 from pipelines.stream.ingest import SESSION_CONF, IngestContext
 from pipelines.stream.ingest_starter import IngestStarter
-from pipelines.stream.outage import Outage
-from pipelines.stream.stream_supervisor import QueryStarter, StreamSupervisor, Wanted
+from pipelines.stream.stream_supervisor import QueryStarter, RegisteredStream, StreamSupervisor
 from registry.errors import FeaturesMissing
 from registry.store.documents import RegisteredTables, RegistryStore
 from registry.store.leases import LeaseStore
@@ -84,8 +84,8 @@ class Runner:
         self._progress = ProgressStore(file_io, warehouse)
         self._owner = f"{settings.name}-{uuid4().hex[:12]}"
         self._started_ms = clock.now_ms()
-        self._reading = Outage(_LOG, "registry cannot be read")
-        self._writing = Outage(_LOG, "progress cannot be written")
+        self._reading = FailureLog(_LOG, "registry cannot be read")
+        self._writing = FailureLog(_LOG, "progress cannot be written")
         self._hosted: dict[str, _HostedStream] = {}
         self._unreadable: dict[str, str] = {}
         self._maintenance: HostedTables | None = None
@@ -127,7 +127,7 @@ class Runner:
         self._warn_of_unreadable({**tables.unreadable, **tables.newer, **_newer_streams(tables)})
         self._reading.over()
         wanted = {
-            stream_key(document.identifier, name): Wanted(document=document, entry=entry)
+            stream_key(document.identifier, name): RegisteredStream(document=document, entry=entry)
             for document in tables.documents
             for name, entry in document.streams.items()
             if self._settings.hosts(document.identifier, name)
@@ -148,7 +148,7 @@ class Runner:
                 _LOG.warning("cannot act on what is registered name=%s error=%s", identifier, error)
         self._unreadable = told
 
-    def _host(self, wanted: Wanted) -> "_HostedStream":
+    def _host(self, wanted: RegisteredStream) -> "_HostedStream":
         key = stream_key(wanted.document.identifier, wanted.entry.spec.name)
         supervisor = StreamSupervisor(
             table=wanted.document.identifier,
@@ -253,7 +253,7 @@ class _HostedStream:
         )
         self._started = False
 
-    def want(self, wanted: Wanted | None) -> None:
+    def want(self, wanted: RegisteredStream | None) -> None:
         """Pass on what the registry says; the first word starts the thread."""
         self.supervisor.want(wanted)
         if not self._started:
@@ -271,7 +271,7 @@ class _HostedStream:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
-        trouble = Outage(_LOG, f"step failed stream={self._thread.name}")
+        trouble = FailureLog(_LOG, f"step failed stream={self._thread.name}")
         while not self._stop.is_set():
             try:
                 self.supervisor.step()

@@ -16,9 +16,11 @@ from pyspark.sql import (
     functions as fn,
 )
 
+from formats.mapped_column import MappedColumn
+from formats.unpaired_surrogates import may_hold_surrogate
 from lake import DataType, TypeRoot
-from pipelines.json.half_pairs import has_half_pair, may_have_half_pair
-from pipelines.stream.stream_plan import MappedColumn, StreamPlan
+from pipelines.json.surrogate_check import has_unpaired_surrogate
+from pipelines.stream.stream_plan import StreamPlan
 
 # How Spark writes a double, alone or somewhere in an array or an object.
 _DOUBLE: Final = r'(?:-?\d+\.\d|"-?Infinity")'
@@ -42,8 +44,8 @@ def has_inexact_text(message: Column, text: Column, plan: StreamPlan) -> Column 
             # The second is asked of few.
             found = _any_of(_in_value(value, column.type))
             tests.append(fn.when(found, fn.rlike(text, fn.lit(_written(column)))))
-    if any(may_have_half_pair(column.type) for column in plan.value_columns):
-        tests.append(has_half_pair(text))
+    if any(may_hold_surrogate(column.type) for column in plan.value_columns):
+        tests.append(has_unpaired_surrogate(text))
     return _any_of(tests) if tests else None
 
 

@@ -32,8 +32,8 @@ from pyspark.sql import (
     types as spark_types,
 )
 
+from formats.dead_letter import DeadLetterReason
 from lake import DataType, Problem, TypeRoot, UnsupportedFeature
-from pipelines.json.dead_letter import DeadLetterReason
 from registry.rules.json_types import HINT, unreadable_in_json
 
 _UNBOUNDED: Final = 2**31 - 1

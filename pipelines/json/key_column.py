@@ -14,10 +14,11 @@ from pyspark.sql import (
     types as spark_types,
 )
 
-from pipelines.json.dead_letter import DeadLetterReason
-from pipelines.json.half_pairs import has_half_pair
+from formats.dead_letter import DeadLetterReason
+from formats.mapped_column import MappedColumn
 from pipelines.json.json_column import JsonColumn, json_type, read_column
-from pipelines.stream.stream_plan import MappedColumn, StreamPlan
+from pipelines.json.surrogate_check import has_unpaired_surrogate
+from pipelines.stream.stream_plan import StreamPlan
 
 PARSED_KEY: Final = "parsed_key"
 _ROOT: Final = "key"
@@ -57,7 +58,7 @@ def read_key(column: MappedColumn) -> JsonColumn:
         is_there &= fn.col(PARSED_KEY).isNull()
     is_malformed = is_there & raw.isNull()
     if column.path:
-        is_malformed |= has_half_pair(_text())
+        is_malformed |= has_unpaired_surrogate(_text())
     malformed = fn.when(is_malformed, fn.lit(DeadLetterReason.MALFORMED_KEY.value))
     fault = malformed if found.fault is None else fn.coalesce(malformed, found.fault)
     return JsonColumn(json_type=kind, value=found.value, fault=fault)

@@ -35,13 +35,14 @@ from pyspark.sql import (
     types as spark_types,
 )
 
+from formats.dead_letter import DeadLetterReason
+from formats.mapped_column import MappedColumn
 from lake import TypeRoot
-from pipelines.json.dead_letter import DeadLetterReason
 from pipelines.json.inexact_text import has_inexact_text
 from pipelines.json.json_column import JsonColumn, json_type, read_column
 from pipelines.json.key_column import PARSED_KEY, has_paths, parse_key, raw_key, read_key
-from pipelines.new_fields.undeclared import has_undeclared
-from pipelines.stream.stream_plan import MappedColumn, StreamPlan
+from pipelines.new_fields.undeclared_field_check import has_undeclared_fields
+from pipelines.stream.stream_plan import StreamPlan
 from schemas import OnNewField
 
 KEY = "key"
@@ -123,7 +124,7 @@ class RecordParser:
         ]
         marks: dict[str, Column] = {}
         if plan.spec.on_new_field is OnNewField.EVOLVE:
-            found = has_undeclared(fn.col(message), text, plan, nulls_count=False)
+            found = has_undeclared_fields(fn.col(message), text, plan, nulls_count=False)
             marks[UNDECLARED] = found
         inexact = has_inexact_text(fn.col(message), text, plan)
         if inexact is not None:
@@ -131,7 +132,7 @@ class RecordParser:
         is_told = reduce(
             lambda told, mark: told | fn.col(mark), marks, fn.col("refusal").isNotNull()
         )
-        if plan.checked:
+        if plan.checked_columns:
             is_told = fn.lit(True)  # only Python can tell
         self._judged = [
             fn.col("*"),
@@ -140,25 +141,25 @@ class RecordParser:
             *(mark.alias(name) for name, mark in marks.items()),
         ]
         self._told = _told(is_told, names, marks)
-        self._all_told = _told(fn.expr("true"), names, marks)
+        self._raw_kept = _told(fn.expr("true"), names, marks)
 
-    def __call__(self, records: DataFrame, *, tells_all: bool = False) -> DataFrame:
+    def __call__(self, records: DataFrame, *, keeps_raw: bool = False) -> DataFrame:
         """Return one row per record, in the same order.
 
         Args:
             records: Of Spark's Kafka source with headers: key, value, partition, offset, timestamp,
                 headers.
-            tells_all: Whether every record has its raw parts, also those that nothing is wrong with.
+            keeps_raw: Whether every record has its raw parts, also those that nothing is wrong with.
 
         Returns:
             `kafka_partition` int, `kafka_offset` bigint, `kafka_timestamp`, `reason` string (null:
             accepted) and `detail` string (the column it is about, if one), the raw parts (null
-            where accepted and not marked, unless `tells_all`), and `value_0`, `value_1`, ... in the order of
+            where accepted and not marked, unless `keeps_raw`), and `value_0`, `value_1`, ... in the order of
             `plan.columns`: their values mean something where the record is accepted. Of a stream
             that lets its table evolve also `undeclared` boolean: the record may have a new field. Of
             one with text columns also `inexact` boolean: numbers in them may have lost digits.
         """
-        told = self._all_told if tells_all else self._told
+        told = self._raw_kept if keeps_raw else self._told
         return records.select(*self._parsed).select(*self._judged).select(*told)
 
 
@@ -318,7 +319,7 @@ def _field_refusals(plan: StreamPlan, message: str) -> list[Column]:
     if plan.spec.on_new_field is not OnNewField.REJECT:
         return []
     text = fn.col("value").cast("string")
-    found = has_undeclared(fn.col(message), text, plan, nulls_count=True)
+    found = has_undeclared_fields(fn.col(message), text, plan, nulls_count=True)
     return [_refuse(found, DeadLetterReason.NEW_FIELD)]
 
 

@@ -29,7 +29,7 @@ from schemas import OnPartitionsAdded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class PartitionAssignment:
     """What a query reads.
 
     Attributes:
@@ -46,7 +46,7 @@ class Reading:
         return len(self.partitions) if self.growth is None else self.growth.partitions
 
 
-def plan_reading(
+def plan_assignment(
     plan: StreamPlan,
     topic: Topic,
     *,
@@ -54,7 +54,7 @@ def plan_reading(
     order: GroupOrder | None,
     end: Callable[[], Mapping[int, int]],
     now_ms: int,
-) -> Reading:
+) -> PartitionAssignment:
     """Return what a stream is to read when it starts now.
 
     Args:
@@ -69,33 +69,39 @@ def plan_reading(
         InvalidRequest: Arrival alone cannot order what is in the topic.
     """
     if not plan.needs_keyed_partitions:
-        return Reading(partitions=topic.partitions)
+        return PartitionAssignment(partitions=topic.partitions)
     if len(topic.partitions) > 1 and not plan.is_keyed:
         _refuse_unkeyed(plan, topic)
     known = () if position is None else tuple(sorted(position.offsets))
     if not known or set(known) >= set(topic.partitions):
-        return Reading(partitions=topic.partitions)
+        return PartitionAssignment(partitions=topic.partitions)
     if plan.spec.on_partitions_added is OnPartitionsAdded.STOP:
         _refuse_added(plan, topic, known)
     growth = None if order is None else order.growth
     if growth is None or growth.partitions != len(topic.partitions):
         growth = PartitionGrowth(partitions=len(topic.partitions), noticed_ms=now_ms)
     if not is_settled(plan, growth, now_ms=now_ms):
-        return Reading(partitions=known, growth=growth)
+        return PartitionAssignment(partitions=known, growth=growth)
     if not growth.ends:
         found = end()
         growth = replace(growth, ends={number: found[number] for number in known})
-    if position is not None and is_read(growth, position):
-        return Reading(partitions=topic.partitions)
-    return Reading(partitions=known, growth=growth)
+    if position is not None and is_read_to_ends(growth, position):
+        return PartitionAssignment(partitions=topic.partitions)
+    return PartitionAssignment(partitions=known, growth=growth)
 
 
-def is_over(plan: StreamPlan, reading: Reading, position: StreamPosition, *, now_ms: int) -> bool:
+def is_step_complete(
+    plan: StreamPlan, assigned: PartitionAssignment, position: StreamPosition, *, now_ms: int
+) -> bool:
     """Return whether a query has read what it was to read before the next step."""
-    growth = reading.growth
+    growth = assigned.growth
     if growth is None:
         return False
-    return is_read(growth, position) if growth.ends else is_settled(plan, growth, now_ms=now_ms)
+    return (
+        is_read_to_ends(growth, position)
+        if growth.ends
+        else is_settled(plan, growth, now_ms=now_ms)
+    )
 
 
 def is_settled(plan: StreamPlan, growth: PartitionGrowth, *, now_ms: int) -> bool:
@@ -105,7 +111,7 @@ def is_settled(plan: StreamPlan, growth: PartitionGrowth, *, now_ms: int) -> boo
     return now_ms >= growth.noticed_ms + settle_ms
 
 
-def is_read(growth: PartitionGrowth, position: StreamPosition) -> bool:
+def is_read_to_ends(growth: PartitionGrowth, position: StreamPosition) -> bool:
     """Return whether the known partitions have been read up to the ends that were taken."""
     return all(position.offsets.get(part, 0) >= end for part, end in growth.ends.items())
 

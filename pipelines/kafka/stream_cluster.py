@@ -16,7 +16,7 @@ from schemas import StreamSpec
 _LOG = logging.getLogger(__name__)
 
 
-def cluster_of(stream: StreamSpec, clusters: KafkaClusters) -> KafkaCluster:
+def resolve_cluster(stream: StreamSpec, clusters: KafkaClusters) -> KafkaCluster:
     """Return where a stream reads, with its login.
 
     Raises:

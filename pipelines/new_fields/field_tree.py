@@ -1,4 +1,4 @@
-"""The declared part of a message as a tree of names."""
+"""Field tree: the declared part of a message, object by object."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,30 +13,30 @@ class FieldTree:
     """One object of the message.
 
     Attributes:
-        objects: Those inside it that the paths of columns go through, by name.
-        values: Those fields that columns are read from, with their types.
-        others: Fields that other streams of the table read from the same topic.
+        objects: The objects inside of it that paths of columns lead through, by name.
+        values: The fields that columns are read from, with the columns' types.
+        other_streams: Fields that other streams of the table read from the same topic.
     """
 
     objects: Mapping[str, "FieldTree"] = field(default_factory=dict)
     values: Mapping[str, DataType] = field(default_factory=dict)
-    others: frozenset[str] = frozenset()
+    other_streams: frozenset[str] = frozenset()
 
     @property
-    def is_watched(self) -> bool:
-        """Whether a column is read from it, so that its other fields are new ones."""
+    def has_columns(self) -> bool:
+        """Whether a column is read from it, so that its unknown fields are new ones."""
         return bool(self.values)
 
     @property
     def names(self) -> frozenset[str]:
         """The fields that are known."""
-        return frozenset((*self.objects, *self.values)) | self.others
+        return frozenset((*self.objects, *self.values)) | self.other_streams
 
 
 def field_tree(plan: StreamPlan) -> FieldTree:
-    """Return the tree of what a stream reads."""
+    """Return the tree of the fields that a stream reads."""
     paths = [(column.path, column.type) for column in plan.value_columns]
-    return _tree(paths, list(plan.read_elsewhere))
+    return _tree(paths, list(plan.paths_of_other_streams))
 
 
 _Path: TypeAlias = tuple[str, ...]
@@ -50,9 +50,13 @@ def _tree(paths: list[tuple[_Path, DataType]], elsewhere: list[_Path]) -> FieldT
             inner.setdefault(name, []).append((tuple(rest), data_type))
         else:
             values[name] = data_type
+    assert not inner.keys() & values.keys(), (
+        "a plan reads no field both as an object and as a value"
+    )
     objects = {
         name: _tree(below, [path[1:] for path in elsewhere if path[0] == name and len(path) > 1])
         for name, below in inner.items()
     }
+    # Of paths that lead deeper only the first name counts: this stream reads nothing below it.
     others = frozenset(path[0] for path in elsewhere) - objects.keys() - values.keys()
-    return FieldTree(objects=objects, values=values, others=others)
+    return FieldTree(objects=objects, values=values, other_streams=others)

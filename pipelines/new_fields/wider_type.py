@@ -4,9 +4,9 @@ import binascii
 from dataclasses import replace
 from typing import Any, Final
 
+from formats.dead_letter import DeadLetterReason
+from formats.json_value_faults import value_fault
 from lake import DataField, DataType, TypeRoot, parse_type
-from pipelines.json.dead_letter import DeadLetterReason
-from pipelines.json.explain_unparsable import value_fault
 from pipelines.new_fields.value_shape import NOTHING, Kind, Shape, new_fields
 from registry.alteration.type_widening import is_safe_widening
 

@@ -8,8 +8,8 @@ from typing import Any, Self
 from kafka import KafkaProducer
 from kafka.errors import KafkaError, MessageSizeTooLargeError
 
+from formats.dead_letter import CUT_HEADER, DeadLetter
 from lake import StorageUnavailable
-from pipelines.json.dead_letter import CUT_HEADER, DeadLetter
 from pipelines.kafka.cluster import KafkaCluster
 from pipelines.kafka.reachability import check_reachable
 

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from formats.dead_letter import DeadLetterReason
+from formats.mapped_column import MappedColumn
+from formats.unpaired_surrogates import holds_unpaired_surrogate
 from lake import DataType, TypeRoot
-from pipelines.json.dead_letter import DeadLetterReason
-from pipelines.json.half_pairs import holds_half_pair
 from pipelines.json.inexact_text import holds_text
 from pipelines.json.parse import (
     INEXACT,
@@ -23,8 +24,8 @@ from pipelines.json.parse import (
     is_long_directory,
     value_column,
 )
-from pipelines.sink.refused_rows import refused, with_columns
-from pipelines.stream.stream_plan import MappedColumn, StreamPlan
+from pipelines.sink.row_refusal import refuse_rows, replace_columns
+from pipelines.stream.stream_plan import StreamPlan
 
 _BROKEN: Final = frozenset(".eE")
 
@@ -61,7 +62,12 @@ def with_exact_texts(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
             refusals[int(rows[place])] = (UNPARSABLE, None)
             continue
         half = next(
-            (c for c in plan.value_columns if holds_half_pair(_value_at(message, c), c.type)), None
+            (
+                c
+                for c in plan.value_columns
+                if holds_unpaired_surrogate(_value_at(message, c), c.type)
+            ),
+            None,
         )
         if half is not None:
             refusals[int(rows[place])] = (DeadLetterReason.WRONG_TYPE.value, half.name)
@@ -85,7 +91,7 @@ def with_exact_texts(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
         old = batch.column(name)
         new = pa.array(values[index], type=old.type)
         changed[name] = pa.concat_arrays([old, new]).take(pa.array(order))
-    return with_columns(refused(batch, refusals), changed)
+    return replace_columns(refuse_rows(batch, refusals), changed)
 
 
 class _TooLongError(Exception):

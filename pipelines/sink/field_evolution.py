@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from lake import Table
-from pipelines.new_fields.batch_schema_delta import BatchNews
-from pipelines.new_fields.record_schema_delta import NewsReader, name_taken
-from pipelines.sink.plan_follower import PlanFollower
+from pipelines.new_fields.schema_delta import SchemaDelta
+from pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader, name_taken
+from pipelines.stream.current_plan import CurrentPlan
 from pipelines.stream.stream_evolver import StreamEvolver
 from pipelines.stream.stream_plan import StreamPlan
 from registry.alteration.stream_evolution import LIMIT_REACHED
@@ -44,7 +44,7 @@ class FieldEvolution:
         """Begin a micro-batch."""
         self._rounds = 0
 
-    def reader(self, plan: StreamPlan, table: Table) -> NewsReader | None:
+    def reader(self, plan: StreamPlan, table: Table) -> UndeclaredFieldReader | None:
         """Return what looks for new fields; None where they are not looked for in Python."""
         if plan.spec.on_new_field is not OnNewField.EVOLVE:
             return None
@@ -54,14 +54,14 @@ class FieldEvolution:
             or self._rounds >= ROUNDS_MAX
             or len(self._refused) >= _REFUSED_MAX
         )
-        return NewsReader(
+        return UndeclaredFieldReader(
             plan=plan,
             taken=tuple(table.schema.field_names),
             refused=dict(self._refused),
             is_last=is_last,
         )
 
-    def evolve(self, follower: PlanFollower, news: BatchNews) -> None:
+    def evolve(self, current: CurrentPlan, delta: SchemaDelta) -> None:
         """Change the table, and take the new plan up.
 
         Raises:
@@ -69,17 +69,16 @@ class FieldEvolution:
         """
         assert self._evolver is not None, "without one the tasks refuse"
         self._rounds += 1
-        old = follower.plan
-        refused = dict(self._evolver.evolve(old, news))
-        follower.ask()
-        follower.keep_up()
-        refused = _left_out(old, follower.plan, news) | refused
-        self._forget_outdated(follower.plan)
+        old = current.plan
+        refused = dict(self._evolver.evolve(old, delta))
+        current.refresh(is_forced=True)
+        refused = _left_out(old, current.plan, delta) | refused
+        self._forget_outdated(current.plan)
         self._refused |= refused
         _LOG.info(
             "new fields stream=%s schema=%d refused=%s",
             old.key,
-            follower.plan.schema_id,
+            current.plan.schema_id,
             sorted(refused)[:10],
         )
 
@@ -89,16 +88,16 @@ class FieldEvolution:
             self._refused, self._refused_version = {}, plan.version
 
 
-def _left_out(old: StreamPlan, new: StreamPlan, news: BatchNews) -> dict[str, str]:
+def _left_out(old: StreamPlan, new: StreamPlan, delta: SchemaDelta) -> dict[str, str]:
     """Return the fields, by address, and the columns that are as they were, and why."""
     paths = {column.path for column in new.columns}
     taken = {column.name.lower(): column.name for column in new.columns}
     reasons = {}
-    for path in news.new:
+    for path in delta.new:
         if path not in paths:
             name = taken.get(path[-1].lower())
             reasons[".".join(path)] = LIMIT_REACHED if name is None else name_taken(name)
     before = {column.name: column.type for column in old.columns}
     after: Mapping[str, object] = {column.name: column.type for column in new.columns}
-    unchanged = [name for name in news.wider if before.get(name) == after.get(name)]
+    unchanged = [name for name in delta.wider if before.get(name) == after.get(name)]
     return reasons | dict.fromkeys(unchanged, LIMIT_REACHED)

@@ -4,14 +4,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from formats.dead_letter import DeadLetterReason
 from lake import key_is_long
-from pipelines.json.dead_letter import DeadLetterReason
 from pipelines.json.parse import KEY, REASON, value_column
-from pipelines.sink.refused_rows import refused
+from pipelines.sink.row_refusal import refuse_rows
 from pipelines.stream.stream_plan import StreamPlan
 
 
-def without_long_keys(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
+def refuse_long_keys(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
     """Return the batch with records refused whose keys are too long.
 
     Spark has refused most of them already; texts may have become longer since (`exact_text`).
@@ -28,4 +28,4 @@ def without_long_keys(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch
         return batch
     is_long = pc.and_(batch.column(REASON).is_null(), key_is_long(columns, plan.key_bytes_max))
     rows = np.flatnonzero(is_long.to_numpy(zero_copy_only=False)).tolist()
-    return refused(batch, dict.fromkeys(rows, (DeadLetterReason.TOO_LARGE.value, KEY)))
+    return refuse_rows(batch, dict.fromkeys(rows, (DeadLetterReason.TOO_LARGE.value, KEY)))

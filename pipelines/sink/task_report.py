@@ -7,7 +7,7 @@ import orjson
 import pyarrow as pa
 
 from lake import BatchAccount
-from pipelines.new_fields.batch_schema_delta import NO_NEWS, BatchNews, sum_news
+from pipelines.new_fields.schema_delta import NO_DELTA, SchemaDelta, merge_deltas
 
 REPORT_SCHEMA = "messages binary, report string"
 _ARROW_SCHEMA = pa.schema([("messages", pa.binary()), ("report", pa.string())])
@@ -26,7 +26,7 @@ class TaskReport:
         examples: A few sentences about them, for the trace when there are too many.
         max_sequence_number: The largest number given out; -1 without rows.
         newest_ms: Kafka's largest timestamp among the records, milliseconds since the epoch.
-        news: What the table is to become before the records can be written; when there is anything,
+        schema_delta: What the table needs before the records can be written; when there is anything,
             the other numbers do not count all of them.
         refusal: What the table refused rows for, where it is not known which ones; likewise.
         seen: Columns that some record had a value for.
@@ -40,9 +40,14 @@ class TaskReport:
     examples: tuple[str, ...] = ()
     max_sequence_number: int = -1
     newest_ms: int | None = None
-    news: BatchNews = NO_NEWS
+    schema_delta: SchemaDelta = NO_DELTA
     refusal: str | None = None
     seen: tuple[str, ...] = ()
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether the records are to be written again, after what kept some of them out is changed."""
+        return bool(self.schema_delta) or self.refusal is not None
 
     @property
     def account(self) -> BatchAccount:
@@ -65,7 +70,7 @@ class TaskReport:
             "examples": self.examples,
             "max_sequence_number": self.max_sequence_number,
             "newest_ms": self.newest_ms,
-            "news": self.news.to_json(),
+            "schema_delta": self.schema_delta.to_json(),
             "refusal": self.refusal,
             "seen": self.seen,
         }
@@ -78,7 +83,7 @@ def parse_report(messages: bytes, report: str) -> TaskReport:
     values = orjson.loads(report)
     values["examples"] = tuple(values["examples"])
     values["seen"] = tuple(values["seen"])
-    values["news"] = BatchNews.from_json(values["news"])
+    values["schema_delta"] = SchemaDelta.from_json(values["schema_delta"])
     return TaskReport(messages=(bytes(messages),), **values)
 
 
@@ -98,7 +103,7 @@ def sum_reports(reports: Sequence[TaskReport], *, examples_max: int = 3) -> Task
         examples=tuple(text for report in reports for text in report.examples)[:examples_max],
         max_sequence_number=max((r.max_sequence_number for r in reports), default=-1),
         newest_ms=max(times, default=None),
-        news=sum_news(report.news for report in reports),
+        schema_delta=merge_deltas(report.schema_delta for report in reports),
         refusal=next((report.refusal for report in reports if report.refusal is not None), None),
         seen=tuple(sorted({name for report in reports for name in report.seen})),
     )

@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
+from formats.dead_letter import DeadLetter, DeadLetterReason
+from formats.json_explanations import explain_key, explain_message, explain_value
+from formats.json_message import read_message
+from formats.mapped_column import MappedColumn
 from lake import Table, TableWriter, serialize_messages
-from pipelines.json.dead_letter import DeadLetter, DeadLetterReason
-from pipelines.json.explain_unparsable import explain_key, explain_unparsable, explain_value
-from pipelines.json.json_message import read_message
 from pipelines.json.parse import (
     DETAIL,
     KEY,
@@ -37,17 +38,20 @@ from pipelines.json.parse import (
     value_column,
 )
 from pipelines.kafka.cluster import KafkaCluster
-from pipelines.new_fields.batch_schema_delta import NewsCollector
-from pipelines.new_fields.record_schema_delta import NewsReader, UnfitValueError
+from pipelines.new_fields.schema_delta import SchemaDeltaCollector
+from pipelines.new_fields.undeclared_field_reader import (
+    UndeclaredFieldReader,
+    UnrepresentableFieldError,
+)
 from pipelines.sink.dead_letter_sender import DeadLetterSender
 from pipelines.sink.exact_text import with_exact_texts
-from pipelines.sink.long_keys import without_long_keys
-from pipelines.sink.refused_by_table import find_refused, is_refusal
-from pipelines.sink.refused_rows import refused
+from pipelines.sink.long_keys import refuse_long_keys
+from pipelines.sink.row_refusal import refuse_rows
 from pipelines.sink.table_columns import table_columns
 from pipelines.sink.task_report import TaskReport
-from pipelines.sink.unfit_values import UnfitValues
-from pipelines.stream.stream_plan import MappedColumn, StreamPlan
+from pipelines.sink.trial_writes import find_refused_rows, is_refusal
+from pipelines.sink.unreadable_values import UnreadableValues
+from pipelines.stream.stream_plan import StreamPlan
 
 _EXAMPLES_MAX = 3
 _NAMES_MAX = 10
@@ -86,7 +90,7 @@ class WriteTask:
         sequence_numbers: How many each task may give out: the micro-batch's records.
         dead_letters_max: Beyond these nothing is sent any more: the driver will refuse the
             micro-batch.
-        news: Finds what the stream does not declare; None where it does not let its table evolve.
+        field_reader: Finds what the stream does not declare; None where it does not let its table evolve.
         generation: Of the order of the stream's group, since the claim.
         tries_rows: Whether rows are tried before they are written, so that those that the table refuses
             become dead letters. Every record has to come with its raw parts then.
@@ -98,7 +102,7 @@ class WriteTask:
     first_sequence_number: int
     sequence_numbers: int
     dead_letters_max: int
-    news: NewsReader | None = None
+    field_reader: UndeclaredFieldReader | None = None
     generation: int = 0
     tries_rows: bool = False
 
@@ -135,8 +139,8 @@ class _TaskRun:
         self._dead_letters: Counter[str] = Counter()
         self._examples: list[str] = []
         self._newest_ms: int | None = None
-        self._news = NewsCollector(fields_max=task.plan.spec.columns_max)
-        self._unfit = UnfitValues(task.plan, writer.schema)
+        self._deltas = SchemaDeltaCollector(fields_max=task.plan.spec.columns_max)
+        self._unfit = UnreadableValues(task.plan, writer.schema)
         self._refusal: str | None = None
         self._letters: list[DeadLetter] = []
         self._letter_bytes = 0
@@ -151,10 +155,10 @@ class _TaskRun:
         if newest is not None:
             self._newest_ms = max(newest // 1_000, self._newest_ms or 0)
         self._note_seen(batch)
-        if self._task.news is not None:
-            batch = self._look(batch, self._task.news)
+        if self._task.field_reader is not None:
+            batch = self._look(batch, self._task.field_reader)
         batch = with_exact_texts(batch, self._task.plan)
-        batch = without_long_keys(batch, self._task.plan)
+        batch = refuse_long_keys(batch, self._task.plan)
         batch = self._unfit.refuse(batch)
         reason = batch.column(REASON)
         if reason.null_count < batch.num_rows:
@@ -190,7 +194,7 @@ class _TaskRun:
             examples=tuple(self._examples),
             max_sequence_number=-1 if highest is None else highest,
             newest_ms=self._newest_ms,
-            news=self._news.news,
+            schema_delta=self._deltas.delta,
             refusal=self._refusal,
             seen=tuple(sorted(self._seen)),
         )
@@ -198,7 +202,7 @@ class _TaskRun:
     @property
     def _is_in_vain(self) -> bool:
         """Whether the micro-batch is written again anyway: what is written now goes."""
-        return bool(self._news.news) or self._refusal is not None
+        return bool(self._deltas.delta) or self._refusal is not None
 
     def _note_seen(self, batch: pa.RecordBatch) -> None:
         """Note which columns have a value in some record."""
@@ -233,17 +237,19 @@ class _TaskRun:
         def attempt(some: pa.Table) -> None:
             self._task.table.try_rows(self._rows(_one_batch(some)))
 
-        found = find_refused(rows, attempt)
+        found = find_refused_rows(rows, attempt)
         batch = _one_batch(rows)
         if found:
             reason = DeadLetterReason.REFUSED_ROW.value
-            batch = refused(batch, {row: (reason, _writable(why)) for row, why in found.items()})
+            batch = refuse_rows(
+                batch, {row: (reason, _writable(why)) for row, why in found.items()}
+            )
             self._refuse(batch.filter(batch.column(REASON).is_valid()))
             batch = batch.filter(batch.column(REASON).is_null())
         if batch.num_rows:
             self._write(batch)
 
-    def _look(self, batch: pa.RecordBatch, reader: NewsReader) -> pa.RecordBatch:
+    def _look(self, batch: pa.RecordBatch, reader: UndeclaredFieldReader) -> pa.RecordBatch:
         """Collect what a batch has that is not declared.
 
         Returns:
@@ -261,16 +267,16 @@ class _TaskRun:
         values = batch.column(RAW_VALUE).take(pa.array(rows)).to_pylist()
         for row, value in zip(rows.tolist(), values, strict=True):
             try:
-                news = reader.read(read_message(value))
-            except UnfitValueError as error:
+                delta = reader.read(read_message(value))
+            except UnrepresentableFieldError as error:
                 refusals[row] = (DeadLetterReason.NEW_FIELD.value, _writable(str(error)))
             except (ValueError, RecursionError):
                 continue  # no JSON: it stays refused as that
             else:
-                if news:
-                    self._news.add(news)
+                if delta:
+                    self._deltas.add(delta)
                     waiting.append(row)
-        return _without(refused(batch, refusals), waiting)
+        return _without(refuse_rows(batch, refusals), waiting)
 
     def _refuse(self, refused: pa.RecordBatch) -> None:
         """Hold dead letters until the rows are written: then the micro-batch is not written again."""
@@ -297,7 +303,7 @@ class _TaskRun:
         key, value = record[RAW_KEY], record[RAW_VALUE]
         if record[REASON] == UNPARSABLE:
             assert isinstance(value, bytes), "what cannot be parsed is there"
-            reason, message = explain_unparsable(value, plan.value_columns)
+            reason, message = explain_message(value, plan.value_columns)
         elif record[REASON] == PARTITION_TOO_LONG:
             column = str(record[DETAIL])
             reason = DeadLetterReason.OUT_OF_RANGE
@@ -384,7 +390,7 @@ def _shown_field(value: object, column: MappedColumn) -> str:
 def _new_fields(value: object, plan: StreamPlan) -> str:
     """Return which fields of a rejected message are not declared."""
     assert isinstance(value, bytes), "a rejected message is there"
-    found = NewsReader(plan=plan).undeclared(read_message(value))
+    found = UndeclaredFieldReader(plan=plan).undeclared(read_message(value))
     shown = ", ".join(address[:_NAME_MAX] for address in found[:_NAMES_MAX])
     more = f" and {len(found) - _NAMES_MAX} more" if len(found) > _NAMES_MAX else ""
     return f"the stream does not declare: {shown}{more}"

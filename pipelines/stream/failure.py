@@ -72,17 +72,17 @@ class Failure:
     is_expected: bool = True
 
 
-def failure_of(error: BaseException, *, of_the_topic: bool = False) -> Failure:
+def classify_failure(error: BaseException, *, is_topic_check: bool = False) -> Failure:
     """Return what is told of an error, and whether trying again may help.
 
     Args:
         error: What was raised.
-        of_the_topic: Whether it came of comparing the topic with the table, in a claim or later: a
+        is_topic_check: Whether it came of comparing the topic with the table, in a claim or later: a
             mismatch that is found there is there at the next attempt as well.
     """
     if not isinstance(error, LakeError):
         return _failure_of_spark(error)
-    is_mismatch = of_the_topic and isinstance(error, OffsetMismatch)
+    is_mismatch = is_topic_check and isinstance(error, OffsetMismatch)
     is_missing = isinstance(error, TopicMissing)
     is_permanent = is_mismatch or (isinstance(error, _PERMANENT) and not is_missing)
     given: tuple[Problem, ...] = getattr(error, "problems", ())

@@ -6,7 +6,7 @@ that is deleted at the end. So nothing that happens to a checkpoint, or to a run
 it still owns the stream, can lose or repeat a record.
 
 The bound of a micro-batch is an option of Spark's source. Where back-pressure wants another one, Spark's
-query is stopped and goes on from the same checkpoint, within the same claim: `keep_pace`.
+query is stopped and goes on from the same checkpoint, within the same claim: `apply_back_pressure`.
 
     stopped ── start() ──► running ── stop() ──► stopped
                               ├── failure ─────► failed (`failure` says why)
@@ -34,7 +34,7 @@ from lake import (
     Table,
     discards_former_position,
 )
-from pipelines.kafka.added_partitions import Reading, is_over, plan_reading
+from pipelines.kafka.added_partitions import PartitionAssignment, is_step_complete, plan_assignment
 from pipelines.kafka.cluster import KafkaCluster
 from pipelines.kafka.source import (
     check_topic,
@@ -45,8 +45,10 @@ from pipelines.kafka.source import (
 )
 from pipelines.kafka.topic import Topic, TopicReader
 from pipelines.settings import DeadLetterBudget
-from pipelines.sink.batch_sink import BatchSink, SinkProgress
-from pipelines.stream.plan_source import PlanSource
+from pipelines.sink.batch_sink import BatchSink
+from pipelines.sink.sink_progress import SinkProgress
+from pipelines.stream.current_plan import CurrentPlan, FixedDeclaration, PlanSource
+from pipelines.stream.pace_controller import PaceController
 from pipelines.stream.stream_evolver import StreamEvolver
 from pipelines.stream.stream_plan import StreamPlan
 
@@ -122,17 +124,18 @@ class Ingest:
         self._fallback = fallback
         self._expected_epoch = expected_epoch
         self._former_epoch = former_epoch
-        self._plans = plans
+        self._plans = plans or FixedDeclaration()
         self._evolver = evolver
         self._keeps_checkpoint = checkpoint is not None
         fresh = context.work_dir / "checkpoints" / f"{plan.table}.{plan.stream}-{uuid4().hex}"
         self._checkpoint = checkpoint or fresh
         self._topics = TopicReader(cluster)
         self._start_offsets: dict[int, int] = {}
-        self._reading = Reading(partitions=())
+        self._assigned = PartitionAssignment(partitions=())
         self._is_grown = False
         self._is_finished = False
-        self._records_max = plan.spec.max_records_per_batch
+        self._pace = PaceController(plan, table=table, clock=context.clock)
+        self._current: CurrentPlan | None = None
         self._sink: BatchSink | None = None
         self._query: StreamingQuery | None = None
 
@@ -152,14 +155,18 @@ class Ingest:
         self._topics.ensure(self._plan.spec.dead_letter_topic, like=topic)
         earliest, end = self._topics.earliest(topic), self._topics.end(topic)
         position = self._claim(topic, earliest=earliest, end=end)
-        numbers = self._reading.partitions
+        numbers = self._assigned.partitions
         self._start_offsets = start_offsets(
             position,
             earliest={number: earliest[number] for number in numbers},
             end={number: end[number] for number in numbers},
         )
+        self._current = CurrentPlan(
+            self._plan, table=self._table, source=self._plans, clock=self._context.clock
+        )
         self._sink = BatchSink(
-            plan=self._plan,
+            plan=self._current,
+            pace=self._pace,
             table=self._table,
             cluster=self._cluster,
             position=position,
@@ -167,51 +174,41 @@ class Ingest:
             budget=self._context.budget,
             cores=self._context.cores,
             clock=self._context.clock,
-            plans=self._plans,
             evolver=self._evolver,
         )
         self._query = self._start_query(self._sink)
         return position
 
-    def follow(self) -> None:
-        """Take up what has changed in the stream's declaration or its table, between micro-batches.
+    def refresh_plan(self) -> None:
+        """Take up a changed declaration of the stream or of its table, between two micro-batches.
 
         Raises:
             InvalidRequest: The stream does not fit its table any more.
-            LakeError: Registry or table cannot be read; ask again.
+            LakeError: Registry or table cannot be read; to be called again.
         """
-        if self._sink is not None:
-            self._sink.follow()
+        if self._current is not None:
+            self._current.request_refresh()
 
-    def keep_pace(self) -> None:
-        """Give micro-batches the bound that back-pressure wants, when it matters; for one thread.
-
-        It matters where batches are full, and at the end of the pressure. A query is stopped while
-        it is put off between two batches, so that no work is lost.
-        """
+    def finish_step(self) -> None:
+        """End the query if it has read what it was to read before the next step (`added_partitions`)."""
         if self._sink is None or self._query is None or not self._query.isActive:
             return
-        if self._is_step_over(self._sink.progress.position):
-            self._sink.release()
+        if self._is_step_complete(self._sink.progress.position):
+            self._pace.release()
             self._query.stop()
             self._is_finished = True
+
+    def apply_back_pressure(self) -> None:
+        """Give micro-batches the bound that back-pressure asks for, when it matters; for one thread."""
+        if self._sink is None or self._query is None or not self._query.isActive:
             return
-        pace, progress = self._sink.pace, self._sink.progress
-        is_full = (progress.batch_records or 0) >= min(self._records_max, pace.records_max)
-        is_time = pace.factor == 1 or (is_full and self._sink.is_held)
-        if pace.records_max == self._records_max or not is_time:
+        records_max = self._pace.due_bound(self._sink.progress.batch_records)
+        if records_max is None:
             return
-        _LOG.info(
-            "micro-batches have another bound stream=%s records=%d>%d",
-            self._plan.key,
-            self._records_max,
-            pace.records_max,
-        )
-        self._sink.release()
-        # Comes back when the batch under way has ended; one that is dropped comes again.
-        self._query.stop()
-        self._sink.resume()
-        self._records_max = pace.records_max
+        with self._pace.interrupted(records_max):
+            # Returns when the micro-batch under way has ended; one that is dropped is repeated.
+            self._query.stop()
+            self._sink.clear_failure()
         self._query = self._start_query(self._sink)
 
     @property
@@ -247,7 +244,7 @@ class Ingest:
         """
         topic = self._topics.require(self._plan.spec.topic)
         check_topic(None if self.progress is None else self.progress.position, topic)
-        is_known = len(topic.partitions) <= self._reading.partitions_seen
+        is_known = len(topic.partitions) <= self._assigned.partitions_seen
         self._is_grown = self._plan.needs_keyed_partitions and not is_known
         return self._topics.end(topic)
 
@@ -268,7 +265,7 @@ class Ingest:
         """Stop reading. A commit that is under way is finished, other work is dropped."""
         try:
             if self._sink is not None:
-                self._sink.release()
+                self._pace.release()
             if self._query is not None:
                 self._query.stop()
         finally:
@@ -287,7 +284,7 @@ class Ingest:
         known = committer.stream_positions().get(self._plan.stream)
         if known is not None and known.topic:
             known = self._continued(known, topic, order)
-        self._reading = plan_reading(
+        self._assigned = plan_assignment(
             self._plan,
             topic,
             position=known,
@@ -295,14 +292,14 @@ class Ingest:
             end=lambda: end,
             now_ms=self._context.clock.now_ms(),
         )
-        if self._reading.growth is not None:
-            _LOG.info("partitions wait stream=%s %s", self._plan.key, self._reading)
+        if self._assigned.growth is not None:
+            _LOG.info("partitions wait stream=%s %s", self._plan.key, self._assigned)
         return committer.claim_stream(
             self._plan.stream,
             topic=topic.name,
             topic_id=topic.topic_id,
             initial_offsets=initial_offsets(self._plan, earliest=earliest, end=end),
-            added_offsets={number: earliest[number] for number in self._reading.partitions},
+            added_offsets={number: earliest[number] for number in self._assigned.partitions},
             fallback=self._fallback,
             expected_epoch=self._expected_epoch,
             former_epoch=self._former_epoch,
@@ -311,8 +308,8 @@ class Ingest:
             else GroupClaim(
                 group=group,
                 cluster=kafka.cluster or kafka.bootstrap_servers or DEFAULT_CLUSTER,
-                partitions=len(self._reading.partitions),
-                growth=self._reading.growth,
+                partitions=len(self._assigned.partitions),
+                growth=self._assigned.growth,
             ),
         )
 
@@ -332,9 +329,11 @@ class Ingest:
         check_topic(position, topic)
         return position
 
-    def _is_step_over(self, position: StreamPosition) -> bool:
+    def _is_step_complete(self, position: StreamPosition) -> bool:
         now_ms = self._context.clock.now_ms()
-        return self._is_grown or is_over(self._plan, self._reading, position, now_ms=now_ms)
+        return self._is_grown or is_step_complete(
+            self._plan, self._assigned, position, now_ms=now_ms
+        )
 
     def _start_query(self, sink: BatchSink) -> StreamingQuery:
         session = self._context.session
@@ -343,7 +342,7 @@ class Ingest:
             plan=self._plan,
             cluster=self._cluster,
             start=self._start_offsets,
-            records_max=self._records_max,
+            records_max=self._pace.records_max,
             is_fixed=self._plan.needs_keyed_partitions,
         )
         # A pool per stream; the query's thread inherits it from the one that starts it.

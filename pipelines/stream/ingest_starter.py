@@ -2,11 +2,10 @@
 
 from formats.kafka_clusters import KafkaClusters
 from lake import BatchAccount, Catalog, FileIO, InvalidRequest, StreamFallback, StreamPosition
-from pipelines.kafka.stream_cluster import cluster_of
+from pipelines.kafka.stream_cluster import resolve_cluster
+from pipelines.stream.current_plan import RegistryPlans, can_apply_live
 from pipelines.stream.ingest import Ingest, IngestContext
-from pipelines.stream.plan_source import can_apply_live
-from pipelines.stream.registered_plans import RegisteredPlans
-from pipelines.stream.stream_evolver import RegisteredEvolver
+from pipelines.stream.stream_evolver import RegistryEvolver
 from pipelines.stream.stream_plan import plan_stream
 from registry.registrar import Registrar
 from registry.store.documents import RegistryStore
@@ -71,18 +70,18 @@ class IngestStarter:
             schema=state.table.schema,
             generation=entry.restart_generation,
             version=newest.version,
-            beside=[other.spec for other in state.document.streams.values()],
+            other_streams=[other.spec for other in state.document.streams.values()],
         )
         ingest = Ingest(
             self._context,
             plan=plan,
             table=state.table,
-            cluster=cluster_of(entry.spec, self._clusters),
+            cluster=resolve_cluster(entry.spec, self._clusters),
             fallback=self._fallback(document.identifier, entry.spec),
             expected_epoch=0 if position is None else position.epoch,
             former_epoch=newest.former_epoch,
-            plans=RegisteredPlans(registry=registry, catalog=catalog),
-            evolver=RegisteredEvolver(registrar=registrar),
+            plans=RegistryPlans(registry=registry, catalog=catalog),
+            evolver=RegistryEvolver(registrar=registrar),
         )
         try:
             ingest.start()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from lake import InvalidRequest, TableSchema
-from pipelines.new_fields.batch_schema_delta import BatchNews
+from pipelines.new_fields.schema_delta import SchemaDelta
 from pipelines.new_fields.value_shape import type_of
 from pipelines.new_fields.wider_type import widened
 from pipelines.stream.stream_plan import StreamPlan
@@ -19,12 +19,12 @@ from schemas import TableDocument
 class StreamEvolver(Protocol):
     """Changes the table of a stream."""
 
-    def evolve(self, plan: StreamPlan, news: BatchNews) -> Mapping[str, str]:
+    def evolve(self, plan: StreamPlan, delta: SchemaDelta) -> Mapping[str, str]:
         """Make columns of new fields and widen columns; return why others stay as they are.
 
         Args:
             plan: The stream's, in effect.
-            news: What its records have.
+            delta: What its records have.
 
         Returns:
             By the address of a new field, or the name of a column.
@@ -33,7 +33,7 @@ class StreamEvolver(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegisteredEvolver:
+class RegistryEvolver:
     """Asks the registry, which checks that no other stream is harmed.
 
     Attributes:
@@ -42,7 +42,7 @@ class RegisteredEvolver:
 
     registrar: Registrar
 
-    def evolve(self, plan: StreamPlan, news: BatchNews) -> Mapping[str, str]:
+    def evolve(self, plan: StreamPlan, delta: SchemaDelta) -> Mapping[str, str]:
         """Alter the table once for all of it, or one by one where the rules refuse something.
 
         Raises:
@@ -50,9 +50,9 @@ class RegisteredEvolver:
             LakeError: The storage does not answer; the same again.
         """
         try:
-            self._alter(plan, news)
+            self._alter(plan, delta)
         except (DefinitionRefused, InvalidRequest) as error:
-            parts = list(_single(news))
+            parts = list(_single(delta))
             if len(parts) == 1:
                 return {parts[0][0]: _reason(error)}
             refused: dict[str, str] = {}
@@ -61,14 +61,14 @@ class RegisteredEvolver:
             return refused
         return {}
 
-    def _alter(self, plan: StreamPlan, news: BatchNews) -> None:
-        new = [NewField(path=path, type=type_of(shape)) for path, shape in news.new.items()]
+    def _alter(self, plan: StreamPlan, delta: SchemaDelta) -> None:
+        new = [NewField(path=path, type=type_of(shape)) for path, shape in delta.new.items()]
 
         def change(document: TableDocument, schema: TableSchema) -> Alteration:
             known = schema.fields_by_name
             wider = {
                 name: wanted
-                for name, shape in news.wider.items()
+                for name, shape in delta.wider.items()
                 if name in known and (wanted := widened(known[name].type, shape)) is not None
             }
             return evolve_stream(document, schema, stream=plan.stream, new=new, wider=wider)
@@ -76,10 +76,10 @@ class RegisteredEvolver:
         self.registrar.alter(plan.table, change)
 
 
-def _single(news: BatchNews) -> list[tuple[str, BatchNews]]:
+def _single(delta: SchemaDelta) -> list[tuple[str, SchemaDelta]]:
     return [
-        *((".".join(path), BatchNews(new={path: shape})) for path, shape in news.new.items()),
-        *((name, BatchNews(wider={name: shape})) for name, shape in news.wider.items()),
+        *((".".join(path), SchemaDelta(new={path: shape})) for path, shape in delta.new.items()),
+        *((name, SchemaDelta(wider={name: shape})) for name, shape in delta.wider.items()),
     ]
 
 

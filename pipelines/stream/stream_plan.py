@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from formats.mapped_column import MappedColumn
 from lake import (
     WHOLE_ROWS,
-    DataType,
     InvalidRequest,
     MergeEngine,
     Problem,
@@ -20,28 +20,6 @@ from registry.rules.arrival_rules import is_keyed, needs_keyed_partitions
 from schemas import ColumnSource, OnNullOrdering, StreamSpec, TableSpec
 
 _LONG: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.BINARY, TypeRoot.VARBINARY)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MappedColumn:
-    """A column that comes out of a message.
-
-    Attributes:
-        name: The table's column.
-        path: Field names from the root to the value; none for the Kafka key as a whole.
-        type: The column's type in the table.
-        from_key: Whether it is read from the record's Kafka key, not from its value.
-    """
-
-    name: str
-    path: tuple[str, ...]
-    type: DataType
-    from_key: bool = False
-
-    @property
-    def address(self) -> str:
-        """The path as people write it."""
-        return ".".join(self.path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +39,11 @@ class StreamPlan:
         schema_id: Of the schema that `columns` were taken from.
         kind_column: The column that says what a row does (`rowkind.field`); None: there is none.
         row_kinds: What it may say.
-        read_elsewhere: Paths that other streams of the table read in messages of the same topic.
+        paths_of_other_streams: Paths that other streams of the table read in messages of the same topic.
         needs_keyed_partitions: Whether nothing but arrival orders the stream's records, so that
             those of a row have to be in one partition.
         is_keyed: Whether they are, as far as the stream tells.
-        checked: Its columns whose aggregate functions do not read every value.
+        checked_columns: Its columns whose aggregate functions do not read every value.
     """
 
     table: str
@@ -78,10 +56,10 @@ class StreamPlan:
     key_bytes_max: int = 64 << 10
     version: int = 1
     schema_id: int = 0
-    read_elsewhere: tuple[tuple[str, ...], ...] = ()
+    paths_of_other_streams: tuple[tuple[str, ...], ...] = ()
     needs_keyed_partitions: bool = False
     is_keyed: bool = False
-    checked: tuple[str, ...] = ()
+    checked_columns: tuple[str, ...] = ()
     kind_column: str | None = None
     row_kinds: tuple[str, ...] = ()
 
@@ -148,7 +126,7 @@ def plan_stream(
     schema: TableSchema,
     generation: int = 0,
     version: int = 1,
-    beside: Iterable[StreamSpec] = (),
+    other_streams: Iterable[StreamSpec] = (),
 ) -> StreamPlan:
     """Return the plan of a registered stream.
 
@@ -159,7 +137,7 @@ def plan_stream(
         schema: The table's schema as it is.
         generation: Of the stream's entry in the registry.
         version: The same entry's.
-        beside: All streams of the table.
+        other_streams: All streams of the table.
 
     Raises:
         InvalidRequest: The table has no such column, or two columns want one place in the
@@ -185,16 +163,16 @@ def plan_stream(
         schema_id=schema.id,
         kind_column=schema.table_options.rowkind_field,
         row_kinds=_row_kinds(schema),
-        read_elsewhere=tuple(
+        paths_of_other_streams=tuple(
             column.source_path
-            for other in beside
+            for other in other_streams
             if other.name != stream.name and other.topic == stream.topic
             for column in other.columns
             if column.source is ColumnSource.VALUE
         ),
         needs_keyed_partitions=needs_keyed_partitions(spec, stream),
         is_keyed=is_keyed(spec, stream),
-        checked=_checked(schema, [column for column, *_ in mapped]),
+        checked_columns=_checked_columns(schema, [column for column, *_ in mapped]),
     )
 
 
@@ -213,13 +191,13 @@ def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
         columns=columns,
         schema_id=schema.id,
         key_bytes_max=schema.table_options.key_bytes_max,
-        checked=_checked(schema, [column for column, *_ in mapped]),
+        checked_columns=_checked_columns(schema, [column for column, *_ in mapped]),
         kind_column=schema.table_options.rowkind_field,
         row_kinds=_row_kinds(schema),
     )
 
 
-def _checked(schema: TableSchema, columns: Iterable[str]) -> tuple[str, ...]:
+def _checked_columns(schema: TableSchema, columns: Iterable[str]) -> tuple[str, ...]:
     functions = ValueChecks.of(schema).functions
     return tuple(name for name in columns if name in functions)
 

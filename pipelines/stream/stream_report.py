@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from lake import Clock
 from pipelines.kafka.lag import LagMeter
-from pipelines.sink.batch_sink import SinkProgress
+from pipelines.sink.sink_progress import SinkProgress
 from pipelines.stream.back_pressure import Pace
 from pipelines.stream.dead_letter_counts import counts_before
 from schemas import Account, BackPressure, StreamFailure, StreamProgress, StreamState
@@ -59,8 +59,8 @@ class StreamReport:
         known = Counter(dict(self._progress.dead_letters_by_reason))
         known |= Counter(dict(self._dead_letters()))
         total = 0 if done is None else done.position.account.dead_lettered
-        news = 0 if done is None else sum(dict(done.dead_letters).values())
-        self._counted = Counter(counts_before(known, dead_lettered=total - news))
+        own = 0 if done is None else sum(dict(done.dead_letters).values())
+        self._counted = Counter(counts_before(known, dead_lettered=total - own))
 
     def reached(self, *, storage_ms: int | None = None, broker_ms: int | None = None) -> None:
         """Tell when storage or Kafka has answered; milliseconds since the epoch, None: not asked."""
@@ -127,12 +127,12 @@ class StreamReport:
         """Tell of what a query has committed."""
         if done is None:
             return
-        position, pace, following = done.position, done.pace, done.following
-        if following is not None:
+        position, pace, version = done.position, done.pace, done.plan_version
+        if version is not None:
             self._update(
-                schema_id=following.schema_id,
-                stream_version=following.stream_version,
-                followed_ms=following.since_ms,
+                schema_id=version.schema_id,
+                stream_version=version.stream_version,
+                followed_ms=version.since_ms,
             )
         self._update(
             epoch=position.epoch,

@@ -9,7 +9,7 @@
     PAUSED keeps the lease without a query; STOPPED gives it back.
 
 A changed declaration is taken up by the running query between two micro-batches; what a query is
-fixed to (`plan_source.FOLLOWED` has the rest) takes a new one.
+fixed to (`plan_source.LIVE_FIELDS` has the rest) takes a new one.
 
 What a person has to mend (`pipelines.stream.failure` has the list) makes a stream FAILED until somebody asks
 for another start or declares it otherwise. Every other failure is tried again without end, at most a
@@ -26,10 +26,10 @@ from typing import Protocol
 
 from lake import Clock, InvalidRequest, LakeError, OffsetMismatch, StorageUnavailable, StreamFenced
 from pipelines.settings import RestartPolicy
-from pipelines.sink.batch_sink import SinkProgress
-from pipelines.stream.failure import Failure, failure_of
-from pipelines.stream.outage import Outage
-from pipelines.stream.plan_source import can_apply_live
+from pipelines.sink.sink_progress import SinkProgress
+from pipelines.stream.current_plan import can_apply_live
+from pipelines.stream.failure import Failure, classify_failure
+from pipelines.stream.failure_log import FailureLog
 from pipelines.stream.stream_report import StreamReport
 from registry.store.leases import Lease, LeaseStore
 from schemas import (
@@ -68,12 +68,16 @@ class StreamQuery(Protocol):
         """What it has committed."""
         ...
 
-    def follow(self) -> None:
+    def refresh_plan(self) -> None:
         """Take up what has changed in the declaration or the table; raises what ends the query."""
         ...
 
-    def keep_pace(self) -> None:
-        """Follow the back-pressure of the table; raises only what ends the query."""
+    def finish_step(self) -> None:
+        """End the query if another one is to continue now, with more partitions; raises what ends it."""
+        ...
+
+    def apply_back_pressure(self) -> None:
+        """Apply the back-pressure of the table; raises only what ends the query."""
         ...
 
     def end_offsets(self) -> Mapping[int, int]:
@@ -94,7 +98,7 @@ class QueryStarter(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RegisteredStream:
     """What the registry says of the stream now."""
 
     document: TableDocument
@@ -142,20 +146,20 @@ class StreamSupervisor:
         self._restarts = restarts
         self._clock = clock
         self._lock = threading.Lock()
-        self._wanted: Wanted | None = None
+        self._wanted: RegisteredStream | None = None
         self._lease: Lease | None = None
         self._renewed_ms = 0
         self._query: StreamQuery | None = None
-        self._running: Wanted | None = None
+        self._running: RegisteredStream | None = None
         self._attempts = 0
         self._commits_seen = 0
         self._started_ms = 0
         self._measure_ms = measure_ms
         self._retry_ms: int | None = None
-        self._failed: Wanted | None = None
+        self._failed: RegisteredStream | None = None
         self._failing_since_ms: int | None = None
         self._unanswered = 0
-        self._storage = Outage(_LOG, f"the warehouse does not answer stream={table}/{stream}")
+        self._storage = FailureLog(_LOG, f"the warehouse does not answer stream={table}/{stream}")
         self._report = StreamReport(measure_ms=measure_ms, clock=clock, dead_letters=dead_letters)
 
     @property
@@ -163,7 +167,7 @@ class StreamSupervisor:
         """The stream as of the last step."""
         return self._report.progress
 
-    def want(self, wanted: Wanted | None) -> None:
+    def want(self, wanted: RegisteredStream | None) -> None:
         """Say what the registry says; None: it does not know the stream any more."""
         with self._lock:
             self._wanted = wanted
@@ -191,7 +195,7 @@ class StreamSupervisor:
         except (LakeError, OSError) as error:
             # Storage did not answer about the lease: keep what we have, ask again.
             self._storage.failed(error)
-            self._tell_unanswered(failure_of(error))
+            self._tell_unanswered(classify_failure(error))
 
     def close(self) -> None:
         """Stop the query and give the lease back."""
@@ -228,7 +232,7 @@ class StreamSupervisor:
             self._leases.release(self._lease)
             self._lease = None
 
-    def _keep_running(self, wanted: Wanted) -> None:
+    def _keep_running(self, wanted: RegisteredStream) -> None:
         if self._query is not None and self._takes_restart(wanted):
             _LOG.info("restart wanted stream=%s", self._key)
             self._stop_query()
@@ -242,7 +246,7 @@ class StreamSupervisor:
         elif self._is_start_due():
             self._start(wanted)
 
-    def _takes_restart(self, wanted: Wanted) -> bool:
+    def _takes_restart(self, wanted: RegisteredStream) -> bool:
         running = self._running
         return (
             running is None
@@ -250,11 +254,11 @@ class StreamSupervisor:
             or not can_apply_live(running.entry.spec, wanted.entry.spec)
         )
 
-    def _follow(self, query: StreamQuery, wanted: Wanted) -> None:
+    def _follow(self, query: StreamQuery, wanted: RegisteredStream) -> None:
         if self._running is None or not _differ(self._running, wanted):
             return
         try:
-            query.follow()
+            query.refresh_plan()
         except InvalidRequest as error:
             self._stop_query()
             self._fail(error, wanted)
@@ -267,7 +271,7 @@ class StreamSupervisor:
             return True
         return self._retry_ms is not None and self._clock.now_ms() >= self._retry_ms
 
-    def _start(self, wanted: Wanted) -> None:
+    def _start(self, wanted: RegisteredStream) -> None:
         self._tell(StreamState.STARTING)
         self._running = wanted
         self._commits_seen = 0
@@ -275,7 +279,7 @@ class StreamSupervisor:
         try:
             query = self._starter.start(wanted.document, wanted.entry)
         except Exception as error:  # noqa: BLE001 - whatever it is, it ends this stream's start only
-            self._fail(error, wanted, of_the_topic=True)
+            self._fail(error, wanted, is_topic_check=True)
             return
         self._report.count_before(query.progress)
         self._query = query
@@ -285,7 +289,7 @@ class StreamSupervisor:
         _LOG.info("started stream=%s generation=%d", self._key, wanted.entry.restart_generation)
         self._run_on()
 
-    def _watch(self, query: StreamQuery, wanted: Wanted) -> None:
+    def _watch(self, query: StreamQuery, wanted: RegisteredStream) -> None:
         progress = query.progress
         if progress is not None and progress.commits > self._commits_seen:
             self._commits_seen = progress.commits
@@ -302,14 +306,15 @@ class StreamSupervisor:
         if not self._unanswered:
             self._run_on()
         try:
-            query.keep_pace()
+            query.finish_step()
+            query.apply_back_pressure()
             is_answered = self._report.measure(query.progress, query.end_offsets)
         except StorageUnavailable as error:
             # Spark asks again by itself, and ends the query when it has asked in vain for long.
-            self._wait_for_kafka(failure_of(error))
+            self._wait_for_kafka(classify_failure(error))
         except (OffsetMismatch, InvalidRequest) as error:
             self._stop_query()
-            self._fail(error, wanted, of_the_topic=True)
+            self._fail(error, wanted, is_topic_check=True)
         else:
             if is_answered:
                 self._answered()
@@ -342,8 +347,10 @@ class StreamSupervisor:
             StreamState.RETRYING, failure, attempts=attempts, at_ms=at_ms, trace=trace
         )
 
-    def _fail(self, error: BaseException, wanted: Wanted, *, of_the_topic: bool = False) -> None:
-        failure = failure_of(error, of_the_topic=of_the_topic)
+    def _fail(
+        self, error: BaseException, wanted: RegisteredStream, *, is_topic_check: bool = False
+    ) -> None:
+        failure = classify_failure(error, is_topic_check=is_topic_check)
         self._failed = wanted
         self._unanswered = 0
         self._attempts += 1
@@ -432,7 +439,7 @@ class StreamSupervisor:
             self._report.note(self._query.progress)
 
 
-def _differ(known: Wanted, wanted: Wanted) -> bool:
+def _differ(known: RegisteredStream, wanted: RegisteredStream) -> bool:
     return (
         known.entry.spec != wanted.entry.spec
         or known.entry.version != wanted.entry.version

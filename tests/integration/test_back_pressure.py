@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from demo.broker import KafkaBroker
-from pipelines.sink.batch_sink import SinkProgress
+from pipelines.sink.sink_progress import SinkProgress
 from pipelines.stream.ingest import Ingest
 from tests.integration.conftest import WIDE
 from tests.integration.ingest_bed import IngestBed, left
@@ -31,7 +31,7 @@ def follow(ingest: Ingest, condition: Callable[[SinkProgress], bool]) -> SinkPro
     """Do what a supervisor does until the query's progress is as expected."""
 
     def is_so() -> bool:
-        ingest.keep_pace()
+        ingest.apply_back_pressure()
         assert ingest.failure is None
         return ingest.progress is not None and condition(ingest.progress)
 

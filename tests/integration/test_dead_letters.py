@@ -9,8 +9,8 @@ from kafka import KafkaProducer
 from pyspark.sql import SparkSession
 
 from demo.broker import KafkaBroker
+from formats.dead_letter import DeadLetter, DeadLetterReason
 from lake import BatchAccount, LimitExceeded
-from pipelines.json.dead_letter import DeadLetter, DeadLetterReason
 from pipelines.kafka.cluster import KafkaCluster
 from pipelines.settings import DeadLetterBudget
 from pipelines.sink.dead_letter_sender import DeadLetterSender

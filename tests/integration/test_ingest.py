@@ -153,7 +153,7 @@ def test_added_partitions_of_a_stream_in_the_order_of_arrival_are_read_after_the
     with bed.running(waits) as ingest:
         while not ingest.is_finished:
             ingest.process_available()
-            ingest.keep_pace()
+            ingest.finish_step()
 
     assert [row["b"] for row in bed.rows("b")] == [4.0]
     assert bed.position("right").offsets == {0: 0, 1: 4}

@@ -186,7 +186,7 @@ def _written(
     is_again = report.refusal is not None
     if is_again:
         again = dataclasses.replace(task, tries_rows=True)
-        report = _run(again, parser(records, tells_all=True).toArrow())
+        report = _run(again, parser(records, keeps_raw=True).toArrow())
     committed = parse_messages(report.messages[0])
     table.committer().commit(committed, commit_user="s", commit_identifier=0)
     # What was taken is read and merged as well.

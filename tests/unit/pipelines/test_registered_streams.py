@@ -14,10 +14,10 @@ from lake import (
     RenameColumn,
     parse_type,
 )
-from pipelines.new_fields.batch_schema_delta import BatchNews
+from pipelines.new_fields.schema_delta import SchemaDelta
 from pipelines.new_fields.value_shape import shape_of
-from pipelines.stream.registered_plans import RegisteredPlans
-from pipelines.stream.stream_evolver import RegisteredEvolver
+from pipelines.stream.current_plan import RegistryPlans
+from pipelines.stream.stream_evolver import RegistryEvolver
 from pipelines.stream.stream_plan import StreamPlan, plan_stream
 from registry.alteration.table_changes import plan_changes
 from registry.registrar import Registrar
@@ -43,8 +43,8 @@ class Shop:
         self.registrar.put_table("shop", "orders", orders())
         self.registrar.put_stream(ORDERS, "sales", definition(on_new_field="evolve"))
         self.registrar.put_stream(ORDERS, "payments", definition())
-        self.plans = RegisteredPlans(registry=store, catalog=self.catalog)
-        self.evolver = RegisteredEvolver(registrar=self.registrar)
+        self.plans = RegistryPlans(registry=store, catalog=self.catalog)
+        self.evolver = RegistryEvolver(registrar=self.registrar)
         self.table = self.catalog.table(ORDERS)
         document = self.registrar.document(ORDERS)
         self.plan = plan_stream(
@@ -85,7 +85,7 @@ def test_a_plan_follows_the_table_and_keeps_its_fields(shop: Shop) -> None:
     assert (found["sum"], found["tip"]) == (("total", "DECIMAL(12, 2)"), ("tip", "DOUBLE"))
     assert (plan.version, plan.schema_id, plan.generation) == (2, 1, 7)
     assert shop.table.schema.id == 1
-    assert plan.read_elsewhere == (("id",), ("region",), ("paid",), ("method",))
+    assert plan.paths_of_other_streams == (("id",), ("region",), ("paid",), ("method",))
 
 
 def test_a_column_of_nobody_goes_and_the_stream_goes_on(shop: Shop) -> None:
@@ -125,12 +125,12 @@ def test_a_change_that_did_not_ask_the_registry_is_followed_or_told(shop: Shop) 
 
 
 def test_new_fields_become_columns_and_others_are_told_apart(shop: Shop) -> None:
-    news = BatchNews(
+    delta = SchemaDelta(
         new={("tip",): shape_of(1.5), ("Total",): shape_of(1), ("to",): shape_of({"zip": "1"})},
         wider={"total": shape_of(10**20)},
     )
 
-    refused = shop.evolver.evolve(shop.plan, news)
+    refused = shop.evolver.evolve(shop.plan, delta)
 
     found = columns_of(shop.newest())
     assert found["tip"] == ("tip", "DOUBLE")
@@ -138,4 +138,4 @@ def test_new_fields_become_columns_and_others_are_told_apart(shop: Shop) -> None
     assert found["total"] == ("total", "DECIMAL(38, 2)")
     assert list(refused) == ["Total"]
     assert "in case only" in refused["Total"]
-    assert shop.evolver.evolve(shop.plan, BatchNews(new={("tip",): shape_of(1)})) == {}
+    assert shop.evolver.evolve(shop.plan, SchemaDelta(new={("tip",): shape_of(1)})) == {}

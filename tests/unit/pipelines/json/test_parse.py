@@ -22,7 +22,7 @@ from pipelines.json.parse import (
     value_column,
 )
 from pipelines.sink.exact_text import with_exact_texts
-from pipelines.sink.long_keys import without_long_keys
+from pipelines.sink.long_keys import refuse_long_keys
 from pipelines.stream.stream_plan import StreamPlan
 from tests.unit.pipelines.given_streams import given_plan, given_spec
 
@@ -527,6 +527,6 @@ def test_a_key_that_is_too_long_as_it_was_written_is_refused(spark: SparkSession
     parsed = _parsed(spark, plan, [b'{"id": 1.00000000000000000000, "version": 1}'])
 
     batch = parsed.toArrow().combine_chunks().to_batches()[0]
-    found = without_long_keys(with_exact_texts(batch, plan), plan)
+    found = refuse_long_keys(with_exact_texts(batch, plan), plan)
 
     assert found.column("reason").to_pylist() == ["too_large"]

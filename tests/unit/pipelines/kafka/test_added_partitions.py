@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lake import GroupOrder, InvalidRequest, PartitionGrowth, StreamPosition
-from pipelines.kafka.added_partitions import Reading, is_over, plan_reading
+from pipelines.kafka.added_partitions import PartitionAssignment, is_step_complete, plan_assignment
 from pipelines.kafka.topic import Topic
 from pipelines.stream.stream_plan import StreamPlan
 from tests.unit.pipelines.given_streams import given_plan, given_spec
@@ -35,14 +35,14 @@ def position(*offsets: int) -> StreamPosition:
     return StreamPosition(stream="s", epoch=1, topic="topic", topic_id="i", offsets=known)
 
 
-def reading(
+def assigned(
     plan: StreamPlan,
     *offsets: int,
     count: int = 3,
     growth: PartitionGrowth | None = None,
     now_ms: int = 1_000,
-) -> Reading:
-    return plan_reading(
+) -> PartitionAssignment:
+    return plan_assignment(
         plan,
         topic(count),
         position=position(*offsets) if offsets else None,
@@ -58,16 +58,16 @@ def reading(
     ids=["declared-ordering", "unordered-allowed"],
 )
 def test_streams_that_need_no_keys_read_whatever_there_is(plan: StreamPlan) -> None:
-    assert reading(plan) == Reading(partitions=(0, 1, 2))
-    assert reading(plan, 1, 1) == Reading(partitions=(0, 1, 2))
+    assert assigned(plan) == PartitionAssignment(partitions=(0, 1, 2))
+    assert assigned(plan, 1, 1) == PartitionAssignment(partitions=(0, 1, 2))
 
 
 def test_arrival_alone_orders_no_records_that_are_spread_over_partitions() -> None:
     plan = given_plan(ARRIVAL)
 
-    assert reading(plan, count=1) == Reading(partitions=(0,))
+    assert assigned(plan, count=1) == PartitionAssignment(partitions=(0,))
     with pytest.raises(InvalidRequest, match="has 3 partitions") as caught:
-        reading(plan)
+        assigned(plan)
 
     [problem] = caught.value.problems
     assert problem.field == "partitioned_by_key"
@@ -79,10 +79,10 @@ def test_arrival_alone_orders_no_records_that_are_spread_over_partitions() -> No
 def test_a_stream_stops_at_added_partitions_unless_it_says_otherwise() -> None:
     plan = given_plan(ARRIVAL, partitioned_by_key=True)
 
-    assert reading(plan) == Reading(partitions=(0, 1, 2))
-    assert reading(plan, 1, 1, 1) == Reading(partitions=(0, 1, 2))
+    assert assigned(plan) == PartitionAssignment(partitions=(0, 1, 2))
+    assert assigned(plan, 1, 1, 1) == PartitionAssignment(partitions=(0, 1, 2))
     with pytest.raises(InvalidRequest, match="had 2 partitions and has 3") as caught:
-        reading(plan, 1, 1)
+        assigned(plan, 1, 1)
 
     assert "on_partitions_added: continue" in str(caught.value.problems[0].hint)
 
@@ -90,37 +90,39 @@ def test_a_stream_stops_at_added_partitions_unless_it_says_otherwise() -> None:
 def test_added_partitions_wait_step_by_step() -> None:
     plan = given_plan(ARRIVAL, **WAITING)
 
-    noticed = reading(plan, 10, 19)
-    assert noticed == Reading(partitions=(0, 1), growth=GROWTH)
-    assert not is_over(plan, noticed, position(10, 19), now_ms=2_999)
-    assert is_over(plan, noticed, position(10, 19), now_ms=3_000)
+    noticed = assigned(plan, 10, 19)
+    assert noticed == PartitionAssignment(partitions=(0, 1), growth=GROWTH)
+    assert not is_step_complete(plan, noticed, position(10, 19), now_ms=2_999)
+    assert is_step_complete(plan, noticed, position(10, 19), now_ms=3_000)
 
     # A restart goes on with the wait.
-    assert reading(plan, 10, 19, growth=GROWTH, now_ms=2_999) == noticed
+    assert assigned(plan, 10, 19, growth=GROWTH, now_ms=2_999) == noticed
 
-    settled = reading(plan, 10, 19, growth=GROWTH, now_ms=3_000)
+    settled = assigned(plan, 10, 19, growth=GROWTH, now_ms=3_000)
     assert settled.growth is not None
     assert (settled.partitions, settled.growth.ends) == ((0, 1), {0: 10, 1: 20})
-    assert not is_over(plan, settled, position(11, 19), now_ms=9_000)
-    assert is_over(plan, settled, position(11, 20), now_ms=9_000)
+    assert not is_step_complete(plan, settled, position(11, 19), now_ms=9_000)
+    assert is_step_complete(plan, settled, position(11, 20), now_ms=9_000)
 
-    done = reading(plan, 11, 20, growth=settled.growth, now_ms=9_000)
-    assert done == Reading(partitions=(0, 1, 2))
-    assert not is_over(plan, done, position(11, 20, 0), now_ms=9_000)
+    done = assigned(plan, 11, 20, growth=settled.growth, now_ms=9_000)
+    assert done == PartitionAssignment(partitions=(0, 1, 2))
+    assert not is_step_complete(plan, done, position(11, 20, 0), now_ms=9_000)
 
 
 def test_known_partitions_that_are_read_already_need_no_second_step() -> None:
     plan = given_plan(ARRIVAL, **WAITING)
 
-    assert reading(plan, 10, 20, growth=GROWTH, now_ms=3_000) == Reading(partitions=(0, 1, 2))
+    assert assigned(plan, 10, 20, growth=GROWTH, now_ms=3_000) == PartitionAssignment(
+        partitions=(0, 1, 2)
+    )
 
 
 def test_partitions_that_are_added_meanwhile_begin_the_wait_anew() -> None:
     plan = given_plan(ARRIVAL, **WAITING)
 
-    again = reading(plan, 10, 20, growth=GROWTH, count=4, now_ms=3_000)
+    again = assigned(plan, 10, 20, growth=GROWTH, count=4, now_ms=3_000)
 
-    assert again == Reading(
+    assert again == PartitionAssignment(
         partitions=(0, 1), growth=PartitionGrowth(partitions=4, noticed_ms=3_000)
     )
     assert again.partitions_seen == 4

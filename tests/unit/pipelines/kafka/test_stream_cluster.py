@@ -7,7 +7,7 @@ import pytest
 
 from formats.kafka_clusters import KafkaClusters, NamedCluster
 from lake import InvalidRequest
-from pipelines.kafka.stream_cluster import cluster_of
+from pipelines.kafka.stream_cluster import resolve_cluster
 from schemas import StreamSpec
 
 SHOP = NamedCluster(
@@ -31,7 +31,7 @@ def stream(**fields: Any) -> StreamSpec:
 def test_a_named_cluster_gives_address_and_login_and_the_stream_its_own_options() -> None:
     options = {"max.poll.records": "500"}
 
-    found = cluster_of(stream(kafka={"cluster": "shop", "options": options}), CLUSTERS)
+    found = resolve_cluster(stream(kafka={"cluster": "shop", "options": options}), CLUSTERS)
 
     assert found.bootstrap_servers == "a:1,b:2"
     assert found.options == {"client.id": "braid", "max.poll.records": "500"}
@@ -43,7 +43,7 @@ def test_a_stored_address_that_the_file_lists_runs_on_with_the_login_of_the_file
     kafka = {"bootstrap_servers": "b:2,a:1", "options": {"client.id": "${file:/etc/passwd}"}}
 
     with caplog.at_level(logging.WARNING):
-        found = cluster_of(stream(kafka=kafka), CLUSTERS)
+        found = resolve_cluster(stream(kafka=kafka), CLUSTERS)
 
     assert found.options == {"client.id": "braid"}
     assert "option='client.id'" in caplog.text
@@ -52,7 +52,7 @@ def test_a_stored_address_that_the_file_lists_runs_on_with_the_login_of_the_file
 def test_an_allowed_address_gets_no_login() -> None:
     kafka = {"bootstrap_servers": "x.lab:9092", "options": {"client.id": "${env:HOME}"}}
 
-    found = cluster_of(stream(kafka=kafka), CLUSTERS)
+    found = resolve_cluster(stream(kafka=kafka), CLUSTERS)
 
     assert (found.bootstrap_servers, found.options) == ("x.lab:9092", {})
 
@@ -75,7 +75,7 @@ def test_what_the_file_does_not_say_stops_the_stream_and_is_named(
     fields: dict[str, Any], field: str, hint: str
 ) -> None:
     with pytest.raises(InvalidRequest, match="cannot read from Kafka") as caught:
-        cluster_of(stream(**fields), CLUSTERS)
+        resolve_cluster(stream(**fields), CLUSTERS)
 
     (problem,) = caught.value.problems
     assert problem.field == field

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.json.json_message import read_message
+from formats.json_message import read_message
 from pipelines.new_fields.value_shape import (
     join_all,
     shape_from_json,

@@ -6,36 +6,40 @@ from typing import Any
 
 import pytest
 
+from formats.json_message import read_message
+from formats.mapped_column import MappedColumn
 from lake import ManualClock, StorageUnavailable, Table
-from pipelines.json.json_message import read_message
-from pipelines.new_fields.batch_schema_delta import BatchNews
-from pipelines.new_fields.record_schema_delta import NewsReader, UnfitValueError
+from pipelines.new_fields.schema_delta import SchemaDelta
+from pipelines.new_fields.undeclared_field_reader import (
+    UndeclaredFieldReader,
+    UnrepresentableFieldError,
+)
 from pipelines.new_fields.value_shape import shape_of
 from pipelines.sink.field_evolution import ROUNDS_MAX, FieldEvolution
-from pipelines.sink.plan_follower import PlanFollower
-from pipelines.stream.stream_plan import MappedColumn, StreamPlan
+from pipelines.stream.current_plan import CurrentPlan
+from pipelines.stream.stream_plan import StreamPlan
 from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
 
 SPEC = given_spec({"id": "BIGINT", "a": "INT", "version": "INT"})
-NEWS = BatchNews(new={("tip",): shape_of(1), ("fee",): shape_of("x")})
+NEWS = SchemaDelta(new={("tip",): shape_of(1), ("fee",): shape_of("x")})
 
 
 @dataclass
 class Declared:
-    """A declaration that an evolver changes, and a follower reads."""
+    """A declaration that an evolver changes, and a current reads."""
 
     plan: StreamPlan
     added: tuple[str, ...] = ()
     refused: dict[str, str] = field(default_factory=dict)
-    asked: list[BatchNews] = field(default_factory=list)
+    asked: list[SchemaDelta] = field(default_factory=list)
     error: Exception | None = None
 
-    def evolve(self, plan: StreamPlan, news: BatchNews) -> Mapping[str, str]:
-        self.asked.append(news)
+    def evolve(self, plan: StreamPlan, delta: SchemaDelta) -> Mapping[str, str]:
+        self.asked.append(delta)
         if self.error is not None:
             raise self.error
         known = {column.path for column in plan.columns}
-        new = [path for path in news.new if path[-1] in self.added and path not in known]
+        new = [path for path in delta.new if path[-1] in self.added and path not in known]
         if new:
             columns = tuple(
                 MappedColumn(name=path[-1], path=path, type=plan.columns[1].type) for path in new
@@ -57,21 +61,21 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.evolution = FieldEvolution(self.declared)
-        self.follower = PlanFollower(
+        self.current = CurrentPlan(
             self.declared.plan, table=self.table, source=self.declared, clock=ManualClock()
         )
 
-    def evolve(self, news: BatchNews = NEWS) -> None:
-        self.evolution.evolve(self.follower, news)
+    def evolve(self, delta: SchemaDelta = NEWS) -> None:
+        self.evolution.evolve(self.current, delta)
 
-    def reader(self) -> NewsReader:
-        found = self.evolution.reader(self.follower.plan, self.table)
+    def reader(self) -> UndeclaredFieldReader:
+        found = self.evolution.reader(self.current.plan, self.table)
         assert found is not None
         return found
 
     def refusal(self, message: bytes) -> str:
         """Why a message has no place."""
-        with pytest.raises(UnfitValueError) as caught:
+        with pytest.raises(UnrepresentableFieldError) as caught:
             self.reader().read(read_message(message))
         return str(caught.value).partition(": ")[2]
 
@@ -92,7 +96,7 @@ def test_what_became_a_column_is_taken_up(bench: Bench) -> None:
     bench.declared.added = ("tip", "fee")
     bench.evolve()
 
-    assert [column.name for column in bench.follower.plan.columns[3:]] == ["tip", "fee"]
+    assert [column.name for column in bench.current.plan.columns[3:]] == ["tip", "fee"]
     assert not bench.reader().read(read_message(b'{"tip": 1, "fee": 2}'))
 
 
@@ -117,8 +121,8 @@ def test_what_is_left_out_without_a_word_is_beyond_the_limit(bench: Bench) -> No
 
 def test_a_name_that_another_new_field_took_is_told(bench: Bench) -> None:
     bench.declared.added = ("tip",)
-    bench.evolve(BatchNews(new={("x", "tip"): shape_of(1), ("tip",): shape_of("t")}))
-    bench.evolve(BatchNews(new={("Tip",): shape_of(1)}))
+    bench.evolve(SchemaDelta(new={("x", "tip"): shape_of(1), ("tip",): shape_of("t")}))
+    bench.evolve(SchemaDelta(new={("Tip",): shape_of(1)}))
 
     assert "`columns_max`" not in bench.refusal(b'{"Tip": 1}')
     assert bench.refusal(b'{"Tip": 1}') == (
@@ -131,8 +135,8 @@ def test_another_declaration_is_another_chance(bench: Bench) -> None:
     bench.evolve()
     assert bench.refusal(b'{"fee": 1}') == "no"
     bench.declared.plan = replace(bench.declared.plan, version=9)
-    bench.follower.ask()
-    bench.follower.keep_up()
+    bench.current.ask()
+    bench.current.refresh()
 
     assert bench.reader().read(read_message(b'{"fee": 1}')).new
 
@@ -141,7 +145,7 @@ def test_rounds_of_a_micro_batch_are_bounded(bench: Bench) -> None:
     for number in range(ROUNDS_MAX):
         name = f"field{number}"
         bench.declared.added = (name,)
-        bench.evolve(BatchNews(new={(name,): shape_of(1)}))
+        bench.evolve(SchemaDelta(new={(name,): shape_of(1)}))
 
     assert bench.refusal(b'{"tip": 1}') == "too many new fields came at once"
     bench.evolution.begin()
@@ -158,9 +162,9 @@ def test_names_that_are_refused_are_bounded(bench: Bench) -> None:
 
 
 def test_without_an_evolver_everything_new_is_refused(bench: Bench) -> None:
-    reader: Any = FieldEvolution(None).reader(bench.follower.plan, bench.table)
+    reader: Any = FieldEvolution(None).reader(bench.current.plan, bench.table)
 
-    with pytest.raises(UnfitValueError, match="too many new fields"):
+    with pytest.raises(UnrepresentableFieldError, match="too many new fields"):
         reader.read(read_message(b'{"tip": 1}'))
 
 

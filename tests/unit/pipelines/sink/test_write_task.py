@@ -11,7 +11,7 @@ from pyroaring import BitMap
 
 from lake import MemoryFileIO, StorageUnavailable, parse_messages
 from pipelines.kafka.cluster import KafkaCluster
-from pipelines.new_fields.record_schema_delta import NewsReader
+from pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
 from pipelines.new_fields.value_shape import shape_of
 from pipelines.sink.task_report import TaskReport, parse_report
 from pipelines.sink.write_task import WriteTask
@@ -77,7 +77,7 @@ def test_a_value_that_its_function_cannot_read_is_a_dead_letter() -> None:
 
     report = _run(_task(plan=plan, table=given_table(spec)), records)
 
-    assert plan.checked == ("seen",)
+    assert plan.checked_columns == ("seen",)
     assert report.accepted == 2
     assert report.dead_letters == {"unreadable": 1, "missing_key": 1}
     assert "offset 1: unreadable: column seen: `rbm32` of the column cannot" in report.examples[0]
@@ -283,7 +283,7 @@ def _marked(*records: tuple[tuple[Any, ...], bytes | None], **given: Any) -> pa.
 
 def _evolving(**reader: Any) -> WriteTask:
     plan = given_plan(SPEC, on_new_field="evolve")
-    return _task(plan=plan, news=NewsReader(plan=plan, **reader))
+    return _task(plan=plan, field_reader=UndeclaredFieldReader(plan=plan, **reader))
 
 
 def test_records_wait_for_what_they_have_in_addition() -> None:
@@ -293,25 +293,25 @@ def test_records_wait_for_what_they_have_in_addition() -> None:
 
     report = _run(task, first, second)
 
-    assert report.news.new == {("tip",): shape_of(0.5), ("note",): shape_of("")}
+    assert report.schema_delta.new == {("tip",): shape_of(0.5), ("note",): shape_of("")}
     assert report.dead_letters == {}
 
 
 def test_a_marked_record_without_news_is_accepted() -> None:
     report = _run(_evolving(), _marked(((1, "x", 1), b'{"id": 1, "tip": null}')))
 
-    assert (report.accepted, bool(report.news)) == (1, False)
+    assert (report.accepted, bool(report.schema_delta)) == (1, False)
 
 
 def test_a_refused_value_may_widen_its_column() -> None:
     plan = given_plan(given_spec({"id": "BIGINT", "a": "INT", "version": "INT"}))
-    task = _task(plan=plan, news=NewsReader(plan=plan))
+    task = _task(plan=plan, field_reader=UndeclaredFieldReader(plan=plan))
     refused = {0: {"reason": "unparsable", "value": b'{"id": 1, "a": 3000000000}'}}
     batch = given_records([(None, None, None)], types=TYPES, refused=refused)
 
     report = _run(task, batch.append_column("undeclared", pa.array([False])))
 
-    assert report.news.wider == {"a": shape_of(3_000_000_000)}
+    assert report.schema_delta.wider == {"a": shape_of(3_000_000_000)}
     assert report.dead_letters == {}
 
 
@@ -326,7 +326,7 @@ def test_what_there_is_no_place_for_is_a_dead_letter_that_says_why() -> None:
     report = _run(task, batch)
 
     assert (report.accepted, report.dead_letters) == (1, {"new_field": 2})
-    assert not report.news
+    assert not report.schema_delta
     assert "new_field: field tip is not declared and stays out: the owner said no" in "".join(
         report.examples
     )

@@ -17,7 +17,7 @@ from lake import (
     UnsupportedFeature,
 )
 from pipelines.kafka.topic import TopicMissing
-from pipelines.stream.failure import failure_of
+from pipelines.stream.failure import classify_failure
 
 KAFKA_AWAY = """\
 org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment. Call: listNodes
@@ -64,7 +64,7 @@ hint: mend it
     ids=lambda error: type(error).__name__,
 )
 def test_what_passes_by_itself_is_tried_again(error: Exception) -> None:
-    assert not failure_of(error).is_permanent
+    assert not classify_failure(error).is_permanent
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_what_passes_by_itself_is_tried_again(error: Exception) -> None:
     ids=lambda error: type(error).__name__,
 )
 def test_what_a_person_has_to_mend_is_not_and_says_where(error: Exception) -> None:
-    failure = failure_of(error)
+    failure = classify_failure(error)
 
     assert failure.is_permanent
     assert failure.problems or type(error) in (InvalidRequest, UnsupportedFeature)
@@ -88,7 +88,7 @@ def test_what_a_person_has_to_mend_is_not_and_says_where(error: Exception) -> No
 def test_a_topic_that_does_not_fit_its_table_stays_so() -> None:
     error = OffsetMismatch("made again\nhint: register it as a new stream", stream="s")
 
-    failure = failure_of(error, of_the_topic=True)
+    failure = classify_failure(error, is_topic_check=True)
 
     assert failure.is_permanent
     assert failure.problems == (
@@ -99,8 +99,8 @@ def test_a_topic_that_does_not_fit_its_table_stays_so() -> None:
 
 
 def test_what_spark_says_is_one_line_without_its_traces() -> None:
-    kafka = failure_of(StreamingQueryException(KAFKA_AWAY))
-    task = failure_of(PythonException(OF_A_TASK.format(kind="StorageUnavailable")))
+    kafka = classify_failure(StreamingQueryException(KAFKA_AWAY))
+    task = classify_failure(PythonException(OF_A_TASK.format(kind="StorageUnavailable")))
 
     assert kafka.cause == (
         "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment. "
@@ -114,11 +114,11 @@ def test_problems_are_told_as_they_were_raised() -> None:
     problem = Problem(field="columns.a", value="a", message="no such column", hint="name another")
     error: LakeError = InvalidRequest("the stream does not fit", problems=[problem])
 
-    assert failure_of(error).problems == (problem,)
-    assert "\n" not in failure_of(error).cause
+    assert classify_failure(error).problems == (problem,)
+    assert "\n" not in classify_failure(error).cause
 
 
 def test_what_nobody_expected_is_told_with_its_kind() -> None:
-    failure = failure_of(KeyError("a"))
+    failure = classify_failure(KeyError("a"))
 
     assert (failure.cause, failure.is_expected) == ("KeyError: 'a'", False)

@@ -19,9 +19,9 @@ from lake import (
 )
 from pipelines.kafka.topic import TopicMissing
 from pipelines.settings import RestartPolicy
-from pipelines.sink.batch_sink import SinkProgress
-from pipelines.sink.plan_follower import Following
-from pipelines.stream.stream_supervisor import StreamSupervisor, Wanted
+from pipelines.sink.sink_progress import SinkProgress
+from pipelines.stream.current_plan import PlanVersion
+from pipelines.stream.stream_supervisor import RegisteredStream, StreamSupervisor
 from registry.rules.stream_completion import complete_stream
 from registry.store.leases import LeaseStore
 from schemas import DesiredState, StreamDefinition, StreamEntry, StreamState, TableDocument
@@ -47,12 +47,15 @@ class StubQuery:
     followed: int = 0
     follow_error: Exception | None = None
 
-    def follow(self) -> None:
+    def refresh_plan(self) -> None:
         if self.follow_error is not None:
             raise self.follow_error
         self.followed += 1
 
-    def keep_pace(self) -> None:
+    def finish_step(self) -> None:
+        pass
+
+    def apply_back_pressure(self) -> None:
         pass
 
     def end_offsets(self) -> Mapping[int, int]:
@@ -130,7 +133,7 @@ class Bench:
 
     def want(self, state: DesiredState = DesiredState.RUNNING, *, generation: int = 0) -> None:
         entry = ENTRY.model_copy(update={"desired_state": state, "restart_generation": generation})
-        self.supervisor.want(Wanted(document=DOCUMENT, entry=entry))
+        self.supervisor.want(RegisteredStream(document=DOCUMENT, entry=entry))
 
     def step(self, *, after_ms: int = 0) -> StreamState:
         self.clock.advance(ms=after_ms)
@@ -297,12 +300,12 @@ def test_a_restart_replaces_the_query(bench: Bench) -> None:
     assert bench.supervisor.progress.restart_generation == 1
 
 
-def wanted_with(*, version: int, **spec: object) -> Wanted:
+def wanted_with(*, version: int, **spec: object) -> RegisteredStream:
     """The stream of another version, with other fields."""
     entry = ENTRY.model_copy(
         update={"spec": ENTRY.spec.model_copy(update=spec), "version": version}
     )
-    return Wanted(document=DOCUMENT, entry=entry)
+    return RegisteredStream(document=DOCUMENT, entry=entry)
 
 
 def test_another_version_is_followed_by_the_running_query(bench: Bench) -> None:
@@ -320,7 +323,7 @@ def test_another_version_is_followed_by_the_running_query(bench: Bench) -> None:
 def test_another_schema_is_followed(bench: Bench) -> None:
     bench.step()
     document = DOCUMENT.model_copy(update={"schema_id": 1})
-    bench.supervisor.want(Wanted(document=document, entry=ENTRY))
+    bench.supervisor.want(RegisteredStream(document=document, entry=ENTRY))
     bench.step()
 
     assert [query.followed for query in bench.starter.started] == [1]
@@ -363,8 +366,8 @@ def test_status_says_what_a_query_writes_by(bench: Bench) -> None:
     bench.step()
     query = bench.starter.started[0]
     assert query.progress is not None
-    following = Following(schema_id=3, stream_version=2, since_ms=9)
-    query.progress = replace(query.progress, following=following)
+    version = PlanVersion(schema_id=3, stream_version=2, since_ms=9)
+    query.progress = replace(query.progress, plan_version=version)
     bench.step()
 
     progress = bench.supervisor.progress

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from pipelines.sink.odd_timestamps import is_of_timestamps, pieces_between
+from pipelines.sink.overflowing_timestamps import is_timestamp_overflow, pieces_between
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -28,4 +28,4 @@ def test_the_ranges_have_every_other_offset_once(seed: int) -> None:
 
 
 def test_other_errors_of_spark_are_not_of_timestamps() -> None:
-    assert not is_of_timestamps(RuntimeError("java.lang.ArithmeticException: long overflow"))
+    assert not is_timestamp_overflow(RuntimeError("java.lang.ArithmeticException: long overflow"))

@@ -1,10 +1,9 @@
-"""What the messages of a micro-batch have that is not declared, put together."""
+"""Schema deltas: what a table needs before messages with undeclared fields can be written."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from pipelines.new_fields.record_schema_delta import FieldPath, RecordNews
 from pipelines.new_fields.value_shape import (
     NOTHING,
     Shape,
@@ -13,74 +12,76 @@ from pipelines.new_fields.value_shape import (
     shape_to_json,
 )
 
+FieldPath: TypeAlias = tuple[str, ...]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchNews:
-    """What is to become of a table for a micro-batch, or for a task's part of it.
+class SchemaDelta:
+    """What a table needs for one message, for a task's part of a micro-batch, or for all of it.
 
     Attributes:
-        new: Fields that are no column yet, by their path, in the order in which they came.
-        wider: Parts of columns that are new, or that their type does not hold.
+        new: Fields that are no column yet, by their path in the message, in the order in which they came.
+        wider: Columns that need a wider type, by name: fields that a ROW lacks, and values that their type
+            does not hold.
     """
 
     new: Mapping[FieldPath, Shape] = field(default_factory=dict)
     wider: Mapping[str, Shape] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        """Whether there is anything."""
+        """Return whether anything is needed."""
         return bool(self.new or self.wider)
 
     def to_json(self) -> Any:
-        """Return it in JSON's terms."""
+        """Return it as a JSON value."""
         return {
             "new": [[list(path), shape_to_json(shape)] for path, shape in self.new.items()],
             "wider": [[name, shape_to_json(shape)] for name, shape in self.wider.items()],
         }
 
     @classmethod
-    def from_json(cls, value: Any) -> "BatchNews":
-        """Return what `to_json` was made of."""
+    def from_json(cls, value: Any) -> "SchemaDelta":
+        """Return the delta that `to_json` was called on."""
         return cls(
             new={tuple(path): shape_from_json(shape) for path, shape in value["new"]},
             wider={name: shape_from_json(shape) for name, shape in value["wider"]},
         )
 
 
-NO_NEWS: Final = BatchNews()
+NO_DELTA: Final = SchemaDelta()
 
 
-class NewsCollector:
-    """Puts the news of many messages together, in bounded memory."""
+class SchemaDeltaCollector:
+    """Merges the deltas of many messages, in bounded memory."""
 
     def __init__(self, *, fields_max: int | None) -> None:
         """Begin with nothing.
 
         Args:
-            fields_max: So many new fields at most, and what comes beyond is left to the next round;
-                None: without bound.
+            fields_max: The most new fields; what comes beyond is left to the next round. None: no bound.
         """
         self._fields_max = fields_max
         self._new: dict[FieldPath, Shape] = {}
         self._wider: dict[str, Shape] = {}
 
-    def add(self, news: RecordNews | BatchNews) -> None:
-        """Add what a message, or a task, has."""
-        for path, shape in news.new.items():
+    def add(self, delta: SchemaDelta) -> None:
+        """Add the delta of a message, or of a task."""
+        for path, shape in delta.new.items():
             is_full = self._fields_max is not None and len(self._new) >= self._fields_max
             if path in self._new or not is_full:
                 self._new[path] = join(self._new.get(path, NOTHING), shape)
-        for name, shape in news.wider.items():
+        for name, shape in delta.wider.items():
             self._wider[name] = join(self._wider.get(name, NOTHING), shape)
 
     @property
-    def news(self) -> BatchNews:
+    def delta(self) -> SchemaDelta:
         """All so far."""
-        return BatchNews(new=dict(self._new), wider=dict(self._wider))
+        return SchemaDelta(new=dict(self._new), wider=dict(self._wider))
 
 
-def sum_news(parts: Iterable[BatchNews]) -> BatchNews:
-    """Return what the tasks of a micro-batch have found; each of them is bounded already."""
-    collector = NewsCollector(fields_max=None)
+def merge_deltas(parts: Iterable[SchemaDelta]) -> SchemaDelta:
+    """Return the delta of a micro-batch; those of its tasks are bounded already."""
+    collector = SchemaDeltaCollector(fields_max=None)
     for part in parts:
         collector.add(part)
-    return collector.news
+    return collector.delta

@@ -21,7 +21,9 @@ from pipelines.stream.stream_plan import StreamPlan
 _OBJECT: Final = "map<string, string>"
 
 
-def has_undeclared(message: Column, text: Column, plan: StreamPlan, *, nulls_count: bool) -> Column:
+def has_undeclared_fields(
+    message: Column, text: Column, plan: StreamPlan, *, nulls_count: bool
+) -> Column:
     """Return whether a message has a field that is not declared; never null.
 
     May be true of a message without one, whose names are there twice.
@@ -86,7 +88,7 @@ def _has_values(outline: Column, names: Sequence[str]) -> Column:
 
 
 def _in_message(parsed: Column, text: Column, tree: FieldTree, test: _Test) -> Iterable[Column]:
-    if tree.is_watched:
+    if tree.has_columns:
         yield test.of_text(text, sorted(tree.names), _values(parsed, tree))
     outlines = dict.fromkeys(tree.objects, _OBJECT) | {
         name: _outline(data_type) for name, data_type in _rows(tree).items()
@@ -106,7 +108,7 @@ def _inside(
         yield parsed.getField(name).isNotNull() & outline.isNull()
     for name, inner in tree.objects.items():
         below, outline = parsed.getField(name), outlines[name]
-        if inner.is_watched:
+        if inner.has_columns:
             yield test.of_outline(outline, sorted(inner.names), _values(below, inner))
         nested = {deep: _within(outline, deep, _OBJECT) for deep in inner.objects} | {
             deep: _within(outline, deep, _outline(data_type))

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from formats.dead_letter import DeadLetterReason
+from formats.json_explanations import explain_message, explain_value
+from formats.mapped_column import MappedColumn
 from lake import parse_type
-from pipelines.json.dead_letter import DeadLetterReason
-from pipelines.json.explain_unparsable import explain_unparsable, explain_value
-from pipelines.stream.stream_plan import MappedColumn
 from tests.unit.pipelines.given_streams import given_plan, given_spec
 
 MALFORMED = DeadLetterReason.MALFORMED
@@ -59,7 +59,7 @@ INNOCENT = {
     ],
 )
 def test_what_is_no_json_object_is_malformed(value: bytes, message: str) -> None:
-    reason, found = explain_unparsable(value, PLAN.columns)
+    reason, found = explain_message(value, PLAN.columns)
 
     assert reason is MALFORMED
     assert found.startswith(message)
@@ -97,7 +97,7 @@ def test_the_guilty_column_is_named_among_innocent_ones(
 ) -> None:
     message = {**INNOCENT, column: value, "version": "also wrong, but later"}
 
-    found, text = explain_unparsable(json.dumps(message).encode(), PLAN.columns)
+    found, text = explain_message(json.dumps(message).encode(), PLAN.columns)
 
     assert (found, text.split(":")[0]) == (reason, f"field {column}")
     assert text.endswith(f"for column {column}")
@@ -114,7 +114,7 @@ def test_the_guilty_column_is_named_among_innocent_ones(
     ],
 )
 def test_what_is_wrong_inside_is_named(message: str, reason: DeadLetterReason, text: str) -> None:
-    found, explanation = explain_unparsable(message.encode(), PLAN.columns)
+    found, explanation = explain_message(message.encode(), PLAN.columns)
 
     assert found is reason
     assert explanation.startswith(text)
@@ -123,7 +123,7 @@ def test_what_is_wrong_inside_is_named(message: str, reason: DeadLetterReason, t
 def test_texts_that_are_numbers_to_spark_are_innocent() -> None:
     message = b'{"real": "-Infinity", "price": "999.994", "id": "guilty"}'
 
-    _, explanation = explain_unparsable(message, PLAN.columns)
+    _, explanation = explain_message(message, PLAN.columns)
 
     assert explanation.startswith("field id:")
 
@@ -132,14 +132,14 @@ def test_a_value_where_an_object_should_be_is_named() -> None:
     columns = [{"column": "id", "path": "a.b.id"}, {"column": "version"}]
     plan = given_plan(given_spec({"id": "INT", "version": "INT", "x": "INT"}), columns=columns)
 
-    reason, message = explain_unparsable(b'{"a": {"b": "text"}}', plan.columns)
+    reason, message = explain_message(b'{"a": {"b": "text"}}', plan.columns)
 
     assert reason is WRONG_TYPE
     assert message == "field a.b: found a string, expected an object"
 
 
 def test_what_cannot_be_explained_is_still_a_dead_letter() -> None:
-    reason, message = explain_unparsable(json.dumps(INNOCENT).encode(), PLAN.columns)
+    reason, message = explain_message(json.dumps(INNOCENT).encode(), PLAN.columns)
 
     assert reason is WRONG_TYPE
     assert message == "a field cannot be read as its column's type"

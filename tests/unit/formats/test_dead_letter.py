@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.json.dead_letter import DeadLetter, DeadLetterReason
+from formats.dead_letter import DeadLetter, DeadLetterReason
 
 
 def test_own_headers_come_first_and_null_ones_stay() -> None:

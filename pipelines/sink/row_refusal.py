@@ -1,4 +1,4 @@
-"""Refuses rows of a batch of parsed records, after Spark has found no fault in them."""
+"""Refusal of rows in Python: of records in which Spark's checks have found no fault."""
 
 from collections.abc import Mapping
 
@@ -7,13 +7,13 @@ import pyarrow as pa
 from pipelines.json.parse import DETAIL, REASON
 
 
-def refused(
+def refuse_rows(
     batch: pa.RecordBatch, refusals: Mapping[int, tuple[str, str | None]]
 ) -> pa.RecordBatch:
     """Return the batch with some rows refused.
 
     Args:
-        batch: As `parse.RecordParser` gives it.
+        batch: As `parse.RecordParser` returns it.
         refusals: The reason and its detail, by position of the row. A row that is refused already
             keeps its reason, which was found first.
 
@@ -26,13 +26,15 @@ def refused(
     for row, refusal in refusals.items():
         if reason[row] is None:
             reason[row], detail[row] = refusal
-    return with_columns(
+    return replace_columns(
         batch, {REASON: pa.array(reason, pa.string()), DETAIL: pa.array(detail, pa.string())}
     )
 
 
-def with_columns(batch: pa.RecordBatch, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+def replace_columns(batch: pa.RecordBatch, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
     """Return the batch with columns of the same names replaced; each has as many values."""
     for name, column in columns.items():
-        batch = batch.set_column(batch.schema.get_field_index(name), name, column)
+        index = batch.schema.get_field_index(name)
+        assert index >= 0, f"the batch has a column {name}"
+        batch = batch.set_column(index, name, column)
     return batch

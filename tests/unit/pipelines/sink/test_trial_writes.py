@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from lake import InvalidRequest, SchemaMismatch, StorageUnavailable
-from pipelines.sink.refused_by_table import find_refused, is_refusal
+from pipelines.sink.trial_writes import find_refused_rows, is_refusal
 
 
 def rows(values: list[int]) -> pa.Table:
@@ -20,7 +20,7 @@ def test_exactly_the_bad_rows_are_refused(are_bad: list[bool]) -> None:
             message = f"{len(bad)} of {some.num_rows} rows\nhint: none"
             raise SchemaMismatch(message)
 
-    found = find_refused(rows([int(is_bad) for is_bad in are_bad]), attempt)
+    found = find_refused_rows(rows([int(is_bad) for is_bad in are_bad]), attempt)
 
     assert set(found) == {row for row, is_bad in enumerate(are_bad) if is_bad}
     assert set(found.values()) <= {"1 of 1 rows; hint: none"}
@@ -34,7 +34,7 @@ def test_rows_that_do_not_go_together_are_taken_as_far_as_they_go(values: list[i
         if sum(some["v"].to_pylist()) > 20:
             raise OverflowError("sum")
 
-    found = find_refused(rows(values), attempt)
+    found = find_refused_rows(rows(values), attempt)
 
     taken = 0
     expected = set()
@@ -52,7 +52,7 @@ def test_what_is_not_about_rows_is_raised() -> None:
         raise StorageUnavailable("the disk is full")
 
     with pytest.raises(StorageUnavailable):
-        find_refused(rows([1, 2]), attempt)
+        find_refused_rows(rows([1, 2]), attempt)
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,15 @@ compactions of the table.
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from formats.dead_letter import DeadLetterReason
 from lake import TableSchema, ValueChecks
-from pipelines.json.dead_letter import DeadLetterReason
 from pipelines.json.parse import REASON, value_column
-from pipelines.sink.refused_rows import refused
+from pipelines.sink.row_refusal import refuse_rows
 from pipelines.sink.table_columns import to_table_array
 from pipelines.stream.stream_plan import StreamPlan
 
 
-class UnfitValues:
+class UnreadableValues:
     """What of a stream's records its table could not merge."""
 
     def __init__(self, plan: StreamPlan, schema: TableSchema) -> None:
@@ -54,4 +54,4 @@ class UnfitValues:
                     f"column {column.name}: {unfit.message} (found `{unfit.value}`); {unfit.hint}"
                 )
                 refusals.setdefault(unfit.row, (DeadLetterReason.UNREADABLE.value, found))
-        return refused(batch, refusals)
+        return refuse_rows(batch, refusals)

@@ -4,12 +4,12 @@ import logging
 
 import pytest
 
-from pipelines.stream.outage import Outage
+from pipelines.stream.failure_log import FailureLog
 
 
 def test_an_outage_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    outage = Outage(logging.getLogger("test"), "registry not read")
+    outage = FailureLog(logging.getLogger("test"), "registry not read")
     outage.over()
     for attempt in range(5):
         outage.failed(OSError(f"attempt {attempt}\nmore"))

@@ -1,16 +1,17 @@
-"""The rows of a micro-batch that the table's writer refuses, found by trying them without writing.
+"""Trial writes: the rows of a micro-batch that the table's writer refuses, found without writing them.
 
-What is checked while a record is parsed is never all that can refuse it: the writer's checks, the
-bucket function, partition paths, merge functions, encoders and statistics have limits of their own. One such
-row must not stop its stream. So where a write is refused, the micro-batch is written again and the rows
-are tried first, on storage that nobody keeps:
+The checks of parsing never cover all that can refuse a record: the writer's checks, the bucket function,
+partition paths, merge functions, encoders and statistics have limits of their own. One such row must not
+stop its stream. So where a write is refused, the micro-batch is written again and its rows are tried first,
+on storage that is thrown away:
 
 1. All together. That is enough where none is refused.
 2. Else in halves, down to the rows that are refused by themselves.
 3. Rows that are refused only beside others, such as two whose sum overflows: what is left is tried again
    in halves, each beside all that was taken before it. So the later one is refused.
 
-The cost is some trials for each refused row, and nothing where there is none.
+The cost is about twice the logarithm of the rows in trials for each refused row, and one trial of each
+micro-batch in which none is.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,22 +24,46 @@ from lake import LakeError, SchemaMismatch
 
 _CHARACTERS_MAX: Final = 500
 
+_SCHEDULED_BATCHES: Final = 10
+"""Micro-batches that are tried after one with a refused row: where there is one there are more, and finding
+out by a write costs an attempt."""
+
 Try = Callable[[pa.Table], None]
 """Raises what refuses rows."""
 
 
-def is_refusal(error: Exception) -> bool:
-    """Return whether an error of a write is about its rows, as far as its kind tells.
+class TrialSchedule:
+    """Which micro-batches have their rows tried before they are written."""
 
-    Of our own errors one says so. Others come of a library or of a defect, which met a value
-    that nobody thought of; what storage or memory says is about neither.
+    def __init__(self) -> None:
+        self._batches = 0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the next attempt tries its rows."""
+        return self._batches > 0
+
+    def begin(self) -> None:
+        """Try the rows from now on: a write was refused."""
+        self._batches = _SCHEDULED_BATCHES
+
+    def note(self, *, has_refused_row: bool) -> None:
+        """Count a micro-batch that was committed, and whether the table refused a row of it."""
+        self._batches = _SCHEDULED_BATCHES if has_refused_row else max(0, self._batches - 1)
+
+
+def is_refusal(error: Exception) -> bool:
+    """Return whether an error of a write is about its rows, as far as its class shows.
+
+    Of our own errors one is. Errors of other classes come from a library or a defect that met a value which
+    it does not expect, and count as such; those of storage and memory do not.
     """
     if isinstance(error, LakeError):
         return isinstance(error, SchemaMismatch)
     return not isinstance(error, OSError | MemoryError)
 
 
-def find_refused(rows: pa.Table, attempt: Try) -> Mapping[int, str]:
+def find_refused_rows(rows: pa.Table, attempt: Try) -> Mapping[int, str]:
     """Return the positions of the rows that are refused, and why.
 
     Args:
@@ -58,6 +83,7 @@ def find_refused(rows: pa.Table, attempt: Try) -> Mapping[int, str]:
     positions = [row for row in range(rows.num_rows) if row not in trial.refused]
     beside = _Trial(attempt=attempt)
     beside.split_beside(kept.slice(0, 0), kept, first=0)
+    # `beside` counts rows among the kept ones.
     return trial.refused | {positions[row]: why for row, why in beside.refused.items()}
 
 
@@ -79,7 +105,11 @@ class _Trial:
         return None
 
     def split(self, rows: pa.Table, *, first: int) -> None:
-        """Note which of some rows are refused by themselves; together they are."""
+        """Note which of some rows are refused by themselves.
+
+        Requires:
+            The rows are refused together.
+        """
         for start, part in _halves(rows):
             reason = self.refusal(part)
             if reason is None:
@@ -90,7 +120,7 @@ class _Trial:
                 self.split(part, first=first + start)
 
     def split_beside(self, taken: pa.Table, rows: pa.Table, *, first: int) -> pa.Table:
-        """Note which of some rows are refused beside others; return those that are taken, too."""
+        """Note which of some rows are refused beside those taken; return all that are taken then."""
         reason = self.refusal(pa.concat_tables([taken, rows]))
         if reason is None:
             return pa.concat_tables([taken, rows])
@@ -103,6 +133,7 @@ class _Trial:
 
 
 def _halves(rows: pa.Table) -> list[tuple[int, pa.Table]]:
+    # One row is its own half: it is tried once more by itself, which ends the recursion.
     if rows.num_rows == 1:
         return [(0, rows)]
     middle = rows.num_rows // 2
@@ -115,7 +146,7 @@ def _without(rows: pa.Table, refused: Mapping[int, str]) -> pa.Table:
 
 
 def _reason(error: Exception) -> str:
-    """Return what an error says of one row, in a line."""
+    """Return the message of an error about one row, in a line."""
     text = str(error) if isinstance(error, LakeError) else f"{type(error).__name__}: {error}"
     line = "; ".join(part.strip() for part in text.splitlines() if part.strip())
     return line[:_CHARACTERS_MAX]

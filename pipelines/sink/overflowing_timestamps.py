@@ -54,12 +54,12 @@ _ROW: Final = StructType(
 )
 
 
-def is_of_timestamps(error: BaseException) -> bool:
+def is_timestamp_overflow(error: BaseException) -> bool:
     """Return whether an error is what Spark's source raises at such a record."""
     return _TOLD_BY_SPARK in str(error)
 
 
-def read_around(
+def read_with_clamped_timestamps(
     session: SparkSession,
     *,
     cluster: KafkaCluster,

@@ -6,7 +6,7 @@ from typing import Final
 _CHARACTERS_MAX: Final = 500
 
 
-class Outage:
+class FailureLog:
     """What one repeated action says about its failures. For one thread."""
 
     def __init__(self, log: logging.Logger, what: str) -> None:

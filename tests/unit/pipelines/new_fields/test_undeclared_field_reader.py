@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.json.json_message import read_message
-from pipelines.new_fields.record_schema_delta import NewsReader, UnfitValueError
+from formats.json_message import read_message
+from pipelines.new_fields.undeclared_field_reader import (
+    UndeclaredFieldReader,
+    UnrepresentableFieldError,
+)
 from pipelines.new_fields.value_shape import type_of
 from pipelines.new_fields.wider_type import widened
 from tests.unit.pipelines.given_streams import given_plan, given_spec
@@ -36,25 +39,25 @@ PLAN = given_plan(SPEC)
 
 def reader(
     *, taken: Collection[str] = (), refused: Mapping[str, str] | None = None, is_last: bool = False
-) -> NewsReader:
-    return NewsReader(plan=PLAN, taken=taken, refused=refused or {}, is_last=is_last)
+) -> UndeclaredFieldReader:
+    return UndeclaredFieldReader(plan=PLAN, taken=taken, refused=refused or {}, is_last=is_last)
 
 
 def parsed(**message: Any) -> Any:
     return read_message(json.dumps(message).encode())
 
 
-def new_types(found: NewsReader, **message: Any) -> dict[str, str]:
-    news = found.read(parsed(**message))
-    assert not news.wider
-    return {".".join(path): str(type_of(shape)) for path, shape in news.new.items()}
+def new_types(found: UndeclaredFieldReader, **message: Any) -> dict[str, str]:
+    delta = found.read(parsed(**message))
+    assert not delta.wider
+    return {".".join(path): str(type_of(shape)) for path, shape in delta.new.items()}
 
 
 def wider_types(**message: Any) -> dict[str, str]:
-    news = reader().read(parsed(**message))
-    assert not news.new
+    delta = reader().read(parsed(**message))
+    assert not delta.new
     types = {column.name: column.type for column in PLAN.columns}
-    return {name: str(widened(types[name], shape)) for name, shape in news.wider.items()}
+    return {name: str(widened(types[name], shape)) for name, shape in delta.wider.items()}
 
 
 def test_what_is_declared_is_no_news() -> None:
@@ -90,7 +93,7 @@ def test_what_stands_in_objects_that_no_column_is_read_from_is_no_news() -> None
         {"column": "a", "path": "payload.after.a"},
         {"column": "version", "path": "payload.after.version"},
     ]
-    found = NewsReader(plan=given_plan(spec, columns=columns))
+    found = UndeclaredFieldReader(plan=given_plan(spec, columns=columns))
     message = parsed(
         schema={}, payload={"key": 1, "after": {"a": 1, "tip": 5}, "source": {"db": "x"}}
     )
@@ -103,7 +106,9 @@ def test_what_stands_in_objects_that_no_column_is_read_from_is_no_news() -> None
 
 
 def test_fields_that_other_streams_read_from_the_topic_are_declared() -> None:
-    found = NewsReader(plan=replace(PLAN, read_elsewhere=(("other",), ("deep", "er"))))
+    found = UndeclaredFieldReader(
+        plan=replace(PLAN, paths_of_other_streams=(("other",), ("deep", "er")))
+    )
 
     assert found.undeclared(parsed(other=1, deep={"er": 1, "x": 2}, mine=1)) == ["mine"]
 
@@ -155,26 +160,26 @@ def test_values_beyond_a_type_widen_it(message: Any, expected: Any) -> None:
     ],
 )
 def test_what_there_is_no_place_for(message: Any, why: str) -> None:
-    with pytest.raises(UnfitValueError, match=why):
+    with pytest.raises(UnrepresentableFieldError, match=why):
         reader().read(parsed(**message))
 
 
 def test_names_that_the_table_has_are_taken() -> None:
     with pytest.raises(
-        UnfitValueError, match="the table has a column Tip that the stream does not"
+        UnrepresentableFieldError, match="the table has a column Tip that the stream does not"
     ):
         reader(taken=["Tip"]).read(parsed(tip=1))
 
 
 def test_what_was_refused_stays_out() -> None:
-    with pytest.raises(UnfitValueError, match=r"field tip .*: not allowed"):
+    with pytest.raises(UnrepresentableFieldError, match=r"field tip .*: not allowed"):
         reader(refused={"tip": "not allowed"}).read(parsed(tip=1))
-    with pytest.raises(UnfitValueError, match=r"field whole .*: not allowed"):
+    with pytest.raises(UnrepresentableFieldError, match=r"field whole .*: not allowed"):
         reader(refused={"whole": "not allowed"}).read(parsed(whole=2**40))
 
 
 def test_in_the_last_round_everything_new_stays_out() -> None:
-    with pytest.raises(UnfitValueError, match="too many new fields came at once"):
+    with pytest.raises(UnrepresentableFieldError, match="too many new fields came at once"):
         reader(is_last=True).read(parsed(tip=1))
 
     assert not reader(is_last=True).read(parsed(tip=None, whole=1))

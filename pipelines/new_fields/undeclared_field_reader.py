@@ -1,57 +1,41 @@
-"""What one message has that its stream does not declare, or cannot hold as declared.
+"""Undeclared fields of one message: what its stream does not declare, or cannot hold as declared.
 
-A field is new where it stands beside a field that the stream reads: in the same object of the message,
-or in a ROW that one of its columns is or holds. What lies elsewhere is none of the stream's business.
-Nulls are no news: they say nothing about a type, and a column that is not there loses nothing by them.
+A field is new where it is beside a field that the stream reads: in the same object of the message, or in a
+ROW that one of its columns is or holds. Fields elsewhere are none of the stream's business. Nulls never
+count: a null has no type, and a column that does not exist loses nothing by it.
 """
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn
 
+from formats.json_value_faults import value_fault
+from formats.mapped_column import MappedColumn
 from lake import DataType, TypeRoot
-from pipelines.json.explain_unparsable import value_fault
 from pipelines.new_fields.field_tree import FieldTree, field_tree
+from pipelines.new_fields.schema_delta import FieldPath, SchemaDelta
 from pipelines.new_fields.value_shape import Kind, Shape, join_all, shape_of
 from pipelines.new_fields.wider_type import is_fitting, is_widened_by, widened
-from pipelines.stream.stream_plan import MappedColumn, StreamPlan
+from pipelines.stream.stream_plan import StreamPlan
 from registry.rules.names import check_column_name
 
-FieldPath: TypeAlias = tuple[str, ...]
 _SHOWN_MAX: Final = 200
 
 
-class UnfitValueError(Exception):
-    """A message has something that no change of the table's columns makes room for."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordNews:
-    """What a message has that is not declared.
-
-    Attributes:
-        new: Fields that are no column yet, by their path in the message.
-        wider: Parts of columns: fields that a ROW lacks, and values that their type does not hold.
-    """
-
-    new: Mapping[FieldPath, Shape] = field(default_factory=dict)
-    wider: Mapping[str, Shape] = field(default_factory=dict)
-
-    def __bool__(self) -> bool:
-        """Whether there is anything."""
-        return bool(self.new or self.wider)
+class UnrepresentableFieldError(Exception):
+    """A message has a field that no change of the table's columns makes room for."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewsReader:
-    """Looks into the messages of one stream.
+class UndeclaredFieldReader:
+    """Reads undeclared fields from the messages of one stream.
 
     Attributes:
         plan: The stream.
         taken: Names that columns of the table have.
         refused: Why a field or a column stays as it is, by its address.
-        is_last: Whether nothing more is made a column now: every new field is refused.
+        is_last: Whether no more columns are made now: every new field is refused.
     """
 
     plan: StreamPlan
@@ -67,12 +51,14 @@ class NewsReader:
             found += _undeclared_in(value, column.type, (*column.path,))
         return list(dict.fromkeys(found))
 
-    def read(self, message: Any) -> RecordNews:
-        """Return what is to become of the table for the message.
+    def read(self, message: Any) -> SchemaDelta:
+        """Return what the table needs before the message can be written.
+
+        Args:
+            message: As `json_message.read_message` returns it.
 
         Raises:
-            UnfitValueError: It has something that there will never be a place for; the text says
-                what.
+            UnrepresentableFieldError: It has a field that no column can hold; the text names it.
         """
         new = {
             path: shape_of(value)
@@ -83,11 +69,11 @@ class NewsReader:
             self._check_new(path)
         wider = {}
         for column in self.plan.value_columns:
-            shape = _news_in(_value_at(message, column), column.type, column.address)
+            shape = _excess(_value_at(message, column), column.type, column.address)
             if shape is not None:
                 self._check_wider(column)
                 wider[column.name] = shape
-        return RecordNews(new=new, wider=wider)
+        return SchemaDelta(new=new, wider=wider)
 
     @cached_property
     def _tree(self) -> FieldTree:
@@ -100,10 +86,10 @@ class NewsReader:
     def _beside(
         self, path: FieldPath, tree: FieldTree, value: Any
     ) -> Iterator[tuple[FieldPath, Any]]:
-        """Yield the fields of objects that hold a field which the stream reads."""
+        """Yield the unknown fields of objects that hold a field which the stream reads."""
         if not isinstance(value, dict):
             return
-        if tree.is_watched:
+        if tree.has_columns:
             for name, item in value.items():
                 if name not in tree.names:
                     yield (*path, name), item
@@ -116,12 +102,14 @@ class NewsReader:
         problem = next(check_column_name(name), None)
         if problem is not None:
             _refuse(address, f"it cannot be a column: {problem.message}")
+        # Other engines fold the case of names, so two columns never differ in case alone.
         known = self._folded.get(name.lower())
         if known is not None:
             _refuse(address, name_taken(known))
 
     def _check_wider(self, column: MappedColumn) -> None:
         self._check_refused(column.address, column.name)
+        # The bucket of a row is a hash of its key's binary form, which a wider type changes.
         if column.name in self.plan.written.key:
             _refuse(column.address, "the type of a key stays as it is")
 
@@ -134,7 +122,7 @@ class NewsReader:
 
 
 def name_taken(column: str) -> str:
-    """Return why a field does not become a column of a name that one has, but for case."""
+    """Return why a field does not become a column whose name another one has, but for case."""
     return f"the table has a column {column} that the stream does not fill from it"
 
 
@@ -160,7 +148,7 @@ def _undeclared_in(value: Any, data_type: DataType, path: FieldPath) -> Iterator
 
 
 def _held(value: Any, data_type: DataType) -> Iterator[tuple[Any, DataType]]:
-    """Yield what an ARRAY or a MAP holds."""
+    """Yield the items of an ARRAY, or the values of a MAP."""
     if data_type.element is not None and isinstance(value, list):
         for item in value:
             yield item, data_type.element
@@ -169,18 +157,18 @@ def _held(value: Any, data_type: DataType) -> Iterator[tuple[Any, DataType]]:
             yield item, data_type.value
 
 
-def _news_in(value: Any, data_type: DataType, address: str) -> Shape | None:
-    """Return what a value has that its type does not hold; None when it holds everything.
+def _excess(value: Any, data_type: DataType, address: str) -> Shape | None:
+    """Return the part of a value that its type does not hold; None when it holds everything.
 
     Raises:
-        UnfitValueError: Nor would any type that the column could get.
+        UnrepresentableFieldError: Nor would any type that the column could get.
     """
     if value is None:
         return None
     if data_type.root is TypeRoot.ROW:
-        return _news_in_row(value, data_type, address)
+        return _excess_of_row(value, data_type, address)
     if data_type.root in (TypeRoot.ARRAY, TypeRoot.MAP):
-        return _news_in_items(value, data_type, address)
+        return _excess_of_items(value, data_type, address)
     if is_fitting(value, data_type):
         return None
     shape = shape_of(value)
@@ -189,19 +177,19 @@ def _news_in(value: Any, data_type: DataType, address: str) -> Shape | None:
     return shape
 
 
-def _news_in_items(value: Any, data_type: DataType, address: str) -> Shape | None:
+def _excess_of_items(value: Any, data_type: DataType, address: str) -> Shape | None:
     if value_fault(value, data_type) is not None:
         _refuse(address, f"it is not of type {data_type}")
     found = [
         shape
         for item, item_type in _held(value, data_type)
-        if (shape := _news_in(item, item_type, address)) is not None
+        if (shape := _excess(item, item_type, address)) is not None
     ]
     kind = Kind.LIST if data_type.root is TypeRoot.ARRAY else Kind.MAP
     return Shape(kind=kind, item=join_all(found)) if found else None
 
 
-def _news_in_row(value: Any, data_type: DataType, address: str) -> Shape | None:
+def _excess_of_row(value: Any, data_type: DataType, address: str) -> Shape | None:
     if not isinstance(value, dict):
         _refuse(address, f"it is not of type {data_type}")
     types = {inner.name: inner.type for inner in data_type.fields}
@@ -210,7 +198,7 @@ def _news_in_row(value: Any, data_type: DataType, address: str) -> Shape | None:
     for name, item in value.items():
         here = f"{address}.{name}"
         if name in types:
-            shape = _news_in(item, types[name], here)
+            shape = _excess(item, types[name], here)
         else:
             shape = None if item is None else shape_of(item)
             if shape is not None:
@@ -230,4 +218,4 @@ def _check_inner_name(name: str, folded: Mapping[str, str], address: str) -> Non
 
 def _refuse(address: str, why: str) -> NoReturn:
     message = f"field {address[:_SHOWN_MAX]} is not declared and stays out: {why}"
-    raise UnfitValueError(message)
+    raise UnrepresentableFieldError(message)

@@ -1,0 +1,27 @@
+"""Mapped columns: columns of a table that are filled from a field of a message."""
+
+from dataclasses import dataclass
+
+from lake import DataType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MappedColumn:
+    """A column that is filled from a message.
+
+    Attributes:
+        name: The table's column.
+        path: Field names from the root to the value; empty for the Kafka key as a whole.
+        type: The column's type in the table.
+        from_key: Whether it is read from the record's Kafka key instead of its value.
+    """
+
+    name: str
+    path: tuple[str, ...]
+    type: DataType
+    from_key: bool = False
+
+    @property
+    def address(self) -> str:
+        """The path with dots between its names, as in declarations and error messages."""
+        return ".".join(self.path)

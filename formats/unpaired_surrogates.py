@@ -1,0 +1,61 @@
+r"""Unpaired surrogates in JSON: half of a UTF-16 surrogate pair, such as `"\ud800"`, names no character.
+
+JSON can escape one, and no UTF-8 text can hold it. A parser that puts `?` in its place could make two
+keys one, so a message with one in a declared value is refused.
+"""
+
+from typing import Any
+
+from formats.json_message import items_of
+from lake import DataType, TypeRoot
+
+
+def may_hold_surrogate(data_type: DataType) -> bool:
+    """Return whether values of a type hold texts, the keys of a MAP among them."""
+    inner = (data_type.element, data_type.value, *(field.type for field in data_type.fields))
+    return data_type.root in (TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.MAP) or any(
+        part is not None and may_hold_surrogate(part) for part in inner
+    )
+
+
+def is_unpaired_surrogate(value: Any, data_type: DataType) -> bool:
+    """Return whether a JSON value itself has an unpaired surrogate; its parts do not count.
+
+    Args:
+        value: Not null, of the JSON type that `data_type` is read from.
+        data_type: The type. A text takes arrays and objects whole; of a MAP the keys count.
+    """
+    match data_type.root:
+        case TypeRoot.CHAR | TypeRoot.VARCHAR:
+            return not _is_encodable(value)
+        case TypeRoot.MAP:
+            return not _is_encodable(list(value))
+        case _:
+            return False
+
+
+def holds_unpaired_surrogate(value: Any, data_type: DataType) -> bool:
+    """Return whether a JSON value, or a part of it that its type declares, has an unpaired surrogate."""
+    if value is None or not may_hold_surrogate(data_type):
+        return False
+    return is_unpaired_surrogate(value, data_type) or any(
+        holds_unpaired_surrogate(item, item_type)
+        for _, item, item_type in items_of(value, data_type)
+    )
+
+
+def _is_encodable(value: Any) -> bool:
+    """Return whether every text in a JSON value has a UTF-8 form."""
+    match value:
+        case str():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                return False
+            return True
+        case list():
+            return all(map(_is_encodable, value))
+        case dict():
+            return all(map(_is_encodable, value)) and all(map(_is_encodable, value.values()))
+        case _:
+            return True

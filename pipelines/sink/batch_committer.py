@@ -1,0 +1,135 @@
+"""Committing of micro-batches: the replay check, the checks before a commit, the commit, the clean-up.
+
+Each check has its moment. Whether a micro-batch is a replay is checked before anything is written, to save
+the work; the commit checks it again, because another runner may have been faster. The budget of dead
+letters and the identity of the topic are checked after writing and before the commit. Files are deleted
+where it is certain that no snapshot names them, or ever will.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lake import (
+    BatchDecision,
+    CommitMessage,
+    CommitResult,
+    LakeError,
+    LimitExceeded,
+    StreamBatch,
+    StreamPosition,
+    Table,
+    commit_or_discard,
+    decide_batch,
+    parse_messages,
+)
+from pipelines.kafka.cluster import KafkaCluster
+from pipelines.kafka.source import check_topic
+from pipelines.kafka.topic import TopicReader
+from pipelines.settings import DeadLetterBudget
+from pipelines.sink.task_report import TaskReport
+
+
+class BatchCommitter:
+    """Commits micro-batches of one claim. For one thread, but for `close`."""
+
+    def __init__(
+        self,
+        key: str,
+        *,
+        table: Table,
+        cluster: KafkaCluster,
+        claimed: StreamPosition,
+        budget: DeadLetterBudget,
+    ) -> None:
+        """Prepare to commit.
+
+        Args:
+            key: `<database>.<table>/<stream>`, for messages.
+            table: The query's own, because it caches manifests.
+            cluster: Of the topic.
+            claimed: The stream's position as claimed.
+            budget: Dead letters allowed in one micro-batch.
+        """
+        self._key = key
+        self._table = table
+        self._committer = table.committer()
+        self._topics = TopicReader(cluster)
+        self._claimed = claimed
+        self._budget = budget
+
+    @property
+    def position(self) -> StreamPosition:
+        """The stream's position in the newest snapshot."""
+        return self._committer.stream_positions()[self._claimed.stream]
+
+    @property
+    def next_sequence_number(self) -> int:
+        """The smallest number above all of the table."""
+        return self._committer.max_sequence_number() + 1
+
+    def is_replay(self, batch: StreamBatch) -> bool:
+        """Return whether a micro-batch is in the table already.
+
+        Raises:
+            StreamFenced: Another runner has claimed the stream.
+            OffsetMismatch: The batch does not continue the table's offsets.
+        """
+        position = self._committer.stream_positions().get(batch.stream)
+        return decide_batch(position, batch) is BatchDecision.REPLAY
+
+    def commit(self, batch: StreamBatch, report: TaskReport) -> CommitResult:
+        """Publish files, offsets and account of a micro-batch in one snapshot.
+
+        Args:
+            batch: The micro-batch.
+            report: What its tasks wrote: of all of its records.
+
+        Raises:
+            LimitExceeded: More dead letters than the budget allows; nothing is committed.
+            OffsetMismatch: The topic is another one than the one claimed.
+            CommitConflict: The schema has changed, or the table is rescaled: the rows are to be written again.
+            LakeError: As `TableCommitter.commit_stream_batch`.
+        """
+        assert not report.is_incomplete, "an incomplete attempt is written again, never committed"
+        messages = commit_messages(report)
+        try:
+            self._check_budget(report)
+            check_topic(self._claimed, self._topics.require(batch.topic))
+        except LakeError:
+            self._table.delete_uncommitted(messages)
+            raise
+        return commit_or_discard(
+            lambda: self._committer.commit_stream_batch(
+                messages,
+                replace(batch, account=report.account),
+                max_sequence_number=report.max_sequence_number,
+            ),
+            discard=lambda: self._table.delete_uncommitted(messages),
+        )
+
+    def discard(self, report: TaskReport) -> None:
+        """Delete the files of an attempt that is not committed."""
+        self._table.delete_uncommitted(commit_messages(report))
+
+    def close(self) -> None:
+        """Close the connection to Kafka."""
+        self._topics.close()
+
+    def _check_budget(self, report: TaskReport) -> None:
+        refused = report.account.dead_lettered
+        allowed = self._budget.limit(report.account.records)
+        if refused <= allowed:
+            return
+        reasons = ", ".join(f"{count} {reason}" for reason, count in report.dead_letters.items())
+        message = (
+            f"stream {self._key}: {refused} of {report.account.records} records of a "
+            f"micro-batch are dead letters ({reasons}), at most {allowed} are allowed; "
+            f"nothing of it was committed; for example {'; '.join(report.examples)}\n"
+            "hint: compare the stream's columns with the topic's messages"
+        )
+        raise LimitExceeded(message)
+
+
+def commit_messages(report: TaskReport) -> Sequence[CommitMessage]:
+    """Return the commit messages of all tasks of a micro-batch."""
+    return [message for data in report.messages for message in parse_messages(data)]

@@ -1,0 +1,118 @@
+"""Writing of one attempt at a micro-batch: parsing, routing and writing by Spark's tasks, reports summed.
+
+What the tasks do is planned anew for each attempt: so a changed declaration is taken up between two of
+them, and the number of tasks follows the size of the micro-batch.
+"""
+
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from lake import StreamBatch, StreamPosition, Table
+from pipelines.json.parse import OFFSET, PARTITION
+from pipelines.kafka.cluster import KafkaCluster
+from pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
+from pipelines.settings import DeadLetterBudget
+from pipelines.sink.bucket_routing import route_to_buckets
+from pipelines.sink.micro_batch import has_several_partitions, records_max
+from pipelines.sink.task_plan import plan_tasks
+from pipelines.sink.task_report import REPORT_SCHEMA, TaskReport, parse_report, sum_reports
+from pipelines.sink.write_task import WriteTask
+from pipelines.stream.current_plan import CurrentPlan
+
+
+class BatchWriter:
+    """Writes micro-batches of one claim by the plan in effect; commits nothing."""
+
+    def __init__(
+        self,
+        *,
+        plan: CurrentPlan,
+        table: Table,
+        cluster: KafkaCluster,
+        claimed: StreamPosition,
+        budget: DeadLetterBudget,
+        cores: int,
+    ) -> None:
+        """Prepare to write.
+
+        Args:
+            plan: The stream's; it may be exchanged between two attempts.
+            table: The query's own.
+            cluster: Where dead letters go.
+            claimed: The stream's position as claimed.
+            budget: Dead letters allowed in one micro-batch.
+            cores: Tasks that Spark runs at once.
+        """
+        self._plan = plan
+        self._table = table
+        self._cluster = cluster
+        self._claimed = claimed
+        self._budget = budget
+        self._cores = cores
+
+    def write(
+        self,
+        records: DataFrame,
+        batch: StreamBatch,
+        *,
+        first_sequence_number: int,
+        is_in_kafka_order: bool,
+        tries_rows: bool,
+        field_reader: UndeclaredFieldReader | None,
+    ) -> TaskReport:
+        """Write level-0 files, send the dead letters, and return the sum of the tasks' reports.
+
+        Args:
+            records: Of Spark's Kafka source.
+            batch: The same micro-batch as offsets.
+            first_sequence_number: Above all in the table.
+            is_in_kafka_order: Whether the records of a partition come in the order of their offsets.
+            tries_rows: Whether rows are tried before they are written (`trial_writes`).
+            field_reader: Finds what the stream does not declare; None where it is not looked for.
+
+        Raises:
+            Exception: What Spark makes of an error of a task.
+        """
+        plan, schema = self._plan.plan, self._table.schema
+        assert schema.id == plan.schema_id, (
+            "rows are written under the schema that they are parsed for"
+        )
+        size = records_max(batch)
+        task = WriteTask(
+            plan=plan,
+            table=self._table,
+            cluster=self._cluster,
+            first_sequence_number=first_sequence_number,
+            # Each task numbers its rows in a range of its own, and any of them may get all records.
+            sequence_numbers=size,
+            dead_letters_max=self._budget.limit(size),
+            tries_rows=tries_rows,
+            field_reader=field_reader,
+            generation=self._claimed.generation,
+        )
+        buckets = schema.table_options.bucket
+        tasks = plan_tasks(records=size, buckets=buckets, cores=self._cores)
+        parsed = self._plan.parser(records, keeps_raw=task.tries_rows)
+        if tasks == 1:
+            # Nothing is shuffled: the task reads one Kafka partition after the other.
+            routed = parsed.coalesce(1)
+            is_one_sequence = is_in_kafka_order and not has_several_partitions(batch)
+            if plan.written.group is None and not is_one_sequence:
+                # Whole rows are ordered by their sequence numbers, which are given out as records come.
+                # Rows of sequence groups are ordered by their columns, whatever their numbers.
+                routed = routed.sortWithinPartitions(OFFSET, PARTITION)
+        else:
+            routed = route_to_buckets(parsed, plan=plan, schema=schema, tasks=tasks)
+        rows = routed.mapInArrow(_function(task), REPORT_SCHEMA)
+        return sum_reports([parse_report(row.messages, row.report) for row in rows.collect()])
+
+
+def _function(task: WriteTask) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return the task as a plain function, which is all that Spark takes."""
+
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return task(batches)
+
+    return write

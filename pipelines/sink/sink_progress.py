@@ -1,0 +1,97 @@
+"""Progress of a sink: what it has committed since it was made, as one immutable value."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from lake import CommitResult, StreamPosition
+from pipelines.sink.task_report import TaskReport
+from pipelines.stream.back_pressure import Pace
+from pipelines.stream.current_plan import PlanVersion
+from pipelines.stream.stream_plan import StreamPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkProgress:
+    """What a sink has done since it was made.
+
+    Attributes:
+        position: The stream's position in the table after the newest commit or claim.
+        snapshot_id: Of the newest commit; None before the first.
+        batch_id: The newest micro-batch that was committed or skipped as a replay.
+        batch_records: Records in the newest one that was committed.
+        batch_ms: From Spark's call to the end of its commit.
+        commits: Micro-batches committed.
+        replays: Micro-batches that were in the table already.
+        dead_letters: Refused records by reason.
+        newest_ms: Kafka's largest timestamp among committed records; None before the first.
+        pace: How fast the stream writes from now on; None before the first commit.
+        plan_version: The declaration and schema that the stream writes by.
+        records: Records of the micro-batches committed.
+        seen: Columns that some of them had a value for.
+        unmatched: The other columns, each with the path that messages were to have its value at.
+    """
+
+    position: StreamPosition
+    snapshot_id: int | None = None
+    batch_id: int | None = None
+    batch_records: int | None = None
+    batch_ms: int | None = None
+    commits: int = 0
+    replays: int = 0
+    dead_letters: tuple[tuple[str, int], ...] = ()
+    newest_ms: int | None = None
+    pace: Pace | None = None
+    plan_version: PlanVersion | None = None
+    records: int = 0
+    seen: frozenset[str] = frozenset()
+    unmatched: tuple[tuple[str, str], ...] = ()
+
+    def after_replay(self, batch_id: int) -> "SinkProgress":
+        """Return the progress after a micro-batch that was in the table already."""
+        return replace(self, batch_id=batch_id, replays=self.replays + 1)
+
+    def after_commit(
+        self,
+        batch_id: int,
+        report: TaskReport,
+        result: CommitResult,
+        *,
+        position: StreamPosition,
+        plan: StreamPlan,
+        pace: Pace,
+        batch_ms: int,
+        now_ms: int,
+    ) -> "SinkProgress":
+        """Return the progress after a micro-batch was committed.
+
+        Args:
+            batch_id: Spark's number.
+            report: What its tasks did.
+            result: Of the commit.
+            position: The stream's position in the table now.
+            plan: The plan that it was written by.
+            pace: How fast the stream writes from now on.
+            batch_ms: From Spark's call to the end of the commit.
+            now_ms: Milliseconds since the epoch.
+        """
+        seen = self.seen | frozenset(report.seen)
+        reasons = Counter(dict(self.dead_letters)) + Counter(dict(report.dead_letters))
+        newest_ms = max(report.newest_ms or 0, self.newest_ms or 0)
+        return SinkProgress(
+            position=position,
+            snapshot_id=result.snapshot_id,
+            batch_id=batch_id,
+            batch_records=report.account.records,
+            batch_ms=batch_ms,
+            commits=self.commits + 1,
+            replays=self.replays,
+            dead_letters=tuple(sorted(reasons.items())),
+            # A producer's clock may be wrong: one that is ahead would hide the lag from then on.
+            newest_ms=min(newest_ms, now_ms) or None,
+            pace=pace,
+            records=self.records + report.account.records,
+            seen=seen,
+            unmatched=tuple(
+                (column.name, column.address) for column in plan.columns if column.name not in seen
+            ),
+        )

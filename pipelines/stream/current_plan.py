@@ -1,0 +1,231 @@
+"""Current plan of a running stream: how a changed declaration, or a changed schema, reaches its query.
+
+    supervisor: the declaration has changed ──► `request_refresh` ─┬─ at once between two micro-batches
+                                                                   └─ else before the next attempt
+    query: before each attempt of a micro-batch ──► `refresh` ──► `PlanSource.newest` ──► plan, parser
+
+A plan is exchanged between two micro-batches, or two attempts of one, never within an attempt. It is
+exchanged when a refresh was requested, and whenever the table has another schema than the plan: rows that
+were parsed for one schema are never written under another.
+
+Not every field of a declaration can be exchanged under a running query: `LIVE_FIELDS` can, the others take
+a new query (`can_apply_live`), and until there is one the running query keeps its own (`with_live_fields`).
+"""
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from lake import Catalog, Clock, CommitConflict, Table
+from pipelines.json.parse import RecordParser
+from pipelines.stream.stream_plan import StreamPlan, fit_plan, plan_stream
+from registry.store.documents import RegistryStore
+from registry.table_state import read_table_state
+from schemas import StreamSpec
+
+_LOG = logging.getLogger(__name__)
+
+LIVE_FIELDS: Final = frozenset(
+    {"columns", "on_new_field", "columns_max", "on_null_ordering", "max_message_bytes"}
+)
+"""Fields of a stream that a running query takes up between two micro-batches; the others take a new query."""
+
+_ATTEMPTS_MAX: Final = 100
+"""Each failed one means that the schema was changed between reading the registry and reading the table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanVersion:
+    """The declaration and the schema that a stream writes by.
+
+    Attributes:
+        schema_id: Of the table's schema.
+        stream_version: Of the stream's declaration.
+        since_ms: When both came into effect, milliseconds since the epoch, UTC.
+    """
+
+    schema_id: int
+    stream_version: int
+    since_ms: int
+
+
+class PlanSource(Protocol):
+    """Source of the newest plan of a stream."""
+
+    def newest(self, plan: StreamPlan, table: Table) -> StreamPlan:
+        """Return the plan for the newest schema of the table, which is at that schema afterwards.
+
+        Args:
+            plan: The plan in effect; its topic and all else that a query is fixed to stay.
+            table: The query's own, which is refreshed.
+
+        Raises:
+            InvalidRequest: The stream does not fit its table any more.
+            LakeError: Registry or table cannot be read.
+        """
+        ...
+
+
+class CurrentPlan:
+    """The plan in effect, and its parser.
+
+    For the query's thread; `request_refresh` and `version` may be used from any thread.
+    """
+
+    def __init__(self, plan: StreamPlan, *, table: Table, source: PlanSource, clock: Clock) -> None:
+        """Begin with a plan.
+
+        Args:
+            plan: In effect from the start.
+            table: The query's own; it is refreshed whenever the plan is exchanged.
+            source: Returns the newest plan.
+            clock: For `PlanVersion.since_ms`.
+        """
+        self._table = table
+        self._source = source
+        self._clock = clock
+        self._is_requested = threading.Event()
+        self._in_use = threading.Lock()
+        self._plan = plan
+        self._parser: RecordParser | None = None
+        self._version = self._version_of(plan)
+
+    @property
+    def plan(self) -> StreamPlan:
+        """The plan in effect."""
+        return self._plan
+
+    @property
+    def parser(self) -> RecordParser:
+        """The parser of that plan, made when it is first needed."""
+        if self._parser is None:
+            self._parser = RecordParser(self._plan)
+        return self._parser
+
+    @property
+    def version(self) -> PlanVersion:
+        """What is in effect, and since when; for any thread."""
+        return self._version
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keep other threads from exchanging the plan, for the length of a micro-batch."""
+        with self._in_use:
+            yield
+
+    def request_refresh(self) -> None:
+        """Have a changed declaration taken up: at once between two micro-batches, else before the next attempt.
+
+        For any thread but the query's.
+
+        Raises:
+            LakeError: As `refresh`, where it was done at once.
+        """
+        # The flag comes before the attempt to lock: a micro-batch that holds the lock now sees it.
+        self._is_requested.set()
+        if self._in_use.acquire(blocking=False):
+            try:
+                self.refresh()
+            finally:
+                self._in_use.release()
+
+    def refresh(self, *, is_forced: bool = False) -> None:
+        """Exchange the plan if it may be outdated.
+
+        Args:
+            is_forced: Whether the newest plan is read even if nothing indicates that there is one.
+
+        Raises:
+            LakeError: As `PlanSource.newest`; the plan in effect is still to be exchanged then.
+        """
+        is_other_schema = self._table.schema.id != self._plan.schema_id
+        if not is_forced and not self._is_requested.is_set() and not is_other_schema:
+            return
+        # Cleared before the newest plan is read: a change that comes after the reading sets it again.
+        self._is_requested.clear()
+        try:
+            plan = self._source.newest(self._plan, self._table)
+        except BaseException:
+            self._is_requested.set()
+            raise
+        if plan == self._plan:
+            return
+        assert plan.stream == self._plan.stream, "a plan is exchanged for one of the same stream"
+        self._plan = plan
+        self._parser = None
+        self._version = self._version_of(plan)
+
+    def _version_of(self, plan: StreamPlan) -> PlanVersion:
+        _LOG.info(
+            "writes by stream=%s version=%d schema=%d", plan.key, plan.version, plan.schema_id
+        )
+        return PlanVersion(
+            schema_id=plan.schema_id, stream_version=plan.version, since_ms=self._clock.now_ms()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FixedDeclaration:
+    """Plans of a stream whose declaration never changes: only the table's schema is followed."""
+
+    def newest(self, plan: StreamPlan, table: Table) -> StreamPlan:
+        """Return the same plan with the types that its columns have now."""
+        table.refresh()
+        return fit_plan(plan, table.schema)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryPlans:
+    """Plans from the registry, read anew each time.
+
+    Attributes:
+        registry: Of the warehouse.
+        catalog: Of the warehouse.
+    """
+
+    registry: RegistryStore
+    catalog: Catalog
+
+    def newest(self, plan: StreamPlan, table: Table) -> StreamPlan:
+        """Return the plan in effect now (see `PlanSource.newest`).
+
+        Raises:
+            InvalidRequest: The stream does not fit its table any more.
+            CommitConflict: The table's schema changes again with every attempt.
+            LakeError: Registry or table cannot be read.
+        """
+        for _ in range(_ATTEMPTS_MAX):
+            state = read_table_state(self.registry, self.catalog, plan.table)
+            table.refresh()
+            schema = state.table.schema
+            # Document and schema have to be of one moment: a change in between makes them disagree.
+            if table.schema.id != schema.id:
+                continue
+            entry = state.document.streams.get(plan.stream)
+            if entry is None:
+                # Deleted just now: the supervisor is about to stop the query.
+                return fit_plan(plan, schema)
+            return plan_stream(
+                table=plan.table,
+                spec=state.document.table,
+                stream=with_live_fields(plan.spec, entry.spec),
+                schema=schema,
+                generation=plan.generation,
+                version=entry.version,
+                other_streams=[other.spec for other in state.document.streams.values()],
+            )
+        message = f"the schema of {plan.table} keeps changing"
+        raise CommitConflict(message)
+
+
+def can_apply_live(old: StreamSpec, new: StreamSpec) -> bool:
+    """Return whether a running query can take up a stream's new declaration as a whole."""
+    return old == with_live_fields(new, old)
+
+
+def with_live_fields(running: StreamSpec, new: StreamSpec) -> StreamSpec:
+    """Return the running declaration with those fields of the new one that a query can take up."""
+    return running.model_copy(update={name: getattr(new, name) for name in LIVE_FIELDS})

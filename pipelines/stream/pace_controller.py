@@ -1,0 +1,151 @@
+"""Pace control of one stream's query: how back-pressure slows the query down, and speeds it up again.
+
+`back_pressure` has the rule that turns the runs of the table's buckets into a pace. This file applies the
+pace, which takes two threads, because the two parts of a pace are applied in different places:
+
+    part of the pace         applied by                  how
+    interval between starts  Spark's query thread        `hold` puts off the end of a micro-batch, and thereby
+                                                         Spark's next one
+    bound of a micro-batch   the supervisor's thread     an option of Spark's source: Spark's query is stopped
+                                                         and started again with another one
+
+A query is best stopped while it is held, because then no work is lost. `interrupted` wakes a query that
+is held, so that stopping it does not wait for the rest of the interval:
+
+    query thread        write, commit ── `measure` ── `hold` ┄┄┄┄┄┄┐ (stopped here) ── next micro-batch
+    supervisor's thread        `due_bound` ── `interrupted`: wake ─┴─ stop ── start with the new bound
+
+Tasks never wait, and what was committed is committed.
+"""
+
+import logging
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+from lake import Clock, LakeError, Table
+from pipelines.stream.back_pressure import Pace, PaceRule
+from pipelines.stream.stream_plan import StreamPlan
+
+_LOG = logging.getLogger(__name__)
+
+
+class PaceController:
+    """The pace of one query, and its handshake between Spark's query thread and the supervisor's.
+
+    Query thread: `measure`, `hold`. Supervisor's thread: `due_bound`, `interrupted`, `release`. Any thread:
+    `pace`, `records_max`. Each attribute is written by one thread and replaced as a whole.
+    """
+
+    def __init__(self, plan: StreamPlan, *, table: Table, clock: Clock) -> None:
+        """Begin at the pace that is declared.
+
+        Args:
+            plan: The stream; trigger and bound of a running query never change.
+            table: The query's own.
+            clock: For the end of an interval.
+        """
+        self._key = plan.key
+        self._trigger_ms = plan.spec.trigger_ms
+        self._declared_records_max = plan.spec.max_records_per_batch
+        self._table = table
+        self._clock = clock
+        self._pace = self._rule().first()
+        self._records_max = self._pace.records_max
+        self._is_held = False
+        self._released = threading.Event()
+
+    @property
+    def pace(self) -> Pace:
+        """The pace that the stream shall have now."""
+        return self._pace
+
+    @property
+    def records_max(self) -> int:
+        """The bound of a micro-batch that Spark's query is to be started with."""
+        return self._records_max
+
+    def measure(self, buckets: Collection[tuple[bytes, int]], *, batch_ms: int) -> None:
+        """Set the pace by the runs that a committed micro-batch has left to compaction.
+
+        Args:
+            buckets: The buckets that it wrote to, as (partition, bucket); none leave the pace as it is.
+            batch_ms: How long it took.
+        """
+        if not buckets:
+            return
+        try:
+            runs = self._table.runs_per_bucket()
+        except (LakeError, OSError) as error:
+            # The batch is committed; how fast the next one comes is no reason to fail.
+            _LOG.warning("runs cannot be counted stream=%s error=%s", self._key, error)
+            return
+        most = max(runs.get(bucket, 0) for bucket in buckets)
+        self._pace = self._rule().next(self._pace, runs=most, batch_ms=batch_ms)
+        assert self._pace.records_max >= self._declared_records_max, (
+            "a pace is never below the declared one"
+        )
+
+    def hold(self, *, started_ms: int) -> None:
+        """Return when the next micro-batch may start: at once unless there is back-pressure.
+
+        Args:
+            started_ms: When the micro-batch started that has just ended.
+        """
+        # Without back-pressure Spark's own trigger keeps the interval.
+        if self._pace.factor == 1:
+            return
+        rest_ms = started_ms + self._pace.interval_ms - self._clock.now_ms()
+        self._is_held = True
+        self._released.wait(max(0, rest_ms) / 1_000)
+        self._is_held = False
+
+    def due_bound(self, batch_records: int | None) -> int | None:
+        """Return the bound that Spark's query is to be started again with; None: it may run on.
+
+        A restart costs a moment, so it is made only where it matters: at the end of the pressure, and before
+        it while micro-batches are full and the query is held.
+
+        Args:
+            batch_records: Records of the newest micro-batch; None before the first.
+        """
+        pace = self._pace
+        if pace.records_max == self._records_max:
+            return None
+        if pace.factor == 1:
+            return pace.records_max
+        is_full = (batch_records or 0) >= min(self._records_max, pace.records_max)
+        return pace.records_max if is_full and self._is_held else None
+
+    @contextmanager
+    def interrupted(self, records_max: int) -> Iterator[None]:
+        """Let the caller stop Spark's query without waiting for its interval, and start it with another bound.
+
+        Args:
+            records_max: The bound, from `due_bound`.
+        """
+        _LOG.info(
+            "micro-batches have another bound stream=%s records=%d>%d",
+            self._key,
+            self._records_max,
+            records_max,
+        )
+        self.release()
+        yield
+        # Not before the query has stopped: else it could be held once more while it is being stopped.
+        self._released.clear()
+        self._records_max = records_max
+
+    def release(self) -> None:
+        """Wake a query that is held, and hold it no more: it is about to be stopped."""
+        self._released.set()
+
+    def _rule(self) -> PaceRule:
+        # Made anew each time: the table's options may have changed.
+        options = self._table.schema.table_options
+        return PaceRule(
+            trigger_ms=self._trigger_ms,
+            records_max=self._declared_records_max,
+            relaxed_runs=options.num_sorted_run_compaction_trigger,
+            runs_max=options.num_sorted_run_stop_trigger,
+        )
