@@ -1,9 +1,9 @@
-"""Sequence groups that a change adds to a table with rows: over new columns only.
+"""Rules for sequence groups that a change adds to a table with rows: over new columns only.
 
-A record that has no value in a group's ordering columns has no place in its order, and the merge
-passes over what the record holds in the group's columns. The rows that are there are such records: of a
-column that had values before it came into a group the next merge would leave nothing. An ordering
-column with values would hold up every record of a smaller one that is read again.
+A record without a value in a group's ordering columns has no position in its order, and the merge
+ignores its values of the group's columns. All existing rows are such records of a new group: of an older
+column that came into the group, the next merge would keep no value. An older ordering column would make
+its values outrank every record with a smaller one that is read again.
 """
 
 from collections.abc import Iterator
@@ -21,14 +21,15 @@ def check_added_groups(
 
     Args:
         before: The newest document, of a table with rows.
-        after: As it is to be.
+        after: The document after the change.
         old: The newest schema.
-        new: What becomes of it.
+        new: The schema after the change.
         origin: Of the changes.
     """
     known = {group.name for group in before.table.sequence_groups}
-    had = {column.id for column in old.fields}
-    older = {column.name for column in new.fields if column.id in had}
+    # By id: a column that the same request renames is as old as before.
+    old_ids = {column.id for column in old.fields}
+    older = {column.name for column in new.fields if column.id in old_ids}
     for group in after.table.sequence_groups:
         if group.name not in known:
             yield from _older_columns(group, older, origin)
@@ -44,21 +45,20 @@ def _older_columns(
         (
             "columns",
             values,
-            "the rows that are there have no place in the group's order, so the next merge would "
-            "leave nothing of the values that they hold in",
+            "its rows have no position in the group's order, so the next merge would drop their "
+            "values of",
         ),
         (
             "ordering",
             orders,
-            "the values that rows hold there would hold up every older record that is read again, "
-            "in",
+            "its rows would outrank every record with a smaller value that is read again, by",
         ),
     ):
         if not names:
             continue
         message = f"the table has rows, and {risk} {quoted_list(names)}"
         hint = (
-            "add columns of other names in the same request and group those, or make a new table "
+            "add columns of other names in the same request and group those, or create a new table "
             "with the group and read the streams again"
         )
         if index is None:

@@ -1,19 +1,20 @@
-"""A change of a registered table as a whole: the declaration, its streams, and the table's schema.
+"""Alteration of a registered table as a whole: declaration, streams and table schema together.
 
-A plan says what the declaration and the streams are to be, and which changes of columns the engine is
-to make. The rest follows: options that the declaration speaks for, the types of nested columns, which
-streams have something to follow. What comes of it is judged by the rules for new tables and streams,
-by the engine, and by these:
+A plan holds the new declaration, the new specs of the streams, and the changes of columns that the
+engine has to make. The rest is derived: options that follow from the declaration, types of nested
+columns, and the streams that get a new version. The result has to pass the rules for new tables and
+streams, the engine's rules, and these:
 
 1. A column that a stream writes is not dropped.
 2. The type of a column that a stream writes is only widened, so that the stream can follow
-   (`type_widening`), and no field inside of it goes or is renamed.
+   (`type_widening`), and no field inside of it is dropped or renamed.
 3. A sequence group is added over columns that are new in the same request, or to a table without
    rows (`added_groups`).
-4. A table from before arrival completed every order gets the columns of it (`arrival_columns`).
-5. In the end the table has what is declared: every column, with its type, and every option.
+4. A table that was created before every order ended in arrival gets the arrival columns
+   (`arrival_columns`).
+5. After the change the table has what is declared: every column with its type, and every option.
 
-What was wrong before and is not made worse is no reason to refuse.
+A problem that the table had before the change is no reason to refuse the change.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from typing import Final
 from lake import (
     ChangeProblem,
     InvalidRequest,
+    Problem,
     RemoveOption,
     RenameColumn,
     SchemaChange,
@@ -59,8 +61,8 @@ from schemas import (
 )
 
 _DROP_HINT: Final = (
-    "stop and delete the stream, drop the column, and register the stream again: it goes on where "
-    "it was"
+    "stop and delete the stream, drop the column, and register the stream again: it continues at "
+    "its position"
 )
 
 _OWN_OPTION: Final = "braid."
@@ -68,13 +70,14 @@ _OWN_OPTION: Final = "braid."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alteration:
-    """What a table is to become.
+    """A planned change of a table.
 
     Attributes:
-        document: With the declaration and the specs of the streams as they are to be; the types of
-            nested columns may be as before.
-        changes: Of columns and the comment, for the engine; each sees what those before have made.
-        origin: Where in the request they come from.
+        document: With the new declaration and the new specs of the streams; the types of nested
+            columns may still be the old ones.
+        changes: Of columns and the comment, for the engine; each is applied to the result of those
+            before it.
+        origin: Of the changes in the request.
     """
 
     document: TableDocument
@@ -83,15 +86,15 @@ class Alteration:
 
 
 AlterationPlan = Callable[[TableDocument, TableSchema], Alteration]
-"""Made for the newest document and schema, anew at every attempt."""
+"""From the newest document and schema to the planned change; called again at every attempt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedAlteration:
-    """What a table becomes: nothing is wrong with it.
+    """A change of a table that breaks no rule.
 
     Attributes:
-        document: The document once the schema is there.
+        document: The document after the schema is published.
         schema: The schema to publish; the table's own when it does not change.
     """
 
@@ -100,7 +103,7 @@ class CheckedAlteration:
 
 
 def with_actual_buckets(document: TableDocument, schema: TableSchema) -> TableDocument:
-    """Return the document with the bucket count that a rescale has given the table."""
+    """Return the document with the bucket count of the schema, which a rescale changes first."""
     count = schema.options.get("bucket", "")
     if not count.isdigit() or int(count) == document.table.buckets:
         return document
@@ -111,20 +114,20 @@ def with_actual_buckets(document: TableDocument, schema: TableSchema) -> TableDo
 def check_alteration(
     before: TableDocument, table: Table, alteration: Alteration
 ) -> CheckedAlteration:
-    """Return what the alteration makes of a table; changes nothing.
+    """Return the document and the schema after an alteration; changes nothing.
 
     Args:
         before: The newest document.
-        table: Its table; the engine looks for the newest schema.
-        alteration: What is to become of it.
+        table: Its table; the engine reads the newest schema.
+        alteration: The planned change.
 
     Raises:
-        DefinitionRefused: Rules are broken; `problems` has all of them.
+        DefinitionRefused: The result breaks rules; `problems` has all of them.
         TableNotFound: The table is gone.
     """
     old, origin = table.schema, alteration.origin
     wanted = alteration.document
-    # Before the engine is asked, which would find a name that is there twice, and not say why.
+    # Checked before the engine, which would report a duplicate name without the reason.
     _refuse(before, [*check_names(before.table, wanted.table, old, origin)])
     options = _option_changes(before.table, wanted.table, old, alteration.changes)
     arrival = added_columns(before.table, old)
@@ -135,19 +138,10 @@ def check_alteration(
     except InvalidRequest as error:
         if not error.problems:
             raise
-        problems = [
-            *(
-                engine_problem(p, origin, wanted.table)
-                for p in error.problems
-                if isinstance(p, ChangeProblem)
-            ),
-            *_check_dropped(before, wanted, old, None, origin),
-        ]
-        # What is wrong with the result is said better by the rules for declarations.
-        problems = problems or [*_check_rules(before, wanted, origin)]
-        problems = problems or [engine_problem(p, origin, wanted.table) for p in error.problems]
+        problems = _problems_of_refused_changes(error.problems, before, wanted, old, origin)
         raise _refusal(before, problems) from error
     after = _with_actual_types(wanted, new)
+    # Two steps: a dropped or retyped column breaks other rules too, which would only repeat it.
     _refuse(
         before,
         [
@@ -163,21 +157,56 @@ def check_alteration(
     return CheckedAlteration(document=_with_versions(before, after, old, new), schema=new)
 
 
+def _problems_of_refused_changes(
+    found: Sequence[Problem],
+    before: TableDocument,
+    wanted: TableDocument,
+    old: TableSchema,
+    origin: Origin,
+) -> list[FieldProblem]:
+    """Return the problems of changes that the engine refuses, in the words nearest to the request.
+
+    1. Problems of single changes, which have a location in the request.
+    2. Without any, the schema after all changes is wrong: the rules for declarations name its fields
+       as the request does.
+    3. Where they find nothing, what the engine found.
+
+    Args:
+        found: By the engine; at least one.
+        before: The newest document.
+        wanted: The document after the change.
+        old: The newest schema.
+        origin: Of the changes.
+    """
+    of_changes = [
+        *(engine_problem(p, origin, wanted.table) for p in found if isinstance(p, ChangeProblem)),
+        *_check_dropped(before, wanted, old, None, origin),
+    ]
+    if of_changes:
+        return of_changes
+    of_declaration = [*_check_rules(before, wanted, origin)]
+    if of_declaration:
+        return of_declaration
+    return [engine_problem(problem, origin, wanted.table) for problem in found]
+
+
 def _option_changes(
     before: TableSpec, after: TableSpec, schema: TableSchema, changes: Sequence[SchemaChange]
 ) -> tuple[SchemaChange, ...]:
-    """Return the changes of options that follow from another declaration.
+    """Return the changes of options that follow from a changed declaration.
 
     Args:
-        before: As declared now.
-        after: As it is to be.
-        schema: As it is. A table from before this version lacks options of ours that its
-            declaration stands for by now, and may lack arrival in its groups; it gets both.
-        changes: Those before, of which the engine carries renames into options by itself.
+        before: The declaration now.
+        after: The declaration after the change.
+        schema: The newest. A table of an earlier version may lack options of ours that its
+            declaration has since come to imply, and arrival in its groups; it gets both.
+        changes: Those of the engine that come first; it renames columns in options by itself.
     """
     old, new = dict(physical_table(before).options), physical_table(after).options
+    # What the schema lacks is taken as not declared before, so that it is set.
     for key in [key for key in old if _OWN_OPTION in key and key not in schema.options]:
         del old[key]
+    # Options of groups are compared by the keys that the schema has for them, former ones included.
     for group in physical_groups(before):
         del old[group.option[0]]
     old |= actual_options(before, schema)
@@ -205,7 +234,10 @@ def _refusal(before: TableDocument, problems: Sequence[FieldProblem]) -> Definit
 
 
 def _with_actual_types(document: TableDocument, schema: TableSchema) -> TableDocument:
-    """Return the document with the types that changes inside of columns have made."""
+    """Return the document with the types that nested columns have in the schema.
+
+    Changes inside of a column are made by the engine alone; the declaration takes the result over.
+    """
 
     def actual(column: ColumnSpec) -> ColumnSpec:
         found = schema.fields_by_name.get(column.name)
@@ -222,7 +254,7 @@ def _with_actual_types(document: TableDocument, schema: TableSchema) -> TableDoc
 
 
 def _writers(before: TableDocument, after: TableDocument) -> Mapping[str, tuple[str, ...]]:
-    """Return by column, as it was called, the streams that write it and go on with it."""
+    """Return the streams that write a column and stay registered, by its name before the change."""
     found: dict[str, tuple[str, ...]] = {}
     for name, entry in before.streams.items():
         if name in after.streams:
@@ -238,13 +270,14 @@ def _check_dropped(
     new: TableSchema | None,
     origin: Origin,
 ) -> Iterator[FieldProblem]:
-    """Yield the columns that go although a stream writes them.
+    """Yield the dropped columns that a stream writes.
 
     Args:
         before: The newest document.
-        after: As it is to be.
+        after: The document after the change.
         old: The newest schema.
-        new: What becomes of it; None where the engine has refused that: then names decide.
+        new: The schema after the change, whose field ids tell a dropped column from a renamed one;
+            None where the engine has refused the change: names decide then.
         origin: Of the changes.
     """
     kept = None if new is None else {column.id for column in new.fields}
@@ -253,9 +286,9 @@ def _check_dropped(
         found = old.fields_by_name.get(column)
         if found is None or column in old.primary_keys:
             continue
-        is_gone = found.id not in kept if kept is not None else column not in declared
+        is_dropped = found.id not in kept if kept is not None else column not in declared
         for stream in streams:
-            if is_gone and column in after.streams[stream].spec.column_names:
+            if is_dropped and column in after.streams[stream].spec.column_names:
                 yield column_problem(
                     origin,
                     column,
@@ -287,7 +320,7 @@ def _check_types(
             changed.name,
             "type",
             value=str(changed.type),
-            message=f"a stream that writes the column cannot follow from {found.type}: {listed}; "
+            message=f"streams that write the column cannot follow from {found.type}: {listed}; "
             "values would be lost or misread",
             hint="widen the type, such as INT to BIGINT, or add a column of another name",
         )
@@ -299,7 +332,7 @@ def _check_rules(
     known = set(check_table(before.database, before.name, before.table))
     found = [p for p in check_table(after.database, after.name, after.table) if p not in known]
     yield from (table_problem(problem, origin, after.table) for problem in found)
-    if found:  # Streams are judged by a table that is right in itself.
+    if found:  # The rules for streams require a valid table.
         return
     old, new = _specs(before), _specs(after)
     for name, spec in new.items():
@@ -323,8 +356,8 @@ def _check_agreement(
                 value=column.name,
                 message="the table has "
                 + ("no such column" if found is None else f"this column as {found.type}")
-                + f", and declared is {column.type}: it was changed without the registry",
-                hint="change the table back where it was changed, then here",
+                + f", and {column.type} is declared: it was changed without the registry",
+                hint="undo the change with the program that made it, then repeat this request",
             )
     for key, value in definition.options.items():
         if schema.options.get(key) != value:
@@ -332,34 +365,34 @@ def _check_agreement(
                 pointer=None,
                 field=f"table.options.{key}",
                 value=schema.options.get(key),
-                message=f"declared is `{value}`: the table was changed without the registry",
-                hint="change the table back where it was changed, then here",
+                message=f"`{value}` is declared: the table was changed without the registry",
+                hint="undo the change with the program that made it, then repeat this request",
             )
 
 
 def _with_versions(
     before: TableDocument, after: TableDocument, old: TableSchema, new: TableSchema
 ) -> TableDocument:
-    """Return the document with a new version of each stream that has something to follow."""
+    """Return the document with a new version of each stream that writes otherwise than before."""
 
-    def grown(name: str, entry: StreamEntry) -> StreamEntry:
+    def with_version(name: str, entry: StreamEntry) -> StreamEntry:
         known = before.streams.get(name)
         if known is None or (
-            _what_is_written(before.table, known.spec, old)
-            == _what_is_written(after.table, entry.spec, new)
+            _written(before.table, known.spec, old) == _written(after.table, entry.spec, new)
         ):
             return entry
         return entry.model_copy(update={"version": known.version + 1})
 
-    streams = {name: grown(name, entry) for name, entry in after.streams.items()}
+    streams = {name: with_version(name, entry) for name, entry in after.streams.items()}
     return after.model_copy(update={"streams": streams})
 
 
-def _what_is_written(table: TableSpec, stream: StreamSpec, schema: TableSchema) -> object:
+def _written(table: TableSpec, stream: StreamSpec, schema: TableSchema) -> object:
+    """Return all that a runner's query of the stream depends on; comments of columns are not."""
     columns = stream_columns(table, stream)
     found = [schema.fields_by_name.get(name) for name in columns.written]
-    unnamed = [None if one is None else replace(one, description=None) for one in found]
-    return stream, columns, unnamed
+    fields = [None if one is None else replace(one, description=None) for one in found]
+    return stream, columns, fields
 
 
 def _specs(document: TableDocument) -> dict[str, StreamSpec]:

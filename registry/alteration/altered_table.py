@@ -1,6 +1,6 @@
-"""A registered table while the changes of a request are made to it, one after another.
+"""A registered table during the changes of a request, which are applied one after another.
 
-Pure: each change gives another value.
+Pure: each change returns another value.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,22 +26,22 @@ from schemas.problem import JsonPath
 
 
 class RefusedChange(Exception):
-    """A change names what is not there, or asks for what cannot be."""
+    """A change names something that does not exist, or cannot be made."""
 
     def __init__(self, part: str, value: object, message: str, hint: str) -> None:
         super().__init__(message)
-        self.place: JsonPath = (part,) if part else ()
-        self.words: dict[str, Any] = {"value": value, "message": message, "hint": hint}
+        self.path: JsonPath = (part,) if part else ()
+        self.problem: dict[str, Any] = {"value": value, "message": message, "hint": hint}
 
 
 def refuse(part: str, value: object, message: str, hint: str) -> NoReturn:
-    """Refuse the change at hand.
+    """Refuse the current change.
 
     Args:
-        part: The field of the change that is wrong.
-        value: What is there.
+        part: The field of the change that is wrong; empty for the change as a whole.
+        value: What was found there.
         message: What is wrong with it.
-        hint: How to mend it.
+        hint: How to fix it.
 
     Raises:
         RefusedChange: Always.
@@ -51,15 +51,15 @@ def refuse(part: str, value: object, message: str, hint: str) -> NoReturn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlteredTable:
-    """What has come of a table so far.
+    """A table after some of the changes.
 
     Attributes:
-        document: With the declaration and the streams.
-        engine: What the engine is to do.
-        of_engine: By which requested change, for each.
-        of_column: The last requested change by the column's name now.
-        of_group: By the sequence group's name.
-        of_option: By the option's key.
+        document: With the declaration and the streams after these changes.
+        engine: The changes for the engine, in order.
+        of_engine: For each of those, the index of the requested change.
+        of_column: Index of the last requested change of a column, by its name after these changes.
+        of_group: Index by the sequence group's name.
+        of_option: Index by the option's key.
     """
 
     document: TableDocument
@@ -85,7 +85,12 @@ class AlteredTable:
         return self.document.streams
 
     def alteration(self, requested: Sequence[TableChange]) -> Alteration:
-        """Return all of it, to be judged."""
+        """Return the whole change, to be checked.
+
+        Args:
+            requested: The changes of the request.
+        """
+        assert len(self.of_engine) == len(self.engine)
         origin = Origin(
             requested=tuple(requested),
             of_engine=self.of_engine,
@@ -107,7 +112,7 @@ class AlteredTable:
         hint = f"columns: {quoted_list(self.spec.column_names)}"
         for group in physical_groups(self.spec):
             if name in group.generated_columns:
-                message = f"this column is made for the sequence group `{group.name}`"
+                message = f"this column is generated for the sequence group `{group.name}`"
                 refuse("column", name, message, hint)
         refuse("column", name, "no such column", hint)
 
@@ -129,7 +134,12 @@ class AlteredTable:
         return next(owners, None)
 
     def with_change(self, change: SchemaChange, index: int) -> "AlteredTable":
-        """Return the table with one more thing for the engine to do."""
+        """Return the table with one more change for the engine.
+
+        Args:
+            change: The engine's.
+            index: Of the requested change.
+        """
         return replace(self, engine=(*self.engine, change), of_engine=(*self.of_engine, index))
 
     def with_origin(
@@ -140,7 +150,14 @@ class AlteredTable:
         group: str | None = None,
         option: str | None = None,
     ) -> "AlteredTable":
-        """Return the table, which knows the change that is behind something."""
+        """Return the table with a requested change noted as the origin of what is named.
+
+        Args:
+            index: Of the requested change.
+            column: A column by its new name.
+            group: A sequence group.
+            option: An option's key.
+        """
         return replace(
             self,
             of_column=self.of_column if column is None else {**self.of_column, column: index},
@@ -157,7 +174,13 @@ class AlteredTable:
         return self.with_spec(self.spec.model_copy(update={"options": dict(options)}))
 
     def with_column(self, name: str, index: int, **update: object) -> "AlteredTable":
-        """Return the table with another declaration of a column, by the change of that index."""
+        """Return the table with another declaration of a column.
+
+        Args:
+            name: The column's name.
+            index: Of the requested change.
+            **update: Fields of the column's declaration.
+        """
         columns = tuple(
             column.model_copy(update=update) if column.name == name else column
             for column in self.spec.columns
@@ -173,19 +196,19 @@ class AlteredTable:
         return self.with_spec(self.spec.model_copy(update={"sequence_groups": groups}))
 
     def with_mappings(self, stream: str, columns: tuple[StreamColumn, ...]) -> "AlteredTable":
-        """Return the table with a stream that reads these columns."""
+        """Return the table with other mapped columns of a stream."""
         entry = self.streams[stream]
         spec = entry.spec.model_copy(update={"columns": columns})
         streams = {**self.streams, stream: entry.model_copy(update={"spec": spec})}
         return replace(self, document=self.document.model_copy(update={"streams": streams}))
 
     def renamed(self, old: str, new: str, spec: TableSpec) -> "AlteredTable":
-        """Return the table with a column of another name, which streams read as before.
+        """Return the table with a renamed column; streams read it from where they did.
 
         Args:
-            old: Its name.
+            old: The column's name so far.
             new: Its name from now on.
-            spec: The declaration with that name.
+            spec: The declaration with the new name.
         """
         altered = self.with_spec(spec)
         for name, entry in self.streams.items():

@@ -1,10 +1,10 @@
-"""Columns and options of arrival that an older table lacks.
+"""Arrival columns and options that an older table lacks.
 
 Pure. Such a table orders a group by its declared ordering columns alone, or by (partition, offset).
-One schema change gives it what tables have now: the columns of arrival, which are null in the rows
-that are there, so that these count as older than any record of the same declared order; and the
-group's option with all ordering columns in it. Columns keep their names and types. Somebody else's
-column that has one of the names is in the way: its values would count as arrival.
+One schema change gives it what new tables have: the arrival columns, which are null in existing rows,
+so that these count as older than any record of the same declared order; and the group's option with
+all ordering columns. Existing columns keep names and types. A column of one of these names that was
+added for another purpose is refused: its values would count as arrival.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,22 +16,22 @@ from schemas import FieldProblem, TableSpec
 
 
 def lacks_arrival(spec: TableSpec, schema: TableSchema) -> bool:
-    """Return whether a table is to be changed before a stream writes arrival into it.
+    """Return whether a table has to be changed before a stream can write arrival into it.
 
     Args:
-        spec: As declared.
-        schema: As it is.
+        spec: The declaration.
+        schema: The newest.
     """
     declared = dict(group.option for group in physical_groups(spec))
     return bool(_missing_columns(spec, schema)) or actual_options(spec, schema) != declared
 
 
 def added_columns(spec: TableSpec, schema: TableSchema) -> tuple[SchemaChange, ...]:
-    """Return the changes that add the columns of arrival which a table lacks.
+    """Return the changes that add the arrival columns which a table lacks.
 
     Args:
-        spec: As declared so far.
-        schema: As it is.
+        spec: The declaration.
+        schema: The newest.
     """
     return tuple(
         AddColumn(path=(name,), type=parse_type(group.generated_columns[name]))
@@ -42,12 +42,12 @@ def added_columns(spec: TableSpec, schema: TableSchema) -> tuple[SchemaChange, .
 def check_names(
     before: TableSpec, after: TableSpec, schema: TableSchema, origin: Origin
 ) -> Iterator[FieldProblem]:
-    """Yield the columns that have the name of one that is to be added.
+    """Yield the columns that have the name of an arrival column to add.
 
     Args:
-        before: As declared so far.
-        after: As it is to be: a column that is renamed is not in the way.
-        schema: As it is.
+        before: The declaration now.
+        after: The declaration after the change, which may rename such a column.
+        schema: The newest.
         origin: Of the changes.
     """
     undeclared = [name for name in schema.field_names if name not in before.column_names]
@@ -61,17 +61,17 @@ def check_names(
                 value=column,
                 message=f"the order of arrival of the sequence group `{group.name}` needs a column "
                 "of this name, and this one has other values",
-                hint="rename it with the change `rename_column`; one that the declaration does not "
-                "have, with the engine that added it",
+                hint="rename it with the change `rename_column`; an undeclared column, with the "
+                "engine that added it",
             )
 
 
 def actual_options(spec: TableSpec, schema: TableSchema) -> Mapping[str, str]:
-    """Return the options of the declared groups by the keys that they have in a table.
+    """Return the options of the declared groups by the keys that the schema has for them.
 
     Args:
-        spec: As declared so far.
-        schema: As it is.
+        spec: The declaration.
+        schema: The newest; an older table's keys name fewer ordering columns.
     """
     options = {}
     for group in physical_groups(spec):
@@ -81,10 +81,10 @@ def actual_options(spec: TableSpec, schema: TableSchema) -> Mapping[str, str]:
 
 
 def _missing_columns(spec: TableSpec, schema: TableSchema) -> dict[str, PhysicalGroup]:
-    """Return by name the columns of arrival that a table lacks, with their groups."""
+    """Return the arrival columns that a table lacks: their groups by the columns' names."""
     missing = {}
     for group in physical_groups(spec):
-        # Of such a group arrival has never been a part, whatever columns are called.
+        # Arrival was never part of such a group's order: a column of that name has other values.
         is_new = bool(group.declared) and _is_former(group, schema)
         for name in (group.partition_column, group.offset_column):
             if is_new or name not in schema.fields_by_name:

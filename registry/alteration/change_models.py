@@ -1,4 +1,4 @@
-"""Changes of a schema that was changed, in the words in which they are asked for. Pure."""
+"""Changes between two schemas, in the models of requests for schema changes. Pure."""
 
 from typing import assert_never
 
@@ -37,10 +37,10 @@ from schemas import (
 
 
 def change_model(change: SchemaChange) -> TableChange:
-    """Return a change as a request would have it.
+    """Return the model of a change as a request would contain it.
 
     Requires:
-        It is one between two schemas of a table that holds data: the key stays.
+        The table holds data, so its key does not change: `DropPrimaryKey` has no model.
     """
     match change:
         case AddColumn():

@@ -1,6 +1,7 @@
-"""Where a column goes that is added or moved, for the declaration and for the engine.
+"""Positions of added and moved columns, in the declaration and in the schema.
 
-Pure.
+Pure. The schema has generated columns of sequence groups behind the declared ones, so the last position
+of the declaration is not the last one of the schema.
 """
 
 from typing import assert_never
@@ -13,37 +14,39 @@ from schemas.field_problems import quoted_list
 
 
 def position_after_declared(spec: TableSpec) -> Position:
-    """Return the place behind the declared columns and before those that are made for groups."""
+    """Return the position behind the declared columns and before those generated for groups."""
     return Position(kind=PositionKind.AFTER, neighbour=spec.columns[-1].name)
 
 
 def declared_position(spec: TableSpec, position: ColumnPosition | None) -> Position:
-    """Return the place among the declared columns; the engine's last place is behind others.
+    """Return the requested position among the declared columns.
 
     Args:
-        spec: The declaration that the column goes into.
-        position: As requested; None means the last place.
+        spec: The declaration that the column is inserted into.
+        position: As requested; None means behind the last declared column.
 
     Raises:
-        RefusedChange: There is no such place.
+        RefusedChange: There is no such position.
     """
     if position is None or position.place is ColumnPlace.LAST:
         _check_neighbour(position)
         return position_after_declared(spec)
     found = engine_position(position)
     if found.neighbour is not None and found.neighbour not in spec.column_names:
-        made = [name for group in physical_groups(spec) for name in group.generated_columns]
-        is_made = found.neighbour in made
-        message = "this column is made for a sequence group" if is_made else "no such column"
+        generated = {name for group in physical_groups(spec) for name in group.generated_columns}
+        is_generated = found.neighbour in generated
+        message = (
+            "this column is generated for a sequence group" if is_generated else "no such column"
+        )
         refuse("position", found.neighbour, message, f"columns: {quoted_list(spec.column_names)}")
     return found
 
 
 def engine_position(position: ColumnPosition) -> Position:
-    """Return the place as requested, of which the engine says whether there is one.
+    """Return the requested position; the engine checks whether the neighbour exists.
 
     Raises:
-        RefusedChange: It is no place, or half of one.
+        RefusedChange: A neighbour is missing, or given where none is needed.
     """
     _check_neighbour(position)
     return Position(kind=PositionKind(position.place.value), neighbour=position.neighbour)
@@ -52,7 +55,7 @@ def engine_position(position: ColumnPosition) -> Position:
 def insert_column(
     columns: tuple[ColumnSpec, ...], column: ColumnSpec, position: Position
 ) -> tuple[ColumnSpec, ...]:
-    """Return the columns with one more, at a place that `declared_position` gave."""
+    """Return the columns with one more, at a position that `declared_position` returned."""
     names = [one.name for one in columns]
     match position.kind:
         case PositionKind.FIRST:

@@ -1,6 +1,6 @@
-"""Requested changes as the engine makes them to a table that is not registered. Pure.
+"""The engine's changes for a request to change a table that is not registered. Pure.
 
-Such a table has no sequence groups by name, no streams and no functions but by its options.
+Such a table has no named sequence groups and no streams, and aggregate functions only as options.
 """
 
 from collections.abc import Sequence
@@ -48,10 +48,10 @@ _OF_REGISTERED: Final = ("aggregate", "sequence_group", "stream", "source")
 
 
 def engine_changes(changes: Sequence[TableChange]) -> tuple[SchemaChange, ...]:
-    """Return what the engine is to do.
+    """Return the engine's changes, in order.
 
     Raises:
-        InvalidRequest: A type cannot be read, or a change is one of registered tables only.
+        InvalidRequest: A type cannot be parsed, or a change needs a registered table.
     """
     found = (one for index, change in enumerate(changes) for one in _engine(change, index))
     return tuple(found)
@@ -111,7 +111,7 @@ def _only_registered(index: int, part: str, value: str, hint: str) -> InvalidReq
     problem = Problem(
         field=part,
         value=value,
-        message="the table is not registered, and only registered tables know this",
+        message="the table is not registered, and only registered tables have this",
         hint=hint,
     )
     message = "the schema cannot be changed as asked"

@@ -1,6 +1,7 @@
-"""A registered table that is declared again: what may be said otherwise, and what differs.
+"""Repeated declarations of a registered table: what may differ from the first one, and what does.
 
-Pure. When a row is stale or complete says how rows are told, and changes none; so it may differ.
+Pure. The rules for stale and complete rows may differ: they affect how the status of rows is reported,
+and no stored row.
 """
 
 from collections.abc import Mapping
@@ -11,14 +12,14 @@ from registry.store.revision import Precondition, revision_of
 from schemas import FieldProblem, TableDocument, TableSpec
 from schemas.field_problems import display_text, problem_at
 
-# What a declaration says about the status of rows, which no file depends on.
+# Fields about the status of rows, on which no file depends.
 _ROW_RULES: Final = ("staleness", "completeness")
 
 _CHANGES_HINT: Final = (
     "repeat the declaration as it is now, or send the change to `POST …/schema-changes`"
 )
 _FIXED_HINT: Final = (
-    "this stays as it is: repeat the declaration as it is now, or create a table of another name"
+    "this never changes: repeat the declaration as it is now, or create a table of another name"
 )
 _HINTS: Final[Mapping[str, str]] = {
     "columns": _CHANGES_HINT,
@@ -27,28 +28,28 @@ _HINTS: Final[Mapping[str, str]] = {
     "options": _CHANGES_HINT,
     "buckets": "use `braid table rescale`, which moves the rows",
 }
-"""How to come by another value of a field of the declaration."""
+"""The way to change a field of the declaration, where there is one."""
 
 
 def with_row_rules(
     document: TableDocument, spec: TableSpec, precondition: Precondition
 ) -> TableDocument:
-    """Return the document with the rules for rows that a declaration has; all else is the same.
+    """Return the document with the row rules of a declaration that is the same in all else.
 
     Raises:
-        DefinitionDiffers: All else is not the same.
-        PreconditionFailed: What the caller has seen is not what is there.
+        DefinitionDiffers: The declaration differs in another field.
+        PreconditionFailed: The document is not the one that the caller has read.
     """
     precondition.check(revision_of(document))
     problems = declared_differences(document.table, spec)
     if problems:
-        message = f"there is a table {document.identifier}, declared otherwise"
+        message = f"the table {document.identifier} exists with another declaration"
         raise DefinitionDiffers(message, kind="table", problems=problems)
     return document.model_copy(update={"table": spec})
 
 
 def declared_differences(old: TableSpec, new: TableSpec) -> list[FieldProblem]:
-    """Return what is declared otherwise, and may not be."""
+    """Return the fields that differ and may not."""
     before, after = old.model_dump(mode="json"), new.model_dump(mode="json")
     return [
         problem_at(

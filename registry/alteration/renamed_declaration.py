@@ -1,4 +1,4 @@
-"""A declaration in which a column has another name.
+"""Renaming of a column wherever a declaration names it.
 
 Pure.
 """
@@ -8,11 +8,11 @@ from schemas import TableSpec
 
 
 def renamed_declaration(spec: TableSpec, old: str, new: str) -> TableSpec:
-    """Return the declaration with the new name wherever the old one was.
+    """Return the declaration with a column renamed: in keys, groups, retention and options.
 
     Args:
         spec: The declaration.
-        old: The column's name.
+        old: The column's name so far.
         new: Its name from now on.
     """
 

@@ -1,8 +1,8 @@
-"""What becomes of a table and a stream when the stream's records have fields that nobody declared.
+"""Evolution of a table and a stream by undeclared fields of the stream's records.
 
-Pure. A new field becomes a column of the stream's own group, at the end of the declared columns, and
-the stream reads it. Fields inside of a column, and values that its type does not hold, are merged into
-its type. What is there already, because somebody else was faster, is done.
+Pure. A new field becomes a column of the stream's own group, behind the declared columns, and the
+stream reads it. New fields inside of a column, and values that its type cannot hold, widen the column's
+type. A column or type that another process has added meanwhile needs no change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,11 +28,11 @@ LIMIT_REACHED: Final = "the stream has as many columns as `columns_max` allows"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewField:
-    """A field that becomes a column.
+    """A field of a record that becomes a column.
 
     Attributes:
         path: In the message; the last name is the column's.
-        type: Of the column, nullable.
+        type: Of the column; nullable.
     """
 
     path: tuple[str, ...]
@@ -40,7 +40,7 @@ class NewField:
 
     @property
     def name(self) -> str:
-        """Of the column."""
+        """The column's name."""
         return self.path[-1]
 
 
@@ -52,23 +52,25 @@ def evolve_stream(
     new: Sequence[NewField],
     wider: Mapping[str, DataType],
 ) -> Alteration:
-    """Return what the table is to become; the document as it is when there is nothing to do.
+    """Return the change of the table; without changes when there is nothing to do.
 
     Args:
         document: The newest one.
         schema: The table's newest.
-        stream: Whose records they are.
-        new: In the order in which they came; those beyond the stream's `columns_max` stay out, and
-            those whose name an earlier one has, but for case.
-        wider: By column, the type of its values, or of what is new in it (`merge_fields`).
+        stream: Name of the stream that has the records.
+        new: Fields in their order of appearance. Fields beyond the stream's `columns_max` are left
+            out, and so are those whose name differs from an earlier one in case alone.
+        wider: By column, the type of its values, or of the fields that are new in it
+            (`merge_fields`).
 
     Raises:
-        SchemaMismatch: A column's type cannot become the values'.
+        SchemaMismatch: A column's type cannot be widened to that of the values.
     """
     entry = document.streams.get(stream)
     if entry is None:
         return Alteration(document=document)
     room = entry.spec.columns_max - field_count(entry.spec, schema)
+    # Existing columns first: new ones do not take the room that these need.
     wanted = [
         *((DataField(name=name, type=type_), (name,)) for name, type_ in wider.items()),
         *((DataField(name=field.name, type=field.type), field.path) for field in new),
@@ -79,40 +81,46 @@ def evolve_stream(
     paths: dict[str, tuple[str, ...]] = {}
     for field, path in wanted:
         is_column = field.name in known
-        more = _added(known[field.name].type, field.type) if is_column else 1 + _inside(field.type)
+        cost = (
+            _added_field_count(known[field.name].type, field.type)
+            if is_column
+            else 1 + _nested_field_count(field.type)
+        )
+        # A new field whose column exists by now was added by another process.
         is_wanted = field.name in wider if is_column else field.name.lower() not in taken
-        if more <= room and is_wanted:
+        if cost <= room and is_wanted:
             kept.append(field)
             paths[field.name] = path
             taken |= set() if is_column else {field.name.lower()}
-            room -= more
+            room -= cost
+    assert room >= 0 or not kept, "fields are kept only within `columns_max`"
     merged, _ = merge_fields(schema.fields, tuple(kept), highest_field_id=schema.highest_field_id)
     columns = [field for field in kept if field.name not in known]
     if merged == schema.fields:
         return Alteration(document=document)
     return Alteration(
         document=_with_columns(document, entry, columns, paths, merged),
-        changes=_placed(column_differences(schema.fields, merged), document.table),
+        changes=_with_positions(column_differences(schema.fields, merged), document.table),
     )
 
 
 def field_count(stream: StreamSpec, schema: TableSchema) -> int:
-    """Return how many columns a stream reads, fields inside of ROWs counted as well."""
+    """Return the number of columns that a stream reads, fields inside of ROWs included."""
     types = schema.fields_by_name
     found = [types[name].type for name in stream.column_names if name in types]
-    return len(found) + sum(map(_inside, found))
+    return len(found) + sum(map(_nested_field_count, found))
 
 
-def _inside(data_type: DataType) -> int:
-    """Return how many fields a type has in it."""
+def _nested_field_count(data_type: DataType) -> int:
+    """Return the number of fields inside of a type, at any depth."""
     parts = (data_type.key, data_type.value, data_type.element)
     inner = [field.type for field in data_type.fields]
     held = [part for part in parts if part is not None]
-    return len(inner) + sum(map(_inside, (*inner, *held)))
+    return len(inner) + sum(map(_nested_field_count, (*inner, *held)))
 
 
-def _added(old: DataType, new: DataType) -> int:
-    """Return how many fields a column gets by merging a type into its own."""
+def _added_field_count(old: DataType, new: DataType) -> int:
+    """Return the number of fields that a column gains by merging a type into its own."""
     pairs = [(old.element, new.element), (old.value, new.value)]
     known = {field.name: field.type for field in old.fields}
     count = 0
@@ -120,12 +128,14 @@ def _added(old: DataType, new: DataType) -> int:
         if field.name in known:
             pairs.append((known[field.name], field.type))
         else:
-            count += 1 + _inside(field.type)
-    return count + sum(_added(a, b) for a, b in pairs if a is not None and b is not None)
+            count += 1 + _nested_field_count(field.type)
+    return count + sum(
+        _added_field_count(a, b) for a, b in pairs if a is not None and b is not None
+    )
 
 
-def _placed(changes: Sequence[SchemaChange], table: TableSpec) -> tuple[SchemaChange, ...]:
-    """Put new columns behind the declared ones, in their order: each goes right after the last."""
+def _with_positions(changes: Sequence[SchemaChange], table: TableSpec) -> tuple[SchemaChange, ...]:
+    """Return the changes with new columns positioned behind the declared ones, in their order."""
     position = position_after_declared(table)
     insert_column: list[SchemaChange] = []
     for change in changes:
@@ -171,7 +181,7 @@ def _with_columns(
 
 
 def _with_type(column: ColumnSpec, types: Mapping[str, DataType]) -> ColumnSpec:
-    """Return a declared column with its type after merging; as it was written if that is it."""
+    """Return a declared column with its type after merging; unchanged if the type is the same."""
     found = types.get(column.name)
     if found is None:
         return column

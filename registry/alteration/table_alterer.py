@@ -1,6 +1,14 @@
-"""Changes of a table's document together with the table's schema.
+"""Atomic changes of a table's document together with the table's schema.
 
-A plan is a function of the newest document and schema, called anew whenever somebody else was faster.
+A plan is a function of the newest document and schema; after a lost race it is called again. A change of
+both is written in three steps, each of which is one exclusive creation:
+
+1. the next document version, with the new schema as *pending* (`registry.store.pending_schemas`);
+2. the schema;
+3. the document version in which the change is applied.
+
+Readers take the change as made once the schema exists, with or without step 3. After a crash in between
+the next writer of the document completes steps 2 and 3 first (`DocumentWriter.settled`).
 """
 
 from contextlib import suppress
@@ -22,7 +30,7 @@ from registry.store.document_writer import (
     too_many_conflicts,
 )
 from registry.store.named_request import NamedRequest
-from registry.store.pending_schemas import noted, with_applied, with_pending
+from registry.store.pending_schemas import with_applied, with_pending, with_request
 from registry.store.revision import NO_PRECONDITION, Precondition, revision_of
 from registry.store.versions import Versioned
 from schemas import FieldProblem, TableDocument
@@ -43,16 +51,16 @@ class TableAlterer:
         precondition: Precondition = NO_PRECONDITION,
         request: NamedRequest | None = None,
     ) -> TableDocument:
-        """Change a table's schema and what is declared of it, both or neither.
+        """Change a table's schema and its declaration, both or neither.
 
         Safe against races, and against a crash at any point: readers see the table before or after
-        the change, and whoever changes the table next completes it.
+        the change, and the next process that changes the table completes it.
 
         Args:
             identifier: `<database>.<table>`.
-            plan: What is to become of the newest document and schema; called at every attempt.
-            precondition: What the caller has seen of the document.
-            request: The request, if it has a name: it is made once.
+            plan: From the newest document and schema to the change; called at every attempt.
+            precondition: What the caller has read of the document.
+            request: The request, if it has a name: it is applied once.
 
         Returns:
             The document as the change has made it; the newest one where nothing changes.
@@ -61,13 +69,15 @@ class TableAlterer:
             TableNotFound: No table of that name is registered.
             DefinitionRefused: The change breaks rules, or another request has had the name;
                 `problems` has all of them.
-            PreconditionFailed: What the caller has seen is not what is there.
-            RegistryConflict: Others go on changing it; try again.
-            LakeError: The storage does not answer; the same call again.
+            PreconditionFailed: The document is not the one that the caller has read.
+            RegistryConflict: Every attempt lost a race against other writers; try again.
+            LakeError: Storage does not answer; the same call again.
         """
         for _ in range(ATTEMPTS):
             newest = self._writer.settled(identifier)
             document = newest.value
+            # Before the precondition, which names the revision from before the request: a repeated
+            # request whose first answer was lost has to succeed.
             if request is not None and request.is_made(document):
                 return document
             precondition.check(revision_of(document))
@@ -78,13 +88,13 @@ class TableAlterer:
         raise too_many_conflicts(identifier)
 
     def add_arrival_columns(self, identifier: str) -> None:
-        """Give a table what the order of arrival is written to, if it was made without.
+        """Add the arrival columns and options to a table that was created without them.
 
         Raises:
             TableNotFound: No table of that name is registered.
-            DefinitionRefused: A column of the table has the name of one that is needed.
-            RegistryConflict: Others go on changing it; try again.
-            LakeError: The storage does not answer; the same call again.
+            DefinitionRefused: A column of the table has the name of an arrival column.
+            RegistryConflict: Every attempt lost a race against other writers; try again.
+            LakeError: Storage does not answer; the same call again.
         """
         document = self._writer.newest(identifier).value
         if lacks_arrival(document.table, self._catalog.table(identifier).schema):
@@ -95,7 +105,7 @@ class TableAlterer:
 
         Raises:
             TableNotFound: No table of that name is registered.
-            RegistryConflict: Others go on changing it.
+            RegistryConflict: Every attempt lost a race against other writers; try again.
         """
         for _ in range(ATTEMPTS):
             try:
@@ -108,11 +118,11 @@ class TableAlterer:
     def _checked(
         self, newest: Versioned[TableDocument], plan: AlterationPlan
     ) -> CheckedAlteration | None:
-        """Return what a plan makes of a table; None when the table is another one by now.
+        """Return the checked change of a plan; None when the table has changed meanwhile.
 
         Raises:
-            DefinitionRefused: The plan cannot be carried out on the table as it is.
-            InvalidRequest: The plan says so by itself.
+            DefinitionRefused: The change breaks rules on the table as it is.
+            InvalidRequest: The plan itself refuses the table as it is.
         """
         table = self._catalog.table(newest.value.identifier)
         schema = table.schema
@@ -120,11 +130,13 @@ class TableAlterer:
         try:
             checked = check_alteration(actual, table, plan(actual, schema))
         except (DefinitionRefused, InvalidRequest):
-            # The schema may be newer than the document: then what was refused may be fine.
+            # Document and schema are read one after the other: a refusal counts only if both were the
+            # newest, or a schema newer than the document has caused it.
             if self._writer.is_newest(newest) and table.schema.id == schema.id:
                 raise
             return None
         check_storable(checked.document)
+        # `check_alteration` refreshes the table: another id means another schema was published.
         return checked if table.schema.id == schema.id else None
 
     def _made(
@@ -133,23 +145,27 @@ class TableAlterer:
         checked: CheckedAlteration,
         request: NamedRequest | None,
     ) -> TableDocument | None:
-        """Make a change; None when somebody else was faster."""
+        """Apply a change; None when another process has changed the table first."""
         before, after, schema = newest.value, checked.document, checked.schema
         table = self._catalog.table(before.identifier)
         if schema.id <= table.schema.id:
+            # Only the document changes; if not, another process has published a schema of this id.
             if schema != table.schema:
                 return None
             if after == before:
                 return before
-            document = noted(after.model_copy(update={"schema_id": schema.id}), request)
+            document = with_request(after.model_copy(update={"schema_id": schema.id}), request)
             return document if self._writer.try_write(document, newest.version) else None
+        # The document first: its version is the lock, and after a crash it lets the next writer complete
+        # the change. A schema without it would be a change that no reader of the registry knows of.
         proposal = with_pending(before, after, schema, request=request)
         if not self._writer.try_write(proposal, newest.version):
             return None
         if not table.publish_schema(schema):
             return None
         done = with_applied(proposal)
-        # The change is made. If this fails somebody has completed it already, or the next one will.
+        # The change is in effect. If this write fails, another process has completed the change or the
+        # next writer will.
         with suppress(LakeError):
             self._writer.try_write(done, newest.version + 1)
         return done

@@ -1,15 +1,15 @@
-"""From requested changes of a registered table to its declaration, its streams and the engine's work.
+"""Planning of requested changes of a registered table: declaration, streams and engine changes.
 
-Pure. Each change is made to what the ones before have made:
+Pure. Each change is applied to the result of those before it:
 
-* A new column of a sequence group is read by the stream that owns the group, out of the field of the
-  column's name unless the request says otherwise: a stream writes whole groups.
-* A renamed column is renamed wherever the declaration and the streams name it. Streams go on reading
-  the field that they have read: producers know nothing of the table.
-* Inside of a column that a stream reads nothing goes and nothing is renamed: the stream reads an
-  object by the names of its fields.
+* A new column of a sequence group is read by the stream that owns the group, from the field of the
+  column's name unless the request names another: a stream writes whole groups.
+* A renamed column is renamed wherever the declaration and the streams name it. Streams still read it
+  from the same field: producers do not know the table.
+* Inside of a column that a stream reads, no field is dropped or renamed: the stream reads an object by
+  the names of its fields.
 
-What comes of all changes together is judged afterwards (`registry.alteration.alteration`).
+The result of all changes is checked afterwards (`registry.alteration.alteration`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -72,10 +72,10 @@ _OPTION_HINTS: Mapping[str, str] = {
 
 
 def plan_changes(changes: Sequence[TableChange]) -> AlterationPlan:
-    """Return the plan that makes the changes to whatever the table is by then.
+    """Return the plan that applies the changes to the newest document and schema.
 
-    The plan raises `DefinitionRefused` for changes that name what is not there; `problems` has all
-    of them.
+    The plan raises `DefinitionRefused` for changes that name something that does not exist;
+    `problems` has all of them.
     """
     return partial(_plan, tuple(changes))
 
@@ -89,7 +89,7 @@ def _plan(
         try:
             altered = _apply(altered, change, index, schema)
         except RefusedChange as refused:
-            problems.append(problem_at("changes", index, *refused.place, **refused.words))
+            problems.append(problem_at("changes", index, *refused.path, **refused.problem))
     if problems:
         message = f"the schema of {document.identifier} cannot be changed as asked"
         raise DefinitionRefused(message, problems=problems)
@@ -127,9 +127,9 @@ def _apply(
         case SetOptionChange():
             _check_option(change.key, "key")
             options = {**altered.spec.options, change.key: change.value}
-            # At its place among the changes: some options say what the later ones may do.
-            asked = altered.with_change(SetOption(key=change.key, value=change.value), index)
-            return asked.with_options(options).with_origin(index, option=change.key)
+            # In the order of the request: some options permit changes that come after them.
+            altered = altered.with_change(SetOption(key=change.key, value=change.value), index)
+            return altered.with_options(options).with_origin(index, option=change.key)
         case RemoveOptionChange():
             return _remove_option(altered, change, index, schema)
         case _:
@@ -142,14 +142,16 @@ def _add_column(altered: AlteredTable, change: AddColumnChange, index: int) -> A
         return _add_field(altered, change, data_type, index)
     (name,) = change.path
     spec = altered.spec
-    place = declared_position(spec, change.position)
-    asked = altered.with_change(
-        AddColumn(path=change.path, type=data_type, description=change.description, position=place),
+    position = declared_position(spec, change.position)
+    altered = altered.with_change(
+        AddColumn(
+            path=change.path, type=data_type, description=change.description, position=position
+        ),
         index,
     ).with_origin(index, column=name)
     if change.default is not None:
         default = UpdateColumnDefault(path=change.path, default_value=change.default)
-        asked = asked.with_change(default, index)
+        altered = altered.with_change(default, index)
     column = ColumnSpec(
         name=name,
         type=change.type,
@@ -157,12 +159,12 @@ def _add_column(altered: AlteredTable, change: AddColumnChange, index: int) -> A
         description=change.description,
         default=change.default,
     )
-    spec = spec.model_copy(update={"columns": insert_column(spec.columns, column, place)})
-    return _owned(asked.with_spec(spec), change, name)
+    spec = spec.model_copy(update={"columns": insert_column(spec.columns, column, position)})
+    return _owned(altered.with_spec(spec), change, name)
 
 
 def _owned(altered: AlteredTable, change: AddColumnChange, name: str) -> AlteredTable:
-    """Return the table with the new column in its group, and in the stream that reads it."""
+    """Return the table with the new column in its group and in the stream that reads it."""
     owner = change.stream
     if change.sequence_group is not None:
         group = altered.group(change.sequence_group)
@@ -188,13 +190,13 @@ def _add_field(
     column = altered.column(change.path[0])
     for part in ("default", "aggregate", "sequence_group", "stream", "source"):
         if getattr(change, part) is not None:
-            message = "a field inside of a column goes with its column"
+            message = "a field inside of a column has this from its column"
             refuse(part, None, message, "leave it out")
     position = None if change.position is None else engine_position(change.position)
-    asked = AddColumn(
+    added = AddColumn(
         path=change.path, type=data_type, description=change.description, position=position
     )
-    return altered.with_change(asked, index).with_origin(index, column=column.name)
+    return altered.with_change(added, index).with_origin(index, column=column.name)
 
 
 def _drop_column(altered: AlteredTable, change: DropColumnChange, index: int) -> AlteredTable:
@@ -204,7 +206,7 @@ def _drop_column(altered: AlteredTable, change: DropColumnChange, index: int) ->
         index, column=name
     )
     if len(change.path) > 1:
-        _check_unread(altered, change.path, "goes")
+        _check_unread(altered, change.path, "is dropped")
         return altered
     groups = tuple(_without(group, name) for group in altered.spec.sequence_groups)
     columns = tuple(column for column in altered.spec.columns if column.name != name)
@@ -215,7 +217,7 @@ def _drop_column(altered: AlteredTable, change: DropColumnChange, index: int) ->
 def _without(group: SequenceGroupSpec, name: str) -> SequenceGroupSpec:
     if name in (group.ordering or ()):
         message = f"the column orders the sequence group `{group.name}`"
-        refuse("column", name, message, "without an order its versions could not be told apart")
+        refuse("column", name, message, "keep it: without it the group's versions have no order")
     columns = tuple(column for column in group.columns if column != name)
     if not columns:
         message = f"it is the last column of the sequence group `{group.name}`"
@@ -227,59 +229,59 @@ def _rename_column(altered: AlteredTable, change: RenameColumnChange, index: int
     old, new = change.path[0], change.to
     altered.column(old)
     _check_unnamed(altered.spec, change)
-    asked = altered.with_change(RenameColumn(path=change.path, name=new), index)
+    altered = altered.with_change(RenameColumn(path=change.path, name=new), index)
     if len(change.path) > 1:
         _check_unread(altered, change.path, "is renamed")
-        return asked.with_origin(index, column=old)
-    return asked.with_origin(index, column=new).renamed(
+        return altered.with_origin(index, column=old)
+    return altered.with_origin(index, column=new).renamed(
         old, new, renamed_declaration(altered.spec, old, new)
     )
 
 
 def _check_unnamed(spec: TableSpec, change: RenameColumnChange) -> None:
-    """Refuse to rename a column that an option names which the format does not carry along."""
+    """Refuse to rename a column that an option names in which the format does not rename it."""
     for key in _NAMING_OPTIONS:
         if len(change.path) == 1 and spec.options.get(key) == change.path[0]:
-            message = f"the option `{key}` names the column, and stays as it is"
+            message = f"the option `{key}` names the column, and would not be renamed with it"
             refuse("column", change.path[0], message, "keep the name")
 
 
 def _update_type(altered: AlteredTable, change: UpdateColumnTypeChange, index: int) -> AlteredTable:
     data_type = _parsed(change.type)
     column = altered.column(change.path[0])
-    asked = altered.with_change(
+    altered = altered.with_change(
         UpdateColumnType(path=change.path, type=data_type, keep_nullability=True), index
     ).with_origin(index, column=column.name)
     if len(change.path) > 1:
-        return asked
+        return altered
     is_nullable = parse_type(column.type).nullable
     text = str(data_type.with_nullable(is_nullable))
-    return asked.with_column(column.name, index, type=text)
+    return altered.with_column(column.name, index, type=text)
 
 
 def _update_nullability(
     altered: AlteredTable, change: UpdateColumnNullabilityChange, index: int
 ) -> AlteredTable:
     column = altered.column(change.path[0])
-    asked = altered.with_change(
+    altered = altered.with_change(
         UpdateColumnNullability(path=change.path, nullable=change.nullable), index
     ).with_origin(index, column=column.name)
     if len(change.path) > 1:
-        return asked
+        return altered
     text = str(parse_type(column.type).with_nullable(change.nullable))
-    return asked.with_column(column.name, index, type=text)
+    return altered.with_column(column.name, index, type=text)
 
 
 def _update_comment(
     altered: AlteredTable, change: UpdateColumnCommentChange, index: int
 ) -> AlteredTable:
     column = altered.column(change.path[0])
-    asked = altered.with_change(
+    altered = altered.with_change(
         UpdateColumnComment(path=change.path, description=change.description), index
     ).with_origin(index, column=column.name)
     if len(change.path) > 1:
-        return asked
-    return asked.with_column(column.name, index, description=change.description)
+        return altered
+    return altered.with_column(column.name, index, description=change.description)
 
 
 def _update_default(
@@ -289,8 +291,10 @@ def _update_default(
     if len(change.path) > 1:
         message = "a field inside of a column has no default of its own"
         refuse("column", ".".join(change.path), message, "give the column one")
-    asked = UpdateColumnDefault(path=change.path, default_value=change.default)
-    return altered.with_change(asked, index).with_column(column.name, index, default=change.default)
+    default = UpdateColumnDefault(path=change.path, default_value=change.default)
+    return altered.with_change(default, index).with_column(
+        column.name, index, default=change.default
+    )
 
 
 def _update_position(
@@ -303,16 +307,16 @@ def _update_position(
     if not others:
         return altered
     rest = altered.spec.model_copy(update={"columns": others})
-    place = declared_position(rest, change.position)
-    spec = altered.spec.model_copy(update={"columns": insert_column(others, column, place)})
-    asked = UpdateColumnPosition(name=column.name, position=place)
-    return altered.with_spec(spec).with_change(asked, index).with_origin(index, column=column.name)
+    position = declared_position(rest, change.position)
+    spec = altered.spec.model_copy(update={"columns": insert_column(others, column, position)})
+    moved = UpdateColumnPosition(name=column.name, position=position)
+    return altered.with_spec(spec).with_change(moved, index).with_origin(index, column=column.name)
 
 
 def _add_group(altered: AlteredTable, change: AddSequenceGroupChange, index: int) -> AlteredTable:
     spec = altered.spec
     if spec.sequence_group(change.name) is not None:
-        message = "there is a sequence group of this name already"
+        message = "a sequence group of this name exists already"
         refuse("name", change.name, message, "choose another name")
     group = physical_group(change.group, tracking=spec.tracking)
     for name, sql in group.generated_columns.items():
@@ -326,10 +330,10 @@ def _check_option(key: str, part: str) -> None:
     if key in FIELD_OF_OPTION:
         field = FIELD_OF_OPTION[key]
         hint = _OPTION_HINTS.get(field, "make a table with another declaration")
-        refuse(part, key, f"the field `{field}` of the declaration says this", hint)
+        refuse(part, key, f"the field `{field}` of the declaration sets this option", hint)
     if key.startswith("fields."):
         hint = "use `update_column_aggregate`, `add_sequence_group`, or `add_column`"
-        refuse(part, key, "the declaration says this of its columns", hint)
+        refuse(part, key, "the declaration of the columns sets this option", hint)
 
 
 def _remove_option(
@@ -338,23 +342,30 @@ def _remove_option(
     key, spec = change.key, altered.spec
     if key in spec.options:
         options = {other: value for other, value in spec.options.items() if other != key}
-        asked = altered.with_change(RemoveOption(key=key), index)
-        return asked.with_options(options).with_origin(index, option=key)
+        altered = altered.with_change(RemoveOption(key=key), index)
+        return altered.with_options(options).with_origin(index, option=key)
     _check_option(key, "key")
     if key in physical_table(spec).options:
         refuse("key", key, "this option is the same for every table", "leave it")
-    # Somebody else has set it: nothing that is declared.
-    is_there = key in schema.options
-    return altered.with_change(RemoveOption(key=key), index) if is_there else altered
+    # Not declared: if the schema has it, another engine has set it.
+    is_set = key in schema.options
+    return altered.with_change(RemoveOption(key=key), index) if is_set else altered
 
 
-def _check_unread(altered: AlteredTable, path: Sequence[str], what: str) -> None:
+def _check_unread(altered: AlteredTable, path: Sequence[str], change: str) -> None:
+    """Refuse a change of a field inside of a column that a stream reads.
+
+    Args:
+        altered: The table so far.
+        path: Of the field.
+        change: What happens to it, as a verb: "is dropped".
+    """
     for name, entry in altered.streams.items():
         if path[0] in entry.spec.column_names:
             refuse(
                 "column",
                 ".".join(path),
-                f"the stream `{name}` reads this field by its name, and it {what}",
+                f"the stream `{name}` reads this field by its name, and it {change}",
                 "add a field of the other name instead, or a column of its own",
             )
 

@@ -1,8 +1,8 @@
-"""Which other type a column may get while a stream writes it.
+"""Safe widening of a column's type while a stream writes the column.
 
-Pure. The stream's parser takes the new type up between two micro-batches, and what it has read
-before is read as the new type from then on. Both are right only where every value of the old type
-is one of the new type, and where a message that could be read before still can.
+Pure. The stream's parser switches to the new type between two micro-batches, and files written before
+are read as the new type from then on. Both are correct only if every value of the old type is a value of
+the new one, and if every message that could be parsed before still can be.
 """
 
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ _DIGITS: Final[Mapping[TypeRoot, int]] = {
     TypeRoot.INT: 10,
     TypeRoot.BIGINT: 19,
 }
-"""Whole numbers, from narrow to wide, and the most decimal digits of a value."""
+"""Integer types, from narrow to wide, and the most decimal digits of a value."""
 
 _EXACT_DIGITS: Final[Mapping[TypeRoot, int]] = {TypeRoot.FLOAT: 7, TypeRoot.DOUBLE: 15}
-"""Whole numbers of so many digits are values of the type, with room to spare."""
+"""Every integer of that many digits has an exact value of the type: 10**7 < 2**24, 10**15 < 2**53."""
 
 _TEXTS: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR)
 _BYTES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
@@ -27,9 +27,9 @@ _TIMES: Final = (TypeRoot.TIME, TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ)
 
 
 def is_safe_widening(old: DataType, new: DataType) -> bool:
-    """Return whether a stream that writes the old type can go on with the new one.
+    """Return whether a stream that writes the old type can continue with the new one.
 
-    Nullability is not looked at. Inside of nested types fields may be added, and no field may go.
+    Nullability is ignored. Inside of nested types fields may be added, and none may be dropped.
 
     Example:
         >>> from lake import parse_type
@@ -78,7 +78,7 @@ def _whole_digits(decimal: DataType) -> int:
 
 
 def _is_longer(old: DataType, new: DataType) -> bool:
-    # A CHAR of another length is another text: it is filled up with blanks.
+    # A CHAR of another length holds another text: it is padded with blanks.
     is_char = new.root in (TypeRoot.CHAR, TypeRoot.BINARY)
     lengths = (old.length or 0, new.length or 0)
     return lengths[0] == lengths[1] if is_char else lengths[0] <= lengths[1]

@@ -1,7 +1,7 @@
-"""Changes of a table's document.
+"""Writer of tables' documents: compare-and-swap with retries.
 
-A change is a function of the newest document, called anew whenever somebody else was faster. A schema
-change that somebody has left half made is completed before (`pending_schemas`).
+A change is a function of the newest document; after a lost race it is called again. A schema change that
+another process has left incomplete is completed before (`pending_schemas`).
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from registry.store.stored_documents import features_missing, missing_features
 from registry.store.versions import Versioned
 from schemas import TableDocument
 
-ATTEMPTS = 20  # a table's document changes by hand: so many lost races mean something is wrong
+ATTEMPTS = 20  # documents are changed by people: this many lost races in a row are a defect
 
 
 class DocumentWriter:
@@ -31,7 +31,7 @@ class DocumentWriter:
         self._catalog = catalog
 
     def newest(self, identifier: str) -> Versioned[TableDocument]:
-        """Return the newest document and its version; what is pending counts as made or not.
+        """Return the newest document in effect and its version (`effective_document`).
 
         Raises:
             TableNotFound: No table of that name is registered.
@@ -41,11 +41,12 @@ class DocumentWriter:
     def change(
         self, identifier: str, change: Callable[[TableDocument], TableDocument]
     ) -> TableDocument:
-        """Write what a change makes of the newest document, and return it.
+        """Apply a change to the newest document, write the result and return it.
 
         Raises:
             TableNotFound: No table of that name is registered.
-            RegistryConflict: Others go on changing it.
+            FeaturesMissing: This version must not change the document.
+            RegistryConflict: Every attempt lost a race against other writers.
             DefinitionRefused: The document cannot be written.
         """
         for _ in range(ATTEMPTS):
@@ -56,12 +57,12 @@ class DocumentWriter:
         raise too_many_conflicts(identifier)
 
     def settled(self, identifier: str) -> Versioned[TableDocument]:
-        """Return the newest document, after what was pending in it has been completed.
+        """Complete a pending schema change if there is one, and return the newest document.
 
         Raises:
             TableNotFound: No table of that name is registered.
-            FeaturesMissing: This version must not change it.
-            RegistryConflict: Others go on changing it.
+            FeaturesMissing: This version must not change the document.
+            RegistryConflict: Every attempt lost a race against other writers.
         """
         for _ in range(ATTEMPTS):
             stored = _registered(identifier, self._store.stored)
@@ -70,6 +71,7 @@ class DocumentWriter:
             if pending is None:
                 return stored
             table = self._catalog.table(identifier)
+            # True also if the proposing process has created this very schema meanwhile.
             is_made = table.publish_schema(proposed_schema(pending))
             document = with_applied(stored.value) if is_made else without_pending(stored.value)
             if self.try_write(document, stored.version):
@@ -82,7 +84,7 @@ class DocumentWriter:
         return stored is not None and stored.version == known.version
 
     def try_write(self, document: TableDocument, expected_version: int) -> bool:
-        """Write a document unless another version came first; return whether it is written.
+        """Write a document as the version after the expected one; return False if that is taken.
 
         Raises:
             DefinitionRefused: The document cannot be written.
@@ -96,29 +98,29 @@ class DocumentWriter:
 
 
 def too_many_conflicts(identifier: str) -> RegistryConflict:
-    """Return the error of a document that others go on changing."""
+    """Return the error of a document whose every change lost a race."""
     message = f"the document of {identifier} changed {ATTEMPTS} times while it was being changed"
     return RegistryConflict(message)
 
 
 def check_storable(document: TableDocument) -> None:
-    """Refuse what could be written and then not be answered.
+    """Refuse a document that could be written but not returned by the service.
 
     Raises:
-        DefinitionRefused: It is such a document.
+        DefinitionRefused: The document contains text that is not UTF-8.
     """
     try:
         revision_of(document)
-    except TypeError as error:  # half of a surrogate pair: text to JSON, and none to UTF-8
+    except TypeError as error:  # half of a surrogate pair: valid in JSON, invalid in UTF-8
         message = f"the declaration of {document.identifier} cannot be written: {error}"
         raise DefinitionRefused(message) from error
 
 
 def check_features(document: TableDocument) -> None:
-    """Refuse to change what needs features that this version lacks.
+    """Refuse to change a document that needs features which this version lacks.
 
     Raises:
-        FeaturesMissing: It is such a document.
+        FeaturesMissing: The document or one of its streams needs such a feature.
     """
     missing = missing_features(document)
     if missing:
@@ -127,10 +129,10 @@ def check_features(document: TableDocument) -> None:
 
 
 def _registered(
-    identifier: str, ask: Callable[[str], Versioned[TableDocument] | None]
+    identifier: str, read: Callable[[str], Versioned[TableDocument] | None]
 ) -> Versioned[TableDocument]:
-    # A name that nothing can have is not asked of storage: it may be no path there.
-    found = ask(identifier) if names.is_identifier(identifier) else None
+    # An invalid name is not looked up: as a path on storage it could lead out of the directory.
+    found = read(identifier) if names.is_identifier(identifier) else None
     if found is None:
         message = f"no table {identifier} is registered"
         raise TableNotFound(message)

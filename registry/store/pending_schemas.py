@@ -1,17 +1,17 @@
-"""Schema changes between their two stores: the table's document, and its schema files.
+"""Pending schema changes: one change of both a table's document and its schema files.
 
-A change is made in three steps, each an exclusive creation of a file:
+A change takes three steps, each an exclusive creation of a file:
 
-1. the document gets a version that holds the change as `pending`: the schema file that is to come,
-   and what the document is from then on;
-2. the schema file is created. This is the moment of the change: `effective_document` shows the
-   document as it was before it, and as it is to be after it;
-3. the document gets a version in which the change is made and nothing is pending.
+1. The document gets a version that holds the change as `pending`: the schema file to create, and the
+   content of the document after the change.
+2. The schema file is created. This is the moment of the change: `effective_document` returns the
+   content from before it until then, and the content after it from then on.
+3. The document gets a version in which the change is applied and nothing is pending.
 
-Whoever stops between two steps leaves a document that is right all the same. Whoever changes the
-document next completes steps 2 and 3 first: a pending change is never withdrawn, because who
-proposed it may be about to create the file. It is dropped only when another schema has the number:
-then the file can never come.
+A process that stops between two steps leaves a valid document. The next process that changes the
+document completes steps 2 and 3 first. It never withdraws a pending change, because the process that
+proposed it may be about to create the schema file. A pending change is dropped only when another schema
+has the id: then its file can never be created.
 """
 
 from collections.abc import Callable
@@ -22,10 +22,10 @@ from registry.store.named_request import NamedRequest
 from schemas import AppliedChange, PendingSchema, TableDocument
 
 APPLIED_MAX: Final = 50
-"""So many named changes are remembered: more than anybody repeats late."""
+"""Named changes that a document remembers: more than a client repeats late."""
 
 FindSchema = Callable[[int], TableSchema | None]
-"""Returns the table's schema of an id; None when it has not come to it."""
+"""Returns the table's schema of an id; None while there is none."""
 
 
 def with_pending(
@@ -38,12 +38,16 @@ def with_pending(
     """Return the document that proposes a change.
 
     Args:
-        before: The document as it is; nothing is pending.
-        after: What it is once the schema is there.
-        schema: As planned.
-        request: Who asks for the change; None: it has no name.
+        before: The document so far.
+        after: The document after the change.
+        schema: The planned schema, not created yet.
+        request: The request for the change; None when it has no name.
+
+    Requires:
+        Nothing is pending in the document.
     """
     assert before.pending is None, before.identifier
+    assert schema.id > before.schema_id, before.identifier
     pending = PendingSchema(
         schema_id=schema.id,
         schema_file=serialize_schema(schema).decode(),
@@ -56,20 +60,21 @@ def with_pending(
 
 
 def proposed_schema(pending: PendingSchema) -> TableSchema:
-    """Return the schema that a pending change waits for."""
+    """Return the schema that a pending change has to create."""
     return parse_schema(pending.schema_file.encode())
 
 
 def effective_document(document: TableDocument, find_schema: FindSchema) -> TableDocument:
-    """Return what is declared now, with nothing pending.
+    """Return the document that is in effect now, with nothing pending.
 
     Args:
-        document: As it is stored.
-        find_schema: Of its table; asked only while a change is pending.
+        document: As stored.
+        find_schema: Of its table; called only while a change is pending.
     """
     pending = document.pending
     if pending is None:
         return document
+    # The whole schema is compared, not its id: another process may have created one of that id.
     is_made = find_schema(pending.schema_id) == proposed_schema(pending)
     return with_applied(document) if is_made else without_pending(document)
 
@@ -88,20 +93,20 @@ def with_applied(document: TableDocument) -> TableDocument:
     )
     if pending.key is None:
         return after
-    return _remembering(
+    return _with_applied_change(
         after,
         AppliedChange(key=pending.key, digest=pending.digest, schema_id=pending.schema_id),
     )
 
 
-def noted(document: TableDocument, request: NamedRequest | None) -> TableDocument:
-    """Return the document, which remembers the request that led to its schema."""
+def with_request(document: TableDocument, request: NamedRequest | None) -> TableDocument:
+    """Return the document with the request that led to its schema among the applied ones."""
     if request is None:
         return document
-    return _remembering(document, request.applied(document.schema_id))
+    return _with_applied_change(document, request.applied(document.schema_id))
 
 
-def _remembering(document: TableDocument, change: AppliedChange) -> TableDocument:
+def _with_applied_change(document: TableDocument, change: AppliedChange) -> TableDocument:
     applied = (*document.applied, change)
     return document.model_copy(update={"applied": applied[-APPLIED_MAX:]})
 

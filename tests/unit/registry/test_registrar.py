@@ -86,7 +86,7 @@ def test_declaring_a_table_alike_again_finds_it(with_orders: Registrar) -> None:
 
 
 def test_a_table_of_the_name_declared_otherwise_says_what_differs(with_orders: Registrar) -> None:
-    with pytest.raises(DefinitionDiffers, match="declared otherwise") as caught:
+    with pytest.raises(DefinitionDiffers, match="with another declaration") as caught:
         with_orders.put_table("shop", "orders", orders(buckets=8, comment="new"))
 
     assert [problem.field for problem in caught.value.problems] == ["buckets", "comment"]

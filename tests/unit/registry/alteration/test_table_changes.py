@@ -290,7 +290,7 @@ def test_a_column_that_nobody_writes_is_dropped_from_its_group(
         (
             {"change": "set_option", "key": "fields.paid.aggregate-function", "value": "sum"},
             "key",
-            "the declaration says this",
+            "the declaration of the columns sets this option",
         ),
         (
             {"change": "set_option", "key": "num-sorted-run.compaction-trigger", "value": "x"},
@@ -382,7 +382,7 @@ def test_a_field_appears_inside_of_a_column_that_a_stream_reads(
     assert refused(registrar, {"change": "drop_column", "column": ["place", "zip"]}) == [
         (
             "/changes/0/column",
-            "the stream `payments` reads this field by its name, and it goes",
+            "the stream `payments` reads this field by its name, and it is dropped",
         )
     ]
     assert [
