@@ -1,8 +1,8 @@
-"""The manifests that the attempts of one commit write.
+"""Manifests and lists that the attempts of one commit write.
 
-Each attempt plans on a newer snapshot, yet most of what the earlier ones wrote stays good: the
-delta's manifests and list always, merged manifests whenever what they replace is still there. Only
-the base list is written anew.
+Each attempt is planned on a newer snapshot, and reuses most files of the earlier ones: the manifests and
+the list of the delta always, merged manifests as long as the base still has those that they replace.
+Only the base list is written anew.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ from lake.snapshots.manifest_merge import (
 )
 from lake.snapshots.manifest_store import ManifestStore
 
-# Encoded bytes of one entry of a table of a few dozen columns; only rolling depends on it.
+# An estimate for a table of a few dozen columns; it decides only where a manifest is split.
 _ENTRY_BYTES = 512
 
 
@@ -36,7 +36,7 @@ class WrittenList:
     Attributes:
         name: Inside `manifest/`.
         size: Bytes.
-        manifests: What it holds, oldest first.
+        manifests: Its entries, oldest first.
     """
 
     name: str
@@ -45,7 +45,7 @@ class WrittenList:
 
 
 class AttemptFiles:
-    """Writes the manifests of one commit and remembers them, for reuse and for cleaning."""
+    """Writes the manifests of one commit and remembers them, for reuse and for deletion."""
 
     def __init__(
         self, manifests: ManifestStore, live: LiveFiles, *, on_step: OnStep, uuid: str
@@ -63,12 +63,12 @@ class AttemptFiles:
     def write_changes(
         self, role: str, entries: Sequence[ManifestEntry], schema: TableSchema
     ) -> WrittenList:
-        """Write the manifests and the list of one part of a commit, once for the same entries.
+        """Write the manifests and the list of one part of a commit; once, if the entries are the same.
 
         Args:
             role: `delta` or `changelog`.
-            entries: May be empty: an empty list is legal. They differ between attempts only where
-                the snapshot's id is part of them.
+            entries: May be empty. They differ between attempts only in tables with
+                `sequence.snapshot-ordering`, where the snapshot's id is part of them.
             schema: Of the table.
         """
         known = self._changes.get(role)
@@ -79,7 +79,7 @@ class AttemptFiles:
         return written
 
     def write_base(self, previous: Sequence[ManifestFileMeta], schema: TableSchema) -> WrittenList:
-        """Merge what is due and write the list of everything before this commit.
+        """Merge the manifests that are due and write the list of everything before this commit.
 
         Args:
             previous: Base and delta manifests of the snapshot that is planned on, oldest first.
@@ -95,7 +95,7 @@ class AttemptFiles:
     def write_indexes(
         self, previous: str | None, changes: CommitChanges, schema: TableSchema
     ) -> str:
-        """Write the index manifest that follows another one, once for the same previous one.
+        """Write the index manifest of the commit; once for the same previous one.
 
         Args:
             previous: Index manifest of the snapshot that is planned on, None without any.
@@ -120,7 +120,11 @@ class AttemptFiles:
     def clean(
         self, *, keep: Sequence[WrittenList] = (), keep_index_manifest: str | None = None
     ) -> None:
-        """Delete what no snapshot names; what cannot be deleted is left to orphan cleaning.
+        """Delete the files that no snapshot names; orphan cleaning finds those that cannot be deleted.
+
+        Args:
+            keep: Lists that the published snapshot names; none after a failure.
+            keep_index_manifest: Likewise.
 
         Requires:
             The outcome of every attempt is known.
@@ -140,6 +144,7 @@ class AttemptFiles:
     def _merge(
         self, manifests: list[ManifestFileMeta], schema: TableSchema
     ) -> list[ManifestFileMeta]:
+        # Merges of earlier attempts are reused where all manifests that they replace are still listed.
         for group in self._merged:
             replaced = replace_manifests(manifests, group)
             manifests = manifests if replaced is None else replaced
@@ -189,7 +194,7 @@ class AttemptFiles:
         return WrittenList(name=name, size=size, manifests=tuple(manifests))
 
     def _new_name(self, make: Callable[[str, int], str]) -> str:
-        """Return a fresh name, noted before the file exists so that half a write is cleaned too."""
+        """Return a fresh name, recorded before the file exists so that a partial write is deleted too."""
         name = make(self._uuid, self._name_count)
         self._name_count += 1
         self._names.append(name)

@@ -1,4 +1,4 @@
-"""Changes that writers' messages make in a table."""
+"""Manifest entries of one commit, derived from the messages of its writers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,9 +23,9 @@ class CommitChanges:
     Attributes:
         delta: Data files added and deleted, deletes of a message before its adds.
         changelog: Changelog files added.
-        indexes: Index files added, each in the place of its bucket's one of the same type.
-        removed_indexes: Places of index files that go without another one coming.
-        moved: Names of added files whose rows are not new, but come in the place of others.
+        indexes: Index files added, each of which replaces its bucket's one of the same type.
+        removed_indexes: Buckets and types of index files that are removed without a replacement.
+        moved: Names of added files whose rows are not new, because they replace other files.
     """
 
     delta: tuple[ManifestEntry, ...] = ()
@@ -36,17 +36,17 @@ class CommitChanges:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether nothing changes."""
+        """Return whether there is no entry at all."""
         return not self.delta and not self.changelog and not self.changes_indexes
 
     @property
     def changes_indexes(self) -> bool:
-        """Return whether an index manifest has to be written."""
+        """Return whether the commit needs an index manifest of its own."""
         return bool(self.indexes or self.removed_indexes)
 
     @property
     def delta_record_count(self) -> int:
-        """Return rows added less rows deleted, physical."""
+        """Return rows in added files less rows in deleted files, not merged by key."""
         return sum(
             entry.file.row_count if entry.kind is FileKind.ADD else -entry.file.row_count
             for entry in self.delta
@@ -64,8 +64,8 @@ class CommitChanges:
             (e.file.max_sequence_number for e in self.delta if e.kind is FileKind.ADD), default=-1
         )
 
-    def numbered(self, snapshot_id: int) -> "CommitChanges":
-        """Return the changes with the snapshot's id for the sequence numbers of new rows' files.
+    def with_sequence_numbers(self, snapshot_id: int) -> "CommitChanges":
+        """Return the changes with a snapshot's id as the sequence numbers of files with new rows.
 
         Tables with `sequence.snapshot-ordering` order records by it (merge-semantics 3.7).
         """
@@ -77,11 +77,11 @@ class CommitChanges:
 
 
 def changes_of(messages: Sequence[CommitMessage], kind: CommitKind) -> CommitChanges:
-    """Return the entries that messages stand for.
+    """Return the entries of a commit of some messages.
 
     Raises:
-        InvalidRequest: The messages do not fit the kind: an append replaces nothing, a compaction
-            brings no new files; two of them bring an index for one bucket.
+        InvalidRequest: The messages do not fit the kind: an append replaces no files, a compaction
+            adds no new ones; or two messages have an index for the same bucket.
     """
     for message in messages:
         if kind is CommitKind.APPEND and (message.compact_before or message.compact_after):
@@ -91,13 +91,13 @@ def changes_of(messages: Sequence[CommitMessage], kind: CommitKind) -> CommitCha
             text = "a compaction cannot bring new files\nhint: commit them as APPEND first"
             raise InvalidRequest(text)
     if kind is CommitKind.ANALYZE:
-        text = "commits of kind ANALYZE are not made by this version"
+        text = "this version makes no commits of kind ANALYZE"
         raise InvalidRequest(text)
     indexes = tuple(entry for message in messages for entry in _new_indexes(message))
     if len({index_place(entry) for entry in indexes}) < len(indexes):
         text = (
-            "two writers indexed the keys of one bucket, and neither knows the other's\n"
-            "hint: write a table of dynamic buckets with one writer, and commit what it made"
+            "two writers indexed the keys of one bucket, and neither knows those of the other\n"
+            "hint: write a table of dynamic buckets with one writer, and commit its messages"
         )
         raise InvalidRequest(text)
     return CommitChanges(
@@ -111,6 +111,7 @@ def changes_of(messages: Sequence[CommitMessage], kind: CommitKind) -> CommitCha
         removed_indexes=tuple(
             (message.partition, message.bucket, DELETION_VECTORS_INDEX)
             for message in messages
+            # Vectors that lost their last mark are removed, not replaced by an empty file.
             if message.vectors and message.vectors.base and message.vectors.new is None
         ),
         moved=frozenset(file.file_name for message in messages for file in message.compact_after),

@@ -1,9 +1,9 @@
-"""The comparison of a committer's clock with storage's.
+"""Comparison of a committer's clock with storage's.
 
-The times of snapshots decide what has expired and what a time in the past means, and they never go back:
-one commit from a clock that is a year ahead would make all commits after it a year young. Storage stamps
-what is written to it, so a file that a commit has just written tells whether the clock is right, for the
-price of one look, and it is looked at once in a while.
+Commit times decide what expires and which snapshot a time in the past means, and they never go back: one
+commit from a clock that is a year ahead would date all commits after it a year ahead. Storage records
+when a file was written, so a file that a commit has just written shows whether the clock is ahead. That
+costs one request, so it is done once a minute and process.
 """
 
 from datetime import UTC, datetime
@@ -15,10 +15,11 @@ from lake.files.storage.file_io import FileIO
 from lake.snapshots.snapshot_store import CLOCK_AHEAD_MAX_MS
 
 _INTERVAL_MS: Final = 60_000
+"""Between two comparisons; a clock that is set wrong in between is noticed by the next one."""
 
 
 class ClockCheck:
-    """Compares a clock with storage's, for the committers of one process to one table."""
+    """Compares a clock with storage's, for all committers of one process to one table."""
 
     def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
         self._file_io = file_io
@@ -26,7 +27,7 @@ class ClockCheck:
         self._compared_ms: int | None = None
 
     def compare(self, now_ms: int, *, written: str) -> None:
-        """Compare a time with storage's, unless this was done a moment ago.
+        """Compare a time with storage's, unless that was done less than a minute ago.
 
         Args:
             now_ms: What the clock said before a file was written.
@@ -36,6 +37,7 @@ class ClockCheck:
             InvalidRequest: The clock is ahead by more than `CLOCK_AHEAD_MAX_MS`.
         """
         last_ms = self._compared_ms
+        # A negative difference means that the clock was set back, so it is compared again.
         if last_ms is not None and 0 <= now_ms - last_ms < _INTERVAL_MS:
             return
         stored_ms = self._file_io.modified_ms(self._paths.manifest(written))

@@ -9,7 +9,7 @@ class Outcome(StrEnum):
 
     COMMITTED = "committed"
     REPLAYED = "replayed"  # the same identity or the same offsets were in the table already
-    EMPTY = "empty"  # nothing to commit, and an empty snapshot was not asked for
+    EMPTY = "empty"  # no files to commit, and `allow_empty` was not set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +19,12 @@ class CommitResult:
     Attributes:
         snapshot_id: The snapshot that holds the commit; for a replay by offsets the newest one at
             that time; 0 when there is none.
-        attempts: How often a snapshot was planned, 1 without a race.
+        attempts: The number of attempts, 1 without a race.
         wait_ms: Time spent waiting between attempts, milliseconds.
         outcome: How it ended.
         time_ms: `timeMillis` of the snapshot; 0 when there is none.
-        are_files_unused: The files of the messages are in no snapshot, nor will they ever be. Only
-            said of a replay, and not where an earlier attempt may have published them.
+        are_files_unused: The files of the messages are in no snapshot and never will be. True only
+            for a replay whose files no earlier attempt may have published.
     """
 
     snapshot_id: int

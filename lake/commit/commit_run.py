@@ -1,22 +1,22 @@
-"""One commit, from its first attempt to its outcome.
+"""The attempts of one commit, from the first to its outcome.
 
 Each attempt:
 
 1. reads the newest snapshot and schema;
-2. asks the intent: a commit the table has already is a replay;
+2. derives the next revision from the intent: a commit that the table has already is a replay;
 3. checks for conflicts;
-4. writes the delta's manifests and list (once) and a base list, merging manifests that are due, and
-   an index manifest when index files come; now and then, storage's time of the list tells whether the
-   clock is ahead;
-5. creates the snapshot exclusively, and learns whether that made it the newest;
-6. on success writes the hint and removes what other attempts left.
+4. writes the manifests and the list of the delta (once) and a base list, merging manifests that are due,
+   and an index manifest if there are index files; once in a while the time that storage gives the base
+   list is compared with the clock;
+5. creates the snapshot exclusively and determines whether it is part of the chain;
+6. on success writes the hint and deletes the files of earlier attempts.
 
-A lost race goes back to 1 and reuses what was written. A snapshot whose fate was in doubt goes back
-to 1 with new manifests: expiry may have removed the old ones together with it.
+After a lost race the next attempt reuses the files. After an outcome in doubt it begins with new
+manifests: expiry may have deleted the old ones together with the snapshot.
 
-Files are deleted only while it is certain that no snapshot names them, whatever is raised: from the
-moment before a snapshot is created until the race is known to be lost, or the snapshot taken back, an
-error leaves everything where it is (`lake.commit.discard` has the same rule for data files).
+Files are deleted only while it is certain that no snapshot names them. From just before the creation of a
+snapshot until the race is known to be lost, or the snapshot is deleted again, any error leaves all
+files in place (`lake.commit.discard` has the same rule for data files).
 """
 
 from collections.abc import Callable
@@ -51,24 +51,23 @@ class CommitRun:
     Attributes:
         intent: What is to be committed.
         reader: Of the table.
-        new_files: Gives a fresh set of manifests for this commit.
+        new_files: Returns a writer of manifests under fresh names.
         publisher: Of the table.
-        identities: Finds commits made before.
-        clock: Commit times and the deadline.
-        clock_check: Compares it with storage's.
-        policy: Bounds.
-        wait: Draws and waits the time after the n-th attempt; returns milliseconds.
-        new_uuid: Gives the id of a snapshot.
-        on_step: Told of each step.
-        is_repeat_checked: Whether an earlier commit of the same identity is looked for.
-        is_doubtful: Whether a snapshot with this commit's files may be in the table: an earlier commit
-            of theirs was never settled, or an attempt of this one.
-        unsettled_above: Where an earlier commit of these files was never settled, the id above which its
-            snapshot would be; None without one.
-        planned_min: The lowest id of a snapshot that an attempt was planned on, 0 for none; None before
-            the first attempt.
-        revision: What the newest attempt's snapshot said, None before the first.
-        attempts: Made so far.
+        identities: Finds earlier commits.
+        clock: Gives commit times and the deadline.
+        clock_check: Compares it with storage's clock.
+        policy: Bounds of the attempts.
+        wait: Waits a random time after the n-th attempt (1-based) and returns it, milliseconds.
+        new_uuid: Returns the id of a snapshot.
+        on_step: Called with the name of each step (`lake.commit.steps`).
+        is_repeat_checked: Search for an earlier commit of the same identity.
+        is_doubtful: A snapshot with this commit's files may be in the table, made by an earlier call
+            whose outcome stayed unknown, or by an attempt of this one.
+        unsettled_above: Id above which the snapshot of such an earlier call would be; None without one.
+        planned_min: The lowest id of a snapshot that an attempt was planned on, 0 for the empty table;
+            None before the first attempt.
+        revision: Of the newest attempt, None before the first.
+        attempts: The number made so far.
         wait_ms: Spent between attempts so far.
     """
 
@@ -97,14 +96,14 @@ class CommitRun:
         self._files = self.new_files()
 
     def run(self) -> CommitResult:
-        """Attempt until the commit is in the table or cannot be.
+        """Make attempts until the commit is in the table or cannot be.
 
-        Errors say in `committed_nothing` whether that is certain.
+        `committed_nothing` of an error is True iff no snapshot has or will have its files.
 
         Raises:
-            CommitConflict: The table has moved so that the commit does not fit, or the race was
-                lost as often as the policy allows.
-            CommitUnknown: Storage does not tell whether the commit was made.
+            CommitConflict: The commit does not fit the newest snapshot, or the race was lost as often
+                as the policy allows.
+            CommitUnknown: Storage does not answer whether the commit was made.
             StorageUnavailable: Storage failed before anything was published.
             StreamFenced, OffsetMismatch, InvalidRequest: From the intent.
         """
@@ -120,6 +119,7 @@ class CommitRun:
                     raise CommitConflict(self._why_lost())
                 self.wait_ms += self.wait(self.attempts)
         except CommitUnknown:
+            # The snapshot may exist and name the manifests, so they stay.
             raise
         except LakeError as error:
             self._clean()
@@ -137,13 +137,13 @@ class CommitRun:
             return f"lost the race to commit {self.attempts} times"
         return (
             "the newest snapshot was built on what a rollback has removed, by a commit that was under "
-            f"way then; it was there still after {self.attempts} attempts to commit\n"
+            f"way then; it was still there after {self.attempts} attempts to commit\n"
             "hint: roll the table back once more, to the same snapshot or, where it has expired, to the one "
             "below that commit"
         )
 
     def _attempt(self) -> CommitResult | None:
-        """Return the result, None to plan again."""
+        """Return the result, None to make another attempt."""
         self.on_step("before plan")
         state = self.reader.state()
         latest_id = 0 if state.latest is None else state.latest.id
@@ -152,6 +152,7 @@ class CommitRun:
         try:
             return self._attempt_on(state)
         except ManifestGone as error:
+            # Normally expiry has removed the snapshot that was planned on, which the newest never is.
             latest = state.latest
             if latest is not None and self.reader.snapshots.latest_id() == latest.id:
                 message = f"snapshot {latest.id} is the newest, but names a missing manifest"
@@ -161,9 +162,12 @@ class CommitRun:
     def _attempt_on(self, state: TableState) -> CommitResult | None:
         repeated = self._find_repeated(state)
         if repeated is not None:
-            if not self.publisher.is_newest(state.latest):
+            # A replay publishes nothing, so nothing else would reveal that this state is not the
+            # newest (see `confirm_newest`).
+            if not self.publisher.confirm_newest(state.latest):
                 return None
-            # An earlier call has committed this, maybe these very files.
+            # An earlier call has committed this identity, perhaps with these very files, so they
+            # must not be deleted as unused.
             self.is_doubtful = True
             self._clean()
             return self._result(repeated, Outcome.REPLAYED)
@@ -173,7 +177,7 @@ class CommitRun:
         )
         revision = self.intent.revise(state.streams, time_ms=time_ms)
         if revision is None:
-            if not self.publisher.is_newest(state.latest):
+            if not self.publisher.confirm_newest(state.latest):
                 return None
             self._clean()
             return self._result(state.latest, Outcome.REPLAYED)
@@ -199,8 +203,7 @@ class CommitRun:
         except CommitUnknown:
             raise
         except (LakeError, OSError) as error:
-            # From here on the snapshot may be in the table, whatever went wrong: cleaning up would
-            # take the manifests from under it.
+            # The snapshot may be in the table, whatever went wrong: `run` would delete its manifests.
             message = (
                 f"snapshot {snapshot.id} of `{self.intent.user}` may or may not be published: "
                 f"{error}"
@@ -210,7 +213,10 @@ class CommitRun:
     def _settle(
         self, snapshot: Snapshot, previous: Snapshot | None, lists: SnapshotFiles
     ) -> CommitResult | None:
-        """Publish and act on what became of it."""
+        """Publish a snapshot; return the result, None to make another attempt.
+
+        `is_doubtful` is True in between, so that an error of any kind leaves the files in place.
+        """
         was_doubtful, self.is_doubtful = self.is_doubtful, True
         published = self.publisher.publish(snapshot, previous=previous)
         self._is_detached = published is PublishOutcome.DETACHED
@@ -219,22 +225,24 @@ class CommitRun:
             return None
         is_in_chain = published is PublishOutcome.PUBLISHED
         if published in (PublishOutcome.IN_DOUBT, PublishOutcome.GONE):
-            is_in_chain = self._left_a_trace(snapshot)
+            is_in_chain = self._is_built_upon(snapshot)
         if is_in_chain:
             self.publisher.write_hints(snapshot)
             self._clean(lists)
             return self._result(snapshot, Outcome.COMMITTED)
         if published is not PublishOutcome.GONE:
-            # Its manifests stay behind: were the snapshot part of the chain after all, without
-            # files of its own to tell by, its successor might name what we had merged.
+            # The manifests stay on storage and are not reused: a snapshot without files of its own,
+            # which leaves no trace above it, may be part of the chain after all, and its successor
+            # may name manifests that this commit merged.
             is_taken_back = self.publisher.take_back(snapshot)
             self._files = self.new_files()
+            # Deleted by us, or no part of the chain: nothing names the files, whoever deleted it.
             if is_taken_back or published is PublishOutcome.DETACHED:
                 self.is_doubtful = was_doubtful
                 return None
-        # Gone without a trace in the files: it may have been part of the chain and have expired. A
-        # stream's next attempt reads its offsets, and an empty commit may be made twice; files that
-        # may have been replaced since may not.
+        # Gone, and none of its files is live: it may have been part of the chain, and its files have
+        # been compacted away since. The next attempt of a stream compares offsets, and an empty commit
+        # may be made twice; adding the files of another commit twice would repeat their rows.
         if isinstance(self.intent, PlainCommit) and not self.intent.changes.is_empty:
             message = (
                 f"snapshot {snapshot.id} of `{self.intent.user}` was not acknowledged, has expired "
@@ -245,13 +253,13 @@ class CommitRun:
         return None
 
     def _changes_on(self, state: TableState) -> CommitChanges:
-        """Return the entries as the snapshot after this state has them."""
+        """Return the entries for a snapshot that follows this state."""
         changes = self.intent.changes
         if self.intent.kind is CommitKind.COMPACT:
             return changes
         if not state.schema.table_options.sequence_snapshot_ordering:
             return changes
-        return changes.numbered(next_snapshot_id(state.latest))
+        return changes.with_sequence_numbers(next_snapshot_id(state.latest))
 
     def _write_lists(self, changes: CommitChanges, state: TableState) -> SnapshotFiles:
         delta = self._files.write_changes("delta", changes.delta, state.schema)
@@ -268,14 +276,14 @@ class CommitRun:
         )
 
     def _find_repeated(self, state: TableState) -> Snapshot | None:
-        """Return the snapshot of an earlier commit with the same identity."""
+        """Return the snapshot of an earlier commit with the same identity, None without one."""
         intent = self.intent
         if not isinstance(intent, PlainCommit) or not self.is_repeat_checked:
             return None
         identity = CommitIdentity(user=intent.user, identifier=intent.identifier, kind=intent.kind)
         return self.identities.find(identity, state.latest, unsettled_above=self.unsettled_above)
 
-    def _left_a_trace(self, snapshot: Snapshot) -> bool:
+    def _is_built_upon(self, snapshot: Snapshot) -> bool:
         """Return whether the chain above an unsettled snapshot holds its files."""
         for attempt in range(self.policy.lookups_max):
             try:

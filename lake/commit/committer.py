@@ -1,4 +1,4 @@
-"""The door to a table for everything that commits."""
+"""Committer of a table: the one entry through which files and streams are committed."""
 
 import random as random_module
 import time
@@ -46,15 +46,15 @@ def new_random_uuid() -> str:
 
 
 def sleep_ms(duration_ms: float) -> None:
-    """Wait for real."""
+    """Block the thread for that many milliseconds."""
     time.sleep(duration_ms / 1000)
 
 
 class TableCommitter:
-    """Turns files into snapshots of one table, against any number of others doing the same.
+    """Commits files to one table, beside any number of other committers, of any process.
 
-    For one thread at a time; make one per thread. Keeps manifests and live files in memory, so a
-    committer that lives on plans faster than a fresh one.
+    Not thread-safe; make one per thread. It caches manifests and live files, so a long-lived committer
+    plans faster than a new one.
     """
 
     def __init__(
@@ -85,12 +85,12 @@ class TableCommitter:
             sleep_ms: Waits.
             policy: Bounds of the attempts.
             manifests: A cache to share with readers of the table.
-            live: Likewise; over the same store.
-            identity: The table that is meant, should another take its place; None means the one
-                that the first commit finds.
-            schemas: Those read already, to share with readers of the table.
-            clock_check: When storage's clock was asked last, to share with other committers.
-            on_step: Told before and after each effect on storage (see `lake.commit.steps`).
+            live: Likewise; over the same manifests.
+            identity: Of the table that is meant, in case another one takes its place; None: of the
+                one that the first commit finds.
+            schemas: A cache to share with readers of the table.
+            clock_check: To share with other committers of the table.
+            on_step: Called before and after each effect on storage (see `lake.commit.steps`).
         """
         self._file_io = file_io
         self._paths = paths
@@ -106,7 +106,8 @@ class TableCommitter:
             file_io, paths, self._manifests, self._live, identity=identity, schemas=schemas
         )
         self._identities = IdentityLog(self._reader.snapshots, self._manifests)
-        self._unknown_users: dict[str, int] = {}  # and above which snapshot theirs would be
+        # Users with a commit of unknown outcome, and the id above which its snapshot would be.
+        self._unknown_users: dict[str, int] = {}
         self._clock_check = clock_check or ClockCheck(file_io, paths)
         self._removed = RemovedHistory(file_io, paths)
         self._hold = PositionHold(ConsumerStore(file_io, paths))
@@ -131,24 +132,24 @@ class TableCommitter:
         """Commit files of a writer that is not a stream.
 
         Repeating a call with the same user, identifier and kind changes nothing, as long as the
-        snapshots since the first call are kept; the number of a batch (`BATCH_COMMIT_IDENTIFIER`,
-        with a fresh random user) counts as repeated only after this committer left it open whether
-        one of that user was made. Where it did, and the snapshots that would tell have expired, the
+        snapshots since the first call are kept. `BATCH_COMMIT_IDENTIFIER`, which every batch writer
+        uses under a random user of its own, is looked for only after a commit of that user ended in
+        `CommitUnknown` in this committer. Once the snapshots that would show it have expired, the
         outcome stays unknown.
 
         Args:
             messages: From the writers; their files are durable.
-            commit_user: Who commits; stable over restarts when the identifier is a number.
+            commit_user: Name of the writer; stable over restarts if it numbers its commits.
             commit_identifier: Rising per user.
-            kind: What the files are: appended, compacted, or replacing others.
+            kind: Whether the files are appended, compacted, or replace others.
             properties: Of this snapshot alone; not beginning with `braid.`.
             allow_empty: Make a snapshot even without files.
-            next_sequence_number: The first number that the writers did not hand out; None takes
-                the highest in the files.
+            next_sequence_number: The first number that the writers did not hand out; None: the one
+                after the highest in the files.
 
         Raises:
-            CommitConflict: The commit does not fit the table any more; plan it anew.
-            CommitUnknown: Storage does not tell the outcome; commit again with the same identity.
+            CommitConflict: The commit does not fit the table any more; plan it again.
+            CommitUnknown: The outcome is unknown; commit again with the same identity.
             StorageUnavailable: Nothing was published.
             InvalidRequest: Messages, kind or properties contradict each other.
         """
@@ -191,15 +192,15 @@ class TableCommitter:
 
         Args:
             messages: From the writers; their files are durable.
-            batch: The offsets covered and what became of the records.
+            batch: Its offsets, and the account of its records.
             max_sequence_number: The highest number that the writers handed out; None for none.
 
         Returns:
             Outcome `COMMITTED`, or `REPLAYED` when the table's offsets are at or past the batch's
-            end; the result says whether the files of a replay can be deleted.
+            end; `are_files_unused` is True if the files of a replay can be deleted.
 
         Raises:
-            StreamFenced: The stream was claimed anew; stop.
+            StreamFenced: The stream was claimed again; stop.
             OffsetMismatch: The batch does not continue at the table's offsets; stop.
             CommitConflict, CommitUnknown, StorageUnavailable: As for `commit`; the same call may
                 be repeated.
@@ -212,7 +213,7 @@ class TableCommitter:
         )
         result = self._run(intent)
         if result.outcome is Outcome.COMMITTED:
-            self._hold.follow(result.snapshot_id, now_ms=self._clock.now_ms())
+            self._hold.advance(result.snapshot_id, now_ms=self._clock.now_ms())
         return result
 
     @adds_table_to_errors
@@ -230,36 +231,36 @@ class TableCommitter:
         former_epoch: int | None = None,
         added_offsets: Mapping[int, int] | None = None,
     ) -> StreamPosition:
-        """Become the owner of a stream: commit an empty snapshot with the next epoch.
+        """Claim a stream: commit an empty snapshot with its next epoch.
 
-        Every earlier owner is fenced from then on.
+        The caller is its owner from then on, and every earlier one is fenced.
 
         Args:
             stream: Name, unique within the table.
             topic: Kafka topic.
             topic_id: Kafka's id of the topic, "" when unknown.
-            initial_offsets: Where a new stream starts, per partition.
-            fallback: From the progress document; used only when the snapshots that knew the
-                stream have expired, and it is certain that none of them knew better.
-            is_new_assumed: Start at `initial_offsets` where the table does not know the position,
-                even if it may have known one; somebody has to vouch for them.
-            group: The sequence group that the stream writes, and where its records come from; None:
-                arrival orders none of what it writes.
-            expected_epoch: What the caller has seen of the stream, 0 for nothing; None: claim
-                whatever is there.
+            initial_offsets: The start of a new stream, per partition.
+            fallback: From the progress document; used only when the snapshots with the stream's
+                position have expired, and it is certain that none of them had a later one.
+            is_new_assumed: Start at `initial_offsets` where the table has no position, even if it may
+                have had one; the caller vouches for the offsets.
+            group: The sequence group that the stream writes, and the source of its records; None:
+                nothing that it writes is ordered by arrival.
+            expected_epoch: The stream's epoch as the caller has read it, 0 for no position; None:
+                claim the stream whatever its epoch.
             former_epoch: Of the table's position when the stream was registered with a start of its
-                own: where the position leads elsewhere, it starts at `initial_offsets`
-                (`lake.commit.streams.former_position`). None: it goes on at the position.
-            added_offsets: Where partitions start that the stream's position does not know and that
-                are read from now on.
+                own: a position that no longer fits is discarded for `initial_offsets`
+                (`lake.commit.streams.former_position`). None: it continues at the position.
+            added_offsets: The start of partitions that the stream's position lacks and that are read
+                from now on.
 
         Returns:
-            Where to start reading, the epoch to commit under, and the generation to write in.
+            The offsets to start reading at, the epoch to commit under, and the generation to write in.
 
         Raises:
             OffsetMismatch: The table's offsets are of another topic.
             StreamFenced: The stream has another epoch than the expected one.
-            InvalidRequest: Nobody knows whether the stream is new, or where it continues.
+            InvalidRequest: It is unknown whether the stream is new, or where it continues.
             CommitConflict, CommitUnknown, StorageUnavailable: Claim again.
         """
         intent = StreamClaim(
@@ -276,7 +277,7 @@ class TableCommitter:
         )
         run = self._new_run(intent)
         claimed = run.run()
-        self._hold.follow(claimed.snapshot_id, now_ms=self._clock.now_ms())
+        self._hold.advance(claimed.snapshot_id, now_ms=self._clock.now_ms())
         assert run.revision is not None, "a claim is never a replay"
         return run.revision.streams.positions[stream]
 
@@ -288,15 +289,15 @@ class TableCommitter:
         known_epochs: Mapping[str, int] | None = None,
         only: Iterable[str] | None = None,
     ) -> CommitResult:
-        """Take streams from their owners: commit an empty snapshot with the next epoch of each.
+        """Fence streams: commit an empty snapshot with the next epoch of each.
 
-        Whoever commits for a stream without a new claim is fenced from then on. Offsets stay.
+        From then on a commit for one of them is refused until it is claimed again. Offsets stay.
 
         Args:
-            commit_user: Who does it.
+            commit_user: Name of the caller.
             known_epochs: By stream, epochs that were in use and that the newest snapshot does not
-                know; the new ones are above them.
-            only: The streams that are meant; None: all that the table knows.
+                have; the new ones are above them.
+            only: Names of the streams to fence; None: all that the table knows.
 
         Raises:
             CommitConflict, CommitUnknown, StorageUnavailable: Fence again.
@@ -310,13 +311,14 @@ class TableCommitter:
 
     @adds_table_to_errors
     def carry_positions(self, *, commit_user: str) -> CommitResult | None:
-        """Carry the positions of streams on, where the newest snapshot does not.
+        """Carry the positions of streams forward where the newest snapshot has none.
 
-        Another engine committed it; until a commit of ours the snapshot that has the positions must
-        not expire. An empty commit carries them, and other engines' expiry is told.
+        Then another engine committed it, and the snapshot with the positions must not expire before
+        the next commit of this engine. An empty commit carries them, and the hold that other engines'
+        expiry respects moves to it.
 
         Args:
-            commit_user: Who does it.
+            commit_user: Name of the caller.
 
         Returns:
             None where there is nothing to carry.
@@ -336,9 +338,9 @@ class TableCommitter:
 
     @adds_table_to_errors
     def stream_positions(self) -> dict[str, StreamPosition]:
-        """Return where each stream of the table continues, by name.
+        """Return the position of each stream of the table, by name.
 
-        From the newest snapshot that knows of streams, walking back past other engines' ones.
+        Read from the newest snapshot that has them, below snapshots of other engines.
 
         Raises:
             CorruptData: A property of ours cannot be read, or a manifest.
@@ -348,9 +350,9 @@ class TableCommitter:
 
     @adds_table_to_errors
     def group_orders(self) -> dict[str, GroupOrder]:
-        """Return where the newest records of each claimed group come from, by group.
+        """Return generation and source of each claimed sequence group, by group.
 
-        From the newest snapshot that knows of streams, walking back past other engines' ones.
+        Read from the newest snapshot that has them, below snapshots of other engines.
 
         Raises:
             CorruptData: A property of ours cannot be read, or a manifest.
@@ -370,11 +372,12 @@ class TableCommitter:
         return self._reader.max_sequence_number(self._reader.latest_snapshot())
 
     def _run(self, intent: Intent, *, is_repeat_checked: bool = False) -> CommitResult:
-        """Commit files, and remember whose may be in the table without our knowing."""
+        """Commit files, and remember the user and the lowest possible id of a commit of unknown outcome."""
         run = self._new_run(intent, is_repeat_checked=is_repeat_checked)
         try:
             return run.run()
         except BaseException:
+            # Its snapshot would be above every one that an attempt was planned on.
             if run.is_doubtful:
                 planned_on = run.planned_min or 0
                 known = self._unknown_users.get(intent.user, planned_on)

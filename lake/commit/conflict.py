@@ -1,13 +1,13 @@
-"""Check that a commit still fits the newest snapshot; pure, and made at every attempt.
+"""Conflict rules: whether a commit still fits the newest snapshot. Pure; checked at every attempt.
 
-1. A writer's bucket count and schema are those of the newest schema (appends and overwrites); a
-   compaction replaces no file of a newer schema than its own.
-2. A delta names each identity once.
-3. Every DELETE hits a live file, no ADD repeats one.
+1. Appends and overwrites were written under the newest schema and its bucket count; a compaction
+   replaces no file of a newer schema than its own.
+2. A delta names each file identity once.
+3. Every DELETE names a live file, and no ADD does.
 4. The bucket count of a partition changes through OVERWRITE only, and then for all of its files.
-5. In each (partition, bucket, level >= 1) the key ranges of what will be live are disjoint.
-6. Rows that an index routed to their buckets were routed by the newest snapshot's index.
-7. Files of a bucket with deletion vectors are replaced by who saw the newest vectors.
+5. In each (partition, bucket, level >= 1) the key ranges of the resulting files are disjoint.
+6. Rows that were routed by a hash index were routed by the index of the newest snapshot.
+7. A commit that replaces files of a bucket has seen the bucket's newest deletion vectors.
 
 Source:
     Table format, section 18.3.
@@ -41,13 +41,13 @@ def check_writers(
 ) -> None:
     """Check bucket count and schema id of the writers against the newest schema.
 
-    A compaction keeps the buckets it found and may have read under an older schema; its files
-    stay readable by field id. But what it replaces must not be of a newer schema than its own: it
-    would drop what columns hold that it does not know.
+    A compaction leaves rows in their buckets and may have read under an older schema; its files
+    stay readable by field id. But it must not replace a file of a newer schema than its own: the
+    values of columns that it does not know would be lost.
 
     Raises:
         CommitConflict: The schema or the bucket count has changed since the rows were written, or a
-            file is replaced by who does not know its schema.
+            compaction replaces a file of a newer schema.
     """
     if kind is CommitKind.COMPACT:
         _check_replaced(messages)
@@ -57,7 +57,8 @@ def check_writers(
         if message.schema_id != schema.id:
             text = f"rows were written under schema {message.schema_id}, the newest is {schema.id}"
             raise CommitConflict(text)
-        # Files that only go were routed by whatever count there was.
+        # A message that only deletes files keeps the count with which they were routed; one without
+        # any files is checked like one with rows.
         brings_rows = message.new_files or message.compact_after or not message.compact_before
         if brings_rows and message.total_buckets != buckets:
             text = f"rows were routed to {message.total_buckets} buckets, the table has {buckets}"
@@ -73,8 +74,8 @@ def check_routing(
 ) -> None:
     """Check that rows were routed by the hash indexes that their partitions have now.
 
-    A whole partition's, not only those of the buckets written to: where another writer has put a
-    key is what the rows' writer did not know. A compaction leaves every row in its bucket.
+    All indexes of the partition are compared, not only those of the buckets written to: another
+    writer may have put the same new key into any bucket. A compaction leaves every row in its bucket.
 
     Args:
         messages: Of the commit.
@@ -83,8 +84,8 @@ def check_routing(
         kind: Of the commit.
 
     Raises:
-        CommitConflict: An index has changed; route the rows anew.
-        InvalidRequest: Rows of dynamic buckets that no index routed.
+        CommitConflict: An index has changed; route the rows again.
+        InvalidRequest: Rows of dynamic buckets come without the index that routed them.
     """
     names: defaultdict[bytes, list[str]] = defaultdict(list)
     for entry in indexes:
@@ -109,10 +110,10 @@ def check_routing(
 
 
 def check_vectors(messages: Sequence[CommitMessage], indexes: Iterable[IndexManifestEntry]) -> None:
-    """Check that files are replaced by who knows which of their rows are marked as deleted now.
+    """Check that files are replaced with knowledge of the rows that are marked as deleted now.
 
     Args:
-        messages: That replace files.
+        messages: Those that replace files.
         indexes: All index files of the newest snapshot.
 
     Raises:
@@ -147,26 +148,26 @@ def check_delta(delta: Sequence[ManifestEntry]) -> None:
 
 
 def check_files(delta: Sequence[ManifestEntry], live: Live) -> None:
-    """Check that every DELETE hits a live file and no ADD repeats one.
+    """Check that every DELETE names a live file, and no ADD does.
 
     Raises:
-        CommitConflict: A file to delete is gone, or a file to add is there already.
+        CommitConflict: A file to delete is not live, or a file to add is.
     """
     for entry in delta:
         is_live = entry.identity in live
         if entry.kind is FileKind.DELETE and not is_live:
-            text = f"{_place(entry)} was to be replaced but is not live any more"
+            text = f"{_description(entry)} was to be replaced but is not live any more"
             raise CommitConflict(text)
         if entry.kind is FileKind.ADD and is_live:
-            text = f"{_place(entry)} is live already"
+            text = f"{_description(entry)} is live already"
             raise CommitConflict(text)
 
 
 def check_total_buckets(delta: Sequence[ManifestEntry], live: Live, *, kind: CommitKind) -> None:
-    """Check that no partition's bucket count changes, other than by an overwrite of all its files.
+    """Check that no partition's bucket count changes, except by an overwrite of all its files.
 
     Raises:
-        CommitConflict: A partition has, or would have, files with another bucket count.
+        CommitConflict: A partition would have files of two bucket counts.
     """
     counts: dict[bytes, int] = {}
     gone: set[FileIdentity] = set()
@@ -174,6 +175,7 @@ def check_total_buckets(delta: Sequence[ManifestEntry], live: Live, *, kind: Com
         if kind is CommitKind.OVERWRITE and entry.kind is FileKind.DELETE:
             gone.add(entry.identity)
             continue
+        # The first entry of a partition sets the count that all others must have.
         known = counts.setdefault(entry.partition, entry.total_buckets)
         _check_count(entry, known)
     for identity, entry in live.items():
@@ -184,9 +186,9 @@ def check_total_buckets(delta: Sequence[ManifestEntry], live: Live, *, kind: Com
 def check_levels(
     delta: Sequence[ManifestEntry], live: Live, key_fields: Sequence[DataField]
 ) -> None:
-    """Check that each level from 1 stays one sorted run wherever the delta adds to it.
+    """Check that each level from 1 on stays one sorted run where the delta adds to it.
 
-    Keys are decoded and compared as values: bytes of a binary row do not sort like its values.
+    Keys are decoded and compared as values, because the bytes of a binary row do not sort like them.
 
     Raises:
         CommitConflict: Two files of a level overlap ("LSM conflict").
@@ -226,19 +228,21 @@ def _check_disjoint(run: Iterable[ManifestEntry], key_fields: Sequence[DataField
         )
         for entry in run
     ]
+    # Sorted by minimum, an overlap anywhere shows between two neighbours.
     bounds.sort(key=lambda item: item[:2])
     for (_, high, left), (low, _, right) in pairwise(bounds):
         if low <= high:
-            text = f"{_place(left)} and {right.file.file_name} overlap on level {left.file.level}"
+            text = f"{_description(left)} and {right.file.file_name} overlap on level {left.file.level}"
             raise CommitConflict(text)
 
 
 def _sort_key(key: bytes, fields: Sequence[DataField]) -> tuple[tuple[int, Any], ...]:
-    """Return a key in a form that sorts as the format does: nulls first, floats totally."""
+    """Return a key in a form that sorts as the format does: nulls first, floats in a total order."""
     return tuple(_sort_value(value) for value in decode_row(key, fields))
 
 
 def _sort_value(value: object) -> tuple[int, Any]:
+    # The rank keeps values of different types apart: null, then values, then NaN.
     if value is None:
         return (0, 0)
     if isinstance(value, float):
@@ -250,9 +254,9 @@ def _sort_value(value: object) -> tuple[int, Any]:
 def _check_count(entry: ManifestEntry, expected: int) -> None:
     if entry.total_buckets != expected:
         text = (
-            f"{_place(entry)} was written for {entry.total_buckets} buckets, expected {expected}: "
+            f"{_description(entry)} was written for {entry.total_buckets} buckets, expected {expected}: "
             "only an overwrite of all its files changes the bucket count of a partition\n"
-            "hint: a rescale has begun; wait for its end, or run it again if it broke off"
+            "hint: a rescale has begun; wait for its end, or run it again if it was interrupted"
         )
         raise CommitConflict(text)
 
@@ -261,5 +265,5 @@ def _level(entry: ManifestEntry) -> tuple[bytes, int, int]:
     return entry.partition, entry.bucket, entry.file.level
 
 
-def _place(entry: ManifestEntry) -> str:
+def _description(entry: ManifestEntry) -> str:
     return f"file {entry.file.file_name} of bucket {entry.bucket}"

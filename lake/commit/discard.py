@@ -1,9 +1,8 @@
-"""The rule by which the files of a commit that came to nothing are deleted.
+"""Deletion of the data files of a commit that failed.
 
-They are, after an outcome that is known: the commit was a replay of one with other files, or an error
-says that nothing was committed. After anything else that is raised, be it memory that ran out, a key
-that was pressed or an error that nobody thought of, they stay: a snapshot may name them. Orphan cleaning
-deletes them later if none does.
+They are deleted only when it is certain that no snapshot names them: the commit was a replay of one with
+other files, or an error carries `committed_nothing`. After any other exception (out of memory, an
+interrupt, an unforeseen error) they stay; orphan cleaning deletes them later if no snapshot names them.
 """
 
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from lake.errors import LakeError
 def commit_or_discard(
     commit: Callable[[], CommitResult], *, discard: Callable[[], object]
 ) -> CommitResult:
-    """Commit, and discard the files that are certain to be in no snapshot.
+    """Commit, and discard the files if they are certain to be in no snapshot.
 
     Args:
         commit: Calls a committer, and does nothing else.

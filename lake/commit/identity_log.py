@@ -1,9 +1,9 @@
-"""Looking for a commit that has been made already.
+"""Search for an earlier commit of the same identity.
 
-A commit's identity is (user, identifier, kind); identifiers of one user rise. A user's newest
-commit is found by walking back, once per user and process: later only what is new since. The walk ends
-where snapshots have expired, or where a rollback that broke off has left a gap: a commit of that time cannot
-be found again.
+A commit's identity is (user, identifier, kind), and the identifiers of one user rise. A user's newest
+commit is found by walking down the snapshots, all of them once per user and process, later only those
+committed since. The walk ends where snapshots have expired, or where an interrupted rollback has left a
+gap; commits below are not found again.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from lake.snapshots.snapshot_store import SnapshotStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitIdentity:
-    """Who commits what.
+    """The name under which a commit is repeated.
 
     Attributes:
         user: Stable over restarts.
@@ -31,13 +31,14 @@ class CommitIdentity:
 
 
 class IdentityLog:
-    """Finds commits by identity; remembers per user up to where it has looked."""
+    """Finds commits by identity, and remembers per user which snapshots it has searched."""
 
     def __init__(self, snapshots: SnapshotStore, manifests: ManifestStore) -> None:
         self._snapshots = snapshots
         self._manifests = manifests
-        # Below the snapshot (id, uuid) nothing is left to find for identities above the number.
-        self._looked: dict[str, tuple[int, str | None, int]] = {}
+        # By user: (id, uuid, identifier). At and below the snapshot of that id and uuid the user has
+        # no commit with a higher identifier.
+        self._searched: dict[str, tuple[int, str | None, int]] = {}
 
     def find(
         self,
@@ -51,18 +52,20 @@ class IdentityLog:
         Args:
             identity: Of the commit.
             latest: The newest snapshot.
-            unsettled_above: An earlier call of this process may have made it, above this id; None where
-                none did.
+            unsettled_above: Where an earlier call of this process may have made it, the id above which
+                its snapshot would be; else None.
 
         Raises:
-            CommitUnknown: One that an earlier call may have made cannot be found any more.
+            CommitUnknown: The snapshots that would show whether the earlier call made it are gone.
         """
-        looked_id, looked_uuid, above = self._looked.get(identity.user, (0, None, -1))
-        stop_id = looked_id if identity.identifier > above else 0
-        newest_of_user = above if stop_id else -1
+        searched_id, searched_uuid, highest = self._searched.get(identity.user, (0, None, -1))
+        # An identifier that is not above those seen so far may be in the part that was searched.
+        stop_id = searched_id if identity.identifier > highest else 0
+        newest_of_user = highest if stop_id else -1
         snapshot = latest
         while snapshot is not None:
-            if snapshot.id == stop_id and snapshot.uuid == looked_uuid:
+            # After a rollback the id belongs to another snapshot, and the walk continues below it.
+            if snapshot.id == stop_id and snapshot.uuid == searched_uuid:
                 break
             if snapshot.commit_user == identity.user:
                 if (snapshot.commit_identifier, snapshot.commit_kind) == (
@@ -72,30 +75,31 @@ class IdentityLog:
                     return snapshot
                 newest_of_user = max(newest_of_user, snapshot.commit_identifier)
                 if snapshot.commit_identifier < identity.identifier:
-                    break
+                    break  # identifiers rise, so all further down are lower still
             below = self._below(snapshot, identity.user)
             if below is None and unsettled_above is not None and snapshot.id - 1 > unsettled_above:
                 message = (
                     f"an earlier call may have made commit {identity.identifier} of `{identity.user}`, "
-                    f"and the snapshots below {snapshot.id} that would tell are gone\n"
-                    "hint: look whether its rows are in the table before you write them again"
+                    f"and the snapshots below {snapshot.id} that would show it are gone\n"
+                    "hint: check whether its rows are in the table before you write them again"
                 )
                 raise CommitUnknown(message)
             snapshot = below
         if latest is not None:
-            self._looked[identity.user] = (latest.id, latest.uuid, newest_of_user)
+            self._searched[identity.user] = (latest.id, latest.uuid, newest_of_user)
         return None
 
     def _below(self, snapshot: Snapshot, user: str) -> Snapshot | None:
-        """Return the snapshot below another one, None where it lies in a hole or there is none.
+        """Return the snapshot below another one, None where there is none or it lies in a hole.
 
-        One in a hole is of a writer that has not taken it back yet, or died before. Below another engine's
-        only the user's own are worth a look at their files.
+        One in a hole was created by a writer that has not deleted it again yet, or died before it did.
         """
         below = self._snapshots.find(snapshot.id - 1) if snapshot.id > 1 else None
         if below is None:
             return None
         link = follows(snapshot, below)
+        # Another engine's snapshot does not name what it was built on. Comparing the files of both
+        # costs several reads, so it is done only where the answer decides: below is the user's own.
         if link is None and below.commit_user == user:
             link = is_built_on(snapshot, below, self._manifests)
         return None if link is False else below

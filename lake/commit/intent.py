@@ -1,7 +1,8 @@
-"""Intents of commits, and what each means on a given state of the table.
+"""Intents: what the callers of a committer want, and the next snapshot's metadata that follows from it.
 
-An intent is asked anew at every attempt, because the table may have moved: `revise` is pure and
-returns what the next snapshot says besides its files, or None when there is nothing left to do.
+Each attempt calls `revise` with the newest state of the table's streams, which may have moved since the
+attempt before. It is pure, and returns what the next snapshot carries besides its files, or None when
+the table has the commit already.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,16 +25,17 @@ from lake.format.commit_message import CommitMessage
 from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 
 _EPOCH_SHIFT = 32
+"""A stream's commit identifier holds its epoch above the batch id, so that identifiers rise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """What the next snapshot says.
+    """Content of the next snapshot besides its files.
 
     Attributes:
         identifier: The commit identifier.
-        streams: Positions of all streams after the commit.
-        properties: Of this commit alone.
+        streams: State of all streams after the commit.
+        properties: Of this commit alone, not carried forward.
     """
 
     identifier: int
@@ -42,7 +44,7 @@ class Revision:
 
 
 class Intent(Protocol):
-    """One commit that a caller wants, from the first attempt to the last."""
+    """One commit that a caller wants."""
 
     @property
     def user(self) -> str:
@@ -56,12 +58,12 @@ class Intent(Protocol):
 
     @property
     def messages(self) -> Sequence[CommitMessage]:
-        """Return the files of the writers."""
+        """Return the messages of the writers, with their files."""
         ...
 
     @property
     def changes(self) -> CommitChanges:
-        """Return the entries that the messages stand for."""
+        """Return the manifest entries of the messages."""
         ...
 
     @property
@@ -70,18 +72,18 @@ class Intent(Protocol):
         ...
 
     def revise(self, streams: StreamAuthority, *, time_ms: int) -> Revision | None:
-        """Return what the next snapshot says; None when the table has this commit already.
+        """Return the content of the next snapshot; None when the table has this commit already.
 
         Args:
-            streams: What the newest snapshot knows of streams.
-            time_ms: The commit time that the next snapshot will carry.
+            streams: State of all streams before the commit.
+            time_ms: The commit time of the next snapshot.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainCommit:
-    """Files of a writer that is not a stream; streams are carried along."""
+    """Files of a writer that is not a stream; the state of streams is carried forward."""
 
     user: str
     identifier: int
@@ -92,7 +94,7 @@ class PlainCommit:
     properties: Mapping[str, str]
 
     def revise(self, streams: StreamAuthority, *, time_ms: int) -> Revision | None:
-        """Return the revision: positions as they are (see `Intent`)."""
+        """Return the revision, with unchanged positions (see `Intent`)."""
         del time_ms
         return Revision(identifier=self.identifier, streams=streams, properties=self.properties)
 
@@ -141,10 +143,10 @@ class StreamCommit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamClaim:
-    """The wish to be the one owner of a stream: an empty commit with the next epoch.
+    """A claim of a stream: an empty commit with the next epoch, which makes the caller its one owner.
 
-    With a group, the claim also says in which generation the group's records are written from now
-    on, and whoever wrote the group before is fenced.
+    With a group, the claim also decides the generation in which the group's records are written from now
+    on, and fences the stream that wrote the group before.
     """
 
     stream: str
@@ -172,12 +174,12 @@ class StreamClaim:
 
         Raises:
             OffsetMismatch: The table's offsets are of another topic.
-            InvalidRequest: Nobody knows whether the stream is new.
-            StreamFenced: The stream was claimed, or ended, since the caller has looked.
+            InvalidRequest: It is unknown whether the stream is new.
+            StreamFenced: The stream was claimed or deleted since the caller read its epoch.
         """
         self._check_expected(streams)
         position = self.next_position(streams, time_ms=time_ms)
-        # One below the first batch of the epoch, above all of the epoch before.
+        # One below the first batch of the epoch, and above all batches of the epoch before.
         identifier = (position.epoch << _EPOCH_SHIFT) - 1
         after = _with_position(streams, position)
         if self.group is not None:
@@ -210,6 +212,7 @@ class StreamClaim:
         )
         position = replace(streams.positions[self.stream], generation=order.generation)
         positions = {**streams.positions, self.stream: position}
+        # A group has one stream at a time, so the stream that wrote it before is fenced.
         former = None if known is None or known.stream == self.stream else known.stream
         if former is not None and former in positions:
             positions[former] = _fenced(positions[former], time_ms=time_ms)
@@ -218,18 +221,22 @@ class StreamClaim:
     def _first_generation(self, streams: StreamAuthority) -> int:
         """Return the generation of a group that the table does not know.
 
-        It is 0 only where nobody can have written the group before: an earlier version of ours
-        kept no generations, and what it has written counts as generation 0.
+        It is 0 only where the group was certainly never written: earlier versions kept no
+        generations, and the records that they wrote count as generation 0.
         """
         if self.fallback is not None and not streams.is_complete:
+            # The orders have expired together with the positions; the fallback has the generation in
+            # which this stream wrote last.
             return self.fallback.position.generation + 1
+        # A position of a stream without an order may be of an earlier version.
         known = {order.stream for order in streams.orders.values()}
         return 0 if streams.is_complete and streams.positions.keys() <= known | {self.stream} else 1
 
     def next_position(self, streams: StreamAuthority, *, time_ms: int) -> StreamPosition:
         """Return the position that the claim leaves behind (see `revise`)."""
         known = self._known_position(streams)
-        if known is None or not known.topic or self._starts_anew(known, streams):
+        # A position without a topic was made by a fence, before the first claim.
+        if known is None or not known.topic or self._discards(known, streams):
             return StreamPosition(
                 stream=self.stream,
                 epoch=1 if known is None else known.epoch + 1,
@@ -248,7 +255,7 @@ class StreamClaim:
             commit_time_ms=time_ms,
         )
 
-    def _starts_anew(self, known: StreamPosition, streams: StreamAuthority) -> bool:
+    def _discards(self, known: StreamPosition, streams: StreamAuthority) -> bool:
         order = None if self.group is None else streams.orders.get(self.group.group)
         return discards_former_position(
             known,
@@ -261,8 +268,8 @@ class StreamClaim:
     def _known_position(self, streams: StreamAuthority) -> StreamPosition | None:
         """Return the table's position, else the fallback; None for a stream that is new.
 
-        A fallback that may be older than the last commit is none: the batch in between would be
-        taken in twice.
+        A fallback that may be older than the last commit is not used: the records committed since
+        would be read twice.
         """
         position = streams.positions.get(self.stream)
         if position is not None:
@@ -280,8 +287,8 @@ class StreamClaim:
             field="stream",
             value=self.stream,
             message=(
-                "no snapshot that is kept says where the stream continues, earlier ones have "
-                f"expired, and {_noted(fallback)}"
+                "no snapshot that is left has the position of the stream, earlier ones have "
+                f"expired, and {_description(fallback)}"
             ),
             hint=(
                 "find out which records the table has, and give the start position by hand: "
@@ -295,15 +302,17 @@ class StreamClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamFence:
-    """The wish that streams have no owner: an empty commit with the next epoch of each.
+    """A fence of streams: an empty commit with the next epoch of each, which leaves them without owner.
 
     Offsets and accounts stay as the newest snapshot has them. A stream that is named and was never
-    claimed gets a position without a topic, so that a claim that is under way comes too late.
+    claimed gets a position without a topic, so that a claim under way finds another epoch than it
+    expects.
 
     Attributes:
-        user: Who commits.
-        known_epochs: Epochs that were in use by stream, as far as known; the new ones are above.
-        only: The streams that are meant; None: all that the table knows.
+        user: The commit user.
+        known_epochs: By stream, epochs that were in use and that the newest snapshot may not have; the
+            new ones are above them.
+        only: Names of the streams to fence; None: all that the table knows.
     """
 
     user: str
@@ -321,20 +330,20 @@ class StreamFence:
             position = positions.get(name) or StreamPosition(
                 stream=name, epoch=0, topic="", topic_id=""
             )
-            least = self.known_epochs.get(name, 0)
-            positions[name] = _fenced(position, time_ms=time_ms, epoch_min=least)
+            known_epoch = self.known_epochs.get(name, 0)
+            positions[name] = _fenced(position, time_ms=time_ms, known_epoch=known_epoch)
         return Revision(
             identifier=BATCH_COMMIT_IDENTIFIER, streams=replace(streams, positions=positions)
         )
 
 
-def _fenced(position: StreamPosition, *, time_ms: int, epoch_min: int = 0) -> StreamPosition:
-    """Return a position that whoever has claimed the stream can commit to no more."""
-    epoch = max(position.epoch, epoch_min) + 1
+def _fenced(position: StreamPosition, *, time_ms: int, known_epoch: int = 0) -> StreamPosition:
+    """Return a position under an epoch that no earlier owner of the stream can commit with."""
+    epoch = max(position.epoch, known_epoch) + 1
     return replace(position, epoch=epoch, batch_id=-1, commit_time_ms=time_ms)
 
 
-def _noted(fallback: StreamFallback | None) -> str:
+def _description(fallback: StreamFallback | None) -> str:
     if fallback is None:
         return "there is no progress document"
     offsets = ", ".join(f"{part}: {at}" for part, at in sorted(fallback.position.offsets.items()))

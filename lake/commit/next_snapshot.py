@@ -1,4 +1,4 @@
-"""The snapshot that follows another one; pure.
+"""Construction of the snapshot that follows another one. Pure.
 
 Source:
     Table format, sections 3 and 18.2.
@@ -19,14 +19,14 @@ WRITER_VERSION = "braid"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotFiles:
-    """What a snapshot names.
+    """Manifest lists and index manifest of a snapshot.
 
     Attributes:
-        base: Everything before the commit.
+        base: All files before the commit.
         delta: The commit's data files.
         changelog: Its changelog files, None without any.
-        index_manifest: With the commit's index files; None when it has none, and what was before
-            is carried forward.
+        index_manifest: Of the commit; None when it changes no index files, and the previous
+            snapshot's is carried forward.
     """
 
     base: WrittenList
@@ -38,9 +38,10 @@ class SnapshotFiles:
 def next_time_ms(
     previous: Snapshot | None, now_ms: int, *, commit_time_ms: Callable[[Snapshot], int]
 ) -> int:
-    """Return the commit time after `previous`: the clock's, but never going back.
+    """Return the commit time of the snapshot after `previous`: the clock's, but never an earlier one.
 
-    Time travel searches the chain by time. The time of a clock that was ahead is not carried on.
+    Times must not go back, because time travel searches the chain by them. A time that a clock which
+    was ahead gave to `previous` is not carried on.
 
     Args:
         previous: The newest snapshot.
@@ -76,17 +77,17 @@ def next_snapshot(
 
     Args:
         previous: The newest snapshot, None for the first commit.
-        intent: Whose files these are.
+        intent: What is committed.
         changes: Its entries as this snapshot has them.
-        revision: What the commit says besides its files.
+        revision: Identifier, stream state and properties of the snapshot.
         schema: The newest schema.
         files: The lists on storage.
         uuid: Fresh and random.
         time_ms: From `next_time_ms`.
         max_sequence_number: The highest in the table before this commit, -1 for none.
     """
-    # The numbers that the writers gave out count even where the entries have others (those of a
-    # table ordered by snapshot): they are in the files, and older engines order by them.
+    # The numbers that the writers gave out count even where the entries have others, in tables
+    # ordered by snapshot: they are in the files, and older engines order by them.
     highest = max(max_sequence_number, intent.max_sequence_number, changes.max_sequence_number)
     properties = {
         **revision.properties,
@@ -95,6 +96,7 @@ def next_snapshot(
     }
     if highest >= 0:
         properties[MAX_SEQUENCE_NUMBER_PROPERTY] = str(highest)
+    # Statistics describe the columns of one schema.
     is_same_schema = previous is not None and previous.schema_id == schema.id
     return Snapshot(
         uuid=uuid,

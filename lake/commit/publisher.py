@@ -1,34 +1,36 @@
-"""Making a snapshot the newest one, and knowing for certain whether that happened.
+"""Publication of a snapshot: the exclusive creation of its file, and the check of what became of it.
 
-Publishing is one exclusive creation of `snapshot-N`, where N follows the snapshot that was planned
-on. Four things can come between:
+The file is `snapshot-N`, where N follows the snapshot that the commit was planned on, the *previous* one.
+Four things can come between:
 
-1. *Somebody else was faster*: N exists with another `uuid`. Lost.
-2. *Storage gave no clear answer* (an error, or a refusal after a repeated request): whoever reads
-   N sees by its `uuid` whether it is ours. When N is not there, the same bytes are offered again
-   under the same name, which cannot create two. When the chain has gone past N and N has expired,
-   only the caller can tell, from what is live now: gone.
-3. *We slept*: others published N and more, and expired N, so that we created N anew in a hole. Such
-   a snapshot is no part of the chain, even where it happens to lie right below the oldest one.
-4. *The table was rolled back*: what we planned on is gone or another one, while older snapshots are
-   there, or it is the target, and newer ones above a gap are there still. N is built on what was taken
-   away, or lies behind what is the newest, and is no part of the chain either.
+1. *A lost race*: N exists with another `uuid`.
+2. *An ambiguous answer* of storage (an error, or a refusal after a repeated request): the `uuid` in N
+   shows whose it is. While N does not exist, the same bytes are created again under the same name, which
+   cannot make two snapshots. Once the chain has gone past N and N has expired, only the live files of
+   the table can show whether it was published; the caller compares them.
+3. *A pause of this writer*: others published N and more, expiry removed N, and this writer then created N
+   anew, in a hole. Such a snapshot is no part of the chain, even where it happens to lie right below the
+   oldest one.
+4. *A rollback of the table*: it removed or replaced the previous snapshot and left older ones; or its
+   target is the previous snapshot, and it has not yet removed the newer ones above a gap. N is built on
+   removed history, or lies below the newest snapshot, and is no part of the chain either.
 
-While the snapshot that was planned on is still there, unchanged, N cannot be in a hole of expiry,
-which removes from the low end, and not in the gap of a rollback, unless the table bears its mark. What was
-planned on may lie in a hole itself, of a writer that died there, where a hint that was read too early led to
-it; then the hint names a newer one by now. So there are three looks in the usual case.
+They are recognised in this order, the cheapest check first:
 
-Otherwise the chain above N tells: each snapshot says what it was built on (`lake.snapshots.lineage`), up to
-the newest. Where all do, N is part of the chain; where one names
-another than the one below it, or is not there, N is detached from it. Another engine's does not say, nor
-does the gap of a rollback, unless N leads to its target; then what N's successors hold tells: in doubt.
-
-Beside the mark of a rollback the chain below N is looked at too: where it does not lead to what the rollback
-leaves, N is detached, and so is whatever was built on it (`lake.snapshots.removed_history`).
-
-With nothing above N, a rollback is told from an expiry by what is left below: expiry leaves nothing
-below what it took.
+- While the previous snapshot exists unchanged, N is in no hole of expiry, which removes the oldest
+  snapshots first, and in no gap of a rollback, unless the table has the marker of one. The previous
+  snapshot may lie in a hole itself, left by a writer that died there, and have been found through a hint
+  that was read too early; then the hint names a newer snapshot by now. So the usual case costs three
+  reads: the marker, the previous snapshot and the hint.
+- Otherwise the chain above N decides: each snapshot names the one that it was built on
+  (`lake.snapshots.lineage`). If all of them do up to the newest, N is part of the chain. If one names
+  another than the one below it, or is missing, N is detached from the chain. Snapshots of other engines
+  name none, nor does the gap of a rollback, unless N leads to its target; then the result is in doubt,
+  and the caller compares the files of N with those of its successors.
+- With the marker of a rollback the chain below N is checked too: where it does not lead to what the
+  rollback leaves, N is detached, and so is whatever was built on it (`lake.snapshots.removed_history`).
+- With nothing above N, a rollback is distinguished from an expiry by the snapshots below: expiry leaves
+  nothing below what it removed.
 """
 
 from collections.abc import Callable, Sequence
@@ -57,17 +59,17 @@ Pause = Callable[[int], object]
 
 
 class PublishOutcome(StrEnum):
-    """What became of a snapshot."""
+    """The result of publishing a snapshot."""
 
     PUBLISHED = "published"
     LOST = "lost"  # another snapshot has the id
-    IN_DOUBT = "in doubt"  # created, in the chain or in a hole; may still be there
-    DETACHED = "detached"  # created, and no part of what the table is
-    GONE = "gone"  # created or not, the chain has gone past it and the file is not there
+    IN_DOUBT = "in doubt"  # created, in the chain or in a hole; the file may still exist
+    DETACHED = "detached"  # created, and no part of the chain
+    GONE = "gone"  # created or not; the chain has gone past it, and the file does not exist
 
 
 class SnapshotPublisher:
-    """Creates snapshot files of one table and finds out what became of them."""
+    """Creates snapshot files of one table and determines what became of them."""
 
     def __init__(
         self,
@@ -84,11 +86,12 @@ class SnapshotPublisher:
         Args:
             file_io: Storage.
             paths: Of the table.
-            on_step: Told of each effect.
-            pause: Waits before the n-th repetition (1-based) of a look or a creation.
-            lookups_max: Tries of each.
-            removed: Tells what a rollback has removed.
+            on_step: Called before and after each effect on storage.
+            pause: Waits before the n-th repetition (1-based) of a read or a creation.
+            lookups_max: Attempts at each, at least 1.
+            removed: Recognises snapshots that a rollback has removed.
         """
+        assert lookups_max >= 1, "each question to storage is asked at least once"
         self._file_io = file_io
         self._paths = paths
         self._snapshots = SnapshotStore(file_io, paths)
@@ -99,38 +102,42 @@ class SnapshotPublisher:
         self._removed = removed
 
     def publish(self, snapshot: Snapshot, *, previous: Snapshot | None) -> PublishOutcome:
-        """Create the snapshot's file and say what became of it.
+        """Create the snapshot's file and return what became of it.
 
         Args:
             snapshot: What to publish.
-            previous: What it was planned on, None before the first.
+            previous: The snapshot that it was planned on, None before the first.
 
         Raises:
-            CommitUnknown: Storage answers neither the creation nor the look, and the snapshot may
-                appear, even later; or it was created, and the one that it was planned on cannot be
-                read any more.
+            CommitUnknown: Storage answers neither the creation nor the read after it, so the snapshot
+                may appear, even later; or it was created, and the previous one cannot be read any
+                more.
         """
+        assert snapshot.id == (1 if previous is None else previous.id + 1), "ids have no gaps"
         data = serialize_snapshot(snapshot)
+        # Whether any attempt so far may have created the file without our knowing.
         is_ambiguous = False
         for attempt in range(1, self._lookups_max + 1):
             created = self._create(snapshot, data)
             if created is True:
                 return self._verify(snapshot, previous)
             is_ambiguous = is_ambiguous or created is None
-            # In this order: a file that is missing below the newest id has expired.
+            # In this order, newest id before file: a file that is missing below an id that was the
+            # newest earlier has expired. The other way round it might have been created in between.
             latest_id = self._certainly(snapshot, self._snapshots.latest_id) or 0
             is_ours = self._certainly(snapshot, lambda: self._is_ours(snapshot))
             if is_ours is not None:
                 return self._verify(snapshot, previous) if is_ours else PublishOutcome.LOST
+            # A clear refusal and no file: whatever was in the way has expired since.
             if latest_id >= snapshot.id or created is False:
                 return PublishOutcome.GONE if is_ambiguous else PublishOutcome.LOST
             self._pause(attempt)
         raise _unknown(snapshot, "its creation was never answered")
 
     def take_back(self, snapshot: Snapshot) -> bool:
-        """Delete a snapshot that is no part of the chain; return whether it was there.
+        """Delete a snapshot that is no part of the chain; return whether it still existed.
 
-        One that has gone by itself may have been part of the chain and have expired.
+        One that is gone already may have been part of the chain and have expired.
 
         Raises:
             CommitUnknown: It could not be deleted.
@@ -140,18 +147,20 @@ class SnapshotPublisher:
                 return False
             path = self._paths.snapshot(snapshot.id)
             self._certainly(snapshot, lambda: self._file_io.delete(path))
-            # After a power failure it would be somebody's newest snapshot again.
+            # Not durable, the deletion could be undone by a power failure, and the snapshot would
+            # be found as the newest again.
             directory = self._paths.snapshot_dir
             self._certainly(snapshot, lambda: self._file_io.sync_directory(directory))
-        # Planned on what the hint named, it would come to lie in the same place again.
+        # A hint that still names the snapshot below would lead the next attempt to the same hole.
         with suppress(OSError, StorageUnavailable):
             self._mend_latest_hint()
         return True
 
-    def is_newest(self, snapshot: Snapshot | None) -> bool:
-        """Return whether what was found to be the newest snapshot is; a hint that says otherwise is mended.
+    def confirm_newest(self, snapshot: Snapshot | None) -> bool:
+        """Return whether the snapshot that was found as the newest is; mend the hint if it is not.
 
-        Beside the mark of a rollback a hint can lead behind its gap: a writer that dies has mended none.
+        Costs a listing, and only with the marker of a rollback: then a hint may name a snapshot below
+        its gap, because the writer that should have corrected it died.
         """
         if snapshot is None or not self._rollback_marker.exists():
             return True
@@ -161,19 +170,19 @@ class SnapshotPublisher:
         return False
 
     def write_hints(self, snapshot: Snapshot) -> None:
-        """Point `LATEST` at a published snapshot; failure means nothing.
+        """Point `LATEST` at a published snapshot; a failure is ignored, because hints are optional.
 
-        A hint below one that is there is not written. Should the snapshot expire meanwhile, the
-        hint is mended, because readers of other engines believe a hint without a successor. So it is
-        where a rollback is under way, which does without hints: behind its gap one names a snapshot
-        that is not the newest.
+        A hint that names a newer existing snapshot stays. The hint is corrected afterwards where the
+        snapshot has expired meanwhile, because readers of other engines trust a hint without a
+        successor, and where a rollback is under way: below its gap the snapshot is not the newest.
         """
         try:
             with announce_step(self._on_step, "write-hint"):
                 hint = self._snapshots.read_hint(self._paths.latest_hint)
                 if hint is None or hint < snapshot.id or not self._snapshots.exists(hint):
                     self._snapshots.write_latest_hint(snapshot.id)
-                    # In this order: a rollback puts its mark before it deletes the hint.
+                    # After the write: a rollback puts its marker before it deletes the hint, so
+                    # either it deletes ours, or we see its marker here.
                     if not self._snapshots.exists(snapshot.id) or self._rollback_marker.exists():
                         self._mend_latest_hint()
                 if snapshot.id == 1:
@@ -187,7 +196,7 @@ class SnapshotPublisher:
             self._snapshots.write_latest_hint(newest)
 
     def _create(self, snapshot: Snapshot, data: bytes) -> bool | None:
-        """Return what exclusive creation said, None when it gave no clear answer."""
+        """Return whether the file was created, None where storage gave no clear answer."""
         try:
             with announce_step(self._on_step, "create-snapshot"):
                 return self._file_io.create_exclusive(self._paths.snapshot(snapshot.id), data)
@@ -195,19 +204,20 @@ class SnapshotPublisher:
             return None
 
     def _is_ours(self, snapshot: Snapshot) -> bool | None:
-        """Return whether the file of that id is the one we tried to create, None without one."""
+        """Return whether the file of that id is the one we tried to create, None if it does not exist."""
         try:
             found = self._snapshots.find(snapshot.id)
         except (CorruptData, UnsupportedFeature):
-            return False  # nothing we wrote; the next plan reads it and says what is wrong
+            return False  # we did not write it; the next attempt reads it and reports the damage
         return None if found is None else found.uuid == snapshot.uuid
 
     def _verify(self, snapshot: Snapshot, previous: Snapshot | None) -> PublishOutcome:
         """Return whether a snapshot that we created is part of the chain."""
         with announce_step(self._on_step, "verify-snapshot"):
-            return self._certainly(snapshot, lambda: self._look_around(snapshot, previous))
+            return self._certainly(snapshot, lambda: self._classify(snapshot, previous))
 
-    def _look_around(self, snapshot: Snapshot, previous: Snapshot | None) -> PublishOutcome:
+    def _classify(self, snapshot: Snapshot, previous: Snapshot | None) -> PublishOutcome:
+        """Return what became of a snapshot that we created, by the checks that the module lists."""
         damage: LakeError | None = None
         is_marked = self._rollback_marker.exists()
         is_on_previous = False
@@ -217,14 +227,16 @@ class SnapshotPublisher:
             damage = error
         if is_on_previous and not is_marked and not self._is_overtaken(snapshot):
             return PublishOutcome.PUBLISHED
-        # Since the first look a rollback may have begun, and its gap be what is found now.
+        # Read again: a rollback that began after the first read may have made the gap seen below.
         is_marked = is_marked or self._rollback_marker.exists()
         ids = self._snapshots.list_ids()
         if max(ids, default=0) <= snapshot.id:
             if is_marked and self._removed.holds(snapshot):
                 return PublishOutcome.DETACHED
-            is_gone = damage is None and not is_on_previous
-            is_rolled_back = is_gone and any(number < snapshot.id for number in ids)
+            # Nothing is above it. Where the previous one is gone, expiry leaves nothing below it, and
+            # a rollback leaves its target.
+            is_previous_gone = damage is None and not is_on_previous
+            is_rolled_back = is_previous_gone and any(number < snapshot.id for number in ids)
             if not is_rolled_back:
                 return PublishOutcome.PUBLISHED
         else:
@@ -233,13 +245,15 @@ class SnapshotPublisher:
             )
             if is_link is not None:
                 return PublishOutcome.PUBLISHED if is_link else PublishOutcome.DETACHED
-            # One without rows of its own leaves no trace in another engine's snapshots above it.
+            # Another engine's snapshot above names no predecessor, and a commit without rows leaves no
+            # files by which the caller could tell. With the next id right above it and the previous
+            # snapshot in place it is taken for part of the chain.
             is_empty_first = previous is None and not snapshot.total_record_count
             is_untraceable = is_on_previous and not snapshot.delta_record_count
             if (is_empty_first or is_untraceable) and snapshot.id + 1 in ids:
                 return PublishOutcome.PUBLISHED
         if damage is not None:
-            # Neither a link of the chain nor a hole can be told from a file that says nothing.
+            # With the previous snapshot unreadable, a link of the chain looks like a hole.
             raise _unknown(snapshot, "the one before it cannot be read") from damage
         return PublishOutcome.IN_DOUBT
 
@@ -251,43 +265,45 @@ class SnapshotPublisher:
     def _is_built_on(
         self, snapshot: Snapshot, *, above: Sequence[int], is_marked: bool
     ) -> bool | None:
-        """Return whether the newest snapshot was built on one; None where that is not told.
+        """Return whether the newest snapshot was built on one; None where that cannot be told.
 
         Args:
-            snapshot: That we created.
+            snapshot: One that we created.
             above: Ids of the snapshots above it, ascending, at least one.
-            is_marked: The gap of a rollback may be among them.
+            is_marked: The table has the marker of a rollback, so there may be a gap among them.
         """
+        assert above, "without a snapshot above there is no link to follow"
         rollback = self._rollback_marker.read() if is_marked else None
         if not is_marked and len(above) != above[-1] - snapshot.id:
-            # Either it lies in a hole, or it was part of the chain and has expired.
+            # Ids are missing in between, and expiry removes from the low end: the file lies below
+            # the hole. If it is gone itself, it may have been part of the chain and have expired.
             return False if self._is_ours(snapshot) else None
         below = snapshot
         for number in above:
             if rollback is not None and rollback.target.is_of(below):
-                return True  # the rollback leaves it, and takes nothing that was not built on it
+                return True  # the rollback keeps it, and removes only what was built on it
             found = self._snapshots.find(number) if number == below.id + 1 else None
             if found is None:
-                return None  # behind a gap, or it has gone in this moment
+                return None  # below a gap, or the next one has just been deleted
             is_link = follows(found, below)
             if not is_link:
                 return is_link
             below = found
         return not is_marked or not self._removed.holds(below)
 
-    def _certainly(self, snapshot: Snapshot, look: Callable[[], T]) -> T:
-        """Repeat a look until storage answers.
+    def _certainly(self, snapshot: Snapshot, ask: Callable[[], T]) -> T:
+        """Return the answer of storage, asking again after failures.
 
         Raises:
-            CommitUnknown: It does not, and without the answer the outcome is not known.
+            CommitUnknown: It does not answer, and the outcome depends on the answer.
         """
         for attempt in range(1, self._lookups_max):
             try:
-                return look()
+                return ask()
             except (OSError, StorageUnavailable):
                 self._pause(attempt)
         try:
-            return look()
+            return ask()
         except (OSError, StorageUnavailable) as error:
             raise _unknown(snapshot, "storage does not answer") from error
 

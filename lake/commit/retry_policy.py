@@ -1,4 +1,4 @@
-"""Policy of retries after a lost race."""
+"""Bounds of the retries after a lost race."""
 
 import random
 from dataclasses import dataclass
@@ -8,15 +8,16 @@ from dataclasses import dataclass
 class RetryPolicy:
     """Bounds of the attempts of one commit.
 
-    A lost race costs one small file, and somebody else has made progress; so many attempts are
-    allowed. Waits are drawn from zero to a bound that doubles, so that losers do not meet again.
+    Many attempts are allowed, because a lost race costs one small file and means that another writer
+    has made progress. Waits are drawn at random between zero and a bound that doubles, so that the
+    losers of a race do not meet again.
 
     Attributes:
-        attempts_max: Plans made in all.
+        attempts_max: The number of attempts, the first included.
         deadline_ms: No attempt begins later than this after the first, milliseconds.
         wait_min_ms: Bound of the first wait.
         wait_max_ms: Bound of every wait.
-        lookups_max: Tries of one look at storage whose answer decides an outcome.
+        lookups_max: Attempts at one read whose answer decides the outcome.
     """
 
     attempts_max: int = 200
@@ -27,5 +28,6 @@ class RetryPolicy:
 
     def wait_ms(self, attempt: int, random_source: random.Random) -> float:
         """Return how long to wait after the `attempt`-th attempt (1-based), milliseconds."""
+        # The exponent is bounded so that the power stays a small number; the bound is reached before.
         bound = min(self.wait_max_ms, self.wait_min_ms * 2 ** min(attempt - 1, 30))
         return random_source.uniform(0, bound)

@@ -1,16 +1,17 @@
-"""The places where a commit can be watched, paused or broken off.
+"""Names of the steps of a commit, for tests and simulations that observe, delay or interrupt it.
 
-Each effect on storage is announced before and after as `before <effect>` and `after <effect>`:
+Each effect on storage calls `on_step` with `before <effect>` and, if it succeeds, `after <effect>`:
 
 ```
-plan                  reading the newest snapshot and deciding (no effect; a place to pause)
+plan                  reading the newest snapshot and checking the commit (no effect)
 write-manifest        a manifest of this commit, or a merged one
 write-manifest-list   delta, changelog or base list
+write-index-manifest  index files of the table, when the commit changes any
 create-snapshot       the one step that makes the commit visible
-verify-snapshot       looking whether it became part of the chain
+verify-snapshot       checking whether it became part of the chain
 take-back-snapshot    deleting a snapshot that did not
 write-hint            LATEST, EARLIEST
-delete-manifest       files of attempts that came to nothing
+delete-manifest       deleting files of failed attempts
 ```
 """
 
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 OnStep = Callable[[str], None]
+"""Called with the name of a step, before or after it."""
 
 
 def ignore_step(name: str) -> None:

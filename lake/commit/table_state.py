@@ -1,4 +1,4 @@
-"""The table as one attempt sees it: read once, checked against, planned on."""
+"""The state of a table that one attempt to commit is checked against and planned on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,6 +35,7 @@ from lake.snapshots.snapshot_store import SnapshotStore
 from lake.snapshots.table_identity import TableIdentity
 
 _WALKS_MAX: Final = 16
+"""Attempts to walk down the snapshots while newer ones are committed and old ones expire."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,16 @@ class TableReader:
         identity: TableIdentity | None = None,
         schemas: SchemaStore | None = None,
     ) -> None:
-        """Choose the table; without an identity it is the one that the first look finds."""
+        """Make a reader.
+
+        Args:
+            file_io: Storage.
+            paths: Of the table.
+            manifests: Reads manifests.
+            live: Finds live files, over the same manifests.
+            identity: Of the table that is meant; None: the one that the first read finds.
+            schemas: To share with other readers of the table.
+        """
         self._file_io = file_io
         self._paths = paths
         self._identity = identity
@@ -79,7 +89,7 @@ class TableReader:
         """Return the newest state.
 
         Raises:
-            TableNotFound: The directory has no schema, or another table is there by now.
+            TableNotFound: The directory has no schema, or holds another table by now.
             CorruptData: A schema or snapshot cannot be read.
         """
         latest, streams = self.newest()
@@ -92,12 +102,12 @@ class TableReader:
         return TableState(latest=latest, schema=schema, streams=streams)
 
     def newest(self) -> tuple[Snapshot | None, StreamAuthority]:
-        """Return the newest snapshot, None before the first commit, and what the table knows of its streams.
+        """Return the newest snapshot, None before the first commit, and the state of the table's streams.
 
         Raises:
             TableNotFound: The table is gone, or another one is in its place.
             CorruptData: A snapshot or manifest cannot be read.
-            StorageUnavailable: Newer snapshots come faster than the way down can be walked.
+            StorageUnavailable: Snapshots expire faster than the walk down reads them.
         """
         for _ in range(_WALKS_MAX):
             latest = self.latest_snapshot()
@@ -106,6 +116,8 @@ class TableReader:
             )
             if latest is None:
                 return None, streams
+            # An incomplete result may only mean that expiry overtook the walk down: it allows the
+            # snapshots below `latest` to go once a newer one, perhaps of ours, has come.
             if streams.is_complete or carries_stream_state(latest) or self._is_newest(latest):
                 self._known_streams = (latest, streams)
                 return latest, streams
@@ -113,14 +125,13 @@ class TableReader:
         raise StorageUnavailable(message)
 
     def _is_newest(self, latest: Snapshot) -> bool:
-        """Return whether nothing has expired below a snapshot because there is a newer one.
-
-        In this order: where it is still there, so would be one above that has come before.
-        """
+        """Return whether a snapshot is the newest, so that no later one has let those below it expire."""
+        # In this order: expiry removes the lower id first, so while the snapshot still exists, a
+        # successor that was missing has never been there, rather than come and expired.
         return not self.snapshots.exists(latest.id + 1) and self.snapshots.exists(latest.id)
 
     def latest_snapshot(self) -> Snapshot | None:
-        """Return the newest snapshot of this very table, None before the first commit.
+        """Return the newest snapshot of the table that is meant, None before the first commit.
 
         Raises:
             TableNotFound: The table is gone, or another one is in its place.
@@ -145,11 +156,12 @@ class TableReader:
     def max_sequence_number(self, latest: Snapshot | None) -> int:
         """Return the highest sequence number in the table, -1 when it is empty.
 
-        The snapshot says so; one of another engine may not, then all live files are asked.
+        It is a property of the snapshot; where another engine left it out, all live files are read
+        for it.
 
         Raises:
             ManifestGone: The snapshot has expired meanwhile.
-            CorruptData: The property is no number.
+            CorruptData: The property is not a number.
         """
         if latest is None:
             return -1
@@ -176,6 +188,8 @@ class TableReader:
         check_delta(delta)
         self._check_indexes(intent, state)
         latest = state.latest
+        # An append adds files under fresh names on level 0, which fit any state; only a bucket count
+        # that has changed since the table was created needs the live files.
         is_checked = intent.kind is not CommitKind.APPEND or self._had_other_buckets(state.schema)
         if not delta or not is_checked:
             return
@@ -201,9 +215,9 @@ class TableReader:
         return self._manifests.read_index_manifest(latest.index_manifest)
 
     def is_in_successor(self, snapshot_id: int, delta: Sequence[ManifestEntry]) -> bool:
-        """Return whether the next snapshot that exists was built on these changes.
+        """Return whether the next existing snapshot was built on these changes.
 
-        It was if an added file is live there, or is what that snapshot itself deletes.
+        It was iff an added file is live there, or that snapshot itself deletes it.
 
         Raises:
             ManifestGone: The snapshot has expired meanwhile.
@@ -218,10 +232,9 @@ class TableReader:
         return any(entry.identity in held for entry in delta if entry.kind is FileKind.ADD)
 
     def _had_other_buckets(self, schema: TableSchema) -> bool:
-        """Return whether the bucket count was ever another one.
+        """Return whether any older schema has another bucket count.
 
-        Only then can a partition have another count than the schema, and an append needs a look
-        at the live files.
+        Only then can files of a partition have another count than the newest schema.
         """
         buckets = schema.table_options.bucket
         return any(

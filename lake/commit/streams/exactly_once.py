@@ -1,13 +1,14 @@
-"""The exactly-once rule: what a batch is to the table, decided from offsets alone.
+"""The exactly-once rule: whether a batch is committed or is a replay, decided from offsets alone.
 
-Compared with the newest snapshot at every attempt to commit:
+Each attempt to commit compares the batch with the stream's position in the newest snapshot:
 
-1. another epoch than the table's: lower is fenced, higher means the table lost the claim; stop;
-2. the batch ends at or before the table's offsets: a replay, nothing to do;
-3. the batch starts at the table's offsets: commit;
-4. anything else: a gap or an overlap; stop.
+1. another epoch than the table's: a lower one is fenced, a higher one means that the table lost the
+   claim; the stream stops;
+2. the batch ends at or before the table's offsets: a replay, nothing is committed;
+3. the batch starts at the table's offsets: it is committed;
+4. anything else is a gap or an overlap; the stream stops.
 
-No checkpoint takes part, so losing one, or having two, changes nothing.
+No checkpoint takes part, so a lost or duplicated one changes nothing.
 """
 
 from enum import StrEnum
@@ -28,13 +29,13 @@ def decide_batch(position: StreamPosition | None, batch: StreamBatch) -> BatchDe
 
     Args:
         position: The stream's position in the newest snapshot; None when it has none.
-        batch: A partition that the table does not know (the topic grew) starts where the batch
-            says; a partition that the batch does not name is left where it is.
+        batch: Of the same stream. A partition that the table does not know, of a topic that grew,
+            starts where the batch starts; the offset of a partition that the batch lacks stays.
 
     Raises:
         StreamFenced: The table's epoch is higher than the batch's.
         OffsetMismatch: The stream was never claimed, the claim is gone, the topic is another one,
-            or the batch neither continues the table's offsets nor lies wholly before them.
+            or the batch neither starts at the table's offsets nor ends at or before them.
     """
     stream = batch.stream
     if position is None:
@@ -51,8 +52,10 @@ def decide_batch(position: StreamPosition | None, batch: StreamBatch) -> BatchDe
         )
         raise OffsetMismatch(message, stream=stream)
     check_same_topic(position, topic=batch.topic, topic_id=batch.topic_id)
-    # Until a first commit an unknown partition is wherever the batch starts.
+    # A partition without an offset in the table has no commit to conflict with.
     expected = {part: position.offsets.get(part, start) for part, start in batch.start.items()}
+    # Before the check for gaps: a replay of an old batch starts below the table's offsets, and an
+    # empty batch is a replay wherever it starts.
     if all(end <= expected[part] for part, end in batch.end.items()):
         return BatchDecision.REPLAY
     wrong = [part for part, start in sorted(batch.start.items()) if start != expected[part]]
@@ -66,18 +69,18 @@ def decide_batch(position: StreamPosition | None, batch: StreamBatch) -> BatchDe
 
 
 def is_same_topic(position: StreamPosition, *, topic: str, topic_id: str) -> bool:
-    """Return whether offsets are of a topic; an unknown id ("") on either side equals every id."""
+    """Return whether the offsets of a position are of a topic; an unknown id ("") equals every id."""
     is_same_id = not position.topic_id or not topic_id or position.topic_id == topic_id
     return position.topic == topic and is_same_id
 
 
 def check_same_topic(position: StreamPosition, *, topic: str, topic_id: str) -> None:
-    """Refuse offsets of another topic than the table's; they would mean other records.
+    """Refuse offsets of another topic than the table's, because they would mean other records.
 
     An unknown id ("") on either side compares by name alone.
 
     Raises:
-        OffsetMismatch: Another topic, or one of the same name made anew.
+        OffsetMismatch: It is another topic, or one that was created again under the same name.
     """
     if not is_same_topic(position, topic=topic, topic_id=topic_id):
         message = (

@@ -1,14 +1,14 @@
-"""Positions that a stream of the same name has left behind, which a stream registered anew may not go on at.
+"""Positions left by a former stream of the same name, and when a newly registered stream discards them.
 
-A position outlives its stream. A stream that is registered again under the name goes on there, so
-that nothing is lost or repeated; unless a start was given with the registration, and the position
-leads elsewhere:
+A position outlives its stream. A stream that is registered again under the name continues there, so that
+nothing is lost or repeated. It is discarded only where the registration gave a start of its own and the
+position no longer fits:
 
-1. another stream has written the group since: the records of that time are in the group already, or
-   are not wanted;
-2. the offsets are of another topic, or of one that was made again since.
+1. another stream has written the group since: the records between are in the group already, or are not
+   wanted;
+2. the offsets are of another topic, or of one that was created again since.
 
-The claim itself makes both untrue, so every later claim goes on at the position that it leaves.
+The claim itself ends both conditions, so every later claim continues at the position that it leaves.
 """
 
 from lake.commit.streams.exactly_once import is_same_topic
@@ -24,11 +24,11 @@ def discards_former_position(
     topic_id: str,
     former_epoch: int | None,
 ) -> bool:
-    """Return whether a claim starts where the registration says, and not at the table's position.
+    """Return whether a claim starts at the registered start instead of the table's position.
 
     Args:
         position: As the table knows it.
-        order: Of the stream's group; None: it was never claimed, or the stream has none.
+        order: Of the stream's group; None: the group was never claimed, or the stream has none.
         topic: Name of the topic that is read from now on.
         topic_id: Kafka's id of it, "" when unknown.
         former_epoch: Of the position when the stream was registered with a start; None: it was
@@ -50,7 +50,7 @@ def discards_former_position(
         >>> discards_former_position(position, order=None, topic="t", topic_id="i", former_epoch=3)
         False
         >>> discards_former_position(
-        ...     position, order=None, topic="t", topic_id="made again", former_epoch=3
+        ...     position, order=None, topic="t", topic_id="created again", former_epoch=3
         ... )
         True
     """
@@ -58,6 +58,7 @@ def discards_former_position(
         return False
     if position.topic != topic or (order is not None and order.stream != position.stream):
         return True
-    # A topic that is made again under the stream's own eyes stops it: that was nobody's wish.
+    # A topic that was created again after the registration stops the stream instead (OffsetMismatch):
+    # the user did not choose a start for it.
     is_former = position.epoch <= former_epoch
     return is_former and not is_same_topic(position, topic=topic, topic_id=topic_id)

@@ -1,9 +1,9 @@
-"""The generations of a sequence group's order, as the table itself remembers them, and in a value.
+"""Generations of a sequence group's arrival order, in snapshot properties and in stored values.
 
-Arrival order is (generation, Kafka offset, partition). Offsets compare only within one topic and
-while keys keep their partitions, so the generation rises when they do not: another stream, cluster,
-topic or topic id feeds the group, or the topic has more partitions. It belongs to the group and
-outlives the group's streams. Generation and offset are stored as one BIGINT, which compares as both.
+Arrival order is (generation, Kafka offset, partition). Offsets are comparable only within one topic and
+while keys keep their partitions. Otherwise the generation rises: when another stream, cluster, topic or
+topic id feeds the group, or when the topic gets more partitions. It belongs to the group and outlives the
+group's streams. Generation and offset are stored as one BIGINT, which compares as the pair.
 
 Snapshot property, JSON, carried forward by every snapshot of ours:
 
@@ -22,15 +22,16 @@ from lake.format.snapshot import Snapshot
 
 GROUP_PREFIX = "braid.group."
 OFFSET_BITS = 48
-"""A generation and an offset are stored in one BIGINT, the offset in its lower bits."""
+"""Of the lower bits of the BIGINT, which hold the offset: 2.8e14 records of one partition."""
 OFFSET_MAX = (1 << OFFSET_BITS) - 1
 GENERATION_MAX = (1 << 63 - OFFSET_BITS) - 1
+"""The other bits but the sign: 32,767."""
 WHOLE_ROWS = ""
-"""The name that stands for the rows of a table without sequence groups."""
+"""The group name of tables without sequence groups, whose rows are ordered as a whole."""
 
 
 def stored_offset(generation: int, offset: int) -> int:
-    """Return the BIGINT that stands for an offset of a generation.
+    """Return the BIGINT that stores a generation and an offset.
 
     Example:
         >>> stored_offset(0, 17), stored_offset(1, 17), split_offset(stored_offset(1, 17))
@@ -51,10 +52,10 @@ class PartitionGrowth:
     """Partitions that were added to a topic and are not read yet.
 
     Attributes:
-        partitions: How many the topic has now.
-        noticed_ms: When that was noticed, ms since the epoch.
-        ends: Up to which offset each known partition is read before the next generation begins;
-            empty until producers have had the time to learn of the new partitions.
+        partitions: The topic's number of partitions now.
+        noticed_ms: When the growth was noticed, milliseconds since 1970 UTC.
+        ends: For each known partition the offset up to which it is read before the next generation
+            begins; empty until producers have had the time to learn of the new partitions.
     """
 
     partitions: int
@@ -64,17 +65,17 @@ class PartitionGrowth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupOrder:
-    """Where the newest records of a group come from.
+    """Generation of a group, and the source of its records.
 
     Attributes:
         group: Name of the sequence group, or `WHOLE_ROWS`.
         generation: From 0; the records of a higher one are newer.
         stream: The stream that writes in this generation.
-        cluster: Which Kafka cluster, by whatever name it is given.
+        cluster: Name of the Kafka cluster.
         topic: Name of the Kafka topic.
         topic_id: Kafka's id of the topic, "" when unknown.
-        partitions: How many partitions of the topic are read in this generation.
-        growth: Partitions that wait for the next generation; None: there are none.
+        partitions: The number of the topic's partitions that are read in this generation.
+        growth: Partitions that wait for the next generation; None without any.
     """
 
     group: str
@@ -89,13 +90,13 @@ class GroupOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupClaim:
-    """What a stream says of its group when it is claimed.
+    """The group of a stream that is claimed, and the source of its records.
 
     Attributes:
         group: Name of the sequence group, or `WHOLE_ROWS`.
-        cluster: Which Kafka cluster.
-        partitions: How many partitions of the topic are read from now on.
-        growth: Partitions that wait for the next generation; None: there are none.
+        cluster: Name of the Kafka cluster.
+        partitions: The number of the topic's partitions that are read from now on.
+        growth: Partitions that wait for the next generation; None without any.
     """
 
     group: str
@@ -117,12 +118,12 @@ def next_order(
 
     Args:
         known: As the newest snapshot has it; None when the group was never claimed.
-        claim: What the claiming stream says.
+        claim: Of the claiming stream.
         stream: Its name.
         topic: Its Kafka topic.
         topic_id: Kafka's id of it.
-        generation_min: The lowest that is above everything that may have been written without
-            the table's knowing; told by `first_generation` where the group was never claimed.
+        generation_min: The generation of a group that was never claimed: above every one in which it
+            may have been written unknown to the table.
 
     Example:
         >>> claim = GroupClaim(group="g", cluster="c", partitions=2)
@@ -133,7 +134,7 @@ def next_order(
         (0, 0, 1)
 
     Raises:
-        LimitExceeded: The generation is above what is stored.
+        LimitExceeded: The generation is above `GENERATION_MAX`.
     """
     order = GroupOrder(
         group=claim.group,
@@ -149,10 +150,11 @@ def next_order(
         known, stream=stream, cluster=claim.cluster, topic=topic, topic_id=topic_id
     )
     if known is not None and is_same and known.partitions == claim.partitions:
+        # The same topic with the same partitions: offsets continue, so the generation stays.
         return replace(known, growth=claim.growth)
     if order.generation > GENERATION_MAX:
         message = (
-            f"group `{claim.group}` has had {GENERATION_MAX} generations, and no more are stored"
+            f"group `{claim.group}` has had {GENERATION_MAX} generations, which is the limit"
             "\nhint: make a table of another name"
         )
         raise LimitExceeded(message)
@@ -162,7 +164,7 @@ def next_order(
 def is_same_source(
     known: GroupOrder, *, stream: str, cluster: str, topic: str, topic_id: str
 ) -> bool:
-    """Return whether a stream goes on with the offsets of the group's generation."""
+    """Return whether a stream continues the offsets of the group's generation."""
     source = (known.stream, known.cluster, known.topic, known.topic_id)
     return source == (stream, cluster, topic, topic_id)
 

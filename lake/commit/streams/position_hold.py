@@ -1,13 +1,12 @@
-"""The hold on the snapshot that knows where the streams of a table are.
+"""A consumer file that keeps other engines from expiring the newest snapshot with stream positions.
 
-Other engines do not carry positions on, and their expiry knows nothing of them: a few commits of theirs,
-and the last snapshot that has the positions could go. Every engine's expiry respects consumers, so one
-consumer file names that snapshot.
+Other engines do not carry positions forward, and their expiry does not know them: after a few commits of
+theirs the last snapshot that has the positions could expire. The expiry of every engine respects
+consumers, so one consumer file names that snapshot.
 
-It is moved along: by streams, with a claim and then once a minute, and by every expiry of ours, which
-itself keeps what is needed without it (`lake.maintenance.expiry.expiry_holds`). So it keeps little more than
-the snapshots of a minute while anybody of ours is at work, and nothing that streams need is lost while
-nobody is.
+Streams advance it with a claim and then once a minute, and so does every expiry of this engine, which
+itself keeps the needed snapshot without it (`lake.maintenance.expiry.expiry_holds`). So it holds little
+more than the snapshots of one minute while streams run, and the positions while none does.
 """
 
 from contextlib import suppress
@@ -22,16 +21,16 @@ _INTERVAL_MS: Final = 60_000
 
 
 class PositionHold:
-    """The hold of one table, as one process moves it."""
+    """Writes the consumer file of one table, for one process."""
 
     def __init__(self, consumers: ConsumerStore) -> None:
         self._consumers = consumers
         self._moved_ms: int | None = None
 
-    def follow(self, snapshot_id: int, *, now_ms: int) -> None:
-        """Hold a snapshot that a stream has committed, unless this was done a moment ago.
+    def advance(self, snapshot_id: int, *, now_ms: int) -> None:
+        """Hold a snapshot that a stream has committed, unless that was done less than a minute ago.
 
-        The commit is made, so that a hold that cannot be written is left to the next one.
+        A failure is ignored: the commit is made already, and the next one advances the hold.
         """
         if self._moved_ms is not None and abs(now_ms - self._moved_ms) < _INTERVAL_MS:
             return
@@ -40,13 +39,13 @@ class PositionHold:
             self._moved_ms = now_ms
 
     def move(self, snapshot_id: int | None) -> None:
-        """Hold a snapshot, and no earlier one any more.
+        """Hold a snapshot instead of an earlier one.
 
         Args:
-            snapshot_id: The newest that has positions; None where there are none, and nothing is held.
+            snapshot_id: The newest that has positions; None to hold none.
 
         Raises:
-            StorageUnavailable: The hold is as it was, or as it was to be.
+            StorageUnavailable: The hold may be the old or the new one.
         """
         if snapshot_id is None:
             self._consumers.delete(HOLD_ID)

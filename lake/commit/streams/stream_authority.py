@@ -1,14 +1,15 @@
-"""Which snapshot speaks for the streams of a table.
+"""The state of a table's streams, as the newest authoritative snapshot carries it.
 
-Every snapshot of ours carries the positions of all streams. Another engine's does not, so the
-authority is the newest snapshot that carries any, found by walking back. Below another engine's snapshots
-it counts only if they were built on it: a writer that slept while they came, and while what it was planned
-on expired, publishes right below the oldest of them, and its positions are ahead of the table until it takes
-its snapshot back, or for good if it dies.
+Every snapshot of this engine carries the positions of all streams. Snapshots of other engines do not, so
+the authority is the newest snapshot that carries any, found by walking down. Below snapshots of other
+engines it counts only if they were built on it. Otherwise it lies in a hole: its writer paused while they
+were committed, and while the snapshot that it was planned on expired, and then published right below the
+oldest of them. Its positions are ahead of the table until the writer deletes it, or for good if it dies.
 
-When the walk ends without one, the table has no streams if its history is whole (it starts at snapshot 1),
-and nobody knows if it is not. What somebody has noted beside the table is then the newest word only if it
-is of the snapshot below the oldest one that is left, or of a later one: all that are left say nothing.
+When the walk finds none, the table has no streams if its history is complete, which means that it starts at
+snapshot 1; else it is unknown. A position that was recorded beside the table is then the newest one only
+if it is of the snapshot below the oldest one left, or of a later one, because those that are left carry
+none.
 """
 
 from collections.abc import Mapping
@@ -34,15 +35,15 @@ from lake.snapshots.snapshot_store import SnapshotStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamAuthority:
-    """What the table knows of its streams.
+    """Positions of streams and orders of groups at one snapshot.
 
     Attributes:
         positions: By stream.
-        is_complete: A stream without a position has never been claimed; when False, its position
-            may have expired with the snapshots that carried it.
+        is_complete: A stream without a position has never been claimed. If False, its position may
+            have expired with the snapshots that carried it.
         orders: Of the sequence groups that were claimed, by group.
-        lost_below: The oldest snapshot that was left when that was found; None where it is complete,
-            or was found by a version that did not note it.
+        lost_below: If incomplete, the oldest snapshot that was left when the loss was found; None if
+            a version found it that did not record this.
     """
 
     positions: Mapping[str, StreamPosition] = field(default_factory=dict)
@@ -51,13 +52,14 @@ class StreamAuthority:
     lost_below: int | None = None
 
     def is_newest_position(self, fallback: StreamFallback) -> bool:
-        """Return whether it is certain that the table never knew a later position of the stream."""
+        """Return True iff the table certainly never had a later position of the stream."""
         if self.lost_below is None or fallback.snapshot_id is None:
             return False
+        # Snapshots from `lost_below` on carry no positions, so only one below it could be newer.
         return fallback.snapshot_id >= self.lost_below - 1
 
     def properties(self) -> dict[str, str]:
-        """Return the snapshot properties that carry this forward."""
+        """Return the snapshot properties that carry the state forward."""
         properties = {
             STREAMS_PROPERTY: COMPLETE if self.is_complete else INCOMPLETE,
             **position_properties(self.positions),
@@ -75,17 +77,17 @@ def find_authority(
     *,
     known: tuple[Snapshot, StreamAuthority] | None = None,
 ) -> StreamAuthority:
-    """Return what the newest snapshot that knows of streams says.
+    """Return the state of the streams at the newest snapshot.
 
-    Costs nothing when `latest` is ours, else one read per snapshot of other engines above ours, and those
-    of the lists that tell whether they were built on ours.
+    Costs no read when `latest` is of this engine; else one per snapshot of other engines above the
+    authority, and those of the lists that show whether they were built on it.
 
     Args:
         latest: The newest snapshot, None before the first.
         snapshots: Of the table.
         manifests: Of the table.
-        known: An earlier snapshot of another engine and what was found for it: the walk ends there. A
-            commit that races with another engine asks again and again.
+        known: An earlier snapshot and the result for it, where the walk ends: attempts of a commit that
+            races with another engine repeat the walk.
 
     Raises:
         CorruptData: A property of ours cannot be read, or a manifest.
@@ -97,13 +99,13 @@ def find_authority(
         if carries_stream_state(snapshot):
             if above is None or is_built_on(above, snapshot, manifests):
                 return _authority_of(snapshot)
-            break
+            break  # in a hole; below it nothing belongs to the chain
         if known is not None and snapshot == known[0]:
             return known[1]
         above = snapshot
         snapshot = snapshots.find(above.id - 1) if above.id > 1 else None
     if above is None or above.id == 1:
-        return StreamAuthority()
+        return StreamAuthority()  # the whole history was read, or there is none
     return StreamAuthority(is_complete=False, lost_below=above.id)
 
 
@@ -118,7 +120,7 @@ def _authority_of(snapshot: Snapshot) -> StreamAuthority:
 
 
 def carries_stream_state(snapshot: Snapshot) -> bool:
-    """Return whether a snapshot carries what the table knows of its streams."""
+    """Return whether a snapshot carries the state of the table's streams."""
     return STREAMS_PROPERTY in snapshot.properties or any(
         key.startswith(STREAM_PREFIX) for key in snapshot.properties
     )

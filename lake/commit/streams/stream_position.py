@@ -1,13 +1,13 @@
-"""Positions of streams, as the table itself remembers them.
+"""Positions of streams, stored as snapshot properties of the table.
 
-Snapshot properties, all JSON:
+All values are JSON, except for the plain texts of `braid.streams` and `braid.streams.lost`:
 
 ```
-braid.stream.<name>   StreamPosition; every snapshot of ours carries all of them forward
+braid.stream.<name>   StreamPosition; every snapshot of this engine carries all of them forward
 braid.group.<name>    GroupOrder (`lake.commit.streams.group_order`), likewise
-braid.streams         "complete" | "incomplete": whether a stream without a property is a new one
-braid.streams.lost    only with "incomplete": number of the oldest snapshot that was left when positions
-                      were found to be lost; whatever was known was in the ones below
+braid.streams         complete | incomplete: whether a stream without a property is a new one
+braid.streams.lost    only with incomplete: id of the oldest snapshot that was left when positions
+                      were found to be lost; those below may have carried some
 braid.batch           StreamBatch that made this snapshot; never carried forward
 ```
 """
@@ -30,13 +30,13 @@ INCOMPLETE = "incomplete"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchAccount:
-    """What became of the records of a range of offsets; each record is counted once.
+    """Counts of the records of a range of offsets by what became of them; each is counted once.
 
     Attributes:
-        accepted: Became a row of a file.
+        accepted: Written as a row of a file.
         folded: Merged with a later record of the same key in the same batch.
-        ignored: Left out because the stream's declaration says so.
-        dead_lettered: Went to the dead-letter topic.
+        ignored: Left out, as the stream's declaration demands.
+        dead_lettered: Sent to the dead-letter topic.
 
     Example:
         >>> (BatchAccount(accepted=3) + BatchAccount(folded=1)).records
@@ -55,11 +55,11 @@ class BatchAccount:
 
     @property
     def records(self) -> int:
-        """Return how many records the account speaks of."""
+        """Return the number of all records counted."""
         return self.accepted + self.folded + self.ignored + self.dead_lettered
 
     def __add__(self, other: "BatchAccount") -> "BatchAccount":
-        """Return the account of both."""
+        """Return the sums of both."""
         return BatchAccount(
             accepted=self.accepted + other.accepted,
             folded=self.folded + other.folded,
@@ -70,19 +70,19 @@ class BatchAccount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamPosition:
-    """Where a stream continues.
+    """The position at which a stream continues.
 
     Attributes:
         stream: Name of the stream, unique within its table.
-        epoch: How often the stream has been claimed; only the newest claim may commit.
-        topic: Name of the Kafka topic.
-        topic_id: Kafka's id of the topic, "" when unknown; a topic made anew has another.
+        epoch: The number of its claims and fences so far; only the owner of the newest may commit.
+        topic: Name of the Kafka topic; "" for a stream that was fenced and never claimed.
+        topic_id: Kafka's id of the topic, "" when unknown; a topic that is created again has another.
         offsets: Next offset to read, per Kafka partition.
         account: Of all records so far.
         batch_id: Of the newest batch; -1 after a claim.
-        commit_time_ms: When the newest batch or claim was committed, ms since the epoch.
+        commit_time_ms: When the newest batch or claim was committed, milliseconds since 1970 UTC.
         generation: In which the stream's records are written since its newest claim
-            (`lake.commit.streams.group_order`); 0: it was claimed without a group.
+            (`lake.commit.streams.group_order`); 0 also for a claim without a group.
     """
 
     stream: str
@@ -98,11 +98,11 @@ class StreamPosition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamFallback:
-    """Where a stream continued, as somebody beside the table has noted.
+    """A copy of a stream's position that is kept beside the table.
 
     Attributes:
-        position: As noted.
-        snapshot_id: The snapshot that said so; None where that is not known.
+        position: The copy.
+        snapshot_id: The snapshot that it was copied from; None where that is unknown.
     """
 
     position: StreamPosition
@@ -121,8 +121,8 @@ class StreamBatch:
         topic_id: Kafka's id of the topic, "" when unknown.
         start: First offset per partition.
         end: Offset after the last one per partition; the same partitions as `start`.
-        account: Of the batch's records; at most as many as there are offsets, fewer when the topic
-            is compacted or transactional.
+        account: Of the batch's records; at most as many as offsets, and fewer when the topic is
+            compacted or transactional.
     """
 
     stream: str
@@ -187,7 +187,7 @@ def position_properties(positions: Mapping[str, StreamPosition]) -> dict[str, st
 
 
 def batch_properties(batch: StreamBatch) -> dict[str, str]:
-    """Return the snapshot property that tells what a batch was."""
+    """Return the snapshot property that carries a batch."""
     return {BATCH_PROPERTY: _json(batch)}
 
 

@@ -96,10 +96,10 @@ class ChangelogExpiry:
         names -= metadata_names(successor, self.store.manifests, parts=_LISTS, is_partial=True)
         names -= newest.metadata | self._metadata_of_earliest()
         # Before anything is deleted: what cannot be read now must not be found out afterwards.
-        self._protectors.metadata(self._protectors.of_step(changelog_id))
+        self._protectors.metadata(self._protectors.needing_files_of(changelog_id))
         is_removed = self._changelogs.delete(changelog_id)
         self.store.file_io.sync_directory(self.store.paths.changelog_dir)
-        protectors = self._protectors.of_step(changelog_id)
+        protectors = self._protectors.needing_files_of(changelog_id)
         buckets = frozenset(entry.bucket for entry in taken_out.values())
         needed = self._protectors.data_files(protectors, buckets)
         self.removal.remove_data(added_files(changes).values())

@@ -51,7 +51,7 @@ class RetainedSnapshots:
     store: TableStore
     _read: dict[tuple[str, int, int], Snapshot] = field(default_factory=dict)
 
-    def of_step(self, snapshot_id: int) -> list[RetainedSnapshot]:
+    def needing_files_of(self, snapshot_id: int) -> list[RetainedSnapshot]:
         """Return who may need files that go with a snapshot, as things are now.
 
         Raises:

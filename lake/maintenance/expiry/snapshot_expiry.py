@@ -153,14 +153,14 @@ class SnapshotExpiry:
             # Another expiry has come past it meanwhile; look again at what is there.
             return self._step(snapshot_id, newest)
         # Before anything is deleted: what cannot be read now must not be found out afterwards.
-        self._unprotected(released, self._protectors.of_step(snapshot_id))
+        self._unprotected(released, self._protectors.needing_files_of(snapshot_id))
         if self.keeps_changelogs:
             self._changelogs.keep(snapshot_id, data)
             self._changelogs.write_latest_hint(snapshot_id)
         is_removed = self.store.file_io.delete(path)
         # A snapshot that came back after a power failure would be one without its files.
         self.store.file_io.sync_directory(self.store.paths.snapshot_dir)
-        released = self._unprotected(released, self._protectors.of_step(snapshot_id))
+        released = self._unprotected(released, self._protectors.needing_files_of(snapshot_id))
         self.removal.remove_data(released.data.values())
         self.removal.remove_data(released.changelog.values())
         self.removal.remove_metadata(released.metadata)

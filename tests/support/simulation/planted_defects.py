@@ -1,4 +1,4 @@
-"""Defects that the simulation has to find: each is one method with the body that it must not have.
+"""Planted defects, which the simulation has to find: each replaces the body of one method by a wrong one.
 
 The first ones were in the engine once; the others are mistakes that are easily made there.
 """
@@ -33,9 +33,9 @@ class PlantedDefect:
         name: For the table in the docs.
         owner: Class or module.
         attribute: Of the method or function that is replaced.
-        body: What it is replaced by.
-        seed: One in which it was found; None where that is so seldom that it is looked for in the long run
-            alone, as every change of the engine changes what a seed does.
+        body: That replaces it.
+        seed: One that finds it; None for a defect that few seeds find, which only the long run
+            searches for, because every change of the engine changes what a seed does.
     """
 
     name: str
@@ -47,7 +47,7 @@ class PlantedDefect:
 
 @contextmanager
 def planted(defect: PlantedDefect) -> Iterator[None]:
-    """Let the engine have a defect for a while."""
+    """Replace the method while the context is open."""
     with ExitStack() as stack:
         stack.enter_context(patch.object(defect.owner, defect.attribute, defect.body))
         yield
@@ -72,25 +72,25 @@ def _discard_after_anything(
 def _previous_is_proof(
     self: SnapshotPublisher, snapshot: Snapshot, previous: Snapshot | None
 ) -> PublishOutcome:
-    """What the previous snapshot's presence told before rollbacks left a mark."""
+    """The check as it was before rollbacks left a marker: the previous snapshot is proof."""
     if previous is not None and self._snapshots.find(previous.id) == previous:
-        return PublishOutcome.YES
-    return _look_around(self, snapshot, previous)
+        return PublishOutcome.PUBLISHED
+    return _classify(self, snapshot, previous)
 
 
-_look_around = SnapshotPublisher._look_around
+_classify = SnapshotPublisher._classify
 
 
 def _files_are_the_only_trace(
     self: SnapshotPublisher, snapshot: Snapshot, previous: Snapshot | None
 ) -> PublishOutcome:
-    """How a snapshot with others above it was judged before it was named by them."""
+    """The check as it was before snapshots named the one that they were built on."""
     if previous is not None and self._snapshots.find(previous.id) == previous:
-        return _look_around(self, snapshot, previous)
+        return _classify(self, snapshot, previous)
     ids = self._snapshots.list_ids()
     is_rolled_back = any(number < snapshot.id for number in ids)
     if max(ids, default=0) <= snapshot.id and not is_rolled_back:
-        return PublishOutcome.YES
+        return PublishOutcome.PUBLISHED
     return PublishOutcome.IN_DOUBT
 
 
@@ -103,7 +103,7 @@ def _never_look(
     self: SnapshotPublisher, snapshot: Snapshot, previous: Snapshot | None
 ) -> PublishOutcome:
     del self, snapshot, previous
-    return PublishOutcome.YES
+    return PublishOutcome.PUBLISHED
 
 
 def _any_file_is_ours(self: SnapshotPublisher, snapshot: Snapshot) -> bool | None:
@@ -137,7 +137,7 @@ def _any_epoch(position: Any, batch: Any) -> BatchDecision:
     return exactly_once.decide_batch(position, batch)
 
 
-def _no_protectors(self: RetainedSnapshots, snapshot_id: int) -> list[Any]:
+def _no_retained_snapshots(self: RetainedSnapshots, snapshot_id: int) -> list[Any]:
     del self, snapshot_id
     return []
 
@@ -171,13 +171,13 @@ DEFECTS: Final = (
     PlantedDefect(
         name="a commit in the gap of a rollback that broke off is acknowledged",
         owner=SnapshotPublisher,
-        attribute="_look_around",
+        attribute="_classify",
         body=_previous_is_proof,
     ),
     PlantedDefect(
         name="an empty snapshot is taken back although others were built on it",
         owner=SnapshotPublisher,
-        attribute="_look_around",
+        attribute="_classify",
         body=_files_are_the_only_trace,
         seed=5_008,
     ),
@@ -226,8 +226,8 @@ DEFECTS: Final = (
     PlantedDefect(
         name="an expiry does not look for tags",
         owner=RetainedSnapshots,
-        attribute="of_step",
-        body=_no_protectors,
+        attribute="needing_files_of",
+        body=_no_retained_snapshots,
         seed=5_006,
     ),
     PlantedDefect(
@@ -247,13 +247,13 @@ DEFECTS: Final = (
     PlantedDefect(
         name="a snapshot in doubt is never found in the chain",
         owner=CommitRun,
-        attribute="_left_a_trace",
+        attribute="_is_built_upon",
         body=_no_trace,
     ),
     PlantedDefect(
         name="a snapshot in doubt is believed to be in the chain",
         owner=CommitRun,
-        attribute="_left_a_trace",
+        attribute="_is_built_upon",
         body=_always_a_trace,
         seed=1_008,
     ),
