@@ -1,7 +1,8 @@
-"""One document per table in the warehouse: its declaration, its streams, what is wanted.
+"""The documents of a warehouse, one per table: its declaration, its streams and their desired states.
 
-Each version says which write has made it: who is told that a version exists finds out by that whether it
-was their own request, repeated by the store, or somebody else who wrote the very same.
+Each version contains a random id of the write that created it. A writer that is refused because the
+version exists compares the content: only its own request, repeated by the object store's client after a
+lost response, has the same id; another process may have written the very same document.
 """
 
 from collections.abc import Mapping
@@ -23,12 +24,12 @@ __all__ = ["RegisteredTables", "RegistryStore", "Versioned"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredTables:
-    """What is declared of all tables.
+    """The documents of all tables.
 
     Attributes:
-        documents: Those that can be read, by identifier.
-        unreadable: Why others cannot, by `database.table`.
-        newer: Why this version must not act on still others, by `database.table`.
+        documents: Those that can be read, in the order of identifiers.
+        unreadable: The errors of those that cannot be read, by `database.table`.
+        newer: The errors of those that need a newer version of this software, by `database.table`.
     """
 
     documents: tuple[TableDocument, ...]
@@ -61,7 +62,7 @@ class RegistryStore:
         """Return every table's newest document. One list and read per table.
 
         Raises:
-            StorageUnavailable: Storage does not answer, which says nothing about any table.
+            StorageUnavailable: Storage does not answer: no table's document is known then.
         """
         documents: list[TableDocument] = []
         unreadable: dict[str, LakeError] = {}
@@ -70,6 +71,7 @@ class RegistryStore:
             try:
                 versioned = self.table(identifier)
             except LakeError as error:
+                # An outage says nothing about this table: it must not count as unreadable.
                 if error.retryable:
                     raise
                 unreadable[identifier] = error
@@ -82,10 +84,10 @@ class RegistryStore:
         return RegisteredTables(documents=tuple(documents), unreadable=unreadable, newer=newer)
 
     def table(self, identifier: str) -> Versioned[TableDocument] | None:
-        """Return what is declared of a table, and the version that says so; None: nothing.
+        """Return a table's newest document and its version; None when the table is not registered.
 
-        A schema change under way is made or not, as the table's schema files say: nothing is
-        pending in what is returned.
+        Nothing is pending in it: a schema change under way counts as applied once its schema file
+        exists, and as absent before.
 
         Raises:
             CorruptData: It cannot be read as a document; the message names it.
@@ -100,9 +102,9 @@ class RegistryStore:
         return Versioned(version=stored.version, value=document)
 
     def stored(self, identifier: str) -> Versioned[TableDocument] | None:
-        """Return the newest document as it is stored, with what is pending; None: there is none.
+        """Return the newest document as stored, pending change included; None when there is none.
 
-        For those who change it. One list and one read.
+        For writers. One list and one read.
 
         Raises:
             CorruptData: It cannot be read as a document; the message names it.
@@ -120,17 +122,19 @@ class RegistryStore:
     def put_table(self, document: TableDocument, *, expected_version: int | None) -> int:
         """Write the next version of a table's document and return its number.
 
-        Fields of the version before that this software does not know go on.
+        Fields of the previous version that this software does not know are kept.
 
         Args:
             document: The whole document.
             expected_version: The version it was made from; None: there is no document yet.
 
         Raises:
-            RegistryConflict: Another version came first. Read it, check again, try again.
+            RegistryConflict: Another writer has created the version. Read it, check again, try again.
         """
+        assert expected_version is None or expected_version >= 1
         before, version = None, expected_version
         if version is None:
+            # Behind the mark of a dropped table of the name, so that versions never repeat.
             version = self._dropped_version(document.identifier)
         else:
             before = self._file(document.identifier).read(version)
@@ -139,21 +143,21 @@ class RegistryStore:
         return version + 1
 
     def mark_dropped(self, identifier: str, *, expected_version: int) -> None:
-        """Write that a table is not registered any more, as the next version of its document.
+        """Mark a table as not registered any more, as the next version of its document.
 
         Raises:
-            RegistryConflict: Another version came first.
+            RegistryConflict: Another writer has created the version.
         """
         self._create(identifier, expected_version + 1, dump_dropped(write_id=str(uuid4())))
 
     def forget(self, identifier: str) -> None:
-        """Delete what is kept of a dropped table's document; nothing where it is registered anew."""
+        """Delete the versions of a dropped table's document; no effect if it is registered again."""
         newest = self._file(identifier).latest()
         if newest is not None and is_dropped(newest.value):
             self._file_io.delete_tree(paths.table_directory(self._warehouse, identifier))
 
     def _dropped_version(self, identifier: str) -> int:
-        """Return the version that says that a table was dropped; 0 where none says so."""
+        """Return the version that marks a table as dropped; 0 when the newest is no such mark."""
         newest = self._file(identifier).latest()
         return newest.version if newest is not None and is_dropped(newest.value) else 0
 

@@ -1,11 +1,11 @@
-"""Leases: which runner works on a stream.
+"""Leases: the right of one runner to work on a stream.
 
-A lease keeps two runners from doing the same work. It is not what makes the data right: clocks
-may differ and processes may sleep, and then the epoch in the table fences the slower one.
+A lease keeps two runners from doing the same work. The data does not depend on it: clocks may differ and
+processes may sleep, and then the epoch in the table fences the slower runner.
 
-Each grant, renewal and release is a new version, created exclusively: of two runners that see
-an expired lease, one gets the next version. One that cannot be read is nobody's that is known, and
-may be somebody's: it is taken for live until `UNREADABLE_MS` after it was written, and then for gone.
+Each grant, renewal and release is a new version, created exclusively: of two runners that see an
+expired lease, one creates the next version. A lease that cannot be read has an unknown owner, which may
+be working: it counts as live until `UNREADABLE_MS` after it was written, and as expired from then on.
 """
 
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ from registry.store.stored_documents import parse_stored
 from registry.store.versions import Versioned, VersionedFile
 from schemas import Contract
 
-MAINTENANCE = "+maintenance"  # no stream can be called so: who compacts the table holds it
-KEPT_LEASE_MS = 60_000  # renewals are many; no reader of a lease is slower than this
+MAINTENANCE = "+maintenance"  # held by the process that compacts a table; no stream has such a name
+KEPT_LEASE_MS = 60_000  # renewals come every few seconds; no reader of a lease is slower than this
 UNREADABLE_MS: Final = 60_000
-"""So long after it was written an unreadable lease counts as one that somebody holds: four times what
-runners ask for unless they are told otherwise. Should one ask for more, the epoch fences the slower."""
+"""Time after which an unreadable lease counts as expired: four times the runners' default time to live.
+Where an operator sets a longer one, the epoch fences the slower runner."""
 
 _UNKNOWN_OWNER: Final = "unknown: the lease cannot be read"
 
@@ -35,10 +35,10 @@ class Lease:
     Attributes:
         table: `<database>.<table>`.
         stream: The stream's name.
-        owner: Who holds it: unique per process, not per name of a runner.
+        owner: The holder: unique per process, not per name of a runner.
         version: The version of the lease's document that granted it.
-        ttl_ms: How long each grant and renewal lasts.
-        expires_ms: When it ends, milliseconds since the epoch, UTC, by the granting clock.
+        ttl_ms: Duration of each grant and renewal, milliseconds.
+        expires_ms: Its end, milliseconds since the epoch, UTC, by the granting clock.
     """
 
     table: str
@@ -56,7 +56,7 @@ class _LeaseRecord(Contract):
 
 
 class LeaseStore:
-    """Grants, renews and takes back the leases of a warehouse."""
+    """Grants, renews and releases the leases of a warehouse."""
 
     def __init__(self, file_io: FileIO, warehouse: str, clock: Clock) -> None:
         self._file_io = file_io
@@ -64,14 +64,15 @@ class LeaseStore:
         self._clock = clock
 
     def acquire(self, table: str, stream: str, owner: str, ttl_ms: int) -> Lease | None:
-        """Take the lease of a stream; None when another owner holds it or was faster.
+        """Take the lease of a stream; None when another owner holds it or takes it first.
 
         Args:
             table: `<database>.<table>`.
             stream: The stream's name.
             owner: Unique per process. The owner of a live lease gets it again.
-            ttl_ms: How long it lasts unless renewed.
+            ttl_ms: Its duration unless renewed, milliseconds.
         """
+        assert ttl_ms > 0
         newest = self._newest(table, stream)
         if newest is not None and newest.value.owner != owner and self._is_live(newest.value):
             return None
@@ -81,23 +82,26 @@ class LeaseStore:
     def renew(self, lease: Lease) -> Lease | None:
         """Prolong a lease by its time to live; None when it is lost.
 
-        An expired lease that nobody took in between is prolonged as well: nobody else worked.
+        A lease that has expired without another grant is prolonged as well: no other process worked.
         """
         newest = self._newest(lease.table, lease.stream)
+        # The version decides, not the time: every grant to another owner has created a newer one.
         if newest is None or newest.version != lease.version:
             return None
         return self._grant(lease.table, lease.stream, lease.owner, lease.ttl_ms, lease.version + 1)
 
     def release(self, lease: Lease) -> None:
-        """Give a lease back, so that another owner need not wait; no effect when it is lost."""
+        """Release a lease, so that another owner need not wait; no effect when it is lost."""
         newest = self._newest(lease.table, lease.stream)
         if newest is None or newest.version != lease.version:
             return
+        # An expired version in place of a deletion: versions go on counting, so that no owner takes a
+        # later lease for its own.
         record = _LeaseRecord(owner=lease.owner, ttl_ms=lease.ttl_ms, expires_ms=0)
         self._write(lease.table, lease.stream, lease.version + 1, record)
 
     def holder(self, table: str, stream: str) -> Lease | None:
-        """Return the live lease of a stream, or None. For people and tests; grants nothing."""
+        """Return the live lease of a stream, or None; grants nothing."""
         newest = self._newest(table, stream)
         if newest is None or not self._is_live(newest.value):
             return None
@@ -136,6 +140,7 @@ class LeaseStore:
         try:
             record = parse_stored(_LeaseRecord, newest.value)
         except ValidationError:
+            # By storage's clock, for the record's own times are what cannot be read.
             record = _LeaseRecord(
                 owner=_UNKNOWN_OWNER,
                 ttl_ms=UNREADABLE_MS,

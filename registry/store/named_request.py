@@ -1,7 +1,7 @@
-"""Requests with names of their own: made once, however often they are sent.
+"""Named requests for schema changes, which are applied once, however often they are sent.
 
-Pure. The document remembers each name with a digest of what was asked for, so that another request
-under the same name is refused and not taken for a repetition.
+Pure. The name is the client's idempotency key. The document remembers each name with a digest of the
+changes, so that another request under the same name is refused and not taken for a repetition.
 """
 
 import hashlib
@@ -29,13 +29,13 @@ class NamedRequest:
         return cls(key=key, digest=hashlib.sha256(changes.model_dump_json().encode()).hexdigest())
 
     def is_made(self, document: TableDocument) -> bool:
-        """Return whether the document remembers the request.
+        """Return whether the request is among the applied ones of the document.
 
         Raises:
-            DefinitionRefused: It remembers another one of that name.
+            DefinitionRefused: Another request has had this name.
         """
         found = next((change for change in document.applied if change.key == self.key), None)
-        # Those made by an earlier version have no digest.
+        # Changes applied by an earlier version have no digest: the name alone decides.
         if found is None or found.digest in (None, self.digest):
             return found is not None
         problem = FieldProblem(
@@ -45,9 +45,9 @@ class NamedRequest:
             message="a request for other changes has had this key",
             hint="send the same changes again, or give each request a key of its own",
         )
-        text = f"the request is another one than the first of its key, on {document.identifier}"
+        text = f"the request differs from the first one with its key, on {document.identifier}"
         raise DefinitionRefused(text, problems=[problem])
 
     def applied(self, schema_id: int) -> AppliedChange:
-        """Return what to remember of it, once it has led to a schema."""
+        """Return the record of the request for the document, once the schema is created."""
         return AppliedChange(key=self.key, digest=self.digest, schema_id=schema_id)

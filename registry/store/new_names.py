@@ -1,9 +1,10 @@
-"""Names of tables that are being created, announced so that no two of them differ in case alone.
+"""Names of tables in creation, announced so that no two tables differ in case alone.
 
-A table's document is created exclusively, but only under the name as it is spelled. So whoever creates one
-announces its name first, then looks at the tables that are there and at the announcements of others, and
-gives up where one is alike: of two at the same time at least one sees the other. Both may; then both are
-told, and whoever asks again gets the name. What a process that died has announced counts for a minute.
+Exclusive creation of a table's document covers only one spelling of its name. So the creator announces
+the name first, then lists the existing tables and the announcements of others, and gives up if one of them
+differs in case alone: of two simultaneous creators at least one sees the other. If both do, both are
+refused, and the one that repeats its request gets the name. The announcement of a process that died counts
+for a minute.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ from lake import Clock, FileIO, LakeError
 from registry.store import paths
 
 KEPT_MS: Final = 60_000
-"""Longer than the creation of a table takes, and than clocks of machines differ."""
+"""Longer than the creation of a table takes plus the difference between clocks of machines."""
 
 
 class NewNames:
@@ -34,11 +35,11 @@ class NewNames:
         try:
             yield
         finally:
-            with contextlib.suppress(LakeError):  # one that stays is ignored before long
+            with contextlib.suppress(LakeError):  # an announcement that stays expires by `KEPT_MS`
                 self._file_io.delete(path)
 
     def identifiers(self) -> set[str]:
-        """Return what is announced; announcements that are too old are removed."""
+        """Return the announced names; deletes expired announcements."""
         found = set()
         for status in self._file_io.list(self._directory):
             if status.modified_ms >= self._clock.now_ms() - KEPT_MS:

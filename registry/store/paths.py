@@ -1,6 +1,6 @@
-"""Where the registry keeps its documents: every name on storage is built here."""
+"""Paths of the registry's documents: every name on storage is built here."""
 
-DIRECTORY = "_braid"  # no database is called so: those end with `.db`
+DIRECTORY = "_braid"  # no directory of a database: those end with `.db`
 RUNNER_SUFFIX = ".json"
 
 

@@ -1,9 +1,8 @@
-"""What runners report: one document per runner, overwritten every few seconds.
+"""Progress reports of runners: one document per runner, overwritten every few seconds.
 
-Not versioned, because nothing is decided on it: what a stream has done is in the table. A reader
-takes a document that has not been written for a while for the word of a runner that is gone. One that
-cannot be read says nothing, and takes nothing from what other runners say; its runner mends it with
-its next word.
+Not versioned, because no decision rests on it: the table holds what a stream has committed. A document
+that has not been written for a while is of a runner that is gone. One that cannot be read is left out and
+does not affect the reports of other runners; its runner overwrites it with its next report.
 """
 
 from collections.abc import Iterable
@@ -30,12 +29,12 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What one runner says about one stream.
+    """One runner's report of one stream.
 
     Attributes:
         runner: The runner's name.
-        updated_ms: When it said so, milliseconds since the epoch, UTC.
-        progress: What it said.
+        updated_ms: Time of the report, milliseconds since the epoch, UTC.
+        progress: The stream's progress.
     """
 
     runner: str
@@ -45,11 +44,11 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerReports:
-    """What all runners say.
+    """The reports of all runners.
 
     Attributes:
-        runners: The documents that can be read, by the runner's name.
-        unreadable: Names of the runners whose documents cannot, in alphabetical order.
+        runners: The documents that can be read, in the order of the runners' names.
+        unreadable: Names of the runners whose documents cannot be read, in alphabetical order.
     """
 
     runners: tuple[RunnerProgress, ...]
@@ -69,11 +68,11 @@ class ProgressStore:
         self._file_io.overwrite(path, progress.model_dump_json().encode())
 
     def read_all(self) -> RunnerReports:
-        """Return what every runner says that ever ran. One list and a read of each."""
+        """Return the reports of every runner that ever ran. One list and one read per runner."""
         found, unreadable = [], []
         for status in self._file_io.list(paths.runners_directory(self._warehouse)):
             if status.is_directory or not status.name.endswith(paths.RUNNER_SUFFIX):
-                continue  # a file that is being written beside its place
+                continue  # a temporary file of an overwrite
             try:
                 data = self._file_io.read_bytes(status.path)
                 found.append(parse_stored(RunnerProgress, data))
@@ -93,10 +92,10 @@ def stream_key(identifier: str, stream: str) -> str:
 
 
 def newest_report(runners: Iterable[RunnerProgress], key: str) -> Report | None:
-    """Return the report that knows most of what a stream has committed, or None.
+    """Return the report with the latest commits of a stream, or None.
 
-    After a stream moved, two runners' documents name it: the higher epoch is the later owner,
-    and of equal epochs the later word.
+    After a stream has moved, the documents of two runners contain it: the higher epoch is that of the
+    later owner, and of equal epochs the later report counts.
     """
     reports = _reports(runners, key)
     return max(reports, key=lambda r: (r.progress.epoch or 0, r.updated_ms), default=None)
@@ -105,16 +104,16 @@ def newest_report(runners: Iterable[RunnerProgress], key: str) -> Report | None:
 def current_report(
     runners: Iterable[RunnerProgress], key: str, *, alive_since_ms: int
 ) -> Report | None:
-    """Return the report that says what a stream is doing now, or None.
+    """Return the report with the current state of a stream, or None.
 
-    Several documents may name it: of a runner that is gone, of one that waits for the lease, of
-    one that had the stream before it moved. A living runner counts before a gone one, one that
-    has something to say before one that waits, then as in `newest_report`.
+    Several documents may contain it: of a runner that is gone, of one that waits for the lease, of
+    one that had the stream before it moved. A living runner counts before a gone one, a runner that
+    has the stream before one that waits for it, then as in `newest_report`.
 
     Args:
-        runners: All that is reported.
+        runners: All reports.
         key: `stream_key` of the stream.
-        alive_since_ms: Reports from before are of runners that are gone.
+        alive_since_ms: Earlier reports are of runners that are gone.
     """
 
     def rank(report: Report) -> tuple[bool, bool, int, int]:

@@ -1,4 +1,4 @@
-"""What a caller has seen of a document, so that nobody overwrites what they have not seen."""
+"""Revisions and preconditions, by which no caller overwrites a change that it has not read."""
 
 import hashlib
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ REVISION_LENGTH = 32  # hexadecimal digits: 128 bits
 
 
 def revision_of(*parts: Contract) -> str:
-    """Return a short name of the content: equal content, equal name, on every machine."""
+    """Return a digest of the content: the same for equal content, on every machine."""
     values = [part.model_dump(mode="json") for part in parts]
     data = orjson.dumps(values, option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(data).hexdigest()[:REVISION_LENGTH]
@@ -20,30 +20,32 @@ def revision_of(*parts: Contract) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precondition:
-    """What has to hold before a change.
+    """A condition on the current state before a change.
 
     Attributes:
-        revisions: One of these is what is there; None: not asked.
-        exists: Whether there has to be something (True) or nothing (False); None: not asked.
+        revisions: The current revision has to be one of these; None: any.
+        exists: Whether the thing has to exist (True) or must not (False); None: either.
     """
 
     revisions: frozenset[str] | None = None
     exists: bool | None = None
 
     def check(self, current: str | None) -> None:
-        """Compare with what is there.
+        """Raise unless the condition holds.
 
         Args:
-            current: The revision of what is there; None when nothing is.
+            current: The current revision; None when the thing does not exist.
 
         Raises:
-            PreconditionFailed: It is not what the caller has seen.
+            PreconditionFailed: The condition does not hold.
         """
         if self.revisions is not None and current not in self.revisions:
-            message = "it has changed since it was read" if current else "there is none any more"
+            message = (
+                "it has changed since it was read" if current else "it does not exist any more"
+            )
             raise PreconditionFailed(message)
         if self.exists is not None and self.exists is not (current is not None):
-            message = "there is one already" if current else "there is none"
+            message = "it exists already" if current else "it does not exist"
             raise PreconditionFailed(message)
 
 

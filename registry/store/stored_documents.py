@@ -1,13 +1,13 @@
-"""Documents on storage, which versions of this software that are older and newer share.
+"""Serialization of stored documents, which older and newer versions of this software share.
 
-1. A field that this version does not know is passed over when a document is read, and is in the next
-   version that is written, at its place: below the same names, and in a list at the entry of the same
-   name. It goes with what it belongs to.
+1. A field that this version does not know is ignored when a document is read, and kept in the next
+   version that is written, at the same location: below the same names, and in a list in the entry of the
+   same name. It is dropped together with the object that contains it.
 2. A document, and each stream in it, lists the *features* that acting on it needs. A version that lacks
-   one shows the document and neither runs nor changes it. Only what needs a feature may hold values that
-   an older version cannot read at all; it then says so in place of showing it.
+   one shows the document and neither runs nor changes it. Only a document with such a feature may hold
+   values that an older version cannot parse at all; that version reports the missing feature instead.
 
-Requests are another thing: there an unknown field is a mistake, and refused.
+In requests an unknown field is a mistake and is refused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,23 +23,23 @@ from schemas import StreamEntry, TableDocument
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 START_ANEW: Final = "start_anew"
-"""A stream has a `former_epoch`: a version that passes it over reads records a second time."""
+"""A stream has a `former_epoch`: a version that ignores it reads records a second time."""
 FEATURES: Final[frozenset[str]] = frozenset({START_ANEW})
-"""The features that this version has. A change of documents that older versions must not act on adds its
-name here, and to `features` of the documents and streams that need it."""
+"""The features of this version. A change of documents that older versions must not act on adds its name
+here, and to `features` of the documents and streams that need it."""
 
 _WRITE_ID: Final = "write_id"
 _DROPPED: Final = "dropped"
 _DROPPED_BYTES_MAX: Final = 1_000
 _NAMES: Final = ("name", "column", "key")
-"""What tells the entries of a list from each other, whichever of them they have."""
+"""Fields that identify an entry of a list; the first that an entry has is taken."""
 
 
 def parse_stored(model: type[ModelT], data: bytes | Mapping[str, Any]) -> ModelT:
-    """Return a document without the fields that this version does not know.
+    """Return a parsed document; ignores fields that this version does not know.
 
     Raises:
-        ValidationError: It is none.
+        ValidationError: The data is no such document.
     """
     if isinstance(data, bytes):
         return model.model_validate_json(data, extra="ignore")
@@ -51,17 +51,18 @@ def parse_document(data: bytes, *, what: str) -> TableDocument:
 
     Args:
         data: As stored.
-        what: Names it in errors.
+        what: Name of the document in errors.
 
     Raises:
-        FeaturesMissing: It cannot be read, and names features that this version does not have.
-        CorruptData: It cannot be read.
+        FeaturesMissing: It cannot be parsed, and lists features that this version lacks.
+        CorruptData: It cannot be parsed.
     """
     content: Any = None
     try:
         content = orjson.loads(data)
         return parse_stored(TableDocument, content)
     except (ValidationError, ValueError) as error:
+        # Values that only a newer version understands are no damage.
         missing = _listed_features(content) - FEATURES
         if missing:
             raise features_missing(what, sorted(missing)) from error
@@ -74,7 +75,8 @@ def missing_features(document: TableDocument, stream: StreamEntry | None = None)
 
     Args:
         document: Of the table.
-        stream: To run it; None: to change the document, which all that is in it is judged for.
+        stream: The stream to run; None to change the document, which takes the features of all
+            its streams.
     """
     entries = document.streams.values() if stream is None else [stream]
     listed = {*document.features, *(name for entry in entries for name in entry.features)}
@@ -84,19 +86,19 @@ def missing_features(document: TableDocument, stream: StreamEntry | None = None)
 def features_missing(what: str, missing: Sequence[str]) -> FeaturesMissing:
     """Return the error of a document that this version must not act on."""
     message = (
-        f"{what} needs what this version does not have: {', '.join(missing)}\n"
-        "hint: a newer version has written it; use one"
+        f"{what} needs features that this version does not have: {', '.join(missing)}\n"
+        "hint: a newer version has written it; use that version"
     )
     return FeaturesMissing(message, missing=tuple(missing))
 
 
 def dump_document(document: TableDocument, *, before: bytes | None, write_id: str) -> bytes:
-    """Return what is stored of a document.
+    """Return a document as it is stored.
 
     Args:
         document: The whole document.
-        before: The version that it was made from; its unknown fields go on.
-        write_id: Of this write.
+        before: The version that it was made from, whose unknown fields are kept; None for the first.
+        write_id: Unique to this write.
     """
     content: dict[str, Any] = document.model_dump(mode="json")
     if before is not None:
@@ -108,13 +110,14 @@ def dump_document(document: TableDocument, *, before: bytes | None, write_id: st
 
 
 def _with_unknown(new: Any, old: Any, known: Any) -> Any:
-    """Return new content with what the old one had and nobody knew.
+    """Return new content with the unknown fields of the old content.
 
     Args:
         new: To be written.
-        old: As it was stored, at the same place.
-        known: What was understood of it.
+        old: As stored before, at the same location.
+        known: The part of `old` that this version has parsed.
     """
+    # Unknown is what is stored and not parsed: a known field that the change has removed stays removed.
     if isinstance(new, dict) and isinstance(old, dict) and isinstance(known, dict):
         unknown = {key: value for key, value in old.items() if key not in known}
         return {
@@ -122,6 +125,7 @@ def _with_unknown(new: Any, old: Any, known: Any) -> Any:
             **{k: _with_unknown(v, old.get(k), known.get(k)) for k, v in new.items()},
         }
     if isinstance(new, list) and isinstance(old, list) and isinstance(known, list):
+        # Entries move, so they are matched by name; those without a name have no unknown fields kept.
         pairs = {_name(one): (one, seen) for one, seen in zip(old, known, strict=True)}
         pairs.pop(None, None)
         return [_with_unknown(one, *pairs.get(_name(one), (None, None))) for one in new]
@@ -135,7 +139,7 @@ def _name(entry: object) -> str | None:
 
 
 def _listed_features(content: object) -> set[str]:
-    """Return the features that unreadable content lists, as far as that can be told."""
+    """Return the features that content lists which cannot be parsed as a document."""
     if not isinstance(content, dict):
         return set()
     streams = content.get("streams")
@@ -151,13 +155,15 @@ def _listed_features(content: object) -> set[str]:
 
 
 def dump_dropped(*, write_id: str) -> bytes:
-    """Return the version that says that a table is not registered any more."""
+    """Return the stored mark of a table that is not registered any more."""
     return orjson.dumps({_WRITE_ID: write_id, _DROPPED: True})
 
 
 def is_dropped(data: bytes) -> bool:
-    """Return whether a version says that its table is not registered any more."""
-    if len(data) > _DROPPED_BYTES_MAX:  # a document: not worth reading twice
+    """Return whether a version is the mark of a table that is not registered any more."""
+    if (
+        len(data) > _DROPPED_BYTES_MAX
+    ):  # a document: parsing it twice would cost more than this check
         return False
     try:
         content = orjson.loads(data)

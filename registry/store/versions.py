@@ -1,4 +1,4 @@
-"""Documents whose every version is a file of its own, created exclusively.
+"""Versioned documents: every version is a file of its own, created exclusively.
 
 ```
 <directory>/00000000000000000001.json
@@ -6,11 +6,11 @@
 ```
 
 1. A reader lists the directory and reads the highest version.
-2. A writer that has read version N creates N + 1. Exclusive creation is the compare-and-swap:
-   of two writers one is told that the file exists, and reads again.
-3. Superseded versions are kept, ten and some minutes, because a reader may be between its list
-   and its read. So a writer that slept for longer than that could create a version which has
-   been used and deleted; it looks again afterwards and takes its file back (`create`).
+2. A writer that has read version N creates N + 1. Exclusive creation is the compare-and-swap: of
+   two writers one fails because the file exists, and reads again.
+3. Superseded versions are kept, the last ten and all of the last ten minutes, because a reader may be
+   between its list and its read. A writer that slept for longer than that could create a version which
+   has been used and deleted; so it lists again after the creation and removes its file (`create`).
 """
 
 from dataclasses import dataclass, field
@@ -20,9 +20,9 @@ from typing import Generic, TypeVar
 from lake import Clock, FileIO
 
 KEPT_VERSIONS = 10
-KEPT_MS = 10 * 60 * 1000  # longer than any request, and than a reasonable pause of a process
+KEPT_MS = 10 * 60 * 1000  # longer than any request, and than a plausible pause of a process
 SUFFIX = ".json"
-READ_ATTEMPTS = 5  # each lost only to a reader that slept for KEPT_MS
+READ_ATTEMPTS = 5  # an attempt fails only if the reader slept for KEPT_MS between list and read
 
 ValueT = TypeVar("ValueT")
 
@@ -33,8 +33,8 @@ class Versioned(Generic[ValueT]):
 
     Attributes:
         version: From 1, without holes at the newest end.
-        value: What it held.
-        modified_ms: When it was written, milliseconds since the epoch by storage's clock.
+        value: Its content.
+        modified_ms: Time of the write, milliseconds since the epoch by storage's clock.
     """
 
     version: int
@@ -69,33 +69,36 @@ class VersionedFile:
             newest = max(versions)
             try:
                 data = self._file_io.read_bytes(self._path(newest))
-            except FileNotFoundError:  # cleaned between list and read: there is a newer one
+            except FileNotFoundError:  # deleted between list and read, so a newer one exists
                 continue
             return Versioned(version=newest, value=data, modified_ms=versions[newest])
         raise FileNotFoundError(self._directory)
 
     def read(self, version: int) -> bytes | None:
-        """Return a version; None when it is not there, or not any more."""
+        """Return a version; None when it does not exist, or not any more."""
         try:
             return self._file_io.read_bytes(self._path(version))
         except FileNotFoundError:
             return None
 
     def create(self, version: int, data: bytes) -> bool:
-        """Create a version; False when it is taken or was superseded long ago.
+        """Create a version; False when it is taken, or was superseded and deleted.
 
         Requires:
-            The caller has seen version - 1, or no version at all when it is 1.
+            The caller has read version - 1, or found no version at all when it is 1.
         """
         assert version >= 1
         if not self._file_io.create_exclusive(self._path(version), data):
-            # A store that repeats requests may refuse what it has just done for us.
+            # A client of an object store repeats a request whose response was lost; the second one is
+            # refused by the file of the first. Equal content means that this write has succeeded.
             return self._holds(version, data)
+        # Exclusive creation proves that no file of the name existed, not that none ever did. Live
+        # versions have no holes, so a file without its neighbours is one that came too late.
         versions = self._versions()
         is_late = max(versions, default=version) > version and version + 1 not in versions
         if is_late or (version > 1 and version - 1 not in versions):
-            # The file landed in the hole that cleaning left behind, and nobody will ever read it; or
-            # the document is gone as a whole, and this would bring it back.
+            # It is in the hole that cleaning left, where no reader finds it; or the document was
+            # deleted as a whole, and this version would restore it.
             self._file_io.delete(self._path(version))
             return False
         self._clean(versions)
@@ -112,13 +115,14 @@ class VersionedFile:
         ordered = sorted(versions)
         superseded = pairwise(ordered)
         for version, successor in list(superseded)[: -self._kept_versions]:
-            # A version is as old as its successor: until then it was the newest.
+            # The age of a superseded version counts from its successor's creation: until then it was
+            # the newest, which readers may have listed.
             if versions[successor] + self._kept_ms >= now_ms:
-                break  # Deleting from the oldest on leaves no hole between kept versions.
+                break  # deletion in order, from the oldest on, leaves no hole between kept versions
             self._file_io.delete(self._path(version))
 
     def _versions(self) -> dict[int, int]:
-        """Return the time of modification, milliseconds, by version."""
+        """Return the modification time in milliseconds since the epoch, by version."""
         return {
             int(name.removesuffix(SUFFIX)): status.modified_ms
             for status in self._file_io.list(self._directory)

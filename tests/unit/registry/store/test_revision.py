@@ -32,7 +32,7 @@ def test_a_revision_has_to_be_what_is_there() -> None:
 def test_existence_can_be_asked_for_either_way() -> None:
     Precondition(exists=True).check("r1")
     Precondition(exists=False).check(None)
-    with pytest.raises(PreconditionFailed, match="there is none"):
+    with pytest.raises(PreconditionFailed, match="it does not exist"):
         Precondition(exists=True).check(None)
-    with pytest.raises(PreconditionFailed, match="there is one already"):
+    with pytest.raises(PreconditionFailed, match="it exists already"):
         Precondition(exists=False).check("r1")

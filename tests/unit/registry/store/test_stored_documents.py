@@ -110,7 +110,9 @@ def test_what_cannot_be_read_for_a_feature_says_so() -> None:
     newer = stored(features=["bitemporal"])
     newer["table"]["merge_engine"] = "bitemporal"
 
-    with pytest.raises(FeaturesMissing, match="needs what this version does not have: bitemporal"):
+    with pytest.raises(
+        FeaturesMissing, match="needs features that this version does not have: bitemporal"
+    ):
         parse_document(orjson.dumps(newer), what="the document")
     del newer["features"]
     newer["streams"]["s"]["features"] = ["bitemporal"]
