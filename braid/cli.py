@@ -146,7 +146,7 @@ def runner(
     ensure_warehouse(warehouse)
 
     # Here, not above: the service must start without Spark.
-    from pipelines.runner import main as run
+    from pipelines.runner_process import main as run
     from pipelines.settings import RunnerSettings
 
     settings = RunnerSettings(

@@ -1,8 +1,8 @@
-"""Compaction and expiry of the tables whose streams a runner hosts, in a thread beside the queries.
+"""Hosted tables: compaction and expiry of the tables whose streams a runner hosts, beside its queries.
 
-Of several runners that host streams of one table one looks after it: the one that holds the table's
-lease of maintenance. The lease saves work in vain and is not what makes it right: two that compact the
-same bucket yield to each other.
+Of several runners that host streams of one table, the one that holds the table's maintenance lease
+maintains it. The lease saves duplicate work; correctness does not depend on it, because of two runners
+that compact the same bucket one yields.
 """
 
 import logging
@@ -11,18 +11,19 @@ from collections.abc import Collection
 from typing import Final
 
 from lake import Catalog, Clock, LakeError, MaintenanceService, StorageUnavailable
-from registry.store.leases import MAINTENANCE, Lease, LeaseStore
+from pipelines.held_lease import HeldLease
+from registry.store.leases import MAINTENANCE, LeaseStore
 from schemas import TableProgress
 
 _LOG = logging.getLogger(__name__)
 _GRACE_SECONDS: Final = 10.0
-"""For the buckets that are worked on at the end; what is cut off has committed nothing."""
+"""For the buckets under compaction at the end; one that is cut off has committed nothing."""
 
-_ENDED: Final = "the thread that maintains has ended: the log of the runner says why"
+_ENDED: Final = "the maintenance thread has ended: the runner's log has the reason"
 
 
 class HostedTables:
-    """A maintenance service that follows what a runner hosts. Started and closed once."""
+    """A maintenance service for the tables that a runner hosts now. Started and closed once."""
 
     def __init__(
         self,
@@ -34,13 +35,13 @@ class HostedTables:
         workers: int,
         clock: Clock,
     ) -> None:
-        """Look after nothing until `want` and `start`.
+        """Maintain nothing until `set_tables` and `start`.
 
         Args:
             catalog: Opens the tables.
-            leases: Say which runner looks after a table.
-            owner: Holds them; unique per process.
-            lease_ttl_ms: How long a runner that says nothing keeps a table.
+            leases: Decide which runner maintains a table.
+            owner: Of the leases; unique per process.
+            lease_ttl_ms: How long a runner keeps a table without renewing its lease.
             workers: Buckets compacted at once.
             clock: For leases, and pauses after failures.
         """
@@ -48,24 +49,25 @@ class HostedTables:
         self._owner = owner
         self._lease_ttl_ms = lease_ttl_ms
         self._clock = clock
-        self._wanted: frozenset[str] = frozenset()
-        self._held: dict[str, tuple[Lease, int]] = {}
+        self._tables: frozenset[str] = frozenset()
+        self._held: dict[str, HeldLease] = {}
         self._service = MaintenanceService(catalog, self._leased, workers=workers, clock=clock)
         self._thread: threading.Thread | None = None
         self._is_ending = False
 
-    def want(self, tables: Collection[str]) -> None:
-        """Say which tables have streams here, as `database.table`; for any thread."""
-        self._wanted = frozenset(tables)
+    def set_tables(self, tables: Collection[str]) -> None:
+        """Set the tables that have streams here, as `database.table`; for any thread."""
+        # Replaced as a whole: the maintenance thread reads it without a lock.
+        self._tables = frozenset(tables)
 
     def start(self, *, interval_ms: int) -> None:
         """Begin, in a thread.
 
         Args:
-            interval_ms: Between two looks at what is due.
+            interval_ms: Between two polls for work that is due.
         """
         assert self._thread is None, "started once"
-        # A daemon, so that a look that hangs cannot keep the process.
+        # A daemon, so that a poll that hangs cannot keep the process alive.
         self._thread = threading.Thread(
             target=self._service.run,
             kwargs={"interval_s": interval_ms / 1_000},
@@ -99,7 +101,7 @@ class HostedTables:
         self._service.stop()
 
     def close(self) -> None:
-        """End, and give the leases back; buckets that are worked on have a few seconds."""
+        """End, and give the leases back; buckets under compaction have a few seconds."""
         self.ask_to_stop()
         if self._thread is not None:
             self._thread.join(_GRACE_SECONDS)
@@ -108,38 +110,36 @@ class HostedTables:
                 return
         self._service.close(grace_s=_GRACE_SECONDS)
         held, self._held = self._held, {}
-        for lease, _ in held.values():
+        for identifier, lease in held.items():
             try:
-                self._leases.release(lease)
+                lease.release()
             except (LakeError, OSError) as error:
-                _LOG.warning("lease not released table=%s error=%s", lease.table, error)
+                _LOG.warning("lease not released table=%s error=%s", identifier, error)
 
     def _has_died(self) -> bool:
         return self._thread is not None and not self._thread.is_alive() and not self._is_ending
 
     def _leased(self) -> list[str]:
-        """Return those of the wanted tables that this runner is to look after now."""
-        wanted = self._wanted
-        for identifier in self._held.keys() - wanted:
-            self._leases.release(self._held.pop(identifier)[0])
-        return [identifier for identifier in sorted(wanted) if self._has_lease(identifier)]
+        """Return those of the tables that this runner is to maintain now."""
+        tables = self._tables
+        for identifier in self._held.keys() - tables:
+            self._held.pop(identifier).release()
+        return [identifier for identifier in sorted(tables) if self._hold_lease(identifier)]
 
-    def _has_lease(self, identifier: str) -> bool:
-        now_ms = self._clock.now_ms()
-        held = self._held.get(identifier)
-        if held is not None and now_ms - held[1] < self._lease_ttl_ms // 3:
-            return True
+    def _hold_lease(self, identifier: str) -> bool:
+        lease = self._held.get(identifier)
+        if lease is None:
+            lease = HeldLease(
+                self._leases,
+                table=identifier,
+                name=MAINTENANCE,
+                owner=self._owner,
+                ttl_ms=self._lease_ttl_ms,
+                clock=self._clock,
+            )
+            self._held[identifier] = lease
         try:
-            if held is not None:
-                lease = self._leases.renew(held[0])
-            else:
-                ttl_ms = self._lease_ttl_ms
-                lease = self._leases.acquire(identifier, MAINTENANCE, self._owner, ttl_ms)
+            return lease.hold()
         except StorageUnavailable as error:
             message = f"the lease of maintenance cannot be taken table={identifier}: {error}"
             raise StorageUnavailable(message) from error
-        if lease is None:
-            self._held.pop(identifier, None)
-            return False
-        self._held[identifier] = (lease, now_ms)
-        return True

@@ -1,4 +1,4 @@
-"""What people are told of one stream: its state, its lag, its dead letters and what it has committed.
+"""Report of one stream for its progress document: state, lag, dead letters, and what it has committed.
 
 One thread writes; `progress` may be read from any.
 """
@@ -15,25 +15,26 @@ from schemas import Account, BackPressure, StreamFailure, StreamProgress, Stream
 
 
 class StreamReport:
-    """The report of one stream, which lives longer than its queries."""
+    """The report of one stream, which outlives its queries."""
 
     def __init__(
         self, *, measure_ms: int, clock: Clock, dead_letters: Callable[[], Mapping[str, int]]
     ) -> None:
-        """Begin with a stream that nobody has.
+        """Begin with a stream that is not assigned.
 
         Args:
-            measure_ms: How often the topic's end is asked for.
+            measure_ms: How often the topic's end is read.
             clock: For the lag.
-            dead_letters: Tells what runners have reported of the stream's dead letters, by
-                reason; asked at once and before each start. Raises nothing.
+            dead_letters: Returns the dead letters of the stream that runners have reported, by
+                reason; called at once and before each start. Raises nothing.
         """
         self._measure_ms = measure_ms
         self._clock = clock
         self._dead_letters = dead_letters
         self._measured_ms = 0
         self._meter = LagMeter(started_ms=clock.now_ms())
-        # Before the running query. Told from the start: our report may replace the one that knew.
+        # Dead letters from before the running query. Reported from the start: this report may replace the
+        # one that had them.
         self._counted: Counter[str] = Counter(dict(dead_letters()))
         self._progress = StreamProgress(
             state=StreamState.UNASSIGNED, dead_letters_by_reason=dict(self._counted)
@@ -41,7 +42,7 @@ class StreamReport:
 
     @property
     def progress(self) -> StreamProgress:
-        """The stream as it was told of last."""
+        """The stream as it was last reported."""
         return self._progress
 
     def measure_anew(self) -> None:
@@ -55,15 +56,16 @@ class StreamReport:
         Args:
             done: What the query has committed so far.
         """
-        # Ours may be later than any report of ours, and another runner may have had the stream.
+        # The own count may be newer than any report of this runner, and another runner may have had the
+        # stream since: each count only grows, so the larger one of each reason is right.
         known = Counter(dict(self._progress.dead_letters_by_reason))
         known |= Counter(dict(self._dead_letters()))
         total = 0 if done is None else done.position.account.dead_lettered
         own = 0 if done is None else sum(dict(done.dead_letters).values())
         self._counted = Counter(counts_before(known, dead_lettered=total - own))
 
-    def reached(self, *, storage_ms: int | None = None, broker_ms: int | None = None) -> None:
-        """Tell when storage or Kafka has answered; milliseconds since the epoch, None: not asked."""
+    def note_contact(self, *, storage_ms: int | None = None, broker_ms: int | None = None) -> None:
+        """Note when storage or Kafka answered; milliseconds since the epoch, None: no news of it."""
         if storage_ms is not None:
             self._update(storage_reached_ms=storage_ms)
         if broker_ms is not None:
@@ -78,7 +80,7 @@ class StreamReport:
                 not known.
 
         Returns:
-            Whether the topic's end was asked for and told.
+            Whether the topic's end was read.
         """
         if self._clock.now_ms() - self._measured_ms < self._measure_ms:
             return False
@@ -90,17 +92,17 @@ class StreamReport:
             self._forget_lag()
             raise
         finally:
-            # Some answers take long: the next question counts from here.
+            # Some answers take long: the interval to the next measurement begins here.
             self._measured_ms = self._clock.now_ms()
         now_ms = self._clock.now_ms()
-        self.reached(broker_ms=now_ms)
+        self.note_contact(broker_ms=now_ms)
         lag = self._meter.measure(
             offsets=done.position.offsets, end=offsets, newest_ms=done.newest_ms, now_ms=now_ms
         )
         self._update(end_offsets=dict(offsets), lag_records=lag.records, lag_seconds=lag.seconds)
         return True
 
-    def tell(
+    def set_state(
         self,
         state: StreamState,
         *,
@@ -108,23 +110,23 @@ class StreamReport:
         trace: str | None,
         failure: StreamFailure | None = None,
     ) -> None:
-        """Tell of another state.
+        """Report a state.
 
         Args:
             state: The state.
             generation: Of the restarts, that which was started last.
-            trace: Why it has failed; of a stream that starts again the last one stays.
+            trace: Why it has failed; while a stream starts again the last one stays.
             failure: The same in parts.
         """
         if state is StreamState.STARTING:
-            # While an attempt takes its time, people want to know why there is another.
+            # An attempt may take long, and the reason for it is the failure before.
             trace, failure = self._progress.trace, self._progress.failure
         if state is not StreamState.RUNNING:
             self._forget_lag()
         self._update(state=state, trace=trace, failure=failure, restart_generation=generation)
 
-    def note(self, done: SinkProgress | None) -> None:
-        """Tell of what a query has committed."""
+    def note_progress(self, done: SinkProgress | None) -> None:
+        """Report what a query has committed."""
         if done is None:
             return
         position, pace, version = done.position, done.pace, done.plan_version
@@ -157,10 +159,11 @@ class StreamReport:
         )
 
     def _forget_lag(self) -> None:
-        """Nobody asks the topic, or nobody answers: an old answer would look like a new one."""
+        """Report no lag: while the topic's end is not read, an old answer would look like a new one."""
         self._update(end_offsets={}, lag_records=None, lag_seconds=None)
 
     def _update(self, **values: object) -> None:
+        # Replaced as a whole, so that a reader in another thread sees one state or the next.
         self._progress = self._progress.model_copy(update=values)
 
 

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
-import pipelines.runner
+import pipelines.runner_process
 from braid.cli import app
 from demo.broker import KafkaBroker
 from demo.ports import free_port
@@ -77,7 +77,7 @@ def _settings(command: str, monkeypatch: pytest.MonkeyPatch) -> RunnerSettings:
         found.append(settings)
         return 0
 
-    monkeypatch.setattr(pipelines.runner, "main", run)
+    monkeypatch.setattr(pipelines.runner_process, "main", run)
     _, *arguments = shlex.split(os.path.expandvars(command))
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output

@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 PROGRAM = """\
 import sys
 from formats.kafka_clusters import KafkaClusters
-from pipelines.runner import main
+from pipelines.runner_process import main
 from pipelines.settings import RunnerSettings
 warehouse, name, kafka = sys.argv[1:]
 sys.exit(main(RunnerSettings(

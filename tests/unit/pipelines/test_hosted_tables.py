@@ -1,4 +1,4 @@
-"""A runner looks after the tables whose streams it hosts, and no two of them after one table."""
+"""A runner maintains the tables whose streams it hosts, and no two runners maintain one table."""
 
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def hosted(warehouse: Path, owner: str) -> HostedTables:
     )
 
 
-def test_a_lease_that_cannot_be_written_is_told_as_such() -> None:
+def test_a_lease_that_cannot_be_written_is_reported_as_such() -> None:
     file_io, clock = FaultyFileIO(MemoryFileIO()), ManualClock()
     tables = HostedTables(
         Catalog("/w", file_io=file_io, clock=clock),
@@ -61,7 +61,7 @@ def test_a_lease_that_cannot_be_written_is_told_as_such() -> None:
         workers=1,
         clock=clock,
     )
-    tables.want({"shop.orders"})
+    tables.set_tables({"shop.orders"})
 
     def fault(_: int, method: str, path: str) -> None:
         if method == "create_exclusive":
@@ -80,11 +80,11 @@ def test_tables_are_compacted_while_their_streams_are_here(tmp_path: Path) -> No
     write(other, commits=3)
     leases = leases_of(tmp_path)
     tables = hosted(tmp_path, "me")
-    tables.want({"shop.orders"})
+    tables.set_tables({"shop.orders"})
     tables.start(interval_ms=20)
     try:
         wait_until(lambda: max(table.runs_per_bucket().values()) == 1)
-        # What a compaction did is counted after its commit: a look may see that one before.
+        # What a compaction did is counted after its commit: a poll may see the commit first.
         wait_until(lambda: tables.progress()["shop.orders"].compactions == 1)
         wait_until(lambda: tables.progress()["shop.orders"].most_runs == 1)
         progress = tables.progress()["shop.orders"]
@@ -92,7 +92,7 @@ def test_tables_are_compacted_while_their_streams_are_here(tmp_path: Path) -> No
         assert (progress.failures, progress.error) == (0, None)
         assert progress.looks > 1
         assert leases.holder("shop.orders", MAINTENANCE) is not None
-        tables.want({"shop.others"})
+        tables.set_tables({"shop.others"})
         wait_until(lambda: max(other.runs_per_bucket().values()) == 1)
         assert tables.progress().keys() == {"shop.others"}
         assert leases.holder("shop.orders", MAINTENANCE) is None
@@ -108,7 +108,7 @@ def test_the_second_runner_waits_for_the_first(tmp_path: Path) -> None:
     table = given_table(tmp_path)
     first, second = hosted(tmp_path, "first"), hosted(tmp_path, "second")
     for tables in (first, second):
-        tables.want({"shop.orders"})
+        tables.set_tables({"shop.orders"})
     first.start(interval_ms=20)
     try:
         wait_until(lambda: "shop.orders" in first.progress())

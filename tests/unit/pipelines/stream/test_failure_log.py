@@ -1,4 +1,4 @@
-"""What fails again and again is logged when it begins, when its cause changes and when it is over."""
+"""A lasting failure is logged when it begins, when its cause changes and when it is over."""
 
 import logging
 
@@ -7,15 +7,15 @@ import pytest
 from pipelines.stream.failure_log import FailureLog
 
 
-def test_an_outage_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_lasting_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    outage = FailureLog(logging.getLogger("test"), "registry not read")
-    outage.over()
+    failures = FailureLog(logging.getLogger("test"), "registry not read")
+    failures.note_success()
     for attempt in range(5):
-        outage.failed(OSError(f"attempt {attempt}\nmore"))
-    outage.failed(TimeoutError("late"))
-    outage.over()
-    outage.over()
+        failures.note_failure(OSError(f"attempt {attempt}\nmore"))
+    failures.note_failure(TimeoutError("late"))
+    failures.note_success()
+    failures.note_success()
 
     assert caplog.messages == [
         "registry not read error=OSError: attempt 0; more",

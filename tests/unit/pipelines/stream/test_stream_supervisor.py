@@ -21,7 +21,8 @@ from pipelines.kafka.topic import TopicMissing
 from pipelines.settings import RestartPolicy
 from pipelines.sink.sink_progress import SinkProgress
 from pipelines.stream.current_plan import PlanVersion
-from pipelines.stream.stream_supervisor import RegisteredStream, StreamSupervisor
+from pipelines.stream.stream_query import RegisteredStream
+from pipelines.stream.stream_supervisor import StreamSupervisor
 from registry.rules.stream_completion import complete_stream
 from registry.store.leases import LeaseStore
 from schemas import DesiredState, StreamDefinition, StreamEntry, StreamState, TableDocument
@@ -133,7 +134,7 @@ class Bench:
 
     def want(self, state: DesiredState = DesiredState.RUNNING, *, generation: int = 0) -> None:
         entry = ENTRY.model_copy(update={"desired_state": state, "restart_generation": generation})
-        self.supervisor.want(RegisteredStream(document=DOCUMENT, entry=entry))
+        self.supervisor.set_registered(RegisteredStream(document=DOCUMENT, entry=entry))
 
     def step(self, *, after_ms: int = 0) -> StreamState:
         self.clock.advance(ms=after_ms)
@@ -285,7 +286,7 @@ def test_lag_is_not_told_while_nobody_measures_it(bench: Bench) -> None:
 
 def test_a_stream_that_the_registry_forgot_is_stopped(bench: Bench) -> None:
     bench.step()
-    bench.supervisor.want(None)
+    bench.supervisor.set_registered(None)
 
     assert bench.step() is StreamState.STOPPED
     assert bench.starter.started[0].is_stopped
@@ -312,7 +313,7 @@ def test_another_version_is_followed_by_the_running_query(bench: Bench) -> None:
     bench.step()
     bench.step()
     assert bench.starter.started[0].followed == 0
-    bench.supervisor.want(wanted_with(version=2, max_message_bytes=7))
+    bench.supervisor.set_registered(wanted_with(version=2, max_message_bytes=7))
     bench.step()
     bench.step()
 
@@ -323,7 +324,7 @@ def test_another_version_is_followed_by_the_running_query(bench: Bench) -> None:
 def test_another_schema_is_followed(bench: Bench) -> None:
     bench.step()
     document = DOCUMENT.model_copy(update={"schema_id": 1})
-    bench.supervisor.want(RegisteredStream(document=document, entry=ENTRY))
+    bench.supervisor.set_registered(RegisteredStream(document=document, entry=ENTRY))
     bench.step()
 
     assert [query.followed for query in bench.starter.started] == [1]
@@ -331,7 +332,7 @@ def test_another_schema_is_followed(bench: Bench) -> None:
 
 def test_what_a_query_is_fixed_to_takes_a_new_one(bench: Bench) -> None:
     bench.step()
-    bench.supervisor.want(wanted_with(version=2, topic="other"))
+    bench.supervisor.set_registered(wanted_with(version=2, topic="other"))
     bench.step()
 
     assert [query.is_stopped for query in bench.starter.started] == [True, False]
@@ -340,13 +341,13 @@ def test_what_a_query_is_fixed_to_takes_a_new_one(bench: Bench) -> None:
 def test_a_stream_that_fits_no_more_fails_until_it_is_declared_otherwise(bench: Bench) -> None:
     bench.step()
     bench.starter.started[0].follow_error = InvalidRequest("no such column")
-    bench.supervisor.want(wanted_with(version=2))
+    bench.supervisor.set_registered(wanted_with(version=2))
 
     assert bench.step() is StreamState.FAILED
     assert "no such column\nwhen this is mended" in bench.trace
     assert bench.starter.started[0].is_stopped
     assert bench.step(after_ms=10**9) is StreamState.FAILED
-    bench.supervisor.want(wanted_with(version=3))
+    bench.supervisor.set_registered(wanted_with(version=3))
     assert bench.step() is StreamState.RUNNING
 
 
@@ -354,7 +355,7 @@ def test_what_cannot_be_read_now_is_followed_later(bench: Bench) -> None:
     bench.step()
     query = bench.starter.started[0]
     query.follow_error = StorageUnavailable("away")
-    bench.supervisor.want(wanted_with(version=2))
+    bench.supervisor.set_registered(wanted_with(version=2))
     assert bench.step() is StreamState.RETRYING
     query.follow_error = None
     assert bench.step() is StreamState.RUNNING

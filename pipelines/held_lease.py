@@ -1,0 +1,83 @@
+"""Held lease: one lease of the registry, renewed for as long as its holder keeps asking for it."""
+
+from lake import Clock
+from registry.store.leases import Lease, LeaseStore
+
+
+class HeldLease:
+    """The lease of one stream, or of one table's maintenance. For one thread."""
+
+    def __init__(
+        self,
+        leases: LeaseStore,
+        *,
+        table: str,
+        name: str,
+        owner: str,
+        ttl_ms: int,
+        clock: Clock,
+    ) -> None:
+        """Hold nothing until `hold`.
+
+        Args:
+            leases: The warehouse's.
+            table: `<database>.<table>`.
+            name: Of the stream, or `leases.MAINTENANCE`.
+            owner: Unique per process.
+            ttl_ms: How long the lease lasts without being renewed.
+            clock: For the time of the next renewal.
+        """
+        self._leases = leases
+        self._table = table
+        self._name = name
+        self._owner = owner
+        self._ttl_ms = ttl_ms
+        self._clock = clock
+        self._lease: Lease | None = None
+        self._granted_ms = 0
+        self._answered_ms: int | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the store has granted the lease, and has not taken it back as far as is known."""
+        return self._lease is not None
+
+    @property
+    def answered_ms(self) -> int | None:
+        """When the storage last answered about it, milliseconds since the epoch; None: it never has."""
+        return self._answered_ms
+
+    def hold(self) -> bool:
+        """Acquire or renew the lease where that is due, and return whether it is held.
+
+        Raises:
+            LakeError: The storage does not answer; the lease stays as it was.
+        """
+        now_ms = self._clock.now_ms()
+        # Two attempts to renew may fail before the lease expires.
+        if self._lease is not None and now_ms - self._granted_ms < self._ttl_ms // 3:
+            return True
+        if self._lease is not None:
+            self._lease = self._leases.renew(self._lease)
+        else:
+            self._lease = self._leases.acquire(self._table, self._name, self._owner, self._ttl_ms)
+        self._answered_ms = now_ms
+        if self._lease is None:
+            return False
+        assert self._lease.owner == self._owner, "a lease is granted to the owner that asks for it"
+        self._granted_ms = now_ms
+        return True
+
+    def verify_next(self) -> None:
+        """Have the next `hold` ask the store, whenever the last one did."""
+        self._granted_ms = 0
+
+    def release(self) -> None:
+        """Give the lease back, so that another owner need not wait for its end.
+
+        Raises:
+            LakeError: The storage does not answer; the lease expires by itself.
+        """
+        if self._lease is not None:
+            self._leases.release(self._lease)
+            self._lease = None

@@ -1,0 +1,149 @@
+"""Process of a runner: its Spark session, its signals, its work directory, and its exit status."""
+
+import logging
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from lake import ScratchDirectory, SystemClock, file_io_for, path_for
+from pipelines.runner import Runner
+from pipelines.settings import RunnerSettings
+from pipelines.spark.session import QUERY_LOGGERS, build_session
+from pipelines.stream.ingest import SESSION_CONF, IngestContext
+from pipelines.stream.ingest_starter import IngestStarter
+from registry.store.progress import ProgressStore
+
+_LOG = logging.getLogger(__name__)
+_LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
+_STOP_SECONDS_MAX = 60
+EXIT_TRY_AGAIN = 75  # EX_TEMPFAIL
+
+
+def main(settings: RunnerSettings) -> int:
+    """Run until SIGTERM or SIGINT and return the exit status: 75 when Spark ended by itself.
+
+    Logs to standard error. Leaves no process and no scratch file behind.
+
+    Raises:
+        InvalidRequest: The warehouse is neither an absolute path nor the address of a store, or its store is
+            misconfigured.
+    """
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG_FORMAT)
+    # Kafka's clients log every reconnect; errors that end a query reach its stream's trace.
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)
+    # An error of a query's Python code is logged by its stream, once.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    settings = replace(settings, warehouse=path_for(settings.warehouse))
+    stop = threading.Event()
+    _stop_on_signals(stop)
+    with _work_dir(settings.work_dir) as work_dir:
+        session = build_session(
+            app_name=f"braid-{settings.name}",
+            work_dir=work_dir,
+            cores=settings.cores,
+            memory=settings.memory,
+            silent=QUERY_LOGGERS,
+            conf=SESSION_CONF,
+        )
+        # Spark has installed its own handler for SIGINT.
+        _stop_on_signals(stop)
+        try:
+            clock = SystemClock()
+            file_io = file_io_for(settings.warehouse)
+            context = IngestContext(
+                session=session,
+                cores=settings.cores,
+                work_dir=work_dir,
+                clock=clock,
+                budget=settings.budget,
+            )
+            starter = IngestStarter(
+                context,
+                warehouse=settings.warehouse,
+                file_io=file_io,
+                progress=ProgressStore(file_io, settings.warehouse),
+                clusters=settings.clusters,
+            )
+            _LOG.info("runner ready name=%s warehouse=%s", settings.name, settings.warehouse)
+            runner = Runner(settings, starter=starter, file_io=file_io, clock=clock)
+            lost = _stop_without_spark(session, stop)
+            if not stop.is_set():
+                runner.run(stop)
+        finally:
+            _end_spark(session)
+    _LOG.info("runner ended name=%s", settings.name)
+    return EXIT_TRY_AGAIN if lost.is_set() else 0
+
+
+def _stop_without_spark(session: SparkSession, stop: threading.Event) -> threading.Event:
+    """Set `stop` when Spark's JVM ends by itself: without it no stream of this process can run.
+
+    Returns:
+        Set when that has happened.
+    """
+    lost = threading.Event()
+    gateway = session.sparkContext._gateway
+
+    def watch() -> None:
+        assert gateway is not None, "only a JVM that was started is watched"
+        status = gateway.proc.wait()
+        if not stop.is_set():
+            _LOG.error("spark has ended status=%s: the runner ends too, start it again", status)
+            lost.set()
+            stop.set()
+
+    if gateway is not None:
+        threading.Thread(target=watch, name="spark-watch", daemon=True).start()
+    return lost
+
+
+def _stop_on_signals(stop: threading.Event) -> None:
+    def handle(number: int, _frame: FrameType | None) -> None:
+        _LOG.info("signal %s: stopping", signal.Signals(number).name)
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handle)
+
+
+@contextmanager
+def _work_dir(given: Path | None) -> Iterator[Path]:
+    """Yield an empty work directory: the given one, or a temporary one that is removed at the end."""
+    if given is None:
+        # Also removes the directories of runners that were killed.
+        scratch = ScratchDirectory(name="braid-runner")
+        try:
+            yield Path(scratch.path)
+        finally:
+            scratch.close()
+        return
+    # Checkpoints of a process that was killed mean nothing: the table is the checkpoint.
+    for name in ("checkpoints", "scratch", "jvm"):
+        shutil.rmtree(given / name, ignore_errors=True)
+    yield given
+
+
+def _end_spark(session: SparkSession) -> None:
+    """Stop Spark and wait for its JVM, so that nothing outlives the runner."""
+    gateway = session.sparkContext._gateway
+    try:
+        session.stop()
+        if gateway is not None:
+            gateway.shutdown()
+    except (Py4JError, OSError) as error:
+        _LOG.info("spark is gone already error=%s", error)
+    if gateway is None:
+        return
+    process = gateway.proc
+    if process.stdin is not None:
+        process.stdin.close()
+    process.wait(_STOP_SECONDS_MAX)

@@ -1,0 +1,78 @@
+"""Stream queries as their supervisor sees them: a running query, and what starts one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from pipelines.sink.sink_progress import SinkProgress
+from schemas import StreamEntry, TableDocument
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredStream:
+    """A stream as it is registered: the entry, and the document of its table."""
+
+    document: TableDocument
+    entry: StreamEntry
+
+    def differs(self, other: "RegisteredStream") -> bool:
+        """Return whether a query or a failed start of the other one may be outdated."""
+        return (
+            self.entry.spec != other.entry.spec
+            or self.entry.version != other.entry.version
+            or self.entry.restart_generation != other.entry.restart_generation
+            or self.document.table != other.document.table
+            or self.document.schema_id != other.document.schema_id
+        )
+
+
+class StreamQuery(Protocol):
+    """A running query, such as `Ingest`."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it still runs."""
+        ...
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it has ended as planned, and another one is to continue."""
+        ...
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What ended it."""
+        ...
+
+    @property
+    def progress(self) -> SinkProgress | None:
+        """What it has committed."""
+        ...
+
+    def refresh_plan(self) -> None:
+        """Take up what has changed in the declaration or the table; raises what ends the query."""
+        ...
+
+    def finish_step(self) -> None:
+        """End the query if another one is to continue now, with more partitions; raises what ends it."""
+        ...
+
+    def apply_back_pressure(self) -> None:
+        """Apply the back-pressure of the table; raises only what ends the query."""
+        ...
+
+    def end_offsets(self) -> Mapping[int, int]:
+        """Return the topic's end by partition."""
+        ...
+
+    def stop(self) -> None:
+        """Stop it."""
+        ...
+
+
+class QueryStarter(Protocol):
+    """Starts queries."""
+
+    def start(self, document: TableDocument, entry: StreamEntry) -> StreamQuery:
+        """Return the started query of a stream."""
+        ...
