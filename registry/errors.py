@@ -1,4 +1,4 @@
-"""Errors of the registry, chosen by what the caller will do about them.
+"""Errors of the registry, distinguished by what the caller does about them.
 
 ```
 RegistryError
@@ -9,7 +9,7 @@ RegistryError
   StreamNotRunning     start or resume it
   FeaturesMissing      use a newer version of this software; `.missing` names what it needs
   PreconditionFailed   read again, then decide again
-  RegistryConflict     others changed the document at the same time; the same call again
+  RegistryConflict     another process changed the document at the same time; the same call again
 ```
 """
 
@@ -19,7 +19,7 @@ from schemas import FieldProblem
 
 
 class RegistryError(Exception):
-    """The root of everything that the registry raises on purpose."""
+    """The root of all errors that the registry raises on purpose."""
 
     retryable: bool = False
 
@@ -33,11 +33,11 @@ class _WithProblems(RegistryError):
 
 
 class DefinitionRefused(_WithProblems):
-    """A table or stream cannot be what its definition says."""
+    """The definition of a table or stream breaks rules."""
 
 
 class DefinitionDiffers(_WithProblems):
-    """There is one of that name, defined otherwise, and it cannot be changed to this."""
+    """A table or stream of that name exists, and cannot be changed to this definition."""
 
     def __init__(self, message: str, *, kind: str, problems: Sequence[FieldProblem] = ()) -> None:
         super().__init__(message, problems=problems)
@@ -49,15 +49,15 @@ class StreamNotFound(RegistryError):
 
 
 class StreamNotStopped(RegistryError):
-    """The stream may still write; what was asked for needs it stopped."""
+    """The stream may still write, and the request requires it stopped."""
 
 
 class StreamNotRunning(RegistryError):
-    """The stream is not wanted to run, which what was asked for needs."""
+    """The stream's desired state is not RUNNING, which the request requires."""
 
 
 class FeaturesMissing(RegistryError):
-    """A newer version has written what this one must neither run nor change."""
+    """A newer version has written something that this one must neither run nor change."""
 
     def __init__(self, message: str, *, missing: tuple[str, ...]) -> None:
         super().__init__(message)
@@ -65,10 +65,10 @@ class FeaturesMissing(RegistryError):
 
 
 class PreconditionFailed(RegistryError):
-    """What the caller has seen is not what is there."""
+    """The current state is not the one that the caller has read."""
 
 
 class RegistryConflict(RegistryError):
-    """Somebody else created this version of the document first."""
+    """Another writer has created this version of the document first."""
 
     retryable = True

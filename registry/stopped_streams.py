@@ -1,4 +1,4 @@
-"""Whether anybody may still write for a table's streams: what some changes have to know first."""
+"""Check that a table's streams are stopped: a precondition of rollback and drop."""
 
 from lake import Clock, FileIO
 from registry.errors import StreamNotStopped
@@ -10,7 +10,7 @@ from schemas import DesiredState
 def check_streams_stopped(
     file_io: FileIO, warehouse: str, identifier: str, *, clock: Clock
 ) -> None:
-    """Check that no stream of a table is wanted to run, and that no runner still works on one.
+    """Check that the desired state of every stream is STOPPED, and that no runner holds one.
 
     A table that is not registered has no streams.
 
@@ -18,10 +18,10 @@ def check_streams_stopped(
         file_io: Storage.
         warehouse: Absolute path.
         identifier: `database.table`.
-        clock: Says which leases are over.
+        clock: Decides which leases have expired.
 
     Raises:
-        StreamNotStopped: The message names the streams, and who works on them.
+        StreamNotStopped: The message names the streams, with their desired states or holders.
         CorruptData: The table's document cannot be read.
     """
     versioned = RegistryStore(file_io, warehouse, clock).table(identifier)
@@ -32,12 +32,12 @@ def check_streams_stopped(
     for name, entry in sorted(versioned.value.streams.items()):
         lease = leases.holder(identifier, name)
         if entry.desired_state is not DesiredState.STOPPED:
-            running.append(f"{name} (wanted {entry.desired_state.value})")
+            running.append(f"{name} (desired state {entry.desired_state.value})")
         elif lease is not None:
             running.append(f"{name} (still held by {lease.owner})")
     if running:
         message = (
             f"streams of {identifier} are not stopped: {', '.join(running)}\n"
-            "hint: stop them and wait until their runners have let them go"
+            "hint: stop them and wait until their runners have released them"
         )
         raise StreamNotStopped(message)

@@ -1,4 +1,4 @@
-"""The streams of a table's document, and what is wanted of them.
+"""Streams of a table's document: their desired states, and the lifecycle verbs that change them.
 
 Pure.
 """
@@ -12,7 +12,7 @@ from schemas import DesiredState, StreamEntry, StreamState, TableDocument
 
 
 class Verb(StrEnum):
-    """What is asked of a stream, in Kafka Connect's words."""
+    """A lifecycle verb, named as in Kafka Connect."""
 
     START = "start"
     PAUSE = "pause"
@@ -23,10 +23,10 @@ class Verb(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerbEffect:
-    """What has come of a verb.
+    """The effect of a verb on a stream.
 
     Attributes:
-        entry: The stream and what is wanted of it from now on.
+        entry: The stream with its desired state from now on.
         message: What was done, or why there was nothing to do.
     """
 
@@ -38,7 +38,7 @@ def entry_of(document: TableDocument, stream: str) -> StreamEntry:
     """Return a stream of a table.
 
     Raises:
-        StreamNotFound: The table has no such stream; the message lists those it has.
+        StreamNotFound: The table has no such stream; the message lists its streams.
     """
     entry = document.streams.get(stream)
     if entry is None:
@@ -49,18 +49,18 @@ def entry_of(document: TableDocument, stream: str) -> StreamEntry:
 
 
 def entry_after_verb(entry: StreamEntry, verb: Verb, *, seen: StreamState | None) -> VerbEffect:
-    """Return a stream after something was asked of it.
+    """Return a stream after a lifecycle verb.
 
-    `start` and `resume` are the same but for their words: a stream that is not wanted to run is
-    wanted to from now on, and one that failed or waits tries again at once.
+    `start` and `resume` have the same effect: the desired state becomes RUNNING, and a stream that
+    failed or waits for a retry tries again at once.
 
     Args:
-        entry: The stream and what is wanted of it so far.
-        verb: What is asked.
-        seen: What a living runner reports of it; None: no runner has it.
+        entry: The stream with its desired state so far.
+        verb: The verb.
+        seen: State that a living runner reports; None: no runner has the stream.
 
     Raises:
-        StreamNotRunning: A stream that is not wanted to run was to be restarted.
+        StreamNotRunning: `restart` of a stream whose desired state is not RUNNING.
     """
     match verb:
         case Verb.START | Verb.RESUME:
@@ -71,14 +71,14 @@ def entry_after_verb(entry: StreamEntry, verb: Verb, *, seen: StreamState | None
                 hint = "`resume`" if entry.desired_state is DesiredState.PAUSED else "`start`"
                 message = f"the stream {entry.spec.name} is {state}: {hint} makes it run"
                 raise StreamNotRunning(message)
-            return _again(entry, f"its query is replaced by a new one{_when(seen)}")
+            return _restarted(entry, f"its query is replaced by a new one{_without_runner(seen)}")
         case Verb.PAUSE:
-            return _hold(
+            return _held(
                 entry, DesiredState.PAUSED, "its runner reads nothing more until `resume`", seen
             )
         case Verb.STOP:
-            done = "its runner lets it go; its position stays in the table"
-            return _hold(entry, DesiredState.STOPPED, done, seen)
+            done = "its runner releases it; its position stays in the table"
+            return _held(entry, DesiredState.STOPPED, done, seen)
         case _:
             assert_never(verb)
 
@@ -86,21 +86,21 @@ def entry_after_verb(entry: StreamEntry, verb: Verb, *, seen: StreamState | None
 def _run(entry: StreamEntry, seen: StreamState | None) -> VerbEffect:
     if entry.desired_state is not DesiredState.RUNNING:
         before = entry.desired_state.value
-        return _again(entry, f"was {before}, goes on where it ended{_when(seen)}")
+        return _restarted(entry, f"was {before}, continues at its position{_without_runner(seen)}")
     if seen in (StreamState.FAILED, StreamState.RETRYING):
-        return _again(entry, f"was {seen.value}, tries again at once")
+        return _restarted(entry, f"was {seen.value}, tries again at once")
     if seen is None:
-        # A runner that has it and is only slow to say so is not kept from trying again.
-        return _again(entry, f"is wanted to run already{_when(seen)}")
+        # A runner that has the stream may only be late with its report: it shall try again too.
+        return _restarted(entry, f"is to be RUNNING already{_without_runner(seen)}")
     if seen in (StreamState.PAUSED, StreamState.STOPPED):
-        # Its runner has not read yet what was asked for before.
+        # Its runner has not read the desired state yet.
         until = f"{seen.value} until its runner follows"
-        message = f"is wanted to run already, and {until}: nothing to do"
+        message = f"is to be RUNNING already, and {until}: nothing to do"
         return VerbEffect(entry=entry, message=message)
     return VerbEffect(entry=entry, message=f"is {seen.value} already: nothing to do")
 
 
-def _hold(
+def _held(
     entry: StreamEntry, wanted: DesiredState, done: str, seen: StreamState | None
 ) -> VerbEffect:
     if entry.desired_state is wanted:
@@ -110,17 +110,18 @@ def _hold(
     return VerbEffect(entry=entry.model_copy(update={"desired_state": wanted}), message=done)
 
 
-def _again(entry: StreamEntry, message: str) -> VerbEffect:
+def _restarted(entry: StreamEntry, message: str) -> VerbEffect:
+    # The generation, and no state alone, tells the runner: the desired state may be RUNNING already.
     generation = entry.restart_generation + 1
     update = {"desired_state": DesiredState.RUNNING, "restart_generation": generation}
     return VerbEffect(entry=entry.model_copy(update=update), message=message)
 
 
-def _when(seen: StreamState | None) -> str:
+def _without_runner(seen: StreamState | None) -> str:
     return "" if seen is not None else "; no runner has it: it runs as soon as one takes it up"
 
 
 def with_entry(document: TableDocument, entry: StreamEntry) -> TableDocument:
-    """Return the document with a stream, in the place of the one of its name if there is one."""
+    """Return the document with a stream, which replaces one of the same name."""
     streams = dict(document.streams) | {entry.spec.name: entry}
     return document.model_copy(update={"streams": streams})

@@ -1,12 +1,12 @@
 """Removal of registered tables: the document first, then the files, each step repeatable.
 
 ```
-document: dropped      nobody starts a stream or changes the table from here on
-table: schemas, files  unless the data are kept
-document: gone         the name is free
+document: marked as dropped   from here on no stream is started and the table is not changed
+table: schemas, files deleted unless the data is kept
+document: deleted             the name is free
 ```
 
-A process that dies in between leaves a table that is not registered; dropping it again goes on.
+A process that dies in between leaves a table that is not registered; a repeated drop continues.
 """
 
 from lake import Catalog, Clock, FileIO, TableNotFound
@@ -36,18 +36,18 @@ class TableDropper:
         self._clock = clock
 
     def drop(self, identifier: str, *, keep_data: bool = False) -> None:
-        """Forget a table and its streams, and delete its files.
+        """Unregister a table with its streams, and delete its files.
 
         Args:
             identifier: `<database>.<table>`; registered, or a table of the warehouse, or both.
-            keep_data: The files stay: the warehouse then has a table that is not registered.
+            keep_data: Keep the files: the warehouse then has a table that is not registered.
 
         Raises:
-            TableNotFound: There is none of that name.
-            StreamNotStopped: A stream is wanted to run, or a runner still works on one.
+            TableNotFound: No such table, neither registered nor in the warehouse.
+            StreamNotStopped: A stream's desired state is not STOPPED, or a runner still holds one.
             FeaturesMissing: A newer version has registered it, and this one must not change it.
-            RegistryConflict: Others go on changing the table's document.
-            LakeError: The storage does not answer; the same call again.
+            RegistryConflict: Every attempt lost a race against other writers of the document.
+            LakeError: Storage does not answer; the same call again.
         """
         if not names.is_identifier(identifier):
             message = f"no table {identifier} is registered"
@@ -66,13 +66,14 @@ class TableDropper:
         self._store.forget(identifier)
 
     def _mark(self, identifier: str) -> bool:
-        """Write down that the table is dropped; return whether it was registered."""
+        """Mark the table as dropped; return whether it was registered."""
         for _ in range(ATTEMPTS):
             stored = self._store.stored(identifier)
             if stored is None:
                 return False
             check_features(stored.value)
-            # On the very version that is superseded: a stream that is started now changes it.
+            # Checked on the version that the mark supersedes: a stream that is started after this check
+            # creates that version first, and the mark conflicts.
             check_streams_stopped(self._file_io, self._warehouse, identifier, clock=self._clock)
             try:
                 self._store.mark_dropped(identifier, expected_version=stored.version)

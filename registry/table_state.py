@@ -1,6 +1,6 @@
-"""The declaration and the schema of a table as of one moment.
+"""Consistent reads of a table's declaration and schema, which are stored in two places.
 
-They are two stores, and each may change between a look at the one and a look at the other.
+Either may change between the reads of the two.
 """
 
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from registry.store.documents import RegistryStore
 from schemas import TableDocument
 
 _ATTEMPTS_MAX: Final = 100
-"""Each in vain means that somebody changed the schema just then."""
+"""An attempt fails only if the schema changed during it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableState:
-    """What a table is, here and there.
+    """A table's declaration and schema as of one moment.
 
     Attributes:
-        document: What is declared.
+        document: The declaration.
         table: Opened at the schema of the same moment. Its id is above `document.schema_id` only by
-            changes that did not ask the registry.
+            changes that were made without the registry.
     """
 
     document: TableDocument
@@ -29,11 +29,11 @@ class TableState:
 
 
 def read_table_state(store: RegistryStore, catalog: Catalog, identifier: str) -> TableState:
-    """Return a table's declaration and the table, as of one moment.
+    """Return a table's declaration and the opened table, as of one moment.
 
     Raises:
         TableNotFound: It is not registered, or not in the warehouse.
-        CommitConflict: Its schema goes on changing.
+        CommitConflict: Its schema changed during every attempt.
     """
     table = catalog.table(identifier)
     for _ in range(_ATTEMPTS_MAX):
@@ -43,8 +43,9 @@ def read_table_state(store: RegistryStore, catalog: Catalog, identifier: str) ->
             message = f"no table {identifier} is registered"
             raise TableNotFound(message)
         table.refresh()
-        # The schema was the same before and after the document was read, so they belong together.
+        # Schema ids only grow: the same id before and after the read of the document means that the
+        # schema did not change in between.
         if table.schema.id == schema_id:
             return TableState(document=found.value, table=table)
-    message = f"the schema of {identifier} goes on changing"
+    message = f"the schema of {identifier} changed during every attempt to read it"
     raise CommitConflict(message)

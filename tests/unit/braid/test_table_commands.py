@@ -81,8 +81,8 @@ def test_a_table_whose_streams_run_is_not_rolled_back(tmp_path: Path) -> None:
 
     assert refused.returncode == 2
     assert refused.stderr == (
-        "error: streams of shop.orders are not stopped: sales (wanted RUNNING); hint: stop them and wait "
-        "until their runners have let them go\n"
+        "error: streams of shop.orders are not stopped: sales (desired state RUNNING); hint: stop them and wait "
+        "until their runners have released them\n"
     )
     assert done.returncode == 0
     assert "stream sales continues at the offsets of the snapshot, epoch 2\n" in done.stdout

@@ -254,7 +254,7 @@ def test_a_dry_run_says_the_same_and_changes_nothing(
 
 
 def test_a_name_that_is_not_the_addresss_is_refused(with_orders: Registrar) -> None:
-    with pytest.raises(DefinitionRefused, match="the address says `sales`"):
+    with pytest.raises(DefinitionRefused, match="the address names `sales`"):
         with_orders.put_stream(ORDERS, "sales", definition(name="payments"))
 
 
@@ -293,7 +293,7 @@ def test_a_group_passes_to_another_stream_when_its_owner_is_deleted(
 def test_a_stream_that_may_write_is_not_deleted(with_orders: Registrar) -> None:
     with_orders.put_stream(ORDERS, "sales", definition())
 
-    with pytest.raises(StreamNotStopped, match="is wanted RUNNING"):
+    with pytest.raises(StreamNotStopped, match="is RUNNING"):
         with_orders.delete_stream(ORDERS, "sales")
 
 
@@ -320,7 +320,7 @@ def test_a_deleted_streams_name_goes_on_with_its_topic_and_no_other(
         (Verb.STOP, DesiredState.STOPPED, 0),
     ],
 )
-def test_a_verb_sets_what_is_wanted(
+def test_a_verb_sets_the_desired_state(
     with_orders: Registrar, verb: Verb, state: DesiredState, generation: int
 ) -> None:
     with_orders.put_stream(ORDERS, "sales", definition())

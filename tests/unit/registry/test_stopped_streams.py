@@ -1,4 +1,4 @@
-"""A stream counts as stopped when it is wanted so and nobody works on it any more."""
+"""A stream counts as stopped when that is its desired state and no runner holds it."""
 
 import pytest
 
@@ -30,19 +30,20 @@ def check(file_io: MemoryFileIO, clock: ManualClock, table: str = TABLE) -> None
     check_streams_stopped(file_io, WAREHOUSE, table, clock=clock)
 
 
-def test_streams_that_are_wanted_to_run_or_pause_are_named(
+def test_streams_whose_desired_state_is_not_stopped_are_named(
     registrar: Registrar, file_io: MemoryFileIO, clock: ManualClock
 ) -> None:
-    """As what is wanted of them: whether one has failed is another thing, and its runner's word."""
+    """By their desired states: whether one has failed is only in the report of its runner."""
     registrar.apply_verb(TABLE, "payments", Verb.PAUSE)
 
     with pytest.raises(
-        StreamNotStopped, match=r"payments \(wanted PAUSED\), sales \(wanted RUNNING\)"
+        StreamNotStopped,
+        match=r"payments \(desired state PAUSED\), sales \(desired state RUNNING\)",
     ):
         check(file_io, clock)
 
 
-def test_a_stream_that_somebody_still_works_on_is_not_stopped(
+def test_a_stream_that_a_runner_still_holds_is_not_stopped(
     registrar: Registrar, file_io: MemoryFileIO, clock: ManualClock
 ) -> None:
     for name in ("sales", "payments"):

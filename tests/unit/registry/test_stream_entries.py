@@ -1,4 +1,4 @@
-"""Every verb either changes what is wanted of a stream, or says why it does not."""
+"""Every verb either changes the desired state of a stream, or answers why it does not."""
 
 import pytest
 
@@ -27,16 +27,16 @@ def given(state: DesiredState) -> StreamEntry:
 def test_who_asks_is_told_what_happens(
     verb: Verb, wanted: DesiredState, seen: StreamState | None
 ) -> None:
-    """Whatever is asked in whatever state: something changes, or the answer says that nothing does."""
+    """Whatever is effect in whatever state: something changes, or the answer says that nothing does."""
     entry = given(wanted)
     if verb is Verb.RESTART and wanted is not DesiredState.RUNNING:
         with pytest.raises(StreamNotRunning, match="makes it run"):
             entry_after_verb(entry, verb, seen=seen)
         return
 
-    asked = entry_after_verb(entry, verb, seen=seen)
+    effect = entry_after_verb(entry, verb, seen=seen)
 
-    assert (asked.entry == entry) == asked.message.endswith("nothing to do")
+    assert (effect.entry == entry) == effect.message.endswith("nothing to do")
 
 
 @pytest.mark.parametrize("seen", [StreamState.FAILED, StreamState.RETRYING])
@@ -49,24 +49,24 @@ def test_a_stream_that_failed_or_waits_tries_again(verb: Verb, seen: StreamState
 
 @pytest.mark.parametrize("verb", [Verb.START, Verb.RESUME])
 def test_a_stream_that_runs_is_left_alone(verb: Verb) -> None:
-    asked = entry_after_verb(given(DesiredState.RUNNING), verb, seen=StreamState.RUNNING)
+    effect = entry_after_verb(given(DesiredState.RUNNING), verb, seen=StreamState.RUNNING)
 
-    assert asked.message == "is RUNNING already: nothing to do"
+    assert effect.message == "is RUNNING already: nothing to do"
 
 
 @pytest.mark.parametrize("seen", [StreamState.PAUSED, StreamState.STOPPED])
-def test_a_stream_whose_runner_is_behind_is_not_said_to_be_what_was_asked_for(
+def test_a_stream_whose_runner_is_behind_is_reported_as_to_be_running(
     seen: StreamState,
 ) -> None:
-    asked = entry_after_verb(given(DesiredState.RUNNING), Verb.RESUME, seen=seen)
+    effect = entry_after_verb(given(DesiredState.RUNNING), Verb.RESUME, seen=seen)
 
-    assert asked.message == (
-        f"is wanted to run already, and {seen.value} until its runner follows: nothing to do"
+    assert effect.message == (
+        f"is to be RUNNING already, and {seen.value} until its runner follows: nothing to do"
     )
 
 
-def test_a_stream_without_a_runner_is_told_to_wait_for_one() -> None:
-    asked = entry_after_verb(given(DesiredState.STOPPED), Verb.START, seen=None)
+def test_the_answer_for_a_stream_without_a_runner_says_so() -> None:
+    effect = entry_after_verb(given(DesiredState.STOPPED), Verb.START, seen=None)
 
-    assert asked.entry.desired_state is DesiredState.RUNNING
-    assert asked.message.endswith("no runner has it: it runs as soon as one takes it up")
+    assert effect.entry.desired_state is DesiredState.RUNNING
+    assert effect.message.endswith("no runner has it: it runs as soon as one takes it up")

@@ -25,7 +25,7 @@ def test_a_revision_has_to_be_what_is_there() -> None:
     seen.check("r2")
     with pytest.raises(PreconditionFailed, match="has changed"):
         seen.check("r3")
-    with pytest.raises(PreconditionFailed, match="none any more"):
+    with pytest.raises(PreconditionFailed, match="does not exist any more"):
         seen.check(None)
 
 

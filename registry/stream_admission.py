@@ -1,0 +1,100 @@
+"""Admission of streams: all checks between a requested definition and the registered stream."""
+
+from formats.kafka_clusters import KafkaClusters
+from lake import Catalog
+from registry.errors import DefinitionDiffers, DefinitionRefused
+from registry.rules.kafka_rules import check_kafka
+from registry.rules.stream_bounds import check_bounds
+from registry.rules.stream_completion import complete_stream
+from registry.rules.stream_rules import check_stream
+from registry.rules.takeover import check_takeover, former_owners, is_start_given
+from schemas import FieldProblem, StreamDefinition, StreamSpec, TableDocument
+from schemas.field_problems import display_text, problem_at
+
+# The table holds a stream's offsets, which are of its topic, and what it has written to its group.
+_FIXED_ONCE_STARTED = ("topic", "sequence_group")
+_START_HINT = (
+    "a former stream of this name read that; set where this one starts (`starting_offsets`: "
+    "`earliest`, `latest`), or choose another name"
+)
+_DELETE_HINT = "stop and delete this stream, and register it again with `starting_offsets`"
+
+
+class StreamAdmission:
+    """Checks definitions of streams against a table's document, its table and the clusters."""
+
+    def __init__(self, catalog: Catalog, clusters: KafkaClusters) -> None:
+        self._catalog = catalog
+        self._clusters = clusters
+
+    def admit(self, document: TableDocument, name: str, definition: StreamDefinition) -> StreamSpec:
+        """Return the completed definition of a stream that is to be registered or changed.
+
+        Args:
+            document: The newest one of the table.
+            name: The stream's name, from the address.
+            definition: As requested.
+
+        Raises:
+            DefinitionRefused: The definition breaks rules; `problems` has all of them.
+            DefinitionDiffers: The table holds offsets of this stream, and the change would make
+                them those of another topic or group.
+        """
+        problems = _check_given_name(name, definition)
+        streams = {other: entry.spec for other, entry in document.streams.items()}
+        spec = complete_stream(document.table, definition, name=name, known=streams.get(name))
+        # These two are checked here alone, not when the table of a registered stream changes: the
+        # operators' file may have changed since, and the runner enforces it at every start.
+        problems += check_kafka(spec, self._clusters)
+        problems += check_bounds(spec)
+        problems += check_stream(document.table, streams, spec)
+        if name not in streams and not problems:
+            former = former_owners(document, self._catalog.table(document.identifier), spec)
+            problems += check_takeover(document, spec, definition, former)
+        if problems:
+            message = f"the stream {name} cannot be registered on {document.identifier}"
+            raise DefinitionRefused(message, problems=problems)
+        old = streams.get(name)
+        if old is not None or not is_start_given(definition):
+            self._check_position(document.identifier, old, spec)
+        return spec
+
+    def _check_position(self, identifier: str, old: StreamSpec | None, new: StreamSpec) -> None:
+        """Refuse a topic or group that the stream's position in the table does not belong to.
+
+        Args:
+            identifier: `<database>.<table>`.
+            old: The stream as registered; None for a new one, whose name a former stream may have had.
+            new: The stream as it would be registered.
+        """
+        if old is not None and all(
+            getattr(old, field) == getattr(new, field) for field in _FIXED_ONCE_STARTED
+        ):
+            return
+        position = self._catalog.table(identifier).committer().stream_positions().get(new.name)
+        if position is None or not position.topic:  # it was deleted before it read anything
+            return
+        before = {"topic": position.topic}
+        if old is not None:
+            before |= {field: getattr(old, field) for field in _FIXED_ONCE_STARTED}
+        problems = [
+            problem_at(
+                field,
+                value=getattr(new, field),
+                message=f"is `{display_text(value)}`, and the table holds what was read so far",
+                hint=_DELETE_HINT if old is not None else _START_HINT,
+            )
+            for field, value in before.items()
+            if getattr(new, field) != value
+        ]
+        if problems:
+            message = f"the stream {new.name} of {identifier} cannot be changed to this"
+            raise DefinitionDiffers(message, kind="stream", problems=problems)
+
+
+def _check_given_name(name: str, definition: StreamDefinition) -> list[FieldProblem]:
+    if definition.name in (None, name):
+        return []
+    hint = f"leave it out, or write `{name}`"
+    message = f"the address names `{name}`"
+    return [problem_at("name", value=definition.name, message=message, hint=hint)]

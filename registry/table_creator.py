@@ -1,0 +1,121 @@
+"""Creation of declared tables in the warehouse, with the checks of their names.
+
+A table is created in the warehouse before its document is written. A crash in between leaves a table
+without a document, which the repeated request finds and adopts; the other order would leave a document of
+a table that does not exist.
+"""
+
+from collections.abc import Iterator
+
+from lake import Catalog, Table, TableNotFound
+from registry.errors import DefinitionDiffers, DefinitionRefused
+from registry.layout.physical_table import PhysicalTable, physical_table
+from registry.store.documents import RegistryStore
+from schemas import FieldProblem, TableDocument
+from schemas.field_problems import problem_at
+
+
+class TableCreator:
+    """Creates tables of one warehouse and registers their first documents."""
+
+    def __init__(self, store: RegistryStore, catalog: Catalog) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._new_names = store.new_names()
+
+    def check(self, document: TableDocument) -> list[FieldProblem]:
+        """Return the problems for which `create` would refuse; changes nothing.
+
+        Args:
+            document: Of a table that is not registered; breaks no rule for declarations.
+        """
+        try:
+            table = self._catalog.table(document.identifier)
+        except TableNotFound:
+            return list(self._similar_names(document.identifier))
+        is_same = _has_layout(table, physical_table(document.table))
+        return [] if is_same else [_other_table(document.identifier)]
+
+    def create(self, document: TableDocument) -> None:
+        """Create a table, unless the warehouse has the same one, and its first document.
+
+        Args:
+            document: Of a table that is not registered; breaks no rule for declarations.
+
+        Raises:
+            DefinitionRefused: The name differs from another one in case alone.
+            DefinitionDiffers: The warehouse has another table of the name.
+            RegistryConflict: Another process has registered the table.
+        """
+        identifier = document.identifier
+        with self._new_names.announced(identifier):
+            # After the announcement: of two simultaneous creators at least one sees the other's.
+            problems = list(self._similar_names(identifier))
+            if problems:
+                message = f"the table {identifier} cannot be created"
+                raise DefinitionRefused(message, problems=problems)
+            self._create_in_warehouse(identifier, physical_table(document.table))
+            self._store.put_table(document, expected_version=None)
+
+    def _similar_names(self, identifier: str) -> Iterator[FieldProblem]:
+        """Yield the database or table from which a new table's name differs in case alone."""
+        database, _, name = identifier.partition(".")
+        # Announcements are read first: a name whose creation ends in between is among the tables then.
+        known = {
+            *self._new_names.identifiers(),
+            *self._store.identifiers(),
+            *self._catalog.list_tables(database),
+        }
+        for other in sorted(known):
+            other_database, _, other_name = other.partition(".")
+            if other_database != database and other_database.lower() == database.lower():
+                yield _case_problem("database", database, other_database)
+                return
+            if other != identifier and other.lower() == identifier.lower():
+                yield _case_problem("table", name, other_name)
+                return
+
+    def _create_in_warehouse(self, identifier: str, layout: PhysicalTable) -> None:
+        table = self._catalog.create_table(
+            identifier,
+            columns=layout.columns,
+            primary_key=layout.primary_key,
+            partition_keys=layout.partition_keys,
+            options=layout.options,
+            comment=layout.comment,
+            if_not_exists=True,
+        )
+        if not _has_layout(table, layout):
+            problem = _other_table(identifier)
+            raise DefinitionDiffers(problem.message, kind="table", problems=[problem])
+
+
+def _case_problem(field: str, name: str, other: str) -> FieldProblem:
+    return problem_at(
+        field,
+        value=name,
+        message=f"differs from the {field} `{other}` in case only",
+        hint="readers that fold case could not distinguish them; choose another name",
+    )
+
+
+def _has_layout(table: Table, layout: PhysicalTable) -> bool:
+    """Return whether a table has the columns, keys and options; further options are ignored."""
+    schema = table.schema
+    columns = [(field.name, field.type) for field in schema.fields]
+    return (
+        columns == [(field.name, field.type) for field in layout.columns]
+        and schema.primary_keys == layout.primary_key
+        and schema.partition_keys == layout.partition_keys
+        and all(schema.options.get(key) == value for key, value in layout.options.items())
+    )
+
+
+def _other_table(identifier: str) -> FieldProblem:
+    return problem_at(
+        "table",
+        value=identifier,
+        message="the warehouse has a table of this name that is not registered, with other "
+        "columns, keys or options",
+        hint="declare the table with those, or choose another name",
+    )
