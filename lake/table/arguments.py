@@ -114,7 +114,7 @@ def check_flags(**values: object) -> None:
             refuse_argument(name, value, "True or False")
 
 
-def check_places(value: object) -> None:
+def check_buckets(value: object) -> None:
     """Refuse what is no collection of buckets, each a serialised partition row and a number."""
     expected = (
         "pairs of a partition's bytes and a bucket number, such as `buckets_to_compact` gives"

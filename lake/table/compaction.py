@@ -1,9 +1,7 @@
-"""Compaction, as the facade offers it."""
+"""Compaction of an opened table, from the files that are live when it begins."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
-from lake.commit.committer import TableCommitter
 from lake.format.bucket import BucketId
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
@@ -23,98 +21,105 @@ from lake.snapshots.live_table import LiveTable
 from lake.table.opened_table import OpenedTable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableCompacting:
-    """What compacts a table, from what was live when it was made.
+def compact(
+    table: OpenedTable,
+    *,
+    full: bool,
+    buckets: Collection[BucketId] | None,
+    memory: CompactionMemory,
+    commit_user: str | None,
+    machine: Machine,
+) -> CompactionResult:
+    """Compact a table (see `Table.compact`)."""
+    snapshot, live, schema = _newest(table)
+    pick = _pick(table, schema, full=full, memory=memory)
+    compaction = table_compaction(
+        table, schema, live, pick=pick, commit_user=commit_user, machine=machine
+    )
+    with table.keeper.hold(snapshot, what="a compaction"):
+        return compaction.run(live if buckets is None else live.of(buckets))
 
-    Attributes:
-        table: To be compacted.
-        schema: Under which files are read and written.
-        snapshot: The newest then; None in an empty table.
-        live: What was live in it.
-        committer: Of the table.
+
+def buckets_to_compact(
+    table: OpenedTable, *, full: bool, memory: CompactionMemory
+) -> dict[BucketId, PickState | None]:
+    """Return the buckets with something to compact (see `Table.buckets_to_compact`)."""
+    _, live, schema = _newest(table)
+    # Picking changes the memory it is given, also of buckets that are returned: whoever compacts
+    # those picks again, from the state before.
+    trial = CompactionMemory(states=dict(memory.states))
+    pick = _pick(table, schema, full=full, memory=trial)
+    compaction = table_compaction(
+        table, schema, live, pick=pick, commit_user=None, machine=Machine.COLUMN
+    )
+    due = {(work.partition, work.bucket): None for work in compaction.plan(live)}
+    present = {(entry.partition, entry.bucket) for entry in live.entries}
+    found = {bucket: memory.states.get(bucket) for bucket in due}
+    memory.states = {
+        bucket: state
+        for bucket, state in {**trial.states, **found}.items()
+        if bucket in present and state is not None
+    }
+    return found
+
+
+def table_compaction(
+    table: OpenedTable,
+    schema: TableSchema,
+    live: LiveTable,
+    *,
+    pick: Pick,
+    commit_user: str | None,
+    machine: Machine,
+) -> TableCompaction:
+    """Return the compaction of a table under a schema, whose plan leaves files of newer schemas out.
+
+    Args:
+        table: The table.
+        schema: Files are read and written under it.
+        live: What is live; its files may have older schemas.
+        pick: Chooses the files to compact in each bucket.
+        commit_user: Named in the snapshots; a fresh random one when None.
         machine: Which execution folds.
+
+    Raises:
+        UnsupportedFeature: This is a branch.
     """
-
-    table: OpenedTable
-    schema: TableSchema
-    snapshot: Snapshot | None
-    live: LiveTable
-    committer: TableCommitter
-    machine: Machine
-
-    @staticmethod
-    def of(table: OpenedTable, machine: Machine = Machine.COLUMN) -> "TableCompacting":
-        """Return what compacts a table as it is now.
-
-        Raises:
-            UnsupportedFeature: A compaction of this version would leave the table wrong or
-                incomplete; or it is a branch.
-        """
-        snapshot, live = table.newest_live()
-        schema = table.schema_of(snapshot, is_newest=True)
-        check_compactable(schema)
-        return TableCompacting(
-            table=table,
-            schema=schema,
-            snapshot=snapshot,
-            live=live,
-            committer=table.committer(),
-            machine=machine,
-        )
-
-    def run(
-        self,
-        *,
-        full: bool,
-        buckets: Collection[BucketId] | None,
-        memory: CompactionMemory | None,
-        commit_user: str | None,
-    ) -> CompactionResult:
-        """Compact (see `Table.compact`)."""
-        pick = self._pick(full=full, memory=memory or CompactionMemory())
-        chosen = self.live if buckets is None else self.live.of(buckets)
-        with self.table.keeper.hold(self.snapshot, what="a compaction"):
-            return self._compaction(pick, commit_user).run(chosen)
-
-    def places(self, *, full: bool, memory: CompactionMemory) -> dict[BucketId, PickState | None]:
-        """Return the buckets with something to compact (see `Table.buckets_to_compact`)."""
-        trial = CompactionMemory(states=dict(memory.states))
-        works = self._compaction(self._pick(full=full, memory=trial), None).plan(self.live)
-        due = {(work.partition, work.bucket): None for work in works}
-        there = {(entry.partition, entry.bucket) for entry in self.live.entries}
-        found = {place: memory.states.get(place) for place in due}
-        memory.states = {
-            place: state
-            for place, state in {**trial.states, **found}.items()
-            if place in there and state is not None
-        }
-        return found
-
-    def _pick(self, *, full: bool, memory: CompactionMemory) -> Pick:
-        if full:
-            return full_pick(self.schema, now_ms=self.table.store.clock.now_ms())
-        return due_pick(self.schema, memory, now_ms=self.table.store.clock.now_ms())
-
-    def _compaction(self, pick: Pick, commit_user: str | None) -> TableCompaction:
-        store = self.table.store
-        return TableCompaction(
+    store = table.store
+    return TableCompaction(
+        file_io=store.file_io,
+        schema=schema,
+        pick=pick,
+        compactor=BucketCompactor(
             file_io=store.file_io,
-            schema=self.schema,
-            pick=pick,
-            compactor=BucketCompactor(
-                file_io=store.file_io,
-                paths=store.paths,
-                schema=self.schema,
-                older_schemas=self.table.older_schemas(self.schema, self.live.entries),
-                clock=store.clock,
-                uuid=store.new_uuid(),
-                machine=self.machine,
-                vectors=store.vectors,
-                lookups=self.table.lookups.cache,
-            ),
+            paths=store.paths,
+            schema=schema,
+            older_schemas=table.older_schemas(schema, live.entries),
+            clock=store.clock,
+            uuid=store.new_uuid(),
+            machine=machine,
             vectors=store.vectors,
-            committer=self.committer,
-            newest=lambda: self.table.newest_live()[1],
-            commit_user=commit_user or str(store.new_uuid()),
-        )
+            lookups=table.lookups.cache,
+        ),
+        vectors=store.vectors,
+        committer=table.committer(),
+        newest=lambda: table.newest_live()[1],
+        commit_user=commit_user or str(store.new_uuid()),
+    )
+
+
+def _newest(table: OpenedTable) -> tuple[Snapshot | None, LiveTable, TableSchema]:
+    """Return the newest snapshot, what is live in it, and the schema to compact under.
+
+    Raises:
+        UnsupportedFeature: A compaction of this version would leave the table wrong or incomplete.
+    """
+    snapshot, live = table.newest_live()
+    schema = table.schema_of(snapshot, is_newest=True)
+    check_compactable(schema)
+    return snapshot, live, schema
+
+
+def _pick(table: OpenedTable, schema: TableSchema, *, full: bool, memory: CompactionMemory) -> Pick:
+    now_ms = table.store.clock.now_ms()
+    return full_pick(schema, now_ms=now_ms) if full else due_pick(schema, memory, now_ms=now_ms)

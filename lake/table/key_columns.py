@@ -1,11 +1,10 @@
-"""Columns of keys in the table's types: taken exactly, or refused, by the same rules as single values.
+"""Conversion of key columns to the table's types: each value is taken exactly, or refused.
 
-`Table.get` takes Python values, `Table.lookup` Arrow columns; what one refuses the other refuses. So
-a column of another kind (text for a number) is refused although Arrow could parse it, and no value is
-rounded on the way.
+`Table.get` takes Python values, `Table.lookup` Arrow columns; both refuse the same. So a column of
+another kind (text for a number) is refused although Arrow could parse it, and no value is rounded.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -75,8 +74,8 @@ def exact_key_column(
         message = f"expected values of {data_type}"
         raise ValueError(message)
     if _is.is_decimal(column.type) or (_is.is_decimal(arrow_type) and _is_number(column.type)):
-        # Arrow rounds decimals, and looks at types where it should at values.
-        return _one_by_one(combined_array(column), data_type, arrow_type)
+        # Arrow rounds decimals, and checks types where it should check values.
+        return exact_key_values(combined_array(column).to_pylist(), data_type, arrow_type)
     try:
         exact = combined_array(column.cast(arrow_type))
     except pa.ArrowException as error:
@@ -85,6 +84,22 @@ def exact_key_column(
     if _is.is_floating(column.type) and _is.is_float32(arrow_type):
         _check_unrounded(combined_array(column), exact)
     return exact
+
+
+def exact_key_values(
+    values: Sequence[object], data_type: DataType, arrow_type: pa.DataType
+) -> pa.Array:
+    """Return Python values in a key column's type, each unchanged; None becomes null.
+
+    Raises:
+        ValueError: As `exact_array`.
+    """
+    present = [value for value in values if value is not None]
+    exact = exact_array(present, data_type, arrow_type)
+    if len(present) == len(values):
+        return exact
+    is_valid = np.array([value is not None for value in values])
+    return exact.take(pa.array(np.cumsum(is_valid) - 1, mask=~is_valid))
 
 
 def _is_taken(kind: pa.DataType, data_type: DataType) -> bool:
@@ -100,9 +115,3 @@ def _check_unrounded(given: pa.Array, held: pa.Array) -> None:
     if pc.all(is_same).as_py() is False:
         message = "expected numbers that 32 bits hold exactly"
         raise ValueError(message)
-
-
-def _one_by_one(column: pa.Array, data_type: DataType, arrow_type: pa.DataType) -> pa.Array:
-    is_valid = np.asarray(column.is_valid())
-    exact = exact_array(column.drop_null().to_pylist(), data_type, arrow_type)
-    return exact.take(pa.array(np.cumsum(is_valid) - 1, mask=~is_valid))

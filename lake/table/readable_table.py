@@ -30,13 +30,13 @@ from lake.snapshots.consumer_store import ConsumerFile
 from lake.snapshots.metadata_cache import MetadataCache
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.tag_store import branch_paths, list_branches
+from lake.table import reads
 from lake.table.changes import Changes
 from lake.table.inspection.inspection import Inspection
 from lake.table.opened_table import OpenedTable
 from lake.table.python_rows import Row
-from lake.table.read_at import ReadAt, SnapshotRef
+from lake.table.read_at import SnapshotRef
 from lake.table.readable_state import live_at
-from lake.table.reads import TableReading
 from lake.table.scan import Scan
 from lake.table.snapshot_lookup import SnapshotLookup
 
@@ -205,8 +205,9 @@ class ReadableTable:
             InvalidRequest: No such column or state, or several states.
             UnsupportedFeature: Reading the snapshot right takes what this version does not have.
         """
-        return TableReading(self._opened).scan(
-            ReadAt.of(at),
+        return reads.scan(
+            self._opened,
+            at,
             columns=columns,
             where=where,
             batch_rows=batch_rows,
@@ -270,7 +271,8 @@ class ReadableTable:
             InvalidRequest: No such column, state or range, or no changelog; ChangesExpired: the
                 first are not kept any more.
         """
-        return TableReading(self._opened).changes(
+        return reads.changes(
+            self._opened,
             after,
             until,
             mode=mode,
@@ -308,18 +310,7 @@ class ReadableTable:
             UnsupportedFeature: Another engine made the table, with partition columns outside of the
                 primary key, and the key has rows in several partitions.
         """
-        return TableReading(self._opened).get(key, ReadAt.of(at), columns=columns)
-
-    @adds_table_to_errors
-    def get_at(
-        self,
-        lookup: SnapshotLookup,
-        key: Mapping[str, object],
-        *,
-        columns: Sequence[str] | None = None,
-    ) -> Row | None:
-        """Return the row of a primary key in the state of a lookup of this table; see `get`."""
-        return TableReading(self._opened).get_at(lookup, key, columns=columns)
+        return reads.get(self._opened, key, at, columns=columns)
 
     @adds_table_to_errors
     def lookup(
@@ -333,7 +324,7 @@ class ReadableTable:
 
         Reads which snapshot is the newest each time; `lookup_at` asks once.
         """
-        return TableReading(self._opened).lookup(keys, ReadAt.of(at), columns=columns)
+        return reads.lookup(self._opened, keys, at, columns=columns)
 
     @adds_table_to_errors
     def lookup_at(self, at: SnapshotRef | None = None) -> SnapshotLookup:
@@ -351,7 +342,7 @@ class ReadableTable:
             InvalidRequest: No such state.
             UnsupportedFeature: Reading the snapshot right takes what this version does not have.
         """
-        return TableReading(self._opened).lookup_at(ReadAt.of(at))
+        return reads.lookup_at(self._opened, at)
 
     @property
     def inspect(self) -> Inspection:

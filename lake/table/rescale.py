@@ -1,9 +1,9 @@
-"""Another bucket count, as the facade offers it, and how writers get along with it."""
+"""Rescale of an opened table to another bucket count, and the wait of writers for its end."""
 
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -20,82 +20,77 @@ from lake.table.opened_table import OpenedTable
 from lake.write.writable import check_writable
 
 WAIT_MS: Final = 60_000
-"""How long a writer waits for the end of a rescale, which needs it out of the way for a moment."""
+"""How long a writer waits for the end of a rescale: its commits are refused meanwhile."""
 
 _WAIT_MS_FIRST: Final = 10
 _WAIT_MS_MAX: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class TableRescaling:
-    """What gives a table another bucket count.
+def rescale(table: OpenedTable, buckets: int, *, commit_user: str | None) -> RescaleResult:
+    """Rescale a table (see `Table.rescale`)."""
+    table.refresh()
+    user = commit_user or str(table.store.new_uuid())
+    try:
+        return _rescale(table, buckets, user=user).run()
+    finally:
+        # Also after an error: the schema with the new count may have been published.
+        with suppress(LakeError):
+            table.refresh()
 
-    Attributes:
-        table: Whose count it is.
+
+def follow_schema(table: OpenedTable, known: int | None = None, *, wait_ms: int) -> bool:
+    """Wait for the end of a rescale (see `Table.follow_schema`).
+
+    Args:
+        table: The table.
+        known: Id of the schema that a newer one is compared with; None means the table's. A caller
+            that shares the table with other threads gives its own, as they may have refreshed it.
+        wait_ms: Longest wait.
     """
+    check_wait(wait_ms)
+    known = table.store.schema.id if known is None else known
+    table.refresh()
+    has_waited = wait_while_rescaled(lambda: _is_under_way(table), wait_ms=wait_ms)
+    return has_waited or table.store.schema.id > known
 
-    table: OpenedTable
 
-    def rescale(self, buckets: int, *, commit_user: str | None) -> RescaleResult:
-        """Rescale the table (see `Table.rescale`)."""
-        self.table.refresh()
-        user = commit_user or str(self.table.store.new_uuid())
-        try:
-            return self._rescale(buckets, user=user).run()
-        finally:
-            with suppress(LakeError):
-                self.table.refresh()
-
-    def follow_schema(self, known: int | None = None, *, wait_ms: int) -> bool:
-        """Wait for the end of a rescale (see `Table.follow_schema`).
-
-        Args:
-            known: Id of the schema that others are newer than; None means that of the table. Who
-                shares the table with other threads knows better than the table.
-            wait_ms: How long at most.
-        """
-        check_wait(wait_ms)
-        known = self.table.store.schema.id if known is None else known
-        self.table.refresh()
-        has_waited = wait_while_rescaled(self._is_under_way, wait_ms=wait_ms)
-        return has_waited or self.table.store.schema.id > known
-
-    def _rescale(self, buckets: int, *, user: str) -> TableRescale:
-        store = self.table.store
-        committer = self.table.committer()
-        check_rescalable(store.schema, buckets)
-        routing = _routing(store, buckets)
-        return TableRescale(
+def _rescale(table: OpenedTable, buckets: int, *, user: str) -> TableRescale:
+    store = table.store
+    committer = table.committer()
+    check_rescalable(store.schema, buckets)
+    routing = _routing(store, buckets)
+    return TableRescale(
+        file_io=store.file_io,
+        schema=store.schema,
+        routing=routing,
+        schemas=store.schemas,
+        writer=RescaleWriter(
             file_io=store.file_io,
+            paths=store.paths,
             schema=store.schema,
+            older_schemas=partial(table.older_schemas, store.schema),
             routing=routing,
-            schemas=store.schemas,
-            writer=RescaleWriter(
-                file_io=store.file_io,
-                paths=store.paths,
-                schema=store.schema,
-                older_schemas=partial(self.table.older_schemas, store.schema),
-                routing=routing,
-                clock=store.clock,
-                uuid=store.new_uuid(),
-            ),
-            vectors=store.vectors,
-            committer=committer,
-            newest=self.table.newest_live,
-            commit_user=user,
             clock=store.clock,
-        )
+            uuid=store.new_uuid(),
+        ),
+        vectors=store.vectors,
+        committer=committer,
+        newest=table.newest_live,
+        commit_user=user,
+        clock=store.clock,
+    )
 
-    def _is_under_way(self) -> bool:
-        """Return whether a rescale is between its schema and its last commit."""
-        self.table.refresh()
-        buckets = self.table.store.schema.table_options.bucket
-        entries = self.table.newest_live()[1].entries
-        return buckets > 0 and any(entry.total_buckets != buckets for entry in entries)
+
+def _is_under_way(table: OpenedTable) -> bool:
+    """Return whether a rescale is between its schema and its last commit."""
+    table.refresh()
+    buckets = table.store.schema.table_options.bucket
+    entries = table.newest_live()[1].entries
+    return buckets > 0 and any(entry.total_buckets != buckets for entry in entries)
 
 
 def _routing(store: TableStore, buckets: int) -> TableSchema:
-    """Return the schema with the count: the newest one, or the one that follows it."""
+    """Return the schema with the bucket count: the newest one, or its successor."""
     if store.schema.table_options.bucket == buckets:
         return store.schema
     following = replace(
@@ -110,11 +105,11 @@ def _routing(store: TableStore, buckets: int) -> TableSchema:
 
 
 def check_rescalable(schema: TableSchema, buckets: object) -> None:
-    """Refuse counts that are none, and tables that have none.
+    """Refuse what is no bucket count, and tables without a fixed one.
 
     Raises:
-        InvalidRequest: No count.
-        UnsupportedFeature: The table makes its buckets as it needs them, or is to do so.
+        InvalidRequest: `buckets` is no count.
+        UnsupportedFeature: The table has dynamic or postpone buckets, or is to get them.
     """
     if (
         isinstance(buckets, bool)
@@ -151,15 +146,15 @@ def wait_while_rescaled(
     """Wait until no rescale is between its schema and its last commit.
 
     Args:
-        is_under_way: Whether one is; a look at the newest snapshot.
-        wait_ms: At most, of waits alone.
-        sleep: Waits that many seconds.
+        is_under_way: Returns whether one is; reads the newest snapshot.
+        wait_ms: Longest sum of the pauses; the reads between them come on top.
+        sleep: Pauses for a number of seconds.
 
     Returns:
-        Whether there was anything to wait for.
+        Whether a rescale was under way.
 
     Raises:
-        CommitConflict: It takes longer, or broke off.
+        CommitConflict: It takes longer, or was interrupted.
     """
     waited, pause_ms = 0, _WAIT_MS_FIRST
     while is_under_way():
@@ -176,7 +171,7 @@ def wait_while_rescaled(
 
 
 def check_wait(wait_ms: object) -> None:
-    """Refuse what is no duration."""
+    """Refuse what is no duration in milliseconds."""
     if isinstance(wait_ms, bool) or not isinstance(wait_ms, int) or wait_ms < 0:
         problem = Problem(
             field="wait_ms", value=repr(wait_ms), message="expected milliseconds, 0 or more"

@@ -1,7 +1,6 @@
-"""Schema changes, as the facade offers them."""
+"""Schema changes of an opened table: planned as a pure function, published by exclusive creation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from lake.errors import CommitConflict, InvalidRequest, UnsupportedFeature
@@ -15,81 +14,82 @@ from lake.table.opened_table import OpenedTable
 from lake.write.writable import check_writable
 
 _ATTEMPTS_MAX: Final = 100
-"""Each one lost means that somebody else's change was made; nobody loses so often for long."""
+"""Each lost attempt means that another process changed the schema, so this many are never lost in a row
+unless something changes it without end."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableAltering:
-    """What changes the schema of a table.
+def alter(table: OpenedTable, changes: Sequence[SchemaChange]) -> TableSchema:
+    """Change the schema (see `Table.alter`)."""
+    for _ in range(_ATTEMPTS_MAX):
+        try:
+            new = plan_alter(table, changes)
+        except InvalidRequest as error:
+            raise _refusal(table, error, changes) from error
+        if new is table.store.schema or publish_schema(table, new):
+            return new
+    message = f"other processes keep changing the schema of table {table.identifier}"
+    raise CommitConflict(message)
 
-    Attributes:
-        table: Whose schema it is.
-    """
 
-    table: OpenedTable
+def plan_alter(table: OpenedTable, changes: Sequence[SchemaChange]) -> TableSchema:
+    """Return what the changes would make of the newest schema (see `Table.plan_alter`)."""
+    for change in changes:
+        if not isinstance(change, SchemaChange):
+            refuse_argument("changes", change, "schema changes")
+    refuse_branch(table.store.paths)
+    # Before the schema: a snapshot that comes later is one of rows that the change concerns.
+    has_snapshots = table.latest_snapshot() is not None
+    table.refresh()
+    return _changed(table, changes, has_snapshots=has_snapshots)
 
-    def alter(self, changes: Sequence[SchemaChange]) -> TableSchema:
-        """Change the schema (see `Table.alter`)."""
-        for _ in range(_ATTEMPTS_MAX):
-            try:
-                new = self.plan(changes)
-            except InvalidRequest as error:
-                raise self._refusal(error, changes) from error
-            if new is self.table.store.schema or self.publish(new):
-                return new
-        message = f"others go on changing the schema of table {self.table.identifier}"
-        raise CommitConflict(message)
 
-    def plan(self, changes: Sequence[SchemaChange]) -> TableSchema:
-        """Return what the changes would make of the newest schema (see `Table.plan_alter`)."""
-        for change in changes:
-            if not isinstance(change, SchemaChange):
-                refuse_argument("changes", change, "schema changes")
-        refuse_branch(self.table.store.paths)
-        # Before the schema: a snapshot that comes later is one of rows that the change concerns.
-        has_snapshots = self.table.latest_snapshot() is not None
-        self.table.refresh()
-        return self._changed(changes, has_snapshots=has_snapshots)
+def publish_schema(table: OpenedTable, schema: TableSchema) -> bool:
+    """Make a planned schema the newest one (see `Table.publish_schema`)."""
+    refuse_branch(table.store.paths)
+    is_published = table.store.schemas.create(schema)
+    if is_published:
+        table.refresh()
+    return is_published
 
-    def _changed(self, changes: Sequence[SchemaChange], *, has_snapshots: bool) -> TableSchema:
-        store = self.table.store
-        new = change_schema(
-            store.schema, changes, has_snapshots=has_snapshots, now_ms=store.clock.now_ms()
-        )
-        if new is not store.schema:
-            check_supported(new)
-            check_writable(new)
-        return new
 
-    def _refusal(self, error: InvalidRequest, changes: Sequence[SchemaChange]) -> InvalidRequest:
-        """Return the error with the changes that made what is wrong with the result."""
-        problems = attribute_problems(
-            error.problems,
-            len(changes),
-            # The changes can be made, so no rule about snapshots has refused any.
-            lambda count: self._changed(changes[:count], has_snapshots=False),
-        )
-        if problems == list(error.problems):
-            return error
-        message = "the schema cannot be changed as asked"
-        kind = UnsupportedFeature if isinstance(error, UnsupportedFeature) else InvalidRequest
-        return kind(message, problems=problems)
+def find_schema(table: OpenedTable, schema_id: int) -> TableSchema | None:
+    """Return a schema (see `Table.find_schema`)."""
+    schemas = table.store.schemas
+    newest = schemas.latest_id()
+    return schemas.get(schema_id) if newest is not None and schema_id <= newest else None
 
-    def publish(self, schema: TableSchema) -> bool:
-        """Make a planned schema the newest one (see `Table.publish_schema`)."""
-        refuse_branch(self.table.store.paths)
-        is_there = self.table.store.schemas.create(schema)
-        if is_there:
-            self.table.refresh()
-        return is_there
 
-    def find_schema(self, schema_id: int) -> TableSchema | None:
-        """Return a schema (see `Table.find_schema`)."""
-        schemas = self.table.store.schemas
-        newest = schemas.latest_id()
-        return schemas.get(schema_id) if newest is not None and schema_id <= newest else None
+def all_schemas(table: OpenedTable) -> list[TableSchema]:
+    """Return all schemas (see `Table.schemas`)."""
+    schemas = table.store.schemas
+    return [schemas.get(schema_id) for schema_id in schemas.ids()]
 
-    def schemas(self) -> list[TableSchema]:
-        """Return all schemas (see `Table.schemas`)."""
-        schemas = self.table.store.schemas
-        return [schemas.get(schema_id) for schema_id in schemas.ids()]
+
+def _changed(
+    table: OpenedTable, changes: Sequence[SchemaChange], *, has_snapshots: bool
+) -> TableSchema:
+    store = table.store
+    new = change_schema(
+        store.schema, changes, has_snapshots=has_snapshots, now_ms=store.clock.now_ms()
+    )
+    if new is not store.schema:
+        check_supported(new)
+        check_writable(new)
+    return new
+
+
+def _refusal(
+    table: OpenedTable, error: InvalidRequest, changes: Sequence[SchemaChange]
+) -> InvalidRequest:
+    """Return the error with each problem of the result attributed to the change that causes it."""
+    problems = attribute_problems(
+        error.problems,
+        len(changes),
+        # The changes as such were accepted, so no rule about snapshots has refused any.
+        lambda count: _changed(table, changes[:count], has_snapshots=False),
+    )
+    if problems == list(error.problems):
+        return error
+    message = "the schema cannot be changed as asked"
+    kind = UnsupportedFeature if isinstance(error, UnsupportedFeature) else InvalidRequest
+    return kind(message, problems=problems)

@@ -12,7 +12,7 @@ import orjson
 
 from formats.json_values import json_row
 from formats.key_values import parse_key, parse_keys
-from lake import Clock, LakeError, ReadAt, Snapshot, SnapshotLookup, Table
+from lake import Clock, LakeError, ReadAt, Snapshot, Table
 from schemas import RowStatus, SnapshotInfo, TableDocument
 from service.control.row_status import row_status, status_columns
 from service.times import iso_utc
@@ -48,30 +48,6 @@ class FoundRows:
     snapshot: SnapshotInfo
 
 
-def rows_of_keys(
-    table: Table,
-    at: SnapshotLookup,
-    keys: Sequence[Mapping[str, object]],
-    columns: Sequence[str] | None,
-) -> list[Mapping[str, object] | None]:
-    """Return the keys' rows; None where there is none.
-
-    Args:
-        table: The table.
-        at: Its lookup of the state.
-        keys: Each a value for every column of the primary key.
-        columns: Of the rows; None means all.
-
-    Raises:
-        LakeError: As `Table.get`.
-    """
-    found = at.rows_per_key(keys, columns=columns)
-    if found is None or any(len(rows) > 1 for rows in found):
-        # One by one: the first that is wrong says what is.
-        return [table.get_at(at, key, columns=columns) for key in keys]
-    return [rows[0] if rows else None for rows in found]
-
-
 def find_row(
     table: Table,
     parameters: Sequence[tuple[str, str]],
@@ -93,9 +69,9 @@ def find_row(
         InvalidRequest: There is no such state.
     """
     verified_ms = clock.now_ms()
-    found = _lookup(table, at)
+    found = table.lookup_at(at)
     key = parse_key(found.schema, parameters)
-    [row] = rows_of_keys(table, found, [key], None)
+    row = found.get(key)
     if row is None:
         shown = json_row(key, [found.schema.field(name) for name in key])
         snapshot = found.snapshot
@@ -117,17 +93,13 @@ def find_rows(
 ) -> FoundRows:
     """Return the rows of keys, all of one state of the table; see `find_row`."""
     verified_ms = clock.now_ms()
-    found = _lookup(table, at)
+    found = table.lookup_at(at)
     fields = found.schema.fields
-    rows = rows_of_keys(table, found, parse_keys(found.schema, keys), None)
+    rows = found.get_many(parse_keys(found.schema, keys))
     return FoundRows(
         values=[None if row is None else json_row(row, fields) for row in rows],
         snapshot=_snapshot_info(found.snapshot, verified_ms),
     )
-
-
-def _lookup(table: Table, at: ReadAt) -> SnapshotLookup:
-    return table.lookup_at(at)
 
 
 def find_row_status(
@@ -141,7 +113,7 @@ def find_row_status(
     verified_ms = clock.now_ms()
     found = table.lookup_at()
     columns = list(dict.fromkeys([*key, *status_columns(document, table.schema)]))
-    [row] = rows_of_keys(table, found, [key], columns)
+    row = found.get(key, columns=columns)
     return row_status(
         document,
         table.schema,

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from lake import Table
-from service.control.row_lookup import rows_of_keys
 from tests.property.test_table_model import COLUMNS, TYPES, Engine, commits, create, write
 
 LOOKUP = {"changelog-producer": "lookup"}
@@ -122,10 +121,10 @@ def assert_same(table: Table, snapshot_id: int, keys: Sequence[tuple[int, str]])
 
 
 def assert_served(table: Table, keys: Sequence[tuple[int, str]]) -> None:
-    """Check what the service answers at the newest snapshot against scans."""
+    """Compare Python rows by key, which the service returns, with a scan of the newest snapshot."""
     at = table.lookup_at()
     assert at.snapshot is not None
-    found = rows_of_keys(table, at, [{"k": k, "p": p} for k, p in keys], None)
+    found = at.get_many([{"k": k, "p": p} for k, p in keys])
     rows = {(row["k"], row["p"]): row for row in scanned(table, at.snapshot.id)}
     assert found == [rows.get(key) for key in keys]
 

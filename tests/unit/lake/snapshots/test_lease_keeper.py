@@ -10,11 +10,12 @@ from uuid import uuid4
 import pyarrow as pa
 import pytest
 
-from lake import LeaseLost, ManualClock, MemoryFileIO, Scan, Table
+from lake import LeaseLost, Machine, ManualClock, MemoryFileIO, Scan, Table
 from lake.format.consumer import Consumer
+from lake.maintenance.compaction.compaction_picks import CompactionMemory
 from lake.snapshots.consumer_store import ConsumerFile, ConsumerStore
 from lake.snapshots.lease_keeper import LeaseKeeper
-from lake.table.compaction import TableCompacting
+from lake.table.compaction import compact
 from lake.table.opened_table import OpenedTable
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.waiting import wait_until
@@ -239,7 +240,14 @@ def test_a_compaction_that_takes_long_is_leased() -> None:
             holders.extend(table.consumers())
 
     storage.before = wait_until_leased
-    done = TableCompacting.of(opened).run(full=True, buckets=None, memory=None, commit_user="c")
+    done = compact(
+        opened,
+        full=True,
+        buckets=None,
+        memory=CompactionMemory(),
+        commit_user="c",
+        machine=Machine.COLUMN,
+    )
 
     (holder,) = holders
     assert done.snapshot_id == 7

@@ -339,7 +339,7 @@ def test_lookups_of_absent_keys_make_no_file_ready(place: dict[str, str]) -> Non
     lookup = table.lookup_at()
     assert lookup.rows(keys_table(*absent)).num_rows == 0
     assert not lookup.is_resident()
-    assert lookup.rows_per_key([{"k": absent[0]}]) == [[]]
+    assert lookup.get_many([{"k": absent[0]}]) == [None]
     assert table.get({"k": absent[1]}) is None
     assert lookup.cache.memory_bytes == 0
     assert lookup.rows(keys_table(absent[0], 8)).column("k").to_pylist() == [8]

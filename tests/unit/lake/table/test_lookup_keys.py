@@ -1,4 +1,4 @@
-"""A row by its key: the writer's equality, and values that do not need pandas."""
+"""Rows by key as Python values: equality of keys, keys that are refused, values without pandas."""
 
 import math
 import random
@@ -68,6 +68,29 @@ def test_a_key_that_the_column_cannot_hold_is_refused() -> None:
 
     with pytest.raises(InvalidRequest, match="k: the value is not of type INT"):
         table.get({"k": 1.7})
+
+
+def test_all_values_of_the_first_key_that_do_not_fit_are_refused() -> None:
+    catalog = Catalog("/wh", file_io=MemoryFileIO(), clock=ManualClock())
+    table = catalog.create_table(
+        "db.t", columns=[("a", "INT"), ("b", "DATE")], primary_key=["a", "b"]
+    )
+    day = date(2026, 1, 2)
+    keys = [{"a": 1, "b": day}, {"a": "1", "b": "2026-01-02"}, {"a": 1.5, "b": day}]
+
+    with pytest.raises(InvalidRequest, match="the key does not fit the table") as refused:
+        table.lookup_at().get_many(keys)
+
+    assert [problem.field for problem in refused.value.problems] == ["a", "b"]
+
+
+def test_a_key_with_a_null_has_no_row() -> None:
+    table = given_table("INT")
+    table.write_and_commit(pa.table({"k": pa.array([0, 1], pa.int32())}))
+
+    assert table.get({"k": None}) is None
+    found = table.lookup_at().get_many([{"k": 1}, {"k": None}, {"k": 0}, {"k": 2}])
+    assert found == [{"k": 1, "v": None}, None, {"k": 0, "v": None}, None]
 
 
 def test_moments_of_nine_digits_come_as_nanoseconds() -> None:
