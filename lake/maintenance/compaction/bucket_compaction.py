@@ -1,4 +1,7 @@
-"""One bucket, compacted: a plan in, files and a commit message out.
+"""Compaction of one bucket: a plan in, files and a commit message out.
+
+The plan has parts: each upgrade that is scanned for its changes, and each rewrite. A part returns what it
+has written and marked (`_Part`), and the message is put together from all of them.
 
 Memory depends on batches and runs, not on the size of the bucket: the runs of a section are merged
 batch by batch, and files are written row group by row group.
@@ -6,8 +9,8 @@ batch by batch, and files are written row group by row group.
 Source: merge-semantics 6.2, 6.4, 6.6, 7.4.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from uuid import UUID
@@ -31,12 +34,8 @@ from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
 from lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
 from lake.lsm.sorted_run import Section, SortedRun
 from lake.lsm.tombstones import drop_old_retracts
-from lake.maintenance.compaction.compaction_merges import (
-    FindOld,
-    LookupCompactionMerge,
-    Tell,
-    ToldMerge,
-)
+from lake.maintenance.compaction.compaction_merges import LookupCompactionMerge, Tell, ToldMerge
+from lake.maintenance.compaction.old_rows import OldRows
 from lake.merge.fold import Machine, drop_retracts
 from lake.merge.order.key_codes import Uints
 from lake.merge.spec import merge_spec
@@ -52,18 +51,17 @@ from lake.write.rolling_files import RollingFiles
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedBucket:
-    """One bucket, and what is to be done to it.
+    """A bucket and the plan of its compaction, as of one snapshot.
 
     Attributes:
         partition: Serialised partition row.
         bucket: Bucket number.
         total_buckets: Bucket count that the files were routed with.
-        levels: All its files when the plan was made.
+        levels: All files of the bucket.
         plan: Not empty.
         inputs: Identities of the files that are replaced.
-        settled: Identities of the files on the output level when the plan was made.
-        vectors: Its deletion vectors when the plan was made.
-        paths_written: Of files begun so far, for who cleans up; the only part that changes.
+        settled: Identities of the files on the output level.
+        vectors: Deletion vectors of the bucket.
     """
 
     partition: bytes
@@ -74,20 +72,25 @@ class PlannedBucket:
     inputs: frozenset[FileIdentity]
     settled: frozenset[FileIdentity]
     vectors: BucketVectors
-    paths_written: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        assert not self.plan.is_empty, "a bucket without work is not planned"
+        assert self.inputs, "a plan replaces files"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompactedBucket:
-    """Work that is done but for its commit.
+class _Part:
+    """The result of one part of a plan.
 
     Attributes:
-        work: What was to be done.
-        message: For the commit.
+        files: Written on the output level.
+        changelog_files: Written with its changes.
+        marked: Positions of rows that it has made obsolete, by the name of their file, which stays.
     """
 
-    work: PlannedBucket
-    message: CommitMessage
+    files: tuple[DataFileMeta, ...] = ()
+    changelog_files: tuple[DataFileMeta, ...] = ()
+    marked: Mapping[str, BitMap] = field(default_factory=dict)
 
 
 class BucketCompactor:
@@ -106,18 +109,18 @@ class BucketCompactor:
         vectors: VectorStore,
         lookups: LookupCache,
     ) -> None:
-        """Take over what all buckets share.
+        """Take what all buckets share.
 
         Args:
             file_io: Storage.
             paths: Of the table.
             schema: Under which files are read and written.
             older_schemas: By id, those that files were written under if their columns are others.
-            clock: Says when a file was made.
-            uuid: Names the new files; fresh.
-            machine: Which execution folds.
+            clock: Gives the creation time of files.
+            uuid: Part of the names of new files; fresh.
+            machine: The execution that folds.
             vectors: Writes deletion vectors.
-            lookups: Keeps what lookups of old rows need.
+            lookups: Caches what lookups of old rows need.
 
         Raises:
             UnsupportedFeature: The table merges in a way that this version does not have.
@@ -135,8 +138,13 @@ class BucketCompactor:
         self._lookups = lookups
         self._name_count = 0
 
-    def compact(self, work: PlannedBucket) -> CompactedBucket:
-        """Write the new files of a bucket; nothing is committed.
+    def compact(self, work: PlannedBucket, *, on_new_file: Callable[[str], None]) -> CommitMessage:
+        """Write the new files of a bucket and return the message that commits them.
+
+        Args:
+            work: The bucket and its plan.
+            on_new_file: Called with the path of each file before it is written, so that the caller can
+                delete it if nothing is committed.
 
         Raises:
             SchemaMismatch: Records that the table's merge refuses.
@@ -144,69 +152,79 @@ class BucketCompactor:
             StorageUnavailable: Storage refused.
         """
         plan = work.plan
-        told: list[DataFileMeta] = []
-        marked: dict[str, BitMap] = {}
-        after = [replace(upgrade.file, level=plan.output_level) for upgrade in plan.upgrades]
-        for upgrade in plan.upgrades:
-            if upgrade.scans:
-                with self._changelog(work, told) as changelog:
-                    self._scan(work, upgrade.file, changelog, marked)
-        for rewrite in plan.rewrites:
-            with self._changelog(work, told) as changelog:
-                merge = self._merge(work, rewrite.files, changelog, marked)
-                after.extend(self._rewrite(work, rewrite, merge))
-        message = CommitMessage(
+        scanned = [upgrade.file for upgrade in plan.upgrades if upgrade.scans]
+        parts = [
+            *(self._scan(work, file, on_new_file) for file in scanned),
+            *(self._rewrite(work, rewrite, on_new_file) for rewrite in plan.rewrites),
+        ]
+        # An upgraded file keeps its name and content and only changes its level.
+        upgraded = [replace(upgrade.file, level=plan.output_level) for upgrade in plan.upgrades]
+        return CommitMessage(
             partition=work.partition,
             bucket=work.bucket,
             total_buckets=work.total_buckets,
             schema_id=self._schema.id,
             new_files=(),
             compact_before=plan.files,
-            compact_after=tuple(after),
-            changelog_files=tuple(told),
-            vectors=self._vectors_after(work, marked),
+            compact_after=(*upgraded, *(file for part in parts for file in part.files)),
+            changelog_files=tuple(file for part in parts for file in part.changelog_files),
+            vectors=self._vectors_after(work, parts, on_new_file),
         )
-        return CompactedBucket(work=work, message=message)
+
+    def _scan(
+        self, work: PlannedBucket, file: DataFileMeta, on_new_file: Callable[[str], None]
+    ) -> _Part:
+        """Write the changes that a file brings which is upgraded as it is.
+
+        Its records are merged as in a rewrite; the merged rows are not written, because the file has
+        them already.
+        """
+        old_rows = self._old_rows(work, (file,))
+        with self._changelog(work, on_new_file) as changelog:
+            merge = self._merge(work, old_rows, changelog)
+            alone = Section(runs=(SortedRun(files=(file,)),))
+            for _ in self._merged(work, [alone], merge):
+                pass
+            return _Part(changelog_files=_finished(changelog), marked=_marked_by(old_rows))
 
     def _rewrite(
-        self, work: PlannedBucket, rewrite: Rewrite, merge: RoundMerge
-    ) -> tuple[DataFileMeta, ...]:
-        # A merge that looks old rows up may meet any row of the bucket.
+        self, work: PlannedBucket, rewrite: Rewrite, on_new_file: Callable[[str], None]
+    ) -> _Part:
+        """Merge some files of a bucket into new ones on the output level."""
+        old_rows = self._old_rows(work, rewrite.files)
+        # A column is left out of the new files where none of the sources has a value of it. A merge
+        # that looks up old rows may take values from any file of the bucket.
         sources = work.levels.files if self._options.needs_lookup else rewrite.files
-        with RollingFiles(
-            self._sink(work),
-            level=work.plan.output_level,
-            file_source=FileSource.COMPACT,
-            empty_columns=columns_without_values(sources, self._schema, self._older_schemas),
-        ) as files:
+        with (
+            self._changelog(work, on_new_file) as changelog,
+            RollingFiles(
+                self._sink(work, on_new_file),
+                level=work.plan.output_level,
+                file_source=FileSource.COMPACT,
+                empty_columns=columns_without_values(sources, self._schema, self._older_schemas),
+            ) as files,
+        ):
+            merge = self._merge(work, old_rows, changelog)
             for table in self._merged(work, rewrite.sections, merge):
                 files.add(self._without_retracts(table) if work.plan.drops_retracts else table)
-            return files.finish()
+            return _Part(
+                files=files.finish(),
+                changelog_files=_finished(changelog),
+                marked=_marked_by(old_rows),
+            )
 
     def _without_retracts(self, table: pa.Table) -> pa.Table:
-        """Return the rows without retracts; young ones stay where the table keeps them."""
+        """Return the rows without retracts, except for young ones in a table that keeps them for a time."""
         retention_ms = self._options.delete_retention_ms
         if retention_ms is None:
             return drop_retracts(table)
         oldest_ms = self._clock.now_ms() - retention_ms
         return drop_old_retracts(table, self._options.delete_time_fields, oldest_ms=oldest_ms)
 
-    def _scan(
-        self,
-        work: PlannedBucket,
-        file: DataFileMeta,
-        changelog: RollingFiles | None,
-        marked: dict[str, BitMap],
-    ) -> None:
-        """Tell what the records of a file change that stays as it is."""
-        merge = self._merge(work, (file,), changelog, marked)
-        alone = Section(runs=(SortedRun(files=(file,)),))
-        for _ in self._merged(work, [alone], merge):
-            pass
-
     def _merged(
         self, work: PlannedBucket, sections: Iterable[Section], merge: RoundMerge
     ) -> Iterator[pa.Table]:
+        """Yield the merged rows of some sections, in key order within each section."""
         reader = RunReader(
             file_io=self._file_io,
             paths=self._paths,
@@ -218,6 +236,7 @@ class BucketCompactor:
             has_level=not isinstance(merge, PlainMerge),
         )
         for section in sections:
+            # The more runs are merged at once, the smaller the batches that are held of each.
             rows, size = rows_per_run(len(section.runs)), bytes_per_run(len(section.runs))
             runs = [
                 reader.batches(run, self._schema.field_names, batch_rows=rows, batch_bytes=size)
@@ -225,41 +244,17 @@ class BucketCompactor:
             ]
             yield from merge_runs(runs, merge, batch_rows=rows, batch_bytes=size)
 
-    def _merge(
-        self,
-        work: PlannedBucket,
-        files: Iterable[DataFileMeta],
-        changelog: RollingFiles | None,
-        marked: dict[str, BitMap],
-    ) -> RoundMerge:
-        """Return the merge that records of some files of a bucket need."""
-        output_level = work.plan.output_level
+    def _old_rows(self, work: PlannedBucket, files: Iterable[DataFileMeta]) -> OldRows | None:
+        """Return the finder of old rows for a merge of some files; None if it needs none.
+
+        Only records of level 0 are new: those of other files were looked up when they left level 0. A
+        table whose changelog comes from full compactions looks nothing up.
+        """
         is_full = self._options.changelog_producer is ChangelogProducer.FULL_COMPACTION
-        meets_new = any(file.level == 0 for file in files)
-        if self._options.needs_lookup and not is_full and output_level > 0 and meets_new:
-            return LookupCompactionMerge(
-                spec=self._spec,
-                find_old=self._find_old(work, marked),
-                tell=None if changelog is None else self._tell(changelog, base_level=1),
-                drops_known=self._spec.engine is MergeEngine.FIRST_ROW,
-                machine=self._machine,
-            )
-        inner = self._plain_merge()
-        if changelog is None or not is_full or output_level < work.levels.max_level:
-            return inner
-        return ToldMerge(
-            inner=inner,
-            tell=self._tell(changelog, base_level=output_level),
-            takes_levels=isinstance(inner, LookupMerge),
-        )
-
-    def _plain_merge(self) -> RoundMerge:
-        if self._options.needs_lookup:
-            return LookupMerge(spec=self._spec, machine=self._machine, single_untouched=True)
-        return PlainMerge(spec=self._spec, machine=self._machine)
-
-    def _find_old(self, work: PlannedBucket, marked: dict[str, BitMap]) -> FindOld:
-        """Return what finds old rows above the output level, and marks them where the table does."""
+        if not self._options.needs_lookup or is_full or work.plan.output_level == 0:
+            return None
+        if all(file.level > 0 for file in files):
+            return None
         lookup = BucketLookup(
             self._lookups,
             file_io=self._file_io,
@@ -270,31 +265,54 @@ class BucketCompactor:
             bucket=work.bucket,
             files=work.levels.files,
         )
-        marks = self._options.deletion_vectors_enabled
-        # Where the newest record wins as a whole, and nobody asks what it replaces.
-        is_position_enough = (
-            marks
-            and self._options.merge_engine is MergeEngine.DEDUPLICATE
-            and not self._options.sequence_field
-            and self._options.changelog_producer is not ChangelogProducer.LOOKUP
+        return OldRows(
+            lookup,
+            self._schema,
+            above_level=work.plan.output_level,
+            vectors=work.vectors.vectors,
         )
 
-        def find(keys: pa.Table) -> pa.Table | None:
-            found = lookup.find(
-                keys, above_level=work.plan.output_level, vectors=work.vectors.vectors
-            )
-            if marks:
-                for number, file in enumerate(found.files):
-                    positions = found.positions[found.file_numbers == number]
-                    marked.setdefault(file.file_name, BitMap()).update(positions.tolist())
-            if is_position_enough or not len(found.keys):
-                return None
-            return lookup.records(found, self._schema.field_names, waits=True)
+    def _merge(
+        self, work: PlannedBucket, old_rows: OldRows | None, changelog: RollingFiles | None
+    ) -> RoundMerge:
+        """Return the merge of one part of a plan.
 
-        return find
+        Args:
+            work: The bucket.
+            old_rows: Where the merge has to look up old rows.
+            changelog: Takes the changes; None where the table has no changelog from compactions.
+        """
+        if old_rows is not None:
+            return LookupCompactionMerge(
+                spec=self._spec,
+                find_old=old_rows.find,
+                tell=None if changelog is None else self._tell(changelog, base_level=1),
+                drops_known=self._spec.engine is MergeEngine.FIRST_ROW,
+                machine=self._machine,
+            )
+        inner = self._plain_merge()
+        is_full = self._options.changelog_producer is ChangelogProducer.FULL_COMPACTION
+        # Its changes come from compactions into the highest level alone, where the old rows are.
+        if changelog is None or not is_full or work.plan.output_level < work.levels.max_level:
+            return inner
+        return ToldMerge(
+            inner=inner,
+            tell=self._tell(changelog, base_level=work.plan.output_level),
+            takes_levels=isinstance(inner, LookupMerge),
+        )
+
+    def _plain_merge(self) -> RoundMerge:
+        if self._options.needs_lookup:
+            return LookupMerge(spec=self._spec, machine=self._machine, single_untouched=True)
+        return PlainMerge(spec=self._spec, machine=self._machine)
 
     def _tell(self, changelog: RollingFiles, *, base_level: int) -> Tell:
-        """Return what writes down the changes."""
+        """Return the function that writes changes to the changelog.
+
+        Args:
+            changelog: Takes them.
+            base_level: Records from this level on are of the old rows.
+        """
         keys = self._spec.key_columns
         changes: Callable[[pa.Table, Uints | None, pa.Table], pa.Table]
         if self._spec.engine is MergeEngine.FIRST_ROW:
@@ -308,34 +326,36 @@ class BucketCompactor:
             )
         return lambda records, codes, merged: changelog.add(changes(records, codes, merged))
 
-    @contextmanager
     def _changelog(
-        self, work: PlannedBucket, told: list[DataFileMeta]
-    ) -> Iterator[RollingFiles | None]:
-        """Give what takes the changes of one part of a plan; its files are added to the others.
+        self, work: PlannedBucket, on_new_file: Callable[[str], None]
+    ) -> AbstractContextManager[RollingFiles | None]:
+        """Return the changelog files of one part; None where compactions write no changelog.
 
-        Parts have files of their own: keys ascend within a part, and not from one to the next.
+        Each part has files of its own: keys ascend within a part, and not from one to the next.
         """
         producer = self._options.changelog_producer
         if producer not in (ChangelogProducer.LOOKUP, ChangelogProducer.FULL_COMPACTION):
-            yield None
-            return
-        with changelog_files(
-            self._sink(work),
+            return nullcontext()
+        return changelog_files(
+            self._sink(work, on_new_file),
             level=work.plan.output_level,
             new_file_name=lambda: self._new_file_name(self._options.changelog_file_prefix),
             empty_columns=columns_without_values(
                 work.levels.files, self._schema, self._older_schemas
             ),
-        ) as files:
-            yield files
-            told.extend(files.finish())
+        )
 
     def _vectors_after(
-        self, work: PlannedBucket, marked: Mapping[str, BitMap]
+        self, work: PlannedBucket, parts: Sequence[_Part], on_new_file: Callable[[str], None]
     ) -> VectorsChange | None:
+        """Write the bucket's deletion vectors after all parts; None in a table without them."""
         if not self._options.deletion_vectors_enabled:
             return None
+        marked: dict[str, BitMap] = {}
+        for part in parts:
+            for name, positions in part.marked.items():
+                marked[name] = marked.get(name, BitMap()) | positions
+        # Files that are rewritten take their vectors with them; upgraded ones keep theirs.
         removed = {file.file_name for rewrite in work.plan.rewrites for file in rewrite.files}
         return self._vectors.write_change(
             work.vectors,
@@ -343,11 +363,11 @@ class BucketCompactor:
             partition=work.partition,
             bucket=work.bucket,
             new_name=self._new_index_name,
-            on_new_file=work.paths_written.append,
+            on_new_file=on_new_file,
             is_64_bit=self._options.deletion_vectors_bitmap64,
         )
 
-    def _sink(self, work: PlannedBucket) -> DataFileSink:
+    def _sink(self, work: PlannedBucket, on_new_file: Callable[[str], None]) -> DataFileSink:
         return DataFileSink(
             file_io=self._file_io,
             paths=self._paths,
@@ -357,7 +377,7 @@ class BucketCompactor:
             new_file_name=lambda: self._new_file_name(self._options.data_file_prefix),
             clock=self._clock,
             drop_null_columns=True,
-            on_new_file=work.paths_written.append,
+            on_new_file=on_new_file,
         )
 
     def _new_file_name(self, prefix: str) -> str:
@@ -369,3 +389,11 @@ class BucketCompactor:
     def _new_number(self) -> int:
         self._name_count += 1
         return self._name_count - 1
+
+
+def _finished(changelog: RollingFiles | None) -> tuple[DataFileMeta, ...]:
+    return () if changelog is None else changelog.finish()
+
+
+def _marked_by(old_rows: OldRows | None) -> Mapping[str, BitMap]:
+    return {} if old_rows is None else old_rows.marked

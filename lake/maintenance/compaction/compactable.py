@@ -1,4 +1,4 @@
-"""Which tables this version can compact."""
+"""Check whether this version can compact a table."""
 
 from lake.errors import Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
@@ -16,7 +16,7 @@ def check_compactable(schema: TableSchema) -> None:
             "record-level.expire-time",
             schema.options.get("record-level.expire-time"),
             "record-level.expire-time" in schema.options,
-            "a compaction owes such a table the removal of old records",
+            "a compaction of such a table has to remove old records",
         ),
         (
             "chain-table.enabled",

@@ -1,4 +1,4 @@
-"""Which compactions of a table are due, and what has to be remembered between two looks.
+"""Choice of the compactions of a table that are due, and the state it keeps between two calls.
 
 Source: merge-semantics 7.2, 7.3.
 """
@@ -18,17 +18,12 @@ from lake.merge.spec import merge_spec
 from lake.options import TableOptions
 
 Pick: TypeAlias = Callable[[BucketId, Levels, frozenset[str]], CompactionUnit | None]
-"""From a bucket, its runs and the names of its files with marked rows to what to compact.
-
-Marked by deletion vectors, that is.
-"""
+"""From a bucket, its runs, and the names of its files with deletion vectors to what to compact."""
 
 
 @dataclass(slots=True)
 class CompactionMemory:
-    """What picking remembers of each bucket; without it every look is the first.
-
-    For one thread at a time.
+    """State of picking per bucket, such as the time of the last full one; not thread-safe.
 
     Attributes:
         states: By bucket.
@@ -38,7 +33,7 @@ class CompactionMemory:
 
 
 def full_pick(schema: TableSchema, *, now_ms: int) -> Pick:
-    """Return what picks everything.
+    """Return the pick of a full compaction: all files of every bucket.
 
     Args:
         schema: Of the table.
@@ -46,7 +41,7 @@ def full_pick(schema: TableSchema, *, now_ms: int) -> Pick:
     """
     options = schema.table_options
 
-    def pick(_place: BucketId, levels: Levels, marked: frozenset[str]) -> CompactionUnit | None:
+    def pick(_bucket_id: BucketId, levels: Levels, marked: frozenset[str]) -> CompactionUnit | None:
         old = _with_old_retracts(levels, options, now_ms=now_ms)
         return full_compaction_unit(levels, options, marked=marked | old)
 
@@ -54,25 +49,25 @@ def full_pick(schema: TableSchema, *, now_ms: int) -> Pick:
 
 
 def due_pick(schema: TableSchema, memory: CompactionMemory, *, now_ms: int) -> Pick:
-    """Return what picks by the rules of universal compaction, or merges of level 0 before.
+    """Return the pick of due compactions, by the rules of universal compaction or merges of level 0.
 
-    Where these find nothing, files whose deletes were kept for long enough are picked, and all that
-    is newer with them: it may hold a late record that only the delete keeps down.
+    Where these find nothing, files with deletes past their retention are picked, and with them all
+    newer files: one may hold a late record that only the delete suppresses.
 
     Args:
         schema: Of the table.
-        memory: Of the looks before; changed by this one.
-        now_ms: Milliseconds since 1970; off-peak hours are those of this machine's zone.
+        memory: State of the calls before, which the pick updates.
+        now_ms: Milliseconds since 1970; off-peak hours are in this machine's time zone.
     """
     spec, options = merge_spec(schema), schema.table_options
     local_hour = datetime.fromtimestamp(now_ms / 1000).astimezone().hour
 
-    def pick(place: BucketId, levels: Levels, _marked: frozenset[str]) -> CompactionUnit | None:
-        state = memory.states.get(place) or first_pick_state(levels, utc_ms_of=_utc_ms)
+    def pick(bucket_id: BucketId, levels: Levels, _marked: frozenset[str]) -> CompactionUnit | None:
+        state = memory.states.get(bucket_id) or first_pick_state(levels, utc_ms_of=_utc_ms)
         picked = pick_merge_or_compaction(
             levels, spec, options, state, now_ms=now_ms, local_hour=local_hour
         )
-        memory.states[place] = picked.state
+        memory.states[bucket_id] = picked.state
         if picked.unit is not None:
             return picked.unit
         old = _with_old_retracts(levels, options, now_ms=now_ms)
@@ -82,10 +77,10 @@ def due_pick(schema: TableSchema, memory: CompactionMemory, *, now_ms: int) -> P
 
 
 def _with_old_retracts(levels: Levels, options: TableOptions, *, now_ms: int) -> frozenset[str]:
-    """Return the names of files with retracts that a compaction kept and that are old by now.
+    """Return the names of files on the highest level whose kept retracts are past their retention.
 
-    Not looked into before the file is as old as the retention: what was kept is over by then, and
-    a file that is rewritten earlier may keep all of it.
+    The age of the file decides, without reading it: when it is as old as the retention, all retracts
+    that it was written with are older.
     """
     retention_ms = options.delete_retention_ms
     if retention_ms is None:
@@ -102,6 +97,6 @@ def _with_old_retracts(levels: Levels, options: TableOptions, *, now_ms: int) ->
 
 
 def _utc_ms(wall_ms: int) -> int:
-    """Return the moment of a local wall time, of this machine's zone as the format has it."""
+    """Return the instant of a wall time in this machine's zone, as the format stores creation times."""
     wall = datetime.fromtimestamp(wall_ms / 1000, tz=UTC).replace(tzinfo=None)
     return round(wall.astimezone().timestamp() * 1000)

@@ -1,17 +1,17 @@
-"""What a compaction did."""
+"""Result of a compaction."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DroppedCompaction:
-    """The work on one bucket that was given up; nothing of it is left.
+    """A bucket whose compaction was dropped; its new files are deleted.
 
     Attributes:
         partition: Directory of the partition, `p=a/q=b`; empty without partitions.
         bucket: Bucket number.
         files: Files that were to be replaced.
-        reason: Why, for people.
+        reason: Why, as text for users.
     """
 
     partition: str
@@ -22,20 +22,20 @@ class DroppedCompaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionResult:
-    """What a compaction changed, and what it could not.
+    """Counts of what a compaction changed, and the buckets that it dropped.
 
-    A file that was only moved to another level counts on both sides.
+    A file that was only moved to another level counts in and out.
 
     Attributes:
-        snapshot_id: The COMPACT snapshot, the newest of several; None when nothing was to be done or
-            all was dropped.
-        buckets: Buckets whose files it replaced.
-        files_in: Files it took out.
-        files_out: Files it put in their place.
-        files_moved: Those among them that kept their bytes.
-        rows_in: Rows of the files taken out, retracts included.
-        rows_out: Rows of the files put in their place.
-        dropped: Work in vain: somebody else was faster, so the files were gone or the level taken.
+        snapshot_id: The COMPACT snapshot, the newest of several; None when no bucket was due or all
+            were dropped.
+        buckets: Buckets whose files were replaced.
+        files_in: Files that were replaced.
+        files_out: Files that replaced them.
+        files_moved: Those of them that only changed their level.
+        rows_in: Rows of the replaced files, retracts included.
+        rows_out: Rows of the files that replaced them.
+        dropped: Buckets that another process had changed, so that the new files no longer fitted.
     """
 
     snapshot_id: int | None = None
@@ -48,7 +48,7 @@ class CompactionResult:
     dropped: tuple[DroppedCompaction, ...] = ()
 
     def plus(self, other: "CompactionResult") -> "CompactionResult":
-        """Return what both changed together."""
+        """Return the result of both compactions together."""
         ids = [one for one in (self.snapshot_id, other.snapshot_id) if one is not None]
         return CompactionResult(
             snapshot_id=max(ids, default=None),

@@ -1,23 +1,23 @@
-"""A table, compacted bucket by bucket; who breaks off has compacted the buckets up to there.
+"""Compaction of a table, bucket by bucket.
 
 1. Pick and plan each bucket on the newest snapshot, or on a newer one where its deletion vectors
-   have been replaced and expired.
-2. Write the new files. A bucket whose old files vanish meanwhile (somebody else compacted it, and
-   expiry removed them) is dropped; those that are only looked at are among them.
-3. Commit. When that does not fit any more, the buckets where somebody else was faster are dropped,
-   and the others are committed.
+   have been replaced and expired meanwhile.
+2. Write the new files. A bucket is dropped if another process has compacted it meanwhile and expiry has
+   removed any of its files, those that are only read for lookups included.
+3. Commit. If the commit conflicts, the buckets that another process has changed are dropped, and the rest
+   is committed.
 
-Steps 2 and 3 take turns: each bucket is replaced as a whole, and buckets are committed together as
-long as little was rewritten for them. So large buckets have a snapshot each, and what is lost with a
-process is the work on one of them; a table of many small ones has no more snapshots than it needs.
+Steps 2 and 3 alternate: each bucket is replaced as a whole, and buckets are committed together as long as
+little was rewritten for them. So a large bucket has a snapshot of its own, a table of many small buckets
+has few snapshots, and a process that dies loses the work on one large bucket at most.
 
-A compaction always yields: whatever else is committed meanwhile stays, and no writer ever fails
-because of it. Whatever was written for nothing is deleted.
+A compaction always yields: other commits stay as they are, and none fails because of it. Files that
+are not committed are deleted.
 """
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,6 +26,7 @@ from lake.errors import CommitConflict, CorruptData, LakeError
 from lake.files.best_effort_delete import delete_best_effort
 from lake.files.storage.file_io import FileIO
 from lake.format.bucket import BucketId
+from lake.format.commit_message import CommitMessage
 from lake.format.indexes.index_manifest import IndexManifestEntry
 from lake.format.manifest import FileIdentity, ManifestEntry
 from lake.format.partition_path import partition_directory
@@ -33,11 +34,7 @@ from lake.format.schema import TableSchema
 from lake.format.snapshot import CommitKind
 from lake.lsm.compaction_plan import plan_compaction
 from lake.lsm.levels import levels_of
-from lake.maintenance.compaction.bucket_compaction import (
-    BucketCompactor,
-    CompactedBucket,
-    PlannedBucket,
-)
+from lake.maintenance.compaction.bucket_compaction import BucketCompactor, PlannedBucket
 from lake.maintenance.compaction.compaction_picks import Pick
 from lake.maintenance.compaction.compaction_result import CompactionResult, DroppedCompaction
 from lake.snapshots.deletion_vectors import VectorStore
@@ -46,27 +43,42 @@ from lake.snapshots.live_table import LiveTable
 logger = logging.getLogger(__name__)
 
 _GONE: Final = "files to be replaced are not live any more"
-_LEVEL_TAKEN: Final = "somebody else has put files on the output level"
-_VECTORS_CHANGED: Final = "somebody else has marked rows of the bucket"
+_LEVEL_TAKEN: Final = "another process has put files on the output level"
+_VECTORS_CHANGED: Final = "another process has marked rows of the bucket"
 _OUTRUN: Final = "the race to commit was lost too often"
 
 _BUCKETS_PER_COMMIT: Final = 100
-"""At most; they take some seconds, however small they are."""
+"""Upper bound: so many take some seconds, however small they are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CompactedBucket:
+    """A bucket whose new files are written and not committed.
+
+    Attributes:
+        work: Its plan.
+        message: That commits it.
+        paths: Of the new files, to be deleted if they are not committed.
+    """
+
+    work: PlannedBucket
+    message: CommitMessage
+    paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableCompaction:
-    """One compaction of a table; `run` does it.
+    """One compaction of a table; `run` performs it.
 
     Attributes:
         file_io: Storage.
         schema: Under which all files were written.
-        pick: Says what to compact of a bucket.
+        pick: Chooses what to compact of a bucket.
         compactor: Of the table.
         vectors: Reads deletion vectors.
         committer: Of the table.
         newest: Reads the newest snapshot.
-        commit_user: Named in the snapshot.
+        commit_user: Of the snapshots.
     """
 
     file_io: FileIO
@@ -81,7 +93,8 @@ class TableCompaction:
     def run(self, live: LiveTable) -> CompactionResult:
         """Compact the buckets of a snapshot and commit.
 
-        Whatever is raised, buckets that were committed before stay so, and of the others nothing is.
+        After an error the buckets that were committed before it stay compacted, and the others are as
+        they were.
 
         Raises:
             SchemaMismatch: Records that the table's merge refuses.
@@ -89,18 +102,16 @@ class TableCompaction:
             CorruptData, StorageUnavailable: As they say.
         """
         result = CompactionResult()
-        done: list[CompactedBucket] = []
+        done: list[_CompactedBucket] = []
         planned = list(self.plan(live))
         for number, work in enumerate(planned, start=1):
-            self._tell_begin(work, number, len(planned))
+            self._log_begin(work, number, len(planned))
             try:
                 compacted = self._compact(work)
             except BaseException:
-                for begun in (*(one.work for one in done), work):
-                    self._delete_written(begun)
+                self._discard(done)
                 raise
             if compacted is None:
-                self._delete_written(work)
                 result = result.plus(CompactionResult(dropped=(self._dropped(work, _GONE),)))
                 continue
             done.append(compacted)
@@ -109,8 +120,11 @@ class TableCompaction:
                 done = []
         return result.plus(self._commit(done))
 
-    def _is_worth_a_commit(self, done: Sequence[CompactedBucket]) -> bool:
-        """Return whether so much was done that it should not be lost with the next bucket."""
+    def _is_worth_a_commit(self, done: Sequence[_CompactedBucket]) -> bool:
+        """Return whether to commit before the next bucket, whose failure would lose the work so far.
+
+        One file of the target size is worth a snapshot, and so are many small buckets together.
+        """
         rewritten_bytes = sum(
             file.file_size
             for compacted in done
@@ -120,7 +134,7 @@ class TableCompaction:
         is_much = rewritten_bytes >= self.schema.table_options.target_file_size_bytes
         return is_much or len(done) >= _BUCKETS_PER_COMMIT
 
-    def _tell_begin(self, work: PlannedBucket, number: int, count: int) -> None:
+    def _log_begin(self, work: PlannedBucket, number: int, count: int) -> None:
         directory = partition_directory(work.partition, self.schema)
         logger.info(
             "compacting %sbucket %d (%d of %d), files: %d, rows: %d",
@@ -133,21 +147,25 @@ class TableCompaction:
         )
 
     def plan(self, live: LiveTable) -> Iterator[PlannedBucket]:
-        """Yield the work on each bucket that has any; nothing is written."""
+        """Yield the buckets that have something to compact, with their plans; writes nothing."""
         members: defaultdict[BucketId, list[ManifestEntry]] = defaultdict(list)
         for entry in live.entries:
             members[entry.partition, entry.bucket].append(entry)
-        for place, entries in members.items():
-            work = self._plan_bucket(place, entries, live.vectors.get(place))
+        for bucket_id, entries in members.items():
+            work = self._plan_bucket(bucket_id, entries, live.vectors.get(bucket_id))
             if work is not None:
                 yield work
 
     def _plan_bucket(
-        self, place: BucketId, entries: Sequence[ManifestEntry], index: IndexManifestEntry | None
+        self,
+        bucket_id: BucketId,
+        entries: Sequence[ManifestEntry],
+        index: IndexManifestEntry | None,
     ) -> PlannedBucket | None:
-        """Return the work on a bucket; None when there is none."""
+        """Return the plan of a bucket; None when there is nothing to compact."""
         if any(entry.file.schema_id > self.schema.id for entry in entries):
-            # Read under our schema, its new columns would be lost: the next compaction knows them.
+            # Rewritten under our older schema, values of new columns would be lost. The next
+            # compaction opens the table with the newer schema.
             return None
         options = self.schema.table_options
         levels = levels_of([entry.file for entry in entries], options)
@@ -155,12 +173,13 @@ class TableCompaction:
             vectors = self.vectors.read(index)
         except CorruptData:
             newest = self.newest()
-            now = newest.vectors.get(place)
+            now = newest.vectors.get(bucket_id)
             if now == index:
                 raise
-            # Somebody else has replaced it, and expiry removed it: look at what is there now.
-            return self._plan_bucket(place, newest.of({place}).entries, now)
-        unit = self.pick(place, levels, frozenset(vectors.vectors))
+            # The vectors have been replaced meanwhile, and expiry has removed the old ones: plan the
+            # bucket as it is now.
+            return self._plan_bucket(bucket_id, newest.of({bucket_id}).entries, now)
+        unit = self.pick(bucket_id, levels, frozenset(vectors.vectors))
         if unit is None:
             return None
         plan = plan_compaction(unit, levels, self.schema.key_fields, options)
@@ -178,20 +197,30 @@ class TableCompaction:
             settled=frozenset(e.identity for e in entries if e.file.level == plan.output_level),
         )
 
-    def _compact(self, work: PlannedBucket) -> CompactedBucket | None:
-        """Return the bucket's new files, None when its old ones are live no more."""
+    def _compact(self, work: PlannedBucket) -> _CompactedBucket | None:
+        """Return the bucket with its new files, None when its old ones are no longer live.
+
+        Files that are begun and not returned are deleted.
+        """
+        paths: list[str] = []
+        message: CommitMessage | None = None
         try:
-            return self.compactor.compact(work)
+            message = self.compactor.compact(work, on_new_file=paths.append)
         except CorruptData:
-            # Files are immutable: only one that was replaced and removed may be absent. Lookups
-            # read others than the inputs, too.
-            place = work.partition, work.bucket
-            live = {entry.file.file_name for entry in self.newest().of({place}).entries}
+            # Files are immutable, so an absent one can only have been replaced and then removed by
+            # expiry. All files of the bucket count, not only the inputs: lookups read the others.
+            bucket_id = work.partition, work.bucket
+            live = {entry.file.file_name for entry in self.newest().of({bucket_id}).entries}
             if all(file.file_name in live for file in work.levels.files):
                 raise
             return None
+        finally:
+            if message is None:
+                delete_best_effort(self.file_io, paths)
+        return _CompactedBucket(work=work, message=message, paths=tuple(paths))
 
-    def _commit(self, done: Sequence[CompactedBucket]) -> CompactionResult:
+    def _commit(self, done: Sequence[_CompactedBucket]) -> CompactionResult:
+        """Commit buckets together, without those that another process has changed meanwhile."""
         left, dropped = list(done), list[DroppedCompaction]()
         while left:
             try:
@@ -201,37 +230,44 @@ class TableCompaction:
                     kind=CommitKind.COMPACT,
                 )
             except LakeError as error:
+                # A snapshot may have the files, so they stay.
                 if not error.committed_nothing:
                     raise
                 if not isinstance(error, CommitConflict):
-                    for compacted in left:
-                        self._delete_written(compacted.work)
+                    self._discard(left)
                     raise
-                left = self._drop_lost(left, dropped)
+                left, lost = self._without_lost(left)
+                dropped += lost
             else:
                 return _result(committed.snapshot_id, left, dropped)
         return CompactionResult(dropped=tuple(dropped))
 
-    def _drop_lost(
-        self, left: Sequence[CompactedBucket], dropped: list[DroppedCompaction]
-    ) -> list[CompactedBucket]:
-        """Give up the buckets that do not fit any more; all of them if none stands out."""
+    def _without_lost(
+        self, left: Sequence[_CompactedBucket]
+    ) -> tuple[list[_CompactedBucket], list[DroppedCompaction]]:
+        """Return the buckets that still fit and those that are dropped, whose files are deleted.
+
+        All are dropped if every single one fits: then the race to commit was lost too often, and trying
+        again would take as long.
+        """
         try:
             reasons = self._reasons_to_drop(left)
         except BaseException:
-            for compacted in left:
-                self._delete_written(compacted.work)
+            self._discard(left)
             raise
-        kept: list[CompactedBucket] = []
+        kept: list[_CompactedBucket] = []
+        dropped: list[DroppedCompaction] = []
         for compacted, reason in zip(left, reasons, strict=True):
             if reason is None and any(reasons):
                 kept.append(compacted)
                 continue
-            self._delete_written(compacted.work)
+            self._discard([compacted])
             dropped.append(self._dropped(compacted.work, reason or _OUTRUN))
-        return kept
+        # Each round drops at least one bucket, so `_commit` ends.
+        assert len(kept) < len(left), "a conflict drops a bucket"
+        return kept, dropped
 
-    def _reasons_to_drop(self, left: Sequence[CompactedBucket]) -> list[str | None]:
+    def _reasons_to_drop(self, left: Sequence[_CompactedBucket]) -> list[str | None]:
         """Return for each bucket why it does not fit the newest snapshot, None if it does."""
         newest = self.newest()
         live: defaultdict[BucketId, dict[FileIdentity, int]] = defaultdict(dict)
@@ -261,13 +297,14 @@ class TableCompaction:
             reason=reason,
         )
 
-    def _delete_written(self, work: PlannedBucket) -> None:
-        """Delete the new files of a bucket; what cannot be deleted is left to orphan cleaning."""
-        delete_best_effort(self.file_io, work.paths_written)
+    def _discard(self, buckets: Iterable[_CompactedBucket]) -> None:
+        """Delete new files of buckets; orphan cleaning finds those that cannot be deleted."""
+        for compacted in buckets:
+            delete_best_effort(self.file_io, compacted.paths)
 
 
 def _result(
-    snapshot_id: int, done: Sequence[CompactedBucket], dropped: Sequence[DroppedCompaction]
+    snapshot_id: int, done: Sequence[_CompactedBucket], dropped: Sequence[DroppedCompaction]
 ) -> CompactionResult:
     before = [file for compacted in done for file in compacted.message.compact_before]
     after = [file for compacted in done for file in compacted.message.compact_after]

@@ -124,7 +124,7 @@ def test_a_newer_file_was_moved_to_the_highest_level_meanwhile() -> None:
 
     assert result.snapshot_id is None
     assert [dropped.reason for dropped in result.dropped] == [
-        "somebody else has put files on the output level"
+        "another process has put files on the output level"
     ]
     assert levels(table) == [0, 0, 5]
     assert table.compact().files_in == 3
@@ -227,7 +227,7 @@ def test_somebody_else_has_marked_rows_meanwhile(at: str) -> None:
 
     assert result.snapshot_id is None
     assert [dropped.reason for dropped in result.dropped] == [
-        "somebody else has marked rows of the bucket"
+        "another process has marked rows of the bucket"
     ]
     assert stored_data_files(inner) == before | {f"data-copy-of-{old.file_name}"}
     assert reopened(inner).compact(full=False).dropped == ()
