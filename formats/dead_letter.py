@@ -1,9 +1,8 @@
-"""Records that a stream refuses: why, and what is sent to the dead-letter topic.
+"""Dead letters: the records that a stream refuses, with the reason, as they are sent to a topic of their own.
 
-A dead letter has the record's key and value, its headers, and headers in the names that Kafka
-Connect gives, so that the tools people have for Connect's dead letters work on ours. Topic,
-partition and offset identify a record: sending is at least once, a replayed micro-batch sends
-its dead letters again.
+A dead letter has the record's key, value and headers, and more headers under the names that Kafka Connect
+uses, so that tools for Connect's dead letters work on ours. Topic, partition and offset identify the
+record: sending is at least once, a repeated micro-batch sends its dead letters again.
 """
 
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ class DeadLetterReason(StrEnum):
 
     @property
     def stage(self) -> str:
-        """Where in Connect's words it was refused."""
+        """The stage of processing that refused it, in Connect's terms."""
         if self is DeadLetterReason.MALFORMED_KEY:
             return "KEY_CONVERTER"
         return "VALUE_CONVERTER" if self in _CONVERSION else "TASK_PUT"
@@ -54,11 +53,11 @@ class DeadLetter:
     """One refused record.
 
     Attributes:
-        topic: Where it came from.
+        topic: The topic that it came from.
         partition: Kafka partition.
         offset: Kafka offset.
         reason: Why it was refused.
-        message: The same for people: which column, what was found, what was expected.
+        message: The reason in words: which column, what was found, what was expected.
         key: As received.
         value: As received.
         headers: As received.
@@ -74,10 +73,10 @@ class DeadLetter:
     headers: tuple[tuple[str, bytes | None], ...] = ()
 
     def all_headers(self, *, connector: str) -> list[tuple[str, bytes]]:
-        """Return its own headers, then ours.
+        """Return the record's headers, followed by ours.
 
         Args:
-            connector: The name that the sender goes by.
+            connector: The sender's name.
         """
         ours = {
             f"{_PREFIX}topic": self.topic,
@@ -86,6 +85,7 @@ class DeadLetter:
             f"{_PREFIX}connector.name": connector,
             f"{_PREFIX}task.id": str(self.partition),
             f"{_PREFIX}stage": self.reason.stage,
+            # A name that consumers may filter by, whatever the class is called.
             f"{_PREFIX}class.name": "pipelines.stream.ingest.Ingest",
             f"{_PREFIX}exception.class.name": f"braid.{self.reason}",
             f"{_PREFIX}exception.message": self.message,

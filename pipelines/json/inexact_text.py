@@ -1,9 +1,13 @@
-"""Marks of messages whose texts Spark would not keep as written, asked in the JVM for every record.
+"""Inexact texts: marks of messages whose texts Spark does not keep as written, computed for every record.
 
 A text column takes any JSON value as its text, and `from_json` copies numbers with a fraction or an
-exponent through a double: `1.10` becomes `1.1`. Such records are marked, and `sink.exact_text` takes
-their texts from the message. A text that is given as a text is cheap to tell: the message has no number
-after the field's name. Marked as well are messages with half of a surrogate pair (`half_pairs`).
+exponent through a double: `1.10` becomes `1.1`. Such records are marked in the JVM, and `sink.exact_text`
+takes their texts from the message. Messages with an unpaired surrogate are marked as well
+(`surrogate_check`).
+
+The mark has to be cheap, because nearly all texts are given as texts. So each test is guarded by a cheaper
+one: the first character of the value, its form as a copied double, and only then a search in the message
+for a number after the field's name.
 """
 
 import re
@@ -22,7 +26,7 @@ from lake import DataType, TypeRoot
 from pipelines.json.surrogate_check import has_unpaired_surrogate
 from pipelines.stream.stream_plan import StreamPlan
 
-# How Spark writes a double, alone or somewhere in an array or an object.
+# A double as Spark writes it, alone or somewhere in an array or an object.
 _DOUBLE: Final = r'(?:-?\d+\.\d|"-?Infinity")'
 _COPIED: Final = rf"^(?:{_DOUBLE}|(?=[\[{{])(?s:.*?)[:\[,]{_DOUBLE})"
 _NUMBER: Final = r"-?\d+[.eE]"
@@ -30,7 +34,7 @@ _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def has_inexact_text(message: Column, text: Column, plan: StreamPlan) -> Column | None:
-    """Return whether texts may have lost digits or characters, never null; None without such columns.
+    """Return whether texts may have lost digits or characters, never null; None where no column can.
 
     Args:
         message: As `from_json` gives it.
@@ -41,7 +45,7 @@ def has_inexact_text(message: Column, text: Column, plan: StreamPlan) -> Column 
     for column in plan.value_columns:
         if holds_text(column.type):
             value = reduce(lambda inner, name: inner.getField(name), column.path, message)
-            # The second is asked of few.
+            # The search in the whole message runs only for values that look like a copied double.
             found = _any_of(_in_value(value, column.type))
             tests.append(fn.when(found, fn.rlike(text, fn.lit(_written(column)))))
     if any(may_hold_surrogate(column.type) for column in plan.value_columns):
@@ -50,7 +54,7 @@ def has_inexact_text(message: Column, text: Column, plan: StreamPlan) -> Column 
 
 
 def holds_text(data_type: DataType) -> bool:
-    """Return whether a type is a text or has one in it; the keys of a MAP are texts as written."""
+    """Return whether a type is a text or holds one; the keys of a MAP do not count, they stay as written."""
     inner = (data_type.element, data_type.value, *(field.type for field in data_type.fields))
     return _is_text(data_type) or any(part is not None and holds_text(part) for part in inner)
 
@@ -60,11 +64,11 @@ def _is_text(data_type: DataType) -> bool:
 
 
 def _written(column: MappedColumn) -> str:
-    """Return the pattern of messages that may have such a number for a column."""
+    """Return a pattern that matches every message with such a number for a column, and few others."""
     name = column.path[-1]
     if not _is_text(column.type) or not _PLAIN_NAME.fullmatch(name):
         return rf"[:\[,]\s*{_NUMBER}"
-    # Or the name may be written with escapes.
+    # The last alternative: the field's name may be written with escapes.
     return rf'"{name}"\s*:\s*(?:{_NUMBER}|[\[{{])|\\u00'
 
 
@@ -83,8 +87,8 @@ def _in_value(value: Column, data_type: DataType) -> Iterable[Column]:
 
 
 def _may_be_number(value: Column) -> Column:
-    """Return whether a text begins as a copied number does: told cheaply, of most texts not."""
-    is_digit = (value >= "-") & (value < ":")  # and little else
+    """Return whether a text begins like a copied number, array or object; cheap, and false for most texts."""
+    is_digit = (value >= "-") & (value < ":")  # digits, and `-`, `.`, `/`
     return reduce(lambda left, mark: left | value.startswith(mark), '"[{', is_digit)
 
 
@@ -93,5 +97,6 @@ def _among(values: Column, data_type: DataType) -> Column:
 
 
 def _any_of(tests: Iterable[Column]) -> Column:
+    """Return whether a test holds; one that is null does not."""
     no = fn.expr("false")
     return reduce(lambda left, right: left | right, [fn.coalesce(t, no) for t in tests], no)

@@ -1,4 +1,4 @@
-"""How a column's type is read out of JSON: what Spark is told, and what is checked after it.
+"""JSON columns: for each type what Spark is asked to read, and what is checked afterwards.
 
 | column | read as | then |
 |---|---|---|
@@ -15,10 +15,10 @@
 | ARRAY, MAP, ROW of BOOLEAN, INT, DATE, ... | itself | lengths, years, infinite numbers and NOT NULL of what is inside; keys given twice |
 
 A text with a zone means a moment, and one without is taken for UTC. A TIMESTAMP without a zone holds the
-moment as a clock in UTC shows it, so that nothing but the zone's own name is lost.
+moment as a clock in UTC shows it, so that only the zone's name is lost.
 
-Dates and times are read as text because Spark takes numbers for days and seconds, half a date for
-a whole one, and years that no other reader of the table can show.
+Dates and times are read as text because Spark's parser takes numbers as days and seconds, completes partial
+dates, and takes years that no other reader of the table can represent.
 """
 
 from collections.abc import Callable, Iterable
@@ -38,15 +38,16 @@ from registry.rules.json_types import HINT, unreadable_in_json
 
 _UNBOUNDED: Final = 2**31 - 1
 _SPARK_PRECISION_MAX: Final = 6
-_NANOSECOND_SECONDS_MAX: Final = 9_223_372_036
+_NANOSECOND_SECONDS_MAX: Final = 9_223_372_036  # an int64 of nanoseconds ends here, in 2262
 _TIME_PATTERN: Final = r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?$"
 _TIMESTAMP_PATTERN: Final = (
     r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?$"
 )
 _MINUTES_PATTERN: Final = r"^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d)((?:Z|[+-]).*)$"
+# `Infinity` as the value of a field or an item, with or without quotes.
 _SAID_INFINITE: Final = r'[:\[,]\s*(?:"[+-]?Infinity"|[+-]?(?:Infinity|INF))\s*[,\]}]'
 _DATE_PATTERN: Final = r"^\d{4}-\d\d-\d\d$"
-# Dates of years before 1 or after 9999, which ISO 8601 knows and the table's readers do not.
+# Dates of years before 1 or after 9999, which ISO 8601 has and the table's readers do not.
 _FAR_PATTERN: Final = r"^(-\d{4}|[+-]?\d{5,9}|0000)-\d\d-\d\d"
 _SECONDS_MIN: Final = -62_135_596_800  # 0001-01-01T00:00:00Z
 _SECONDS_MAX: Final = 253_402_300_799  # 9999-12-31T23:59:59Z
@@ -67,12 +68,12 @@ _INTEGER_BITS: Final = {TypeRoot.TINYINT: 8, TypeRoot.SMALLINT: 16}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonColumn:
-    """One column out of a parsed message.
+    """One column of a parsed message.
 
     Attributes:
-        json_type: What `from_json` is told.
+        json_type: The type that `from_json` reads.
         value: The value as it goes to Python.
-        fault: A reason as text where the value is not one of the column's, else null; None when
+        fault: The reason, as text, why the value is not one of the column's, null where it is; None when
             `from_json` has checked everything.
     """
 
@@ -82,11 +83,11 @@ class JsonColumn:
 
 
 def json_type(data_type: DataType, *, column: str) -> spark_types.DataType:
-    """Return what `from_json` is told to read for a column.
+    """Return the type that `from_json` is to read for a column.
 
     Raises:
-        UnsupportedFeature: Registration would refuse the column; the table may have been changed
-            since by another engine.
+        UnsupportedFeature: Registration refuses such a column; another engine may have changed the
+            table since.
     """
     reason = unreadable_in_json(data_type)
     if reason is not None:
@@ -120,11 +121,11 @@ def json_type(data_type: DataType, *, column: str) -> spark_types.DataType:
 
 
 def read_column(raw: Column, text: Column, data_type: DataType, *, column: str) -> JsonColumn:
-    """Return the value of a column and what may be wrong with it.
+    """Return the value of a column, and its possible faults.
 
     Args:
         raw: The field out of `from_json`, of `json_type(data_type)`.
-        text: The whole message, for what its parsed form no longer tells.
+        text: The whole message, for what its parsed form has lost.
         data_type: The column's type.
         column: Its name, for errors.
     """
@@ -150,7 +151,8 @@ def read_column(raw: Column, text: Column, data_type: DataType, *, column: str) 
             return _date_or_time(kind, raw, data_type.root)
         case TypeRoot.ARRAY | TypeRoot.MAP | TypeRoot.ROW:
             inside = _inner_fault(raw, text, data_type)
-            # What Python cannot hold must not get there.
+            # A faulty value goes to Python as null: some of what Spark reads Python cannot hold, such as
+            # years beyond 9999.
             value = raw if inside is None else fn.when(inside.isNull(), raw)
             return JsonColumn(json_type=kind, value=value, fault=inside)
         case _:
@@ -158,7 +160,7 @@ def read_column(raw: Column, text: Column, data_type: DataType, *, column: str) 
 
 
 def _inner_fault(raw: Column, text: Column, data_type: DataType) -> Column | None:
-    """Return what may be wrong inside a nested value; None when nothing can be."""
+    """Return the fault of a nested value's parts, null where there is none; None when none is possible."""
 
     def is_beyond(value: Column, inner_type: DataType) -> Column | None:
         if inner_type.root in (TypeRoot.FLOAT, TypeRoot.DOUBLE):
@@ -183,11 +185,11 @@ def _inner_fault(raw: Column, text: Column, data_type: DataType) -> Column | Non
 
 
 _IsWrong = Callable[[Column, DataType], Column | None]
-"""Whether a value is wrong, null counting as no; None when no value of the type can be."""
+"""A test of a value, null counting as false; None when no value of the type can be wrong."""
 
 
 def _any_inside(value: Column, data_type: DataType, is_wrong: _IsWrong) -> Column | None:
-    """Return whether some value inside a nested one is wrong; None when none can be."""
+    """Return whether a part of a nested value is wrong; None when none can be."""
 
     def found(inner: Column, inner_type: DataType) -> Column | None:
         tests = (is_wrong(inner, inner_type), _any_inside(inner, inner_type, is_wrong))
@@ -200,7 +202,7 @@ def _any_inside(value: Column, data_type: DataType, is_wrong: _IsWrong) -> Colum
 
         def test(inner: Column) -> Column:
             answer = found(inner, inner_type)
-            assert answer is not None, "it depends on the type alone"
+            assert answer is not None, "whether a test is possible depends on the type alone"
             return answer
 
         return fn.exists(values, test)
@@ -213,7 +215,7 @@ def _any_inside(value: Column, data_type: DataType, is_wrong: _IsWrong) -> Colum
             return _any_of((keys, among(fn.map_values(value), data_type.value)))
         case TypeRoot.ROW:
             fields = [found(value[field.name], field.type) for field in data_type.fields]
-            # A field of a ROW that is null itself is not missing.
+            # The fields of a ROW that is null are null in Spark, and not missing.
             any_field = _any_of(fields)
             return None if any_field is None else value.isNotNull() & any_field
         case _:
@@ -221,6 +223,7 @@ def _any_inside(value: Column, data_type: DataType, is_wrong: _IsWrong) -> Colum
 
 
 def _any_of(tests: Iterable[Column | None]) -> Column | None:
+    """Return whether a test holds, one that is null counting as false; None without any test."""
     no = fn.expr("false")
     given = [fn.coalesce(test, no) for test in tests if test is not None]
     return reduce(lambda left, right: left | right, given) if given else None
@@ -245,11 +248,12 @@ def _is_beyond_limit(value: Column, data_type: DataType) -> Column | None:
 
 
 def _is_overflow(value: Column, text: Column) -> Column:
-    """Whether a number is infinite although its message does not say so anywhere."""
+    """Return whether a number is infinite although its message has no infinity: it overflowed."""
     return (fn.abs(value) == float("inf")) & ~fn.rlike(text, fn.lit(_SAID_INFINITE))
 
 
 def _has_key_twice(value: Column, data_type: DataType) -> Column | None:
+    # `from_json` keeps both entries, and a MAP column cannot hold them.
     if data_type.root is not TypeRoot.MAP:
         return None
     keys = fn.map_keys(value)
@@ -271,7 +275,8 @@ def _bounded(
 
 
 def _time(kind: spark_types.DataType, raw: Column) -> JsonColumn:
-    # A day of the epoch, read in the session's zone, which is UTC.
+    # The time of the epoch's first day, read in the session's zone, which is UTC: so its milliseconds are those
+    # of the day.
     instant = fn.concat(fn.lit("1970-01-01 "), raw).try_cast("timestamp")
     value = fn.unix_millis(instant).cast("int")
     fault = fn.when(
@@ -289,10 +294,10 @@ def _date_or_time(kind: spark_types.DataType, raw: Column, root: TypeRoot) -> Js
     )
     is_near = ~fn.startswith(raw, fn.lit("0000-"))
     if not is_date:
-        # Close to the bounds the zone decides which year it is.
+        # Near the bounds the zone decides which year it is, so the moment is compared and not the text.
         is_near &= fn.unix_seconds(parsed).between(_SECONDS_MIN, _SECONDS_MAX)
     value = fn.when(is_text & is_near, parsed)
-    # Why it is no value is asked for few records only.
+    # Which reason it is, is computed only where there is no value: for few records.
     fault = fn.when(
         raw.isNotNull() & value.isNull(),
         fn.when(
@@ -305,7 +310,7 @@ def _date_or_time(kind: spark_types.DataType, raw: Column, root: TypeRoot) -> Js
 
 
 def _instant(raw: Column) -> Column:
-    """Return the moment that a text means; null where it means none."""
+    """Return the moment of a text; null where it has none."""
     # Spark takes a text without seconds, and one with a zone, but not both at once.
     seconds = fn.regexp_replace(raw, _MINUTES_PATTERN, "$1:00$2")
     return fn.coalesce(raw.try_cast("timestamp"), seconds.try_cast("timestamp"))
@@ -313,6 +318,7 @@ def _instant(raw: Column) -> Column:
 
 def _nanoseconds(kind: spark_types.DataType, raw: Column) -> JsonColumn:
     instant = _instant(raw)
+    # Spark reads microseconds and ignores further digits: these are the last three.
     finer = fn.rpad(fn.regexp_extract(raw, r"\.\d{6}(\d{1,3})", 1), 3, "0").cast("int")
     micros = fn.unix_micros(instant)
     is_text = fn.rlike(raw, fn.lit(_TIMESTAMP_PATTERN)) & instant.isNotNull()

@@ -1,8 +1,8 @@
-"""Columns that are read from a record's Kafka key, described to the JVM.
+"""Key columns: columns that are read from a record's Kafka key, as expressions for the JVM.
 
-A key is text: the value of one column as a whole, or a JSON object that columns have paths in. As a
+A key is a text: the value of one column as a whole, or a JSON object that columns have paths in. As a
 whole it is taken as it is for texts, dates and times, as bytes for BINARY, and as one JSON number or
-truth value for the others.
+boolean for the others.
 """
 
 from functools import reduce
@@ -26,7 +26,7 @@ _SCALAR: Final = r"^(?:-?[0-9][0-9.eE+-]*|true|false)$"
 
 
 def parse_key(plan: StreamPlan) -> Column:
-    """Return the key as an object of the fields that columns have paths in; null where it is none.
+    """Return the key parsed to the fields that columns have paths in; null where it is not a JSON object.
 
     Args:
         plan: A stream with such columns.
@@ -45,7 +45,7 @@ def has_paths(plan: StreamPlan) -> bool:
 
 
 def read_key(column: MappedColumn) -> JsonColumn:
-    """Return a column out of the key, and what may be wrong with it.
+    """Return a column that is read from the key, and its possible faults.
 
     Requires:
         `PARSED_KEY` is a column of the records where the column has a path.
@@ -54,7 +54,9 @@ def read_key(column: MappedColumn) -> JsonColumn:
     raw = _raw(column, kind)
     found = read_column(raw, _text(), column.type, column=column.name)
     is_there = fn.col("key").isNotNull()
-    if column.path:  # a field that is missing is a missing key, an object that is none a broken one
+    if (
+        column.path
+    ):  # a key without the field is a missing key; a key that is not an object is malformed
         is_there &= fn.col(PARSED_KEY).isNull()
     is_malformed = is_there & raw.isNull()
     if column.path:
@@ -89,7 +91,7 @@ def _is_text() -> Column:
 
 
 def _from_json(text: Column, kind: spark_types.DataType) -> Column:
-    """Return a JSON text, as the one field of an object so that nothing may follow it."""
+    """Return a parsed JSON text; wrapped as the one field of an object, so that nothing may follow it."""
     schema = spark_types.StructType([spark_types.StructField(_ROOT, kind)])
     wrapped = fn.concat(fn.lit(f'{{"{_ROOT}":'), text, fn.lit("}"))
     return fn.from_json(wrapped, schema, {"mode": "PERMISSIVE", "allowSingleQuotes": "false"})

@@ -1,26 +1,27 @@
-"""From Kafka records to typed columns and, where a record is refused, the reason. Pure, in the JVM.
+"""Parser of Kafka records: typed columns, and the reason where a record is refused. Expressions for the JVM.
 
-A record is refused by the first of these that holds:
+A record is refused for the first of these that holds:
 
 1. its value is null (`tombstone`: no stream declares deletes yet), or longer than the stream's
    bound (`too_large`);
 2. `from_json` does not take it as declared (`unparsable`, which the sink refines);
 3. a value is not one of its column's type (`out_of_range`, `wrong_type`), the Kafka key does not hold
    what is read from it (`malformed_key`), a value is too long to name a partition's directory
-   (`partition_too_long`, which the sink words), or the texts and bytes of its key are too long together
-   (`too_large`);
+   (`partition_too_long`, which the sink reports as `out_of_range`), or the texts and bytes of its key are
+   too long together (`too_large`);
 4. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
 5. all ordering columns are null (`null_ordering`), unless the stream clears such records;
-6. the column that says what a row does (`rowkind.field`) says nothing that the table does (`row_kind`);
+6. the column with the row kind (`rowkind.field`) has a value that the table does not take (`row_kind`);
 7. it has a field that is not declared (`new_field`), where the stream rejects those. Where the stream
    lets its table evolve, such a record is only marked (`undeclared`), and Python decides.
 
 A record whose text columns may have lost digits of a number is marked as well (`inexact`), and Python
 takes these texts from the message.
 
-Whether an aggregate function can read a value (a bitmap, a sketch) is for Python to tell (`unreadable`).
+Whether an aggregate function can read a value (a bitmap, a sketch) is checked in Python (`unreadable`).
 
-Only refused and marked records, and all of a stream with such columns, carry their raw key, value and headers on to Python.
+Refused and marked records carry their raw key, value and headers to Python; of a stream with columns that
+Python checks, every record does. For all others the raw parts would double what goes through the pipe.
 """
 
 import re
@@ -46,7 +47,7 @@ from pipelines.stream.stream_plan import StreamPlan
 from schemas import OnNewField
 
 KEY = "key"
-"""What is too large where the value as a whole is not."""
+"""Detail of `too_large`: the key is, and not the value as a whole."""
 UNPARSABLE = "unparsable"
 PARTITION_TOO_LONG = "partition_too_long"
 PARTITION = "kafka_partition"
@@ -59,7 +60,7 @@ INEXACT = "inexact"
 RAW_KEY = "raw_key"
 RAW_VALUE = "raw_value"
 RAW_HEADERS = "raw_headers"
-# What a directory's name may have on the file systems that are in use.
+# The longest name of a directory on common file systems.
 _DIRECTORY_BYTES_MAX: Final = 255
 # One byte each, three when escaped: the characters that the table format writes as `%XX`.
 _ESCAPED: Final = r"""[\x00-\x1f"#%'*/:=?\\\x7f{}\[\]\^]"""
@@ -75,13 +76,13 @@ _OPTIONS = {
 def value_column(index: int) -> str:
     """Return the name under which the stream's n-th column goes to Python.
 
-    Not its own name: that could be one of ours.
+    Not the column's own name, which could be one of the names above.
     """
     return f"value_{index}"
 
 
 def partition_bytes_max(column: str) -> int:
-    """Return how long a partition column's text may be: UTF-8 bytes, escaped as in a path.
+    """Return the length that a partition column's text may have: UTF-8 bytes, escaped as in a path.
 
     Example:
         >>> partition_bytes_max("country")
@@ -96,14 +97,14 @@ def is_long_directory(column: str, text: str) -> bool:
 
 
 class RecordParser:
-    """Parses the records of one stream as it is planned.
+    """Parses the records of one stream by its plan.
 
-    Made once per plan and used for each micro-batch: describing columns to the JVM takes longer than
-    planning them there.
+    Made once per plan and used for each micro-batch: building the expressions, call by call through py4j,
+    takes longer than planning them in the JVM.
     """
 
     def __init__(self, plan: StreamPlan) -> None:
-        """Describe what becomes of a record.
+        """Build the expressions.
 
         Raises:
             UnsupportedFeature: A column's type cannot be read from JSON.
@@ -129,19 +130,19 @@ class RecordParser:
         inexact = has_inexact_text(fn.col(message), text, plan)
         if inexact is not None:
             marks[INEXACT] = inexact
-        is_told = reduce(
-            lambda told, mark: told | fn.col(mark), marks, fn.col("refusal").isNotNull()
+        needs_raw = reduce(
+            lambda needed, mark: needed | fn.col(mark), marks, fn.col("refusal").isNotNull()
         )
         if plan.checked_columns:
-            is_told = fn.lit(True)  # only Python can tell
+            needs_raw = fn.lit(True)  # Python may refuse any of them
         self._judged = [
             fn.col("*"),
             _judge(plan, columns).alias("refusal"),
             *values,
             *(mark.alias(name) for name, mark in marks.items()),
         ]
-        self._told = _told(is_told, names, marks)
-        self._raw_kept = _told(fn.expr("true"), names, marks)
+        self._output = _output(needs_raw, names, marks)
+        self._output_with_raw = _output(fn.expr("true"), names, marks)
 
     def __call__(self, records: DataFrame, *, keeps_raw: bool = False) -> DataFrame:
         """Return one row per record, in the same order.
@@ -149,22 +150,23 @@ class RecordParser:
         Args:
             records: Of Spark's Kafka source with headers: key, value, partition, offset, timestamp,
                 headers.
-            keeps_raw: Whether every record has its raw parts, also those that nothing is wrong with.
+            keeps_raw: Whether every record carries its raw parts, accepted ones included.
 
         Returns:
             `kafka_partition` int, `kafka_offset` bigint, `kafka_timestamp`, `reason` string (null:
-            accepted) and `detail` string (the column it is about, if one), the raw parts (null
+            accepted) and `detail` string (the column that it is about, if any), the raw parts (null
             where accepted and not marked, unless `keeps_raw`), and `value_0`, `value_1`, ... in the order of
             `plan.columns`: their values mean something where the record is accepted. Of a stream
             that lets its table evolve also `undeclared` boolean: the record may have a new field. Of
             one with text columns also `inexact` boolean: numbers in them may have lost digits.
         """
-        told = self._raw_kept if keeps_raw else self._told
-        return records.select(*self._parsed).select(*self._judged).select(*told)
+        output = self._output_with_raw if keeps_raw else self._output
+        # Three projections, so that no expression is computed twice: each names the results of the one before.
+        return records.select(*self._parsed).select(*self._judged).select(*output)
 
 
-def _told(is_told: Column, names: Sequence[str], marks: Iterable[str]) -> list[Column]:
-    """Return the columns that go to Python, raw parts only where a record is told whole."""
+def _output(needs_raw: Column, names: Sequence[str], marks: Iterable[str]) -> list[Column]:
+    """Return the columns that go to Python, with the raw parts of records that need them."""
     return [
         fn.col("partition").alias(PARTITION),
         fn.col("offset").alias(OFFSET),
@@ -172,7 +174,7 @@ def _told(is_told: Column, names: Sequence[str], marks: Iterable[str]) -> list[C
         fn.col("refusal.reason").alias(REASON),
         fn.col("refusal.detail").alias(DETAIL),
         *[
-            fn.when(is_told, raw).alias(name)
+            fn.when(needs_raw, raw).alias(name)
             for raw, name in (
                 (fn.col("key"), RAW_KEY),
                 (fn.col("value"), RAW_VALUE),
@@ -188,7 +190,7 @@ _RECORD: Final = ("partition", "offset", "timestamp", "key", "value", "headers")
 
 
 def _judge(plan: StreamPlan, columns: Sequence[JsonColumn]) -> Column:
-    """Return why a record is refused, as a struct that is null where it is not."""
+    """Return the reason of a refusal and its detail, as a struct that is null for an accepted record."""
     message = f"parsed.{_ROOT}"
     return fn.coalesce(
         _refuse(fn.col("value").isNull(), DeadLetterReason.TOMBSTONE),
@@ -212,7 +214,7 @@ _REFUSAL_TYPE = "struct<reason:string,detail:string>"
 
 
 def _is_readable(plan: StreamPlan) -> Column:
-    """Whether the value is worth parsing. Jackson would replace broken UTF-8 in silence."""
+    """Return whether the value is to be parsed. Jackson would replace invalid UTF-8 without an error."""
     is_short = fn.length("value") <= plan.spec.max_message_bytes
     return is_short & fn.is_valid_utf8(fn.col("value").cast("string"))
 
@@ -257,7 +259,7 @@ def _raw(message: str, column: MappedColumn) -> Column:
 
 
 def _partition_refusals(plan: StreamPlan, message: str) -> list[Column]:
-    """Refuse texts that no directory can be named after: no other type has such long ones."""
+    """Refuse texts that are too long for the name of a directory; other types are never that long."""
     refusals = []
     for column in plan.columns:
         is_text = column.type.root in (TypeRoot.CHAR, TypeRoot.VARCHAR)
@@ -303,7 +305,7 @@ def _null_refusals(plan: StreamPlan, message: str) -> list[Column]:
 
 
 def _row_kind_refusals(plan: StreamPlan, message: str) -> list[Column]:
-    """Refuse what does not say what the row does, or says what the table never does."""
+    """Refuse a row kind that is missing, or that the table does not take."""
     fields = (_raw(message, column) for column in plan.columns if column.name == plan.kind_column)
     return [
         _refuse(

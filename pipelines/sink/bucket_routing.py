@@ -1,7 +1,7 @@
-"""Tells Spark which bucket each record goes to, so that one task has all of a bucket.
+"""Bucket routing: a shuffle after which one task has all records of a bucket.
 
-For large micro-batches only. Records of one bucket then end in one file, whatever the number of
-tasks; without it, every task would write its own file into every bucket.
+For micro-batches of several tasks. Records of one bucket then go to one file, whatever the number of tasks;
+without it, every task would write a file of its own into every bucket.
 """
 
 from collections.abc import Iterator
@@ -28,13 +28,14 @@ def route_to_buckets(
     """Return the records in `tasks` partitions by bucket, each in the order of arrival: by offset, then partition.
 
     Args:
-        records: As `parse.RecordParser` gives them.
+        records: As `parse.RecordParser` returns them.
         plan: The stream.
         schema: Of the table that the rows will be written to.
         tasks: How many partitions.
 
     Returns:
-        The same columns and one more. Refused records have no bucket and go to the first task.
+        The same columns and `bucket`. Refused records have no bucket of their own: theirs is 0, and they
+        go to the first task.
     """
     router = BucketRouter(plan=plan, schema=schema)
 
@@ -51,7 +52,7 @@ def route_to_buckets(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketRouter:
-    """Adds the bucket's number to batches of parsed records."""
+    """Adds the bucket to batches of parsed records."""
 
     plan: StreamPlan
     schema: TableSchema
@@ -63,8 +64,8 @@ class BucketRouter:
         is_accepted = batch.column(REASON).is_null()
         accepted = batch.filter(is_accepted)
         if accepted.num_rows:
-            # A row that cannot be routed is found, and refused, where it is to be written: which
-            # task does that is all that is decided here.
+            # A row whose bucket cannot be computed is refused by the task that is to write it; here it is
+            # only decided which task that is.
             with suppress(Exception):
                 keys = table_columns(accepted, self.plan, only=frozenset(self.plan.written.key))
                 mask = is_accepted.to_numpy(zero_copy_only=False)

@@ -1,4 +1,4 @@
-"""Sends dead letters from an executor."""
+"""Dead-letter sender of an executor's task."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,7 +15,7 @@ from pipelines.kafka.reachability import check_reachable
 
 _PENDING_MAX = 1_000
 _CUT_BYTES = 16 * 1024
-# The client's own bound, far above any broker's: which size is too large, the topic says.
+# The client's own bound, far above any broker's: the topic decides which size is too large.
 _REQUEST_BYTES_MAX = 512 * 1024 * 1024
 _SEND_SECONDS_MAX = 60
 
@@ -34,7 +34,7 @@ class DeadLetterSender:
         self._pending: list[tuple[DeadLetter, Any]] = []
 
     def send(self, letters: Sequence[DeadLetter]) -> None:
-        """Send letters; waits whenever a thousand are under way.
+        """Send letters; waits whenever a thousand are not acknowledged yet.
 
         Raises:
             StorageUnavailable: The cluster did not take them.
@@ -45,9 +45,9 @@ class DeadLetterSender:
                 self.flush()
 
     def flush(self) -> None:
-        """Wait until the cluster has every letter sent so far.
+        """Return when the cluster has acknowledged every letter sent so far.
 
-        A letter that is too large for the topic is sent again, its value cut.
+        A letter that is too large for the topic is sent again with its value cut.
 
         Raises:
             StorageUnavailable: The cluster did not take them.
@@ -74,7 +74,7 @@ class DeadLetterSender:
         trace: TracebackType | None,
     ) -> None:
         if error is not None:
-            # What is under way is given up, and what is wrong with that is not what went wrong.
+            # Letters under way are given up; an error of that must not hide the first one.
             with suppress(KafkaError):
                 self._close(timeout_s=0)
             return
@@ -96,7 +96,7 @@ class DeadLetterSender:
         self, letter: DeadLetter, *, value: bytes | None, more: Sequence[tuple[str, bytes]] = ()
     ) -> None:
         if value is None and letter.key is None:
-            value = b""  # kafka-python sends nothing without key and value; the reason tells
+            value = b""  # kafka-python sends no record without key and value; the reason says `tombstone`
         headers = [*letter.all_headers(connector=self._connector), *more]
         try:
             if self._producer is None:

@@ -1,6 +1,9 @@
-"""Takes the texts of numbers from the message, for the few records whose text columns need it.
+"""Exact texts: numbers in text columns as they were written, for the few records whose texts need it.
 
-What Spark made of all else in the record stays. Records with half of a surrogate pair are refused.
+A text column takes any JSON value as its text, and Spark copies numbers with a fraction or an exponent through
+a double (`json.inexact_text` marks such records in the JVM). Here the message of a marked record is parsed
+again, with every number kept as its text. Only texts with such numbers are replaced; what Spark made of all
+else in the record stays. Records with an unpaired surrogate in a declared value are refused.
 """
 
 import json
@@ -27,19 +30,20 @@ from pipelines.json.parse import (
 from pipelines.sink.row_refusal import refuse_rows, replace_columns
 from pipelines.stream.stream_plan import StreamPlan
 
-_BROKEN: Final = frozenset(".eE")
+_FRACTIONAL: Final = frozenset(".eE")
+"""A number with one of these is copied through a double by Spark."""
 
 
 def with_exact_texts(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
     """Return parsed records with numbers in text columns as they were written.
 
     Args:
-        batch: As `parse.RecordParser` gives it.
+        batch: As `parse.RecordParser` returns it.
         plan: The stream.
 
     Returns:
         As many rows, in the same order. Refused are those whose text is too long as it was written,
-        or has half of a surrogate pair, and those that Python does not take for JSON.
+        or has an unpaired surrogate, and those that Python's parser does not accept as JSON.
     """
     if INEXACT not in batch.schema.names:
         return batch
@@ -54,6 +58,7 @@ def with_exact_texts(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
     }
     taken = batch.take(pa.array(rows))
     values = {index: taken.column(value_column(index)).to_pylist() for index in texts}
+    # `values` counts among the marked rows, `refusals` among all rows of the batch.
     refusals: dict[int, tuple[str, str | None]] = {}
     for place, raw in enumerate(taken.column(RAW_VALUE).to_pylist()):
         try:
@@ -83,6 +88,8 @@ def with_exact_texts(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
             if is_name and is_long_directory(column.name, found):
                 refusals[int(rows[place])] = (PARTITION_TOO_LONG, column.name)
                 break
+    # New values are appended to the old ones, and one `take` puts each in the place of its row: marked rows
+    # are few, and rebuilding the columns in Python would touch every row.
     order = np.arange(batch.num_rows)
     order[rows] = batch.num_rows + np.arange(len(rows))
     changed = {}
@@ -95,7 +102,7 @@ def with_exact_texts(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
 
 
 class _TooLongError(Exception):
-    """A text is longer than its column takes."""
+    """A text is longer than its column allows."""
 
 
 class _Number(str):
@@ -105,7 +112,7 @@ class _Number(str):
 
 
 class _Object(dict[str, Any]):
-    """An object that has its fields as they were written: each, in their order."""
+    """An object that keeps its fields as they were written: in their order, repeated names included."""
 
     pairs: tuple[tuple[str, Any], ...] = ()
 
@@ -120,6 +127,7 @@ def _read(value: bytes) -> Any:
         value.decode("utf-8"),
         parse_int=_Number,
         parse_float=_Number,
+        # NaN and infinities: Spark gives their names as texts, in quotes inside of arrays and objects.
         parse_constant=lambda text: _Number(f'"{text}"'),
         object_pairs_hook=named,
     )
@@ -133,13 +141,17 @@ def _value_at(message: Any, column: MappedColumn) -> Any:
 
 
 def _exact(value: Any, data_type: DataType, read: Any) -> Any:
-    """Return a value with its numbers in texts as they were written.
+    """Return a value as Spark read it, with numbers in its texts as they were written.
 
     Args:
         value: In the message.
         data_type: Of the column, or of a part of it.
-        read: What Spark made of it.
+        read: As Spark read it.
+
+    Raises:
+        _TooLongError: A text is too long as it was written.
     """
+    # Where Spark has read no value there is none to correct: it is the judge of what a value is.
     if value is None or read is None or not holds_text(data_type):
         return read
     match data_type.root:
@@ -158,8 +170,8 @@ def _exact(value: Any, data_type: DataType, read: Any) -> Any:
 
 
 def _text(value: Any, data_type: DataType, read: str) -> str:
-    is_broken = isinstance(value, _Number) and not _BROKEN.isdisjoint(value)
-    if not is_broken and not isinstance(value, list | dict):
+    is_fractional = isinstance(value, _Number) and not _FRACTIONAL.isdisjoint(value)
+    if not is_fractional and not isinstance(value, list | dict):
         return read
     text = _json(value)
     if data_type.length is not None and len(text) > data_type.length:
@@ -168,6 +180,7 @@ def _text(value: Any, data_type: DataType, read: str) -> str:
 
 
 def _json(value: Any) -> str:
+    """Return a value as JSON without blanks, which is how Spark writes arrays and objects as texts."""
     match value:
         case _Number():
             return str(value)

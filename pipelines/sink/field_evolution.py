@@ -1,4 +1,4 @@
-"""What becomes of the table for the new fields of one stream's micro-batches.
+"""Field evolution: how the new fields of a stream's micro-batches change its table, within bounds.
 
 A field that was refused once stays refused, and its records are dead letters, until the stream is
 declared otherwise: the registry is asked once, not for every record.
@@ -20,14 +20,14 @@ from schemas import OnNewField
 _LOG = logging.getLogger(__name__)
 
 ROUNDS_MAX: Final = 5
-"""Of one micro-batch, each of which ends with another schema or with fields refused."""
+"""Rounds of one micro-batch; each ends with another schema, or with fields refused."""
 
 _REFUSED_MAX: Final = 1_000
-"""Names that a stream may invent before every further one is refused unheard."""
+"""Refused names that are remembered; beyond, every further new field is refused without asking."""
 
 
 class FieldEvolution:
-    """Remembers what was refused, and bounds how often a micro-batch changes the table."""
+    """Remembers refused fields, and bounds how often a micro-batch changes the table."""
 
     def __init__(self, evolver: StreamEvolver | None) -> None:
         """Begin with nothing refused.
@@ -45,7 +45,7 @@ class FieldEvolution:
         self._rounds = 0
 
     def reader(self, plan: StreamPlan, table: Table) -> UndeclaredFieldReader | None:
-        """Return what looks for new fields; None where they are not looked for in Python."""
+        """Return the reader of new fields; None where Python is not to look for them."""
         if plan.spec.on_new_field is not OnNewField.EVOLVE:
             return None
         self._forget_outdated(plan)
@@ -62,16 +62,18 @@ class FieldEvolution:
         )
 
     def evolve(self, current: CurrentPlan, delta: SchemaDelta) -> None:
-        """Change the table, and take the new plan up.
+        """Change the table, and exchange the plan for the one with the new columns.
 
         Raises:
-            LakeError: Registry or table do not answer; nothing of the micro-batch is committed.
+            LakeError: Registry or table does not answer; nothing of the micro-batch is committed.
         """
-        assert self._evolver is not None, "without one the tasks refuse"
+        assert self._evolver is not None, "without an evolver the tasks refuse every new field"
         self._rounds += 1
+        assert self._rounds <= ROUNDS_MAX, "after the last round the tasks refuse every new field"
         old = current.plan
         refused = dict(self._evolver.evolve(old, delta))
         current.refresh(is_forced=True)
+        # What is neither refused nor in the new plan would come again with every attempt.
         refused = _left_out(old, current.plan, delta) | refused
         self._forget_outdated(current.plan)
         self._refused |= refused
@@ -83,13 +85,13 @@ class FieldEvolution:
         )
 
     def _forget_outdated(self, plan: StreamPlan) -> None:
-        """Let what was refused under another declaration be asked again."""
+        """Forget what was refused under another declaration: it is asked again."""
         if plan.version != self._refused_version:
             self._refused, self._refused_version = {}, plan.version
 
 
 def _left_out(old: StreamPlan, new: StreamPlan, delta: SchemaDelta) -> dict[str, str]:
-    """Return the fields, by address, and the columns that are as they were, and why."""
+    """Return why fields, by address, and columns are as they were before."""
     paths = {column.path for column in new.columns}
     taken = {column.name.lower(): column.name for column in new.columns}
     reasons = {}

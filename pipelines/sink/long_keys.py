@@ -1,4 +1,4 @@
-"""Refusal of records whose keys are longer than the table takes, after their texts are exact."""
+"""Long keys: refusal of records whose keys are longer than the table takes, after their texts are exact."""
 
 import numpy as np
 import pyarrow as pa
@@ -12,12 +12,12 @@ from pipelines.stream.stream_plan import StreamPlan
 
 
 def refuse_long_keys(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
-    """Return the batch with records refused whose keys are too long.
+    """Return the batch with accepted records refused whose keys are too long.
 
-    Spark has refused most of them already; texts may have become longer since (`exact_text`).
+    Spark has refused most of them already; exact texts may be longer than those it has measured.
 
     Args:
-        batch: As `parse.RecordParser` gives it.
+        batch: As `parse.RecordParser` returns it.
         plan: The stream.
 
     Returns:

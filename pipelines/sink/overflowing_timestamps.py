@@ -1,13 +1,17 @@
-"""Micro-batches with records whose Kafka timestamps Spark's type cannot hold.
+"""Overflowing timestamps: micro-batches with records whose Kafka timestamps Spark's type cannot hold.
 
-A record's timestamp is a number that its producer chooses: milliseconds since the epoch, as agreed. One in
-nanoseconds overflows Spark's microseconds, and Spark's source raises while it reads the record, before
-there is a row that could be refused. Brokers before Kafka 4.0 take such records unless told otherwise.
+A record's timestamp is a number that its producer chooses; the protocol says milliseconds since the epoch. One
+in nanoseconds overflows Spark's microseconds, and Spark's source raises while it reads the record, before
+there is a row that could be refused. Brokers before Kafka 4.0 accept such records by default.
 
-So where the source has raised that, the micro-batch is read again. The records are found with kafka-python,
-Spark reads what lies between them, and they join it with a time that Spark has and that is as far away. No
-table takes such a time, so they become dead letters where it would be written (`refused_by_table`), as
-those do whose timestamps are in microseconds; a table without tracking columns takes them.
+So after that error the micro-batch is read once more, in three parts that are joined:
+
+1. kafka-python reads the whole micro-batch and keeps the records whose timestamps overflow.
+2. Spark reads the ranges of offsets between them.
+3. The records of step 1 are added with a timestamp that Spark can hold and that is as far away (clamped).
+
+No table takes such a time, so the records become dead letters when it would be written (`trial_writes`), as do
+those with timestamps in microseconds; a table without tracking columns takes them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,13 +37,13 @@ from pipelines.kafka.cluster import KafkaCluster
 from pipelines.kafka.reachability import check_reachable
 from pipelines.kafka.source import read_ranges
 
-_TOLD_BY_SPARK: Final = "overflows when converting to Spark's microsecond-precision"
-_MS_MAX: Final = (2**63 - 1) // 1_000
-_FAR_US: Final = 2**62  # in the year 148,108
+_SPARK_MESSAGE: Final = "overflows when converting to Spark's microsecond-precision"
+_MS_MAX: Final = (2**63 - 1) // 1_000  # as microseconds it is still an int64
+_FAR_US: Final = 2**62  # in the year 148,108: Spark holds it, and no table does
 _POLL_MS: Final = 1_000
-_EMPTY_POLLS_MAX: Final = 30
+_EMPTY_POLLS_MAX: Final = 30  # without a record for so many polls the cluster counts as away
 _HELD_BYTES_MAX: Final = 64 * 1024 * 1024
-_PIECES_MAX: Final = 200  # each is a read of its own in Spark's plan
+_PIECES_MAX: Final = 200  # each is a scan of its own in Spark's plan
 
 _HEADER: Final = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 _ROW: Final = StructType(
@@ -55,8 +59,8 @@ _ROW: Final = StructType(
 
 
 def is_timestamp_overflow(error: BaseException) -> bool:
-    """Return whether an error is what Spark's source raises at such a record."""
-    return _TOLD_BY_SPARK in str(error)
+    """Return whether an error is the one that Spark's source raises at an overflowing timestamp."""
+    return _SPARK_MESSAGE in str(error)
 
 
 def read_with_clamped_timestamps(
@@ -66,44 +70,45 @@ def read_with_clamped_timestamps(
     batch: StreamBatch,
     records_max: int,
 ) -> DataFrame:
-    """Return the records of a micro-batch, of which some have timestamps that Spark cannot hold.
+    """Return the records of a micro-batch, overflowing timestamps clamped to what Spark can hold.
 
     Args:
         session: Where they are read.
         cluster: Where its topic is.
         batch: The micro-batch.
-        records_max: How many of them may have such timestamps.
+        records_max: The most records with such timestamps.
 
     Returns:
-        Those columns of Spark's Kafka source that a stream reads, in no order.
+        The columns of Spark's Kafka source that a stream reads; the records are in no order.
 
     Raises:
         LimitExceeded: More have such timestamps.
         StorageUnavailable: The cluster does not answer.
     """
-    odd = _find(cluster, batch, records_max=records_max)
-    found = [(record.partition, record.offset) for record in odd]
+    overflowing = _find(cluster, batch, records_max=records_max)
+    found = [(record.partition, record.offset) for record in overflowing]
     pieces = pieces_between(batch.start, batch.end, found)
+    # Many such records side by side make one gap: only scattered ones make many pieces.
     if len(pieces) > _PIECES_MAX:
-        raise _too_many(odd)
+        raise _too_many(overflowing)
     frames = [
         read_ranges(session, cluster=cluster, topic=batch.topic, start=start, end=end).select(
             *_ROW.fieldNames()
         )
         for start, end in pieces
     ]
-    return reduce(DataFrame.unionByName, frames, _frame(session, odd))
+    return reduce(DataFrame.unionByName, frames, _frame(session, overflowing))
 
 
 def pieces_between(
     start: Mapping[int, int], end: Mapping[int, int], left_out: Iterable[tuple[int, int]]
 ) -> list[tuple[dict[int, int], dict[int, int]]]:
-    """Return the ranges that have all offsets but some, each with all partitions.
+    """Return ranges that together have all offsets but some; each range covers all partitions.
 
     Args:
         start: First offset by partition.
         end: Offset after the last, by partition.
-        left_out: (partition, offset), each between both.
+        left_out: (partition, offset), each within its range.
 
     Example:
         >>> pieces_between({0: 0, 1: 5}, {0: 4, 1: 6}, [(0, 1), (0, 2)])
@@ -111,12 +116,15 @@ def pieces_between(
     """
     ranges: dict[int, list[tuple[int, int]]] = {}
     for partition, first in start.items():
-        parts, place = [], first
+        parts, begin = [], first
         for offset in sorted(one for number, one in left_out if number == partition):
-            parts.append((place, offset))
-            place = offset + 1
-        parts.append((place, end[partition]))
+            assert begin <= offset < end[partition], "an offset that is left out is in the range"
+            parts.append((begin, offset))
+            begin = offset + 1
+        parts.append((begin, end[partition]))
         ranges[partition] = [part for part in parts if part[0] < part[1]]
+    # The n-th piece has the n-th range of each partition. A partition with fewer ranges has an empty one at
+    # its end, because Spark wants an offset for every partition.
     pieces = []
     for index in range(max((len(parts) for parts in ranges.values()), default=0)):
         chosen = {
@@ -133,8 +141,8 @@ def pieces_between(
 
 
 def _find(cluster: KafkaCluster, batch: StreamBatch, *, records_max: int) -> list[ConsumerRecord]:
-    """Read a micro-batch past Spark; of its records only those with such timestamps are kept."""
-    places = {TopicPartition(batch.topic, number): first for number, first in batch.start.items()}
+    """Return the records of a micro-batch with overflowing timestamps, read by kafka-python."""
+    starts = {TopicPartition(batch.topic, number): first for number, first in batch.start.items()}
     found: list[ConsumerRecord] = []
     held = 0
     try:
@@ -143,11 +151,12 @@ def _find(cluster: KafkaCluster, batch: StreamBatch, *, records_max: int) -> lis
             isolation_level="read_committed", enable_auto_commit=False, **cluster.client_options
         )
         try:
-            consumer.assign(list(places))
-            for place, first in places.items():
-                consumer.seek(place, first)
+            consumer.assign(list(starts))
+            for partition, first in starts.items():
+                consumer.seek(partition, first)
             for polled in _polls(consumer, batch.end):
                 for record in polled:
+                    # A poll may return records behind the end: they belong to the next micro-batch.
                     if (
                         abs(record.timestamp) > _MS_MAX
                         and record.offset < batch.end[record.partition]
@@ -167,10 +176,11 @@ def _find(cluster: KafkaCluster, batch: StreamBatch, *, records_max: int) -> lis
 
 
 def _polls(consumer: Any, end: Mapping[int, int]) -> Iterable[list[Any]]:
-    """Yield what is polled, until every partition has been read to its end."""
+    """Yield the records of each poll, until every partition has been read to its end."""
     empty = 0
     waiting = set(consumer.assignment())
     while waiting := {one for one in waiting if consumer.position(one) < end[one.partition]}:
+        # A partition that has been read is paused, or it would go on to fetch what comes after its end.
         consumer.pause(*(set(consumer.assignment()) - waiting - consumer.paused()))
         polled = [one for some in consumer.poll(timeout_ms=_POLL_MS).values() for one in some]
         empty = 0 if polled else empty + 1
@@ -199,7 +209,7 @@ def _frame(session: SparkSession, records: Sequence[ConsumerRecord]) -> DataFram
 def _too_many(found: Sequence[ConsumerRecord]) -> LimitExceeded:
     first = found[0]
     message = (
-        f"topic {first.topic}: {len(found)} records of a micro-batch and more have timestamps that are none "
+        f"topic {first.topic}: {len(found)} records of a micro-batch and more have timestamps that are not "
         f"in milliseconds, for example partition {first.partition}, offset {first.offset}: "
         f"{first.timestamp}\n"
         "hint: have the producer send milliseconds, or set the topic's `message.timestamp.type` to "

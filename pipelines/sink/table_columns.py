@@ -1,4 +1,4 @@
-"""From a batch of parsed records to the columns of the table, in Arrow."""
+"""Table columns of parsed records: conversion to the table's names and Arrow types."""
 
 from collections.abc import Callable, Container
 
@@ -31,17 +31,18 @@ def table_columns(
     """Return the columns that the stream writes, under the table's names and in its types.
 
     Args:
-        batch: Accepted records, as `parse.RecordParser` gives them.
+        batch: Accepted records, as `parse.RecordParser` returns them.
         plan: The stream.
         generation: Of the order of its group.
-        only: Which of the columns out of messages; None: all of them, and the generated ones.
+        only: The columns to return, of those that are filled from messages; None: all of them, and the
+            generated ones.
 
     Returns:
         As many rows, in the same order. Where a record has no ordering value and the stream
         clears such records, every column of its group is null.
 
     Raises:
-        LimitExceeded: An offset is above what the format of the order holds.
+        LimitExceeded: An offset is above what a stored offset holds.
     """
     columns = {
         column.name: to_table_array(batch.column(value_column(index)), column.type)
@@ -63,13 +64,15 @@ def table_columns(
 
 
 def to_table_array(array: pa.Array, data_type: DataType) -> pa.Array:
-    """Return an array as Spark gives it in the Arrow form of the table's type.
+    """Return an array from Spark in the Arrow form of the table's type.
 
     Timestamps are cut, not rounded, to the digits of their column, as the format's writers do.
     """
     wanted = to_arrow_type(data_type)
     is_timestamp = data_type.root in (TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ)
-    if is_timestamp and not pa.types.is_timestamp(array.type):  # nanoseconds, which Spark has not
+    if is_timestamp and not pa.types.is_timestamp(
+        array.type
+    ):  # nanoseconds: Spark has no such type
         return array.cast(pa.int64()).cast(wanted)
     return cut_cast(array, wanted)
 

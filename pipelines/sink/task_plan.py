@@ -1,8 +1,7 @@
-"""How many tasks a micro-batch gets."""
+"""Task plan: the number of tasks that write a micro-batch."""
 
-# One task writes about 50,000 records a second. Below this, what it takes to start the others,
-# and to bring each bucket's records together for them, is more than they save; and the streams of
-# a runner share its cores anyway.
+# One task writes about 50,000 records a second. Below this, starting more tasks and shuffling each bucket's
+# records to one of them costs more than it saves; and the streams of a runner share its cores anyway.
 RECORDS_PER_TASK = 100_000
 
 

@@ -1,4 +1,4 @@
-"""What an executor's task tells the driver: a few hundred bytes."""
+"""Report of an executor's task to the driver: a few hundred bytes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,14 +21,14 @@ class TaskReport:
         messages: Serialised commit messages, one entry per task.
         accepted: Records that became a row of a file.
         folded: Records merged with another one of the same key.
-        ignored: Records left out by declaration.
+        ignored: Records that the declaration leaves out.
         dead_letters: Refused records by reason.
-        examples: A few sentences about them, for the trace when there are too many.
+        examples: Sentences about the first few of them, for the trace when there are too many.
         max_sequence_number: The largest number given out; -1 without rows.
         newest_ms: Kafka's largest timestamp among the records, milliseconds since the epoch.
-        schema_delta: What the table needs before the records can be written; when there is anything,
-            the other numbers do not count all of them.
-        refusal: What the table refused rows for, where it is not known which ones; likewise.
+        schema_delta: What the table needs before all records can be written. If it is not empty, the
+            counts do not cover all of them.
+        refusal: Why the table refused rows, where it is not known which ones; the counts likewise.
         seen: Columns that some record had a value for.
     """
 
@@ -51,7 +51,7 @@ class TaskReport:
 
     @property
     def account(self) -> BatchAccount:
-        """The same in the table's words."""
+        """The counts as the table keeps them."""
         return BatchAccount(
             accepted=self.accepted,
             folded=self.folded,
@@ -60,7 +60,7 @@ class TaskReport:
         )
 
     def to_batch(self) -> pa.RecordBatch:
-        """Return it as the one row that a task of one message gives to Spark."""
+        """Return the report of one task as the one row that it gives to Spark."""
         (message,) = self.messages
         report = {
             "accepted": self.accepted,
@@ -79,7 +79,7 @@ class TaskReport:
 
 
 def parse_report(messages: bytes, report: str) -> TaskReport:
-    """Return what `to_batch` was made of."""
+    """Return the report that `to_batch` was called on."""
     values = orjson.loads(report)
     values["examples"] = tuple(values["examples"])
     values["seen"] = tuple(values["seen"])

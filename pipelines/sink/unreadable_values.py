@@ -1,4 +1,4 @@
-"""Refusal of records with values that the aggregate function of their column cannot read.
+"""Unreadable values: refusal of records whose values the aggregate function of their column cannot read.
 
 Once written, such a value would make every merge of its key fail, and with it full scans and
 compactions of the table.
@@ -16,10 +16,10 @@ from pipelines.stream.stream_plan import StreamPlan
 
 
 class UnreadableValues:
-    """What of a stream's records its table could not merge."""
+    """The check of one stream's records against the aggregate functions of its table."""
 
     def __init__(self, plan: StreamPlan, schema: TableSchema) -> None:
-        """Take over which columns are looked at.
+        """Find out which columns are checked.
 
         Args:
             plan: The stream.
@@ -33,10 +33,10 @@ class UnreadableValues:
         ]
 
     def refuse(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the batch, those of its accepted records refused that have such a value.
+        """Return the batch with accepted records refused that have such a value.
 
         Args:
-            batch: As `parse.RecordParser` gives it.
+            batch: As `parse.RecordParser` returns it.
 
         Returns:
             As many rows, in the same order.
@@ -47,6 +47,7 @@ class UnreadableValues:
         is_accepted = batch.column(REASON).is_null()
         for name, column in self._columns:
             values = batch.column(name)
+            # Refused records keep their reason, and their values need not be of the column's type.
             nothing = pa.scalar(None, type=values.type)
             accepted = pc.if_else(is_accepted, values, nothing)
             for unfit in self._checks.unfit(column.name, to_table_array(accepted, column.type)):

@@ -1,8 +1,17 @@
-"""The work of one executor task: parsed records in, level-0 files and one report out.
+"""Write task of an executor: parsed records in, level-0 files and one report out.
 
-Runs in Spark's Python workers. A task numbers its records from a range of its own as it takes them. That
-is their order of arrival, by offset and partition, where nothing else orders rows; the order of
-sequence groups is in their columns.
+Runs in Spark's Python workers. Each batch of records goes through the same steps:
+
+    parsed in the JVM ─► undeclared fields ─► exact texts ─► key lengths ─► readable values ─┬─► rows to the writer
+                                                                                             └─► dead letters, held
+
+A task numbers its rows from a range of its own, in the order in which they come. Where nothing else orders
+whole rows, that is their order of arrival, by offset and partition; the order of sequence groups is in their
+columns.
+
+Dead letters are held until the rows are written: an attempt that turns out incomplete is made again and would
+send them twice. In a micro-batch with many of them they are sent earlier, to bound the memory: sending is at
+least once anyway.
 """
 
 import base64
@@ -54,15 +63,16 @@ from pipelines.sink.unreadable_values import UnreadableValues
 from pipelines.stream.stream_plan import StreamPlan
 
 _EXAMPLES_MAX = 3
+# Of a message about undeclared fields: how many are named, and how long a name may be.
 _NAMES_MAX = 10
 _NAME_MAX = 100
 _SHOWN_MAX = 80
-# Dead letters that wait for the rows to be written; beyond, they are sent at once.
+# Dead letters held until the rows are written; beyond, they are sent at once.
 _HELD_BYTES_MAX = 16 * 1024 * 1024
-_LETTER_BYTES = 512  # what one takes besides its value
-# As much is tried together, so that rows that refuse each other meet.
+_LETTER_BYTES = 512  # memory of a letter besides its value
+# Rows tried together: many, so that two rows that the table refuses only together meet.
 _TRIED_BYTES = 128 * 1024 * 1024
-# Not the values: some of what Spark can hold, Python cannot.
+# Without the values: Python cannot represent all that Spark can.
 _LETTER_COLUMNS = [PARTITION, OFFSET, REASON, DETAIL, RAW_KEY, RAW_VALUE, RAW_HEADERS]
 _MESSAGES = {
     DeadLetterReason.TOMBSTONE: "the value is null and the stream declares no deletes",
@@ -72,7 +82,7 @@ _MESSAGES = {
     DeadLetterReason.OUT_OF_RANGE: "the value for column {} is out of its type's range",
     DeadLetterReason.WRONG_TYPE: "the value for column {} is not of its type",
 }
-# What another type of a column may mend.
+# Reasons that a wider type of the column may remove.
 _WIDENABLE = pa.array(
     [UNPARSABLE, DeadLetterReason.OUT_OF_RANGE.value, DeadLetterReason.WRONG_TYPE.value]
 )
@@ -88,12 +98,12 @@ class WriteTask:
         cluster: Where dead letters go.
         first_sequence_number: Of task 0.
         sequence_numbers: How many each task may give out: the micro-batch's records.
-        dead_letters_max: Beyond these nothing is sent any more: the driver will refuse the
+        dead_letters_max: With more of them none is sent any more: the driver will refuse the
             micro-batch.
         field_reader: Finds what the stream does not declare; None where it does not let its table evolve.
         generation: Of the order of the stream's group, since the claim.
         tries_rows: Whether rows are tried before they are written, so that those that the table refuses
-            become dead letters. Every record has to come with its raw parts then.
+            become dead letters. Requires that every record comes with its raw parts.
     """
 
     plan: StreamPlan
@@ -121,16 +131,17 @@ class WriteTask:
             with sender:
                 run = _TaskRun(task=self, writer=writer, sender=sender)
                 for batch in batches:
-                    run.take(batch)
+                    run.write_batch(batch)
                 report = run.finish()
         except BaseException:
+            # The driver never learns of files of a task that failed: they are deleted here or never.
             writer.abort()
             raise
         yield report.to_batch()
 
 
 class _TaskRun:
-    """What a running task remembers."""
+    """State of a running task."""
 
     def __init__(self, *, task: WriteTask, writer: TableWriter, sender: DeadLetterSender) -> None:
         self._task = task
@@ -140,31 +151,36 @@ class _TaskRun:
         self._examples: list[str] = []
         self._newest_ms: int | None = None
         self._deltas = SchemaDeltaCollector(fields_max=task.plan.spec.columns_max)
-        self._unfit = UnreadableValues(task.plan, writer.schema)
+        self._unreadable = UnreadableValues(task.plan, writer.schema)
         self._refusal: str | None = None
         self._letters: list[DeadLetter] = []
         self._letter_bytes = 0
         self._untried: list[pa.RecordBatch] = []
         self._seen: set[str] = set()
 
-    def take(self, batch: pa.RecordBatch) -> None:
-        """Write the accepted records of a batch and hold the refused ones."""
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        """Write the accepted records of a batch, and hold dead letters for the refused ones."""
         if batch.num_rows == 0:
             return
         newest = pc.max(batch.column(TIMESTAMP)).cast(pa.int64()).as_py()
         if newest is not None:
             self._newest_ms = max(newest // 1_000, self._newest_ms or 0)
         self._note_seen(batch)
+        rows = batch.num_rows
         if self._task.field_reader is not None:
-            batch = self._look(batch, self._task.field_reader)
+            batch = self._collect_undeclared(batch, self._task.field_reader)
+        # Texts before keys: an exact text may be longer than the one that Spark has measured.
         batch = with_exact_texts(batch, self._task.plan)
         batch = refuse_long_keys(batch, self._task.plan)
-        batch = self._unfit.refuse(batch)
+        batch = self._unreadable.refuse(batch)
+        assert batch.num_rows <= rows, "no step adds a record"
         reason = batch.column(REASON)
         if reason.null_count < batch.num_rows:
             self._refuse(batch.filter(reason.is_valid()))
             batch = batch.filter(reason.is_null())
-        if not batch.num_rows or self._is_in_vain:
+        # Once the attempt is incomplete its files are deleted; undeclared fields are still collected, so
+        # that one change of the table is enough for all of them.
+        if not batch.num_rows or self._is_incomplete:
             return
         if self._task.tries_rows:
             self._untried.append(batch)
@@ -175,16 +191,18 @@ class _TaskRun:
 
     def finish(self) -> TaskReport:
         """Finish the files, send the dead letters and return the task's report."""
-        if not self._is_in_vain:
+        if not self._is_incomplete:
             self._write_tried()
             self._attempt(self._writer.flush)
-        if self._is_in_vain:
-            # Written again as it will be, the micro-batch sends its letters then.
+        if self._is_incomplete:
+            # The next attempt sends the letters.
             self._writer.abort()
         else:
             self._send()
         result = self._writer.prepare_commit()
         highest = result.max_sequence_number
+        first = self._task.first_sequence_number
+        assert highest is None or highest >= first, "sequence numbers are above all in the table"
         return TaskReport(
             messages=(serialize_messages(result.messages),),
             accepted=result.rows_accepted,
@@ -200,8 +218,8 @@ class _TaskRun:
         )
 
     @property
-    def _is_in_vain(self) -> bool:
-        """Whether the micro-batch is written again anyway: what is written now goes."""
+    def _is_incomplete(self) -> bool:
+        """Whether the micro-batch is to be written again, so that files written now are deleted."""
         return bool(self._deltas.delta) or self._refusal is not None
 
     def _note_seen(self, batch: pa.RecordBatch) -> None:
@@ -219,16 +237,17 @@ class _TaskRun:
         return table_columns(batch, self._task.plan, generation=self._task.generation)
 
     def _attempt(self, write: Callable[[], None]) -> None:
-        """Write; where rows are refused, remember it, so that they are looked for."""
+        """Write; where rows are refused, report it, so that the next attempt finds out which."""
         try:
             write()
         except Exception as error:
+            # Rows that were tried are taken: a refusal now is a defect that another attempt would repeat.
             if self._task.tries_rows or not is_refusal(error):
                 raise
             self._refusal = f"{type(error).__name__}: {error}"
 
     def _write_tried(self) -> None:
-        """Write what the table takes of the records that are held, and refuse the rest."""
+        """Write the records that the table takes of those not tried yet, and refuse the others."""
         if not self._untried:
             return
         rows = pa.Table.from_batches(self._untried)
@@ -249,12 +268,14 @@ class _TaskRun:
         if batch.num_rows:
             self._write(batch)
 
-    def _look(self, batch: pa.RecordBatch, reader: UndeclaredFieldReader) -> pa.RecordBatch:
-        """Collect what a batch has that is not declared.
+    def _collect_undeclared(
+        self, batch: pa.RecordBatch, reader: UndeclaredFieldReader
+    ) -> pa.RecordBatch:
+        """Collect the fields of a batch that are not declared.
 
         Returns:
-            Without the records that wait for it; those for which there will never be a place are
-            refused.
+            The batch without the records that need a change of the table; those that no change would
+            help are refused.
         """
         reason = batch.column(REASON)
         may_widen = pc.is_in(reason, value_set=_WIDENABLE)
@@ -271,20 +292,21 @@ class _TaskRun:
             except UnrepresentableFieldError as error:
                 refusals[row] = (DeadLetterReason.NEW_FIELD.value, _writable(str(error)))
             except (ValueError, RecursionError):
-                continue  # no JSON: it stays refused as that
+                continue  # not JSON: it stays refused for that reason
             else:
                 if delta:
                     self._deltas.add(delta)
                     waiting.append(row)
         return _without(refuse_rows(batch, refusals), waiting)
 
-    def _refuse(self, refused: pa.RecordBatch) -> None:
-        """Hold dead letters until the rows are written: then the micro-batch is not written again."""
-        letters = [self._letter(record) for record in refused.select(_LETTER_COLUMNS).to_pylist()]
+    def _refuse(self, records: pa.RecordBatch) -> None:
+        """Hold dead letters for refused records until the rows are written."""
+        letters = [self._letter(record) for record in records.select(_LETTER_COLUMNS).to_pylist()]
         self._dead_letters.update(letter.reason.value for letter in letters)
         for letter in letters[: _EXAMPLES_MAX - len(self._examples)]:
-            where = f"partition {letter.partition}, offset {letter.offset}"
-            self._examples.append(f"{where}: {letter.reason}: {letter.message}")
+            record_id = f"partition {letter.partition}, offset {letter.offset}"
+            self._examples.append(f"{record_id}: {letter.reason}: {letter.message}")
+        # Above the bound the micro-batch is never committed, and its letters would be sent in vain.
         if self._dead_letters.total() > self._task.dead_letters_max:
             return
         self._letters += letters
@@ -302,7 +324,7 @@ class _TaskRun:
         plan = self._task.plan
         key, value = record[RAW_KEY], record[RAW_VALUE]
         if record[REASON] == UNPARSABLE:
-            assert isinstance(value, bytes), "what cannot be parsed is there"
+            assert isinstance(value, bytes), "an unparsable record carries its value"
             reason, message = explain_message(value, plan.value_columns)
         elif record[REASON] == PARTITION_TOO_LONG:
             column = str(record[DETAIL])
@@ -319,7 +341,7 @@ class _TaskRun:
             partition=int(str(record[PARTITION])),
             offset=int(str(record[OFFSET])),
             reason=reason,
-            # Fields' names may have halves of letters as well as their values.
+            # Names of fields, like values, may have unpaired surrogates.
             message=_writable(message),
             key=key if isinstance(key, bytes) else None,
             value=value if isinstance(value, bytes) else None,
@@ -331,7 +353,7 @@ class _TaskRun:
     ) -> str:
         plan = self._task.plan
         if reason is DeadLetterReason.MALFORMED_KEY:
-            assert isinstance(key, bytes), "a key that is malformed is there"
+            assert isinstance(key, bytes), "a record with a malformed key carries it"
             return explain_key(key, next(c for c in plan.key_columns if c.name == detail))
         if reason is DeadLetterReason.UNREADABLE:
             return str(detail)
@@ -361,11 +383,12 @@ class _TaskRun:
 
 
 def _writable(text: str) -> str:
-    """Return a text with halves of letters, which JSON can name and UTF-8 cannot, as escapes."""
+    """Return a text with its unpaired surrogates, which UTF-8 cannot hold, as escapes."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _one_batch(rows: pa.Table) -> pa.RecordBatch:
+    # A table without rows has no batch.
     (batch,) = rows.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]
     return batch
 
@@ -377,10 +400,10 @@ def _without(batch: pa.RecordBatch, rows: Sequence[int]) -> pa.RecordBatch:
 
 
 def _shown_field(value: object, column: MappedColumn) -> str:
-    """Return what a message has for a column, as JSON."""
+    """Return the value that a message has for a column, as JSON."""
     if column.from_key:
         return "something else"
-    assert isinstance(value, bytes), "a record that was parsed is there"
+    assert isinstance(value, bytes), "a parsed record that is refused carries its value"
     found = read_message(value)
     for name in column.path:
         found = found.get(name) if isinstance(found, dict) else None
@@ -388,8 +411,8 @@ def _shown_field(value: object, column: MappedColumn) -> str:
 
 
 def _new_fields(value: object, plan: StreamPlan) -> str:
-    """Return which fields of a rejected message are not declared."""
-    assert isinstance(value, bytes), "a rejected message is there"
+    """Return a sentence with the fields of a rejected message that are not declared."""
+    assert isinstance(value, bytes), "a rejected record carries its value"
     found = UndeclaredFieldReader(plan=plan).undeclared(read_message(value))
     shown = ", ".join(address[:_NAME_MAX] for address in found[:_NAMES_MAX])
     more = f" and {len(found) - _NAMES_MAX} more" if len(found) > _NAMES_MAX else ""

@@ -1,18 +1,19 @@
-"""How fast a stream writes when compaction is behind: a rule, and no clock, thread or table in it.
+"""Back-pressure rule: how fast a stream writes when compaction is behind. Pure: no clock, thread or table.
 
-Every commit adds a sorted run to each bucket that it writes to, and compaction takes them away. Where
-there are more than `num-sorted-run.stop-trigger` of them reads become slow, so the streams that
-write there commit less often and more at once:
+Every commit adds a sorted run to each bucket that it writes to, and compaction merges them. Reads of a bucket
+with more runs than `num-sorted-run.stop-trigger` are slow, so the streams that write there commit less often
+and more at once:
 
     runs of a bucket                                  factor
     more than num-sorted-run.stop-trigger             doubles, up to 8
     at most num-sorted-run.compaction-trigger         halves, down to 1
     in between                                        stays
 
-After each micro-batch the factor follows the bucket with the most runs of those that the batch
-wrote to. The interval between the starts of two batches, and the bound of a batch, are as declared
-times the factor. What the stream may write per second stays the same, so it falls behind in seconds
-and never in records; and each commit of fewer files is work for compaction that pays.
+After each micro-batch the factor is set by the bucket with the most runs of those that the batch wrote to.
+The interval between the starts of two batches, and the bound of a batch, are the declared ones times the
+factor. What the stream may write per second stays the same, so its latency grows and its backlog does not;
+and compaction has fewer and larger files to merge. The range between the two triggers is a hysteresis: the
+factor does not change with every run that comes or goes.
 """
 
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from typing import Final
 
 FACTOR_MAX: Final = 8
 INTERVAL_MS_MAX: Final = 60_000
-"""No interval is lengthened beyond; one that is declared longer stays."""
+"""The longest interval that back-pressure makes; one that is declared longer stays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,7 @@ class Pace:
     """How fast a stream writes.
 
     Attributes:
-        factor: 1: as declared.
+        factor: A power of two; 1: as declared.
         runs: The most runs of a bucket that the newest batch wrote to; None before the first.
         interval_ms: Between the starts of two micro-batches, at least.
         records_max: The bound of a micro-batch.
@@ -47,8 +48,8 @@ class PaceRule:
     Attributes:
         trigger_ms: Interval between two micro-batches.
         records_max: The bound of a micro-batch.
-        relaxed_runs: As many runs are no reason to hold back.
-        runs_max: More are.
+        relaxed_runs: Up to this many runs of a bucket the factor halves.
+        runs_max: Above this many it doubles.
     """
 
     trigger_ms: int
@@ -66,8 +67,8 @@ class PaceRule:
         Args:
             pace: Before it.
             runs: The most runs of a bucket that it wrote to.
-            batch_ms: How long it took: where batches take longer than their trigger, they are what
-                is made rarer.
+            batch_ms: How long it took. Where batches take longer than their trigger, the interval is a
+                multiple of their length: a multiple of the trigger might put nothing off.
 
         Example:
             >>> rule = PaceRule(trigger_ms=1_000, records_max=100, relaxed_runs=5, runs_max=8)
@@ -83,6 +84,7 @@ class PaceRule:
         return self._pace(factor, runs=runs, batch_ms=batch_ms)
 
     def _pace(self, factor: int, *, runs: int | None, batch_ms: int) -> Pace:
+        assert 1 <= factor <= FACTOR_MAX, factor
         interval_ms = self.trigger_ms
         if factor > 1:
             longest_ms = max(INTERVAL_MS_MAX, self.trigger_ms)

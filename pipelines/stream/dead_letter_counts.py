@@ -1,8 +1,7 @@
-"""Dead letters of a stream by reason, over all of its queries.
+"""Counts of a stream's dead letters by reason, over all of its queries.
 
-The table counts dead letters, but not by reason; that only runners' reports tell. A report is a
-few seconds old when its runner dies, so these counts may fall short of the table's, never exceed
-them.
+The table counts dead letters, but not by reason; only runners' reports have that. A report is a few seconds
+old when its runner dies, so these counts may fall short of the table's and never exceed them.
 """
 
 from collections import Counter
@@ -15,7 +14,7 @@ def reported_counts(runners: Iterable[RunnerProgress], key: str) -> dict[str, in
     """Return the most that any runner has reported of a stream, by reason.
 
     Args:
-        runners: All that is reported.
+        runners: All reports.
         key: `registry.store.progress.stream_key` of the stream.
     """
     counts: Counter[str] = Counter()
@@ -27,14 +26,14 @@ def reported_counts(runners: Iterable[RunnerProgress], key: str) -> dict[str, in
 
 
 def counts_before(counts: Mapping[str, int], *, dead_lettered: int) -> dict[str, int]:
-    """Return the counts that a query goes on from.
+    """Return the counts that a query starts from.
 
     Args:
         counts: As reported.
         dead_lettered: The table's own number when the query started.
 
     Returns:
-        `counts`; nothing when they exceed the table's number: they are then of another table that
-        had the same name.
+        `counts`; empty when they exceed the table's number: they are then of an earlier table of the
+        same name.
     """
     return dict(counts) if sum(counts.values()) <= dead_lettered else {}

@@ -1,16 +1,16 @@
-"""The cause of a failure: whether it passes by itself, and what a person is told of it. Pure.
+"""Classification of failures: whether one is permanent or retried, and what is reported of it. Pure.
 
-| what is raised | then |
+| error | failure |
 |---|---|
-| `InvalidRequest` (a topic that is missing apart), `LimitExceeded`, `CorruptData` | a person mends it |
-| `OffsetMismatch` while the stream is claimed or its topic is looked at | a person mends it |
-| everything else: Kafka, storage, Spark, and what nobody expected | it is tried again, without end |
+| `InvalidRequest` other than `TopicMissing`, `LimitExceeded`, `CorruptData` | permanent |
+| `OffsetMismatch` while the stream is claimed or its topic is checked | permanent |
+| all others: Kafka, storage, Spark, unexpected ones | retried without end |
 
-What is not known is tried again: a stream that waits for something that never comes says so and costs
-an attempt a minute, one that is given up for something that passed costs its data's freshness.
+An unknown error is retried: a stream that is retried in vain reports it and costs an attempt a minute, one
+that is given up for an error that would have passed costs the freshness of its data.
 
-What a task raised comes out of Spark as text. Its last line has the class and the message, and a class
-of ours counts there as it does elsewhere.
+An error of a task comes out of Spark as text. Its last line has the class and the message, and a class of
+ours counts there as it does elsewhere.
 """
 
 import re
@@ -37,7 +37,7 @@ _NAMES_OF_PERMANENT: Final[Mapping[str, type[LakeError]]] = {
     f"lake.errors.{kind.__name__}": kind
     for kind in (*_PERMANENT, SchemaMismatch, UnsupportedFeature)
 }
-# Where to look, for errors that name no field themselves.
+# The field to report, for errors that name none themselves.
 _FIELDS: Final[Mapping[type[LakeError], str]] = {
     LimitExceeded: "columns",
     CorruptData: "warehouse",
@@ -59,10 +59,10 @@ class Failure:
 
     Attributes:
         cause: One line.
-        text: The same with everything that helps to mend it, in several lines.
-        problems: What a person has to mend, field by field.
+        text: The same with all that helps to mend it, in several lines.
+        problems: What has to be mended, field by field.
         is_permanent: Whether it stays until a person has mended it.
-        is_expected: Whether it is of a kind that is known: its trace tells nothing more.
+        is_expected: Whether its class is known, so that its trace adds nothing.
     """
 
     cause: str
@@ -73,12 +73,12 @@ class Failure:
 
 
 def classify_failure(error: BaseException, *, is_topic_check: bool = False) -> Failure:
-    """Return what is told of an error, and whether trying again may help.
+    """Return the failure that an error is.
 
     Args:
         error: What was raised.
-        is_topic_check: Whether it came of comparing the topic with the table, in a claim or later: a
-            mismatch that is found there is there at the next attempt as well.
+        is_topic_check: Whether it comes from comparing the topic with the table, in a claim or later: a
+            mismatch found there is found by the next attempt as well.
     """
     if not isinstance(error, LakeError):
         return _failure_of_spark(error)
@@ -95,7 +95,7 @@ def classify_failure(error: BaseException, *, is_topic_check: bool = False) -> F
 
 
 def _failure_of_spark(error: BaseException) -> Failure:
-    """Return what an error of Spark or Python says: its innermost cause, without the traces."""
+    """Return the failure that an error of Spark or Python is: its innermost cause, without the traces."""
     text = _innermost(str(error)) or f"{type(error).__name__}: {error}"
     kind, _, message = text.partition(": ")
     permanent = _NAMES_OF_PERMANENT.get(kind)
@@ -116,7 +116,7 @@ def _problems(kind: type[LakeError], text: str) -> tuple[Problem, ...]:
 
 
 def _innermost(text: str) -> str | None:
-    """Return the last thing that a text of nested traces says was raised, its hints included."""
+    """Return the last error in a text of nested traces, with its hints; None when it has none."""
     found = list(_RAISED.finditer(text))
     if not found:
         return None

@@ -1,16 +1,16 @@
-"""One stream's query: claims the stream, runs Spark's micro-batches, stops.
+"""Ingest query of one stream: claims the stream, runs Spark's micro-batches, stops.
 
-The table is the only checkpoint. Each start claims the stream, which raises its epoch and fences
-whoever ran it before, and reads from the table's offsets with a checkpoint directory of its own
-that is deleted at the end. So nothing that happens to a checkpoint, or to a runner that believes
-it still owns the stream, can lose or repeat a record.
+The table is the only checkpoint. Each start claims the stream, which raises its epoch and fences the query
+that ran before, and reads from the table's offsets with a checkpoint directory of its own that is deleted
+at the end. So neither the loss of a checkpoint, nor a runner that still believes it owns the stream, can
+lose or repeat a record.
 
-The bound of a micro-batch is an option of Spark's source. Where back-pressure wants another one, Spark's
-query is stopped and goes on from the same checkpoint, within the same claim: `apply_back_pressure`.
+Where back-pressure asks for another bound of a micro-batch, Spark's query is stopped, and another one
+continues from the same checkpoint within the same claim (`pace_controller`).
 
     stopped ── start() ──► running ── stop() ──► stopped
                               ├── failure ─────► failed (`failure` says why)
-                              └── a step over ─► finished (`added_partitions` has the steps)
+                              └── step read ───► finished (`added_partitions` has the steps)
 """
 
 import logging
@@ -57,19 +57,19 @@ _LOG = logging.getLogger(__name__)
 # Column names of the format are case-sensitive; so is JSON.
 SESSION_CONF = {
     "spark.sql.caseSensitive": "true",
-    # Queries of several streams share the cores by turns instead of in order of arrival.
+    # Queries of several streams take turns on the cores, instead of the first one taking all.
     "spark.scheduler.mode": "FAIR",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestContext:
-    """What all queries of a process share.
+    """The context that all queries of a process share.
 
     Attributes:
         session: Spark, built with `SESSION_CONF`.
         cores: Tasks that it runs at once.
-        work_dir: Checkpoints are made in here and deleted again.
+        work_dir: Checkpoints are made in it, and deleted.
         clock: For durations in progress reports.
         budget: Dead letters allowed in one micro-batch.
     """
@@ -105,16 +105,15 @@ class Ingest:
             plan: The stream.
             table: Its table, not shared with another query.
             cluster: Where the topic is.
-            fallback: The position that a progress document tells, for a table whose snapshots
-                have all lost it; used where it cannot be older than the last commit.
-            expected_epoch: Of the stream when it was last seen to be registered, 0 for none: one
-                that was deleted since is not claimed. None: claim whatever is there.
+            fallback: The position from a progress document, for a table whose snapshots have all lost
+                it; used where it cannot be older than the last commit.
+            expected_epoch: Of the stream when it was last known to be registered, 0 for none: a stream
+                that was deleted since is not claimed. None: the epoch is not checked.
             former_epoch: As the stream's entry in the registry has it.
-            checkpoint: A directory that is neither made fresh nor deleted. Offsets in it win over
-                the table's, and the table's rule decides what becomes of the batches. For tests
-                and repairs; None is right everywhere else.
-            plans: Tells the stream's plan when something has changed; None: its declaration does
-                not.
+            checkpoint: A directory that is neither created nor deleted. Its offsets take precedence over
+                the table's, and the exactly-once rule decides about its micro-batches. For tests and
+                repairs; None everywhere else.
+            plans: Source of the stream's newest plan; None: its declaration never changes.
             evolver: Makes columns of new fields; None: they are refused, where not ignored.
         """
         self._context = context
@@ -143,7 +142,7 @@ class Ingest:
         """Claim the stream and start reading; return the position that was claimed.
 
         Raises:
-            InvalidRequest: No such topic, records are gone from it, or a column cannot be read.
+            InvalidRequest: The topic is missing or has lost records, or a column cannot be read.
             OffsetMismatch: The topic is not the one that the table's offsets are of.
             StorageUnavailable: Kafka or the storage does not answer.
             StreamFenced: The stream was claimed or deleted meanwhile.
@@ -152,10 +151,12 @@ class Ingest:
         assert self._query is None, "a query is started once"
         topic = self._topics.require(self._plan.spec.topic)
         check_topic_id(topic)
+        # Before the claim, which fences a query that runs elsewhere: what is missing is found without harm.
         self._topics.ensure(self._plan.spec.dead_letter_topic, like=topic)
         earliest, end = self._topics.earliest(topic), self._topics.end(topic)
         position = self._claim(topic, earliest=earliest, end=end)
         numbers = self._assigned.partitions
+        assert numbers, "a topic has partitions"
         self._start_offsets = start_offsets(
             position,
             earliest={number: earliest[number] for number in numbers},
@@ -213,7 +214,7 @@ class Ingest:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the query has ended as planned: another one is to go on with more partitions."""
+        """Whether the query has ended as planned: another one is to continue, with more partitions."""
         return self._is_finished
 
     @property
@@ -226,7 +227,7 @@ class Ingest:
         """What ended the query; None while it runs and after a stop."""
         if self._sink is None or self._query is None:
             return None
-        # The sink knows what it raised; Spark only has its text, and later.
+        # The sink has the error as it was raised; Spark has its text, and later.
         return self._sink.failure or self._query.exception()
 
     @property
@@ -235,7 +236,7 @@ class Ingest:
         return None if self._sink is None else self._sink.progress
 
     def end_offsets(self) -> dict[int, int]:
-        """Return the topic's end by partition, and notice added ones. For one thread.
+        """Return the topic's end by partition, and notice added partitions. For one thread.
 
         Raises:
             OffsetMismatch: The topic was made again since the start.
@@ -249,11 +250,11 @@ class Ingest:
         return self._topics.end(topic)
 
     def process_available(self) -> None:
-        """Wait until all records that are in the topic now are committed.
+        """Return when all records that are in the topic now are committed.
 
         Raises:
-            LakeError: What ended the query.
-            StreamingQueryException: The same, when it came from Spark.
+            LakeError: The error that ended the query.
+            StreamingQueryException: The same, where it came from Spark.
         """
         assert self._query is not None, "the query is started"
         try:
@@ -262,7 +263,7 @@ class Ingest:
             raise self.failure or error from error
 
     def stop(self) -> None:
-        """Stop reading. A commit that is under way is finished, other work is dropped."""
+        """Stop the query. A commit that is under way is finished, other work is dropped."""
         try:
             if self._sink is not None:
                 self._pace.release()
@@ -316,7 +317,7 @@ class Ingest:
     def _continued(
         self, position: StreamPosition, topic: Topic, order: GroupOrder | None
     ) -> StreamPosition | None:
-        """Return the position that the claim goes on at; None: it starts as declared."""
+        """Return the position that the claim continues at; None: it starts as declared."""
         if discards_former_position(
             position,
             order=order,
@@ -345,7 +346,7 @@ class Ingest:
             records_max=self._pace.records_max,
             is_fixed=self._plan.needs_keyed_partitions,
         )
-        # A pool per stream; the query's thread inherits it from the one that starts it.
+        # A scheduler pool per stream; the query's thread inherits it from the thread that starts it.
         session.sparkContext.setLocalProperty("spark.scheduler.pool", self._plan.key)
         return (
             records.writeStream.foreachBatch(sink)

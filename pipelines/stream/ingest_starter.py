@@ -1,4 +1,4 @@
-"""From a stream's entry in the registry to a running ingest query."""
+"""Starter of ingest queries: from a stream's entry in the registry to its running query."""
 
 from formats.kafka_clusters import KafkaClusters
 from lake import BatchAccount, Catalog, FileIO, InvalidRequest, StreamFallback, StreamPosition
@@ -32,9 +32,9 @@ class IngestStarter:
             context: What the process's queries share.
             warehouse: Where the tables are.
             file_io: The warehouse's storage.
-            progress: What runners have reported: the last resort for a table that lost its
-                streams' positions.
-            clusters: What streams may read from.
+            progress: Reports of runners: the last resort for a table that has lost its streams'
+                positions.
+            clusters: The Kafka clusters that streams may read from.
         """
         self._context = context
         self._warehouse = warehouse
@@ -49,16 +49,17 @@ class IngestStarter:
             InvalidRequest: The stream cannot run as declared.
             LakeError: As `Ingest.start`.
         """
-        # Opened anew for each query: a table object caches and is not shared between threads.
+        # Opened anew for each query: a table object caches, and is not shared between threads.
         catalog = Catalog(self._warehouse, file_io=self._file_io, clock=self._context.clock)
         registry = RegistryStore(self._file_io, self._warehouse, self._context.clock)
         registrar = Registrar(registry, catalog, self._context.clock)
         registrar.add_arrival_columns(document.identifier)
-        # Before the look whether the stream is registered: its deletion raises the epoch.
+        # Read before the registration: a deletion in between shows as a missing entry, and a later one
+        # as another epoch, which the claim refuses.
         positions = catalog.table(document.identifier).committer().stream_positions()
         position = positions.get(entry.spec.name)
         state = read_table_state(registry, catalog, document.identifier)
-        # What is wanted may be older than what is declared by now.
+        # The entry given may be older than the newest declaration.
         newest = state.document.streams.get(entry.spec.name)
         if newest is None:
             message = f"the stream {entry.spec.name} of {document.identifier} was deleted"
@@ -95,21 +96,21 @@ class IngestStarter:
         report = newest_report(self._progress.read_all().runners, key)
         if report is None or report.progress.epoch is None:
             return None
-        seen = report.progress
+        reported = report.progress
         position = StreamPosition(
             stream=stream.name,
-            epoch=seen.epoch or 0,
+            epoch=reported.epoch or 0,
             topic=stream.topic,
-            topic_id=seen.topic_id or "",
-            offsets=dict(seen.offsets),
+            topic_id=reported.topic_id or "",
+            offsets=dict(reported.offsets),
             account=BatchAccount(
-                accepted=seen.account.accepted,
-                folded=seen.account.folded,
-                ignored=seen.account.ignored,
-                dead_lettered=seen.account.dead_lettered,
+                accepted=reported.account.accepted,
+                folded=reported.account.folded,
+                ignored=reported.account.ignored,
+                dead_lettered=reported.account.dead_lettered,
             ),
-            batch_id=-1 if seen.batch_id is None else seen.batch_id,
-            commit_time_ms=seen.last_commit_ms or 0,
-            generation=seen.generation or 0,
+            batch_id=-1 if reported.batch_id is None else reported.batch_id,
+            commit_time_ms=reported.last_commit_ms or 0,
+            generation=reported.generation or 0,
         )
-        return StreamFallback(position=position, snapshot_id=seen.last_commit_snapshot)
+        return StreamFallback(position=position, snapshot_id=reported.last_commit_snapshot)

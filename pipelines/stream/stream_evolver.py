@@ -1,4 +1,4 @@
-"""Makes columns of what a stream's records have in addition, through the registry."""
+"""Evolution of a stream's table: new fields of its records become columns, through the registry."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,21 +20,21 @@ class StreamEvolver(Protocol):
     """Changes the table of a stream."""
 
     def evolve(self, plan: StreamPlan, delta: SchemaDelta) -> Mapping[str, str]:
-        """Make columns of new fields and widen columns; return why others stay as they are.
+        """Make columns of new fields and widen columns, as far as it is admissible.
 
         Args:
-            plan: The stream's, in effect.
-            delta: What its records have.
+            plan: The stream's plan in effect.
+            delta: What its records need.
 
         Returns:
-            By the address of a new field, or the name of a column.
+            Why fields and columns stay as they are: by the address of a new field, or the name of a column.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryEvolver:
-    """Asks the registry, which checks that no other stream is harmed.
+    """Evolves through the registry, which checks that no other stream is harmed.
 
     Attributes:
         registrar: Of the warehouse.
@@ -43,16 +43,17 @@ class RegistryEvolver:
     registrar: Registrar
 
     def evolve(self, plan: StreamPlan, delta: SchemaDelta) -> Mapping[str, str]:
-        """Alter the table once for all of it, or one by one where the rules refuse something.
+        """Alter the table once for the whole delta, or part by part where the rules refuse it as a whole.
 
         Raises:
-            RegistryConflict: Others go on changing the table.
-            LakeError: The storage does not answer; the same again.
+            RegistryConflict: The table is changed by others with every attempt.
+            LakeError: The storage does not answer.
         """
         try:
             self._alter(plan, delta)
         except (DefinitionRefused, InvalidRequest) as error:
-            parts = list(_single(delta))
+            # The refusal may be about one part alone: one by one, the admissible parts are made.
+            parts = _single(delta)
             if len(parts) == 1:
                 return {parts[0][0]: _reason(error)}
             refused: dict[str, str] = {}
@@ -77,6 +78,7 @@ class RegistryEvolver:
 
 
 def _single(delta: SchemaDelta) -> list[tuple[str, SchemaDelta]]:
+    """Return the parts of a delta, each with its address or column."""
     return [
         *((".".join(path), SchemaDelta(new={path: shape})) for path, shape in delta.new.items()),
         *((name, SchemaDelta(wider={name: shape})) for name, shape in delta.wider.items()),

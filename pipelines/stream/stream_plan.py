@@ -1,4 +1,4 @@
-"""All that one query needs to know about its stream, worked out again whenever something changes."""
+"""Plan of a stream: what a query needs to know about it, derived from declaration and schema."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,26 +24,26 @@ _LONG: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.BINARY, TypeRoot.VARBI
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamPlan:
-    """One stream of one table, ready to be read and written.
+    """One stream of one table, as its query reads and writes it.
 
     Attributes:
         table: `<database>.<table>`.
         spec: The stream as registered.
-        columns: Columns out of messages, in the order of the declaration.
-        written: All columns that the stream writes, and what fills the generated ones.
-        ordering: Declared ordering columns; empty when the order is arrival alone or there is none.
-        generation: Grows when the stream's owner asks for a restart.
+        columns: The columns that are filled from messages, in the order of the declaration.
+        written: All columns that the stream writes, generated ones included.
+        ordering: Declared ordering columns; empty when arrival alone orders, or nothing does.
+        generation: The restarts that were asked for.
         partition_keys: The table's partition columns.
         key_bytes_max: How many bytes the texts and bytes of a key may have together.
         version: Of the stream's entry in the registry.
-        schema_id: Of the schema that `columns` were taken from.
-        kind_column: The column that says what a row does (`rowkind.field`); None: there is none.
-        row_kinds: What it may say.
-        paths_of_other_streams: Paths that other streams of the table read in messages of the same topic.
-        needs_keyed_partitions: Whether nothing but arrival orders the stream's records, so that
-            those of a row have to be in one partition.
-        is_keyed: Whether they are, as far as the stream tells.
-        checked_columns: Its columns whose aggregate functions do not read every value.
+        schema_id: Of the schema that the types of `columns` come from.
+        kind_column: The column that holds the row kind (`rowkind.field`); None: there is none.
+        row_kinds: Its admissible values.
+        paths_of_other_streams: Paths that other streams of the table read from the same topic.
+        needs_keyed_partitions: Whether arrival alone orders the stream's records, so that those of a
+            row have to be in one partition.
+        is_keyed: Whether they are, as far as the declaration shows.
+        checked_columns: Columns whose aggregate functions cannot read every value.
     """
 
     table: str
@@ -65,12 +65,12 @@ class StreamPlan:
 
     @property
     def value_columns(self) -> tuple[MappedColumn, ...]:
-        """The columns that come out of the record's value."""
+        """The columns that are read from the record's value."""
         return tuple(column for column in self.columns if not column.from_key)
 
     @property
     def key_columns(self) -> tuple[MappedColumn, ...]:
-        """The columns that come out of the record's Kafka key."""
+        """The columns that are read from the record's Kafka key."""
         return tuple(column for column in self.columns if column.from_key)
 
     @property
@@ -92,17 +92,17 @@ class StreamPlan:
 
     @property
     def connector(self) -> str:
-        """What dead letters name as their sender."""
+        """The sender that dead letters name."""
         return f"braid.{self.table}.{self.stream}"
 
     @property
     def clears_null_ordering(self) -> bool:
-        """Whether a record without ordering values clears nothing and only makes its row."""
+        """Whether a record without ordering values writes its group as nulls, instead of being refused."""
         return self.spec.on_null_ordering is OnNullOrdering.CLEAR
 
     @property
     def long_key_columns(self) -> tuple[int, ...]:
-        """Which of `columns` are texts and bytes of the key within a partition."""
+        """Positions in `columns` of the texts and bytes of the key, partition columns left out."""
         return tuple(
             index
             for index, column in enumerate(self.columns)
@@ -136,13 +136,13 @@ def plan_stream(
         stream: The stream as registered.
         schema: The table's schema as it is.
         generation: Of the stream's entry in the registry.
-        version: The same entry's.
-        other_streams: All streams of the table.
+        version: Of the same entry.
+        other_streams: The streams of the table; this one among them is passed over.
 
     Raises:
-        InvalidRequest: The table has no such column, or two columns want one place in the
-            message as different things. Registration checks the first; a table may have been
-            changed since by another engine.
+        InvalidRequest: The table has no such column, or two columns read one field of the message
+            as different things. Registration checks the first; another engine may have changed the
+            table since.
     """
     written = stream_columns(spec, stream)
     mapped = [
@@ -177,7 +177,7 @@ def plan_stream(
 
 
 def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
-    """Return the plan of a stream that is declared as before, for another schema of its table.
+    """Return the plan of an unchanged declaration for another schema of its table.
 
     Raises:
         InvalidRequest: As `plan_stream`.
@@ -203,7 +203,7 @@ def _checked_columns(schema: TableSchema, columns: Iterable[str]) -> tuple[str, 
 
 
 def _row_kinds(schema: TableSchema) -> tuple[str, ...]:
-    """Return what a row may do in a table: first-row takes no retracts, unless it drops them."""
+    """Return the row kinds that a table takes: first-row takes no retracts, unless it drops them."""
     options = schema.table_options
     kinds = list(RowKind)
     if options.merge_engine is MergeEngine.FIRST_ROW and not options.ignore_delete:
@@ -225,7 +225,7 @@ def _typed(
 
     Args:
         schema: Of the table.
-        mapped: Names of columns, where records have their values, and whether in their keys.
+        mapped: Of each column its name, its path in the message, and whether it is read from the key.
         written: All columns that the stream writes.
         stream: For the message.
         table: For the message.
@@ -254,7 +254,7 @@ def _typed(
 
 
 def _check_paths(columns: tuple[MappedColumn, ...]) -> None:
-    """Refuse a path that is read as two types, or as a value and as an object."""
+    """Refuse a field that is read as two types, or as a value and as an object."""
     leaves: Mapping[tuple[str, ...], MappedColumn] = {column.path: column for column in columns}
     problems = []
     for column in columns:
