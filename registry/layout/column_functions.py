@@ -1,8 +1,8 @@
-"""Which aggregate function each column of a declared table has, and what it depends on.
+"""Aggregate functions of declared columns, and their dependence on order and repetition.
 
-Pure. A function is order-free when any order of arrival gives the same value; on a column that
-several writers, or late records, can reach, nothing else keeps the promise that arrival order does
-not matter (design 4).
+Pure. A function is order-free when any order of arrival gives the same value. A column that several
+writers, or late records, can reach needs such a function: nothing else makes its value independent of the
+order of arrival (design 4).
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ _RISK = "accept the risk for the table with `unordered: allowed`"
 
 
 def sequence_fields(spec: TableSpec) -> tuple[str, ...]:
-    """Return the columns of the option `sequence.field`, by which whole rows are ordered."""
+    """Return the columns of the option `sequence.field`, which orders whole rows."""
     declared = spec.options.get("sequence.field", "")
     return tuple(name.strip() for name in declared.split(",") if name.strip())
 
@@ -72,10 +72,10 @@ def column_functions(spec: TableSpec) -> Mapping[str, AggregateSpec]:
 
 
 def declared_function(name: str) -> FunctionDeclaration | None:
-    """Return what is declared of a function; None when there is none, or its package is broken."""
+    """Return the declaration of a function; None when there is none, or its package is broken."""
     try:
         return function_named(name)
-    except UnsupportedFeature:  # the engine's own checks tell what is wrong with it
+    except UnsupportedFeature:  # a broken package: the engine's checks report it
         return None
 
 
@@ -83,14 +83,14 @@ def why_order_matters(name: str, data_type: DataType) -> str | None:
     """Return why the value depends on the order of arrival; None when it does not.
 
     Args:
-        name: A function; of one that is not known nothing is said.
+        name: A function; None is returned for an unknown one.
         data_type: Of the column.
     """
     declaration = declared_function(name)
     if declaration is None:
         return None
     if not declaration.order_free:
-        return f"what `{name}` makes of several records depends on the order in which they arrive"
+        return f"the result of `{name}` depends on the order in which records arrive"
     if name in _ARITHMETIC and data_type.root in _FLOATS:
         return (
             f"a {name} of {data_type.root.value} is rounded at each record, so its last digits "
@@ -105,9 +105,9 @@ def why_order_matters(name: str, data_type: DataType) -> str | None:
 
 
 def why_repetition_matters(function: AggregateSpec) -> str | None:
-    """Return why a value that comes again changes the column; None when it does not.
+    """Return why a repeated value changes the column; None when it does not.
 
-    Of functions of one's own nothing is known, so it does.
+    A user's own function is taken to count repeated values: nothing is declared about it.
     """
     name = function.function
     is_distinct = name in _DISTINCT and bool(function.distinct)
@@ -118,6 +118,6 @@ def why_repetition_matters(function: AggregateSpec) -> str | None:
 
 
 def order_hint(name: str) -> str:
-    """Return how to mend a column whose function depends on order."""
+    """Return the hint for a column whose function depends on order."""
     instead = "use an integer or, for sums, DECIMAL" if name in _ARITHMETIC else ""
     return f"{instead or 'choose an order-free function'}, or {_RISK}"

@@ -1,6 +1,7 @@
-"""Options of the table format that make a declared table's deletes true.
+"""Options of the table format for the declared deletes and their retention.
 
-Pure.
+Pure. The rules for the declarations are in `registry.rules.delete_rules` and
+`registry.rules.delete_retention`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,13 +21,13 @@ DELETE_TIME_FIELDS: Final = "braid.delete-retention.time-fields"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletedColumns:
-    """What deletes have to do with the columns of a sequence group.
+    """The columns of a sequence group by what a delete does to them.
 
     Attributes:
         name: Of the group.
-        ordering: Its ordering columns; they keep the values of a record that deletes.
-        kept: Protected columns that do, too, such as the time of the record.
-        marks: Protected columns that say that the group was cleared.
+        ordering: Its ordering columns; they keep the values of the deleting record.
+        kept: Protected columns that keep them too, such as the time of the record.
+        marks: Protected columns that mark the group as cleared.
     """
 
     name: str
@@ -36,13 +37,13 @@ class DeletedColumns:
 
 
 def deletes_of(spec: TableSpec, group: str | None) -> Deletes | None:
-    """Return what deletes do in a group, or in the whole table for None; None: not declared."""
+    """Return the declared deletes of a group, or of the whole table for None; None: not declared."""
     declared = None if group is None else spec.sequence_group(group)
     return spec.deletes if declared is None or declared.deletes is None else declared.deletes
 
 
 def deletes_by_group(spec: TableSpec) -> dict[str, Deletes | None]:
-    """Return what deletes do by sequence group; None where neither it nor the table declares it."""
+    """Return the declared deletes of each sequence group; None where none are declared."""
     return {
         group.name: spec.deletes if group.deletes is None else group.deletes
         for group in spec.sequence_groups
@@ -50,13 +51,18 @@ def deletes_by_group(spec: TableSpec) -> dict[str, Deletes | None]:
 
 
 def delete_options(spec: TableSpec, groups: Sequence[DeletedColumns]) -> dict[str, str]:
-    """Return the options of the table format that make the declaration true.
+    """Return the options of the table format for the declared deletes.
 
     Args:
-        spec: The table; `check_deletes` finds nothing.
-        groups: What deletes have to do with the columns of each sequence group.
+        spec: The table.
+        groups: The columns of each sequence group, in the table's order.
+
+    Requires:
+        `check_deletes` finds no problem in the table.
     """
+    assert [group.name for group in groups] == [group.name for group in spec.sequence_groups]
     deletes = deletes_by_group(spec)
+    # Ignoring is all or nothing (`delete_rules`, 1), so one group that ignores deletes decides.
     if Deletes.IGNORE in ({deletes[group.name] for group in groups} or {spec.deletes}):
         return {"ignore-delete": "true"}
     if groups:
@@ -75,7 +81,7 @@ def delete_options(spec: TableSpec, groups: Sequence[DeletedColumns]) -> dict[st
 
 
 def removing_groups(spec: TableSpec) -> set[str | None]:
-    """Return the groups whose deletes remove rows, None standing for a table without groups."""
+    """Return the groups whose deletes remove rows; None stands for a table without groups."""
     groups: list[str | None] = [group.name for group in spec.sequence_groups]
     removing = {one for one in groups or [None] if deletes_of(spec, one) is Deletes.REMOVE_ROW}
     if spec.merge_engine is MergeEngine.DEDUPLICATE and spec.deletes is None:
@@ -84,11 +90,15 @@ def removing_groups(spec: TableSpec) -> set[str | None]:
 
 
 def retention_options(spec: TableSpec, at_columns: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the options of the table format that make the declaration true.
+    """Return the options of the table format for the declared retention of deletes.
 
     Args:
-        spec: The table; `check_delete_retention` finds nothing.
-        at_columns: The tracking column of each sequence group, in the table's order.
+        spec: The table.
+        at_columns: The column with the time of the newest record by sequence group, in the table's
+            order; None without tracking.
+
+    Requires:
+        `check_delete_retention` finds no problem in the table.
     """
     retention = spec.delete_retention
     if retention is None:
@@ -107,7 +117,7 @@ def _groups_with_null_deletes(
 ) -> frozenset[str]:
     """Return the groups whose deletes are written without values.
 
-    Functions that take values back need them. New tables with `clear_columns` have none.
+    A function that retracts needs the values. New tables with `clear_columns` have no functions.
     """
     combined = column_functions(spec).keys()
     return frozenset(

@@ -1,18 +1,19 @@
-"""Defaults of the aggregate functions of a declared table. Pure.
+"""Default options of the aggregate functions of a declared table. Pure.
 
-1. Sums and products that their types do not hold: one stream's values must not make the columns of
-   another unreadable. A sum that fails is read by nobody, and stops every full scan and every
-   compaction of its bucket, which merge the columns of all streams: so in a table that takes several
-   streams it wraps round unless the column says `fail`.
-2. Sketches have one size, or their union would depend on which came first: that of the libraries'
-   own default.
+1. Overflow of sums and products: one stream's values must not make the columns of another one
+   unreadable. A sum that fails cannot be read, and stops every full scan and every compaction of its
+   bucket, which merge the columns of all streams: so in a table that takes several streams it wraps round
+   unless the column declares `fail`.
+2. Size of sketches: the union of sketches of different sizes depends on their order, so one size is
+   set, which is the default of the library.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
-from lake import DataType, InvalidRequest, TypeRoot, parse_type
+from lake import TypeRoot
 from registry.layout.column_functions import column_functions
+from registry.layout.declared_types import parsed_type
 from schemas import AggregateSpec, MergeEngine, TableSpec
 
 _SKETCHES: Final[Mapping[str, Mapping[str, object]]] = {
@@ -32,7 +33,7 @@ _BOUNDED = (
 def with_defaults(
     spec: TableSpec, functions: Mapping[str, AggregateSpec]
 ) -> dict[str, AggregateSpec]:
-    """Return the functions, each with what takes effect where it says nothing.
+    """Return the functions with the defaults of the options that they leave out.
 
     Args:
         spec: The table.
@@ -40,38 +41,31 @@ def with_defaults(
     """
     types = {column.name: column.type for column in spec.columns}
     in_effect = column_functions(spec)
-    word = "wrap" if _takes_several(spec) else "fail"
+    on_overflow = "wrap" if _takes_several_streams(spec) else "fail"
 
-    def said(column: str, function: AggregateSpec) -> AggregateSpec:
+    def completed(column: str, function: AggregateSpec) -> AggregateSpec:
         if column not in in_effect:
             return function
-        said_so = function.model_dump(exclude_none=True)
-        meant = {
+        declared = function.model_dump(exclude_none=True)
+        defaults = {
             field: value
             for field, value in _SKETCHES.get(function.function, {}).items()
-            if field not in said_so
+            if field not in declared
         }
         if function.on_overflow is None and _can_overflow(function, types[column]):
-            meant["on_overflow"] = word
-        return function.model_copy(update=meant)
+            defaults["on_overflow"] = on_overflow
+        return function.model_copy(update=defaults)
 
-    return {column: said(column, function) for column, function in functions.items()}
+    return {column: completed(column, function) for column, function in functions.items()}
 
 
-def _takes_several(spec: TableSpec) -> bool:
+def _takes_several_streams(spec: TableSpec) -> bool:
     is_partial = spec.merge_engine is MergeEngine.PARTIAL_UPDATE
     return not is_partial or len(spec.sequence_groups) != 1
 
 
 def _can_overflow(function: AggregateSpec, sql: str) -> bool:
-    data_type = _parsed(sql)
+    data_type = parsed_type(sql)
     return (
         function.function in _OVERFLOWING and data_type is not None and data_type.root in _BOUNDED
     )
-
-
-def _parsed(sql: str) -> DataType | None:
-    try:
-        return parse_type(sql)
-    except InvalidRequest:
-        return None  # what is wrong with it is told where it is declared

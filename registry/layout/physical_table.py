@@ -1,17 +1,17 @@
-"""From a declared table to columns and options of the table format, and to what a stream writes.
+"""Physical tables: columns and options of the table format for a declared table.
 
-Pure. The service creates tables with it and the pipelines write by it, so both agree on the
-columns that nobody declared:
+Pure. The service creates tables by it and the pipelines write by it, so both agree on the generated
+columns:
 
 * `<group>__offset` BIGINT and `<group>__partition` INT hold the order of arrival, which orders the
   group behind its declared ordering columns, or alone: two records of one stream never tie. The
   offset is Kafka's, with the generation of the group's order in its upper bits
   (`lake.commit.streams.group_order`).
-* `<group>__at` TIMESTAMP(3) WITH LOCAL TIME ZONE and `<group>__op` STRING say when and how the
-  group's stream last touched the row, unless the table declines tracking.
+* `<group>__at` TIMESTAMP(3) WITH LOCAL TIME ZONE and `<group>__op` STRING hold the time and the kind
+  of the last record of the group's stream, unless the table declines tracking.
 
 A default aggregate function is written out for each declared column that takes it, so that it does
-not reach the columns that nobody declared.
+not apply to the generated columns.
 """
 
 from collections.abc import Mapping
@@ -38,17 +38,17 @@ OP_TYPE = "STRING"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhysicalGroup:
-    """A sequence group with the columns that were made for it.
+    """A sequence group with its generated columns.
 
     Attributes:
         name: As declared.
         declared: The declared ordering columns, most significant first; empty when the group is
             ordered by arrival alone.
-        offset_column: Generation and Kafka's offset of the newest record.
-        partition_column: Kafka's partition of it.
+        offset_column: Holds generation and Kafka's offset of the newest record.
+        partition_column: Holds its Kafka partition.
         columns: The declared protected columns.
-        at_column: When the stream last touched the row; None without tracking.
-        op_column: How it did: `upsert` or `clear`; None without tracking.
+        at_column: Holds Kafka's timestamp of the stream's last record; None without tracking.
+        op_column: Holds what that record did, `upsert` or `clear`; None without tracking.
     """
 
     name: str
@@ -66,9 +66,10 @@ class PhysicalGroup:
 
     @property
     def naming_ordering(self) -> tuple[str, ...]:
-        """The ordering columns that options name which are fixed once a table has data.
+        """The ordering columns by which options name the group.
 
-        They are those of tables that were made before arrival completed every order.
+        Such options are fixed once a table has data, so new tables name a group by the columns that
+        tables had before every order ended in arrival.
         """
         return self.declared or (self.partition_column, self.offset_column)
 
@@ -84,14 +85,14 @@ class PhysicalGroup:
 
     @property
     def generated_columns(self) -> Mapping[str, str]:
-        """SQL type by name of the columns that no one declared, in the table's order."""
+        """SQL types of the generated columns by name, in the table's order."""
         generated = {self.partition_column: PARTITION_TYPE, self.offset_column: OFFSET_TYPE}
         if self.at_column is not None and self.op_column is not None:
             generated |= {self.at_column: AT_TYPE, self.op_column: OP_TYPE}
         return generated
 
     def deleted_columns(self, spec: TableSpec) -> DeletedColumns:
-        """Return what deletes have to do with the columns, in a table declared like that."""
+        """Return the columns by what a delete does to them, in a table of that declaration."""
         retention = spec.delete_retention
         named = () if retention is None else retention.columns or ()
         kept = (self.at_column, *(name for name in self.columns if name in named))
@@ -109,13 +110,13 @@ class PhysicalGroup:
 
     @property
     def former_option(self) -> str:
-        """The option's key in tables that were made before arrival completed every order."""
+        """The option's key in tables from before every order ended in arrival."""
         return _group_key(self.naming_ordering)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhysicalTable:
-    """A table in the words of the table format.
+    """A declared table in the terms of the table format.
 
     Attributes:
         columns: The declared columns, then the generated ones group by group; ids from 0, as a
@@ -124,7 +125,7 @@ class PhysicalTable:
         partition_keys: Column names.
         options: All options, the declared ones included.
         comment: None when there is none.
-        groups: Of a partial-update table, as declared.
+        groups: In the order of the declaration; empty unless the table is partial-update.
     """
 
     columns: tuple[DataField, ...]
@@ -136,7 +137,7 @@ class PhysicalTable:
 
 
 def physical_group(spec: SequenceGroupSpec, *, tracking: bool) -> PhysicalGroup:
-    """Return a declared group with the columns that are made for it."""
+    """Return a declared group with its generated columns."""
     return PhysicalGroup(
         name=spec.name,
         declared=spec.ordering or (),
@@ -149,15 +150,15 @@ def physical_group(spec: SequenceGroupSpec, *, tracking: bool) -> PhysicalGroup:
 
 
 def physical_groups(spec: TableSpec) -> tuple[PhysicalGroup, ...]:
-    """Return the table's groups with the columns that are made for them, as declared."""
+    """Return the table's groups with their generated columns, in the order of the declaration."""
     return tuple(physical_group(group, tracking=spec.tracking) for group in spec.sequence_groups)
 
 
 def physical_table(spec: TableSpec) -> PhysicalTable:
-    """Return the table in the words of the table format.
+    """Return the declared table in the terms of the table format.
 
     Raises:
-        InvalidRequest: A type cannot be read. `registry.rules.table_rules` finds all such at once.
+        InvalidRequest: A type cannot be parsed; `registry.rules.table_rules` reports all of them.
     """
     groups = physical_groups(spec)
     keys = frozenset(spec.primary_key)
@@ -206,7 +207,7 @@ def _options(spec: TableSpec, groups: tuple[PhysicalGroup, ...]) -> dict[str, st
     options = {
         "bucket": str(spec.buckets),
         "merge-engine": spec.merge_engine.value,
-        # Ingest never compacts, and no other engine's writer shall do it in passing.
+        # Ingest never compacts; other engines' writers must not either.
         "write-only": "true",
         # Key columns are stored once: legal for every reader of the format, smaller files.
         "data-file.thin-mode": "true",

@@ -11,7 +11,7 @@ from schemas import StreamColumn, StreamSpec, TableSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamColumns:
-    """Which columns of its table a stream writes, and from where.
+    """The columns of its table that a stream writes, and their sources.
 
     Attributes:
         key: The table's primary key; every one of these is in `mapped`.
@@ -35,10 +35,10 @@ class StreamColumns:
 
 
 def stream_columns(table: TableSpec, stream: StreamSpec) -> StreamColumns:
-    """Return what the stream writes.
+    """Return the columns that the stream writes.
 
     Requires:
-        The stream has been admitted to the table: `registry.rules.stream_rules` finds nothing.
+        The stream has been admitted to the table: `registry.rules.stream_rules` finds no problem.
     """
     spec = table.sequence_group(stream.sequence_group) if stream.sequence_group else None
     group = None if spec is None else physical_group(spec, tracking=table.tracking)

@@ -1,19 +1,19 @@
-"""What the aggregate functions of a declared table have to be.
+"""Rules for the aggregate functions of a declared table.
 
-Pure. The engine's validator knows which functions there are and what they take; these rules are
-about the declaration, and about order:
+Pure. The engine's validator knows the functions and their arguments; these rules are about the
+declaration, and about order:
 
 1. Only aggregation and partial-update tables have functions.
-2. What has a field of its own is not given among `options`, and a name of a nested field has no
-   comma in it.
+2. An option that has a field of its own is not given among `options`, and a name of a nested field
+   has no comma in it.
 3. In a sequence group a function gives the same value in any order of arrival, or the table takes
-   that risk with `unordered: allowed`. `last_value` does: the group says which value is the last.
-   (An aggregation table with one stream has one order; `stream_rules` looks at several.)
+   that risk with `unordered: allowed`. `last_value` is one: the group's order decides which value is
+   the last. (An aggregation table with one stream has one order; `aggregation_table_rules` has the
+   rules for several.)
 """
 
 from collections.abc import Iterator
 
-from lake import DataType, InvalidRequest, parse_type
 from registry.layout.column_functions import (
     FUNCTION_ENGINES,
     LAST_VALUE,
@@ -21,14 +21,16 @@ from registry.layout.column_functions import (
     order_hint,
     why_order_matters,
 )
+from registry.layout.declared_types import parsed_type
 from schemas import OPTION_OF_FIELD, AggregateSpec, FieldProblem, MergeEngine, TableSpec, Unordered
 from schemas.field_problems import problem_at, quoted_list
+from schemas.problem import JsonPath
 
 _FIELD_OF_OPTION = {option: field for field, option in OPTION_OF_FIELD.items()}
 
 
 def check_aggregates(spec: TableSpec) -> Iterator[FieldProblem]:
-    """Yield what is wrong with the declared aggregate functions."""
+    """Yield the problems of the declared aggregate functions."""
     yield from _check_engine(spec)
     for index, column in enumerate(spec.columns):
         if column.aggregate is not None:
@@ -36,21 +38,8 @@ def check_aggregates(spec: TableSpec) -> Iterator[FieldProblem]:
     yield from _check_order(spec)
 
 
-def type_of(spec: TableSpec, column: str) -> DataType | None:
-    """Return the declared type, or None where it cannot be read or there is no such column."""
-    declared = next((c.type for c in spec.columns if c.name == column), None)
-    return None if declared is None else _parsed(declared)
-
-
-def _parsed(sql: str) -> DataType | None:
-    try:
-        return parse_type(sql)
-    except InvalidRequest:
-        return None
-
-
-def place_of_function(spec: TableSpec, column: str) -> tuple[str | int, ...]:
-    """Return where the column's function is declared: at the column, or the table's default."""
+def function_path(spec: TableSpec, column: str) -> JsonPath:
+    """Return the path of the function's declaration: at the column, or the table's default."""
     index = spec.column_names.index(column)
     if spec.columns[index].aggregate is not None:
         return ("columns", index, "aggregate", "function")
@@ -60,16 +49,16 @@ def place_of_function(spec: TableSpec, column: str) -> tuple[str | int, ...]:
 def _check_engine(spec: TableSpec) -> Iterator[FieldProblem]:
     if spec.merge_engine in FUNCTION_ENGINES:
         return
-    declared: list[tuple[tuple[str | int, ...], str]] = [
+    declared: list[tuple[JsonPath, str]] = [
         (("columns", index, "aggregate"), column.aggregate.function)
         for index, column in enumerate(spec.columns)
         if column.aggregate is not None
     ]
     if spec.default_aggregate is not None:
         declared.append((("default_aggregate",), spec.default_aggregate))
-    for place, function in declared:
+    for path, function in declared:
         yield problem_at(
-            *place,
+            *path,
             value=function,
             message=f"a {spec.merge_engine.value} table has no aggregate functions",
             hint="use merge_engine `aggregation`, or `partial-update` with sequence groups",
@@ -77,7 +66,7 @@ def _check_engine(spec: TableSpec) -> Iterator[FieldProblem]:
 
 
 def _check_options(aggregate: AggregateSpec, index: int) -> Iterator[FieldProblem]:
-    place = ("columns", index, "aggregate")
+    path = ("columns", index, "aggregate")
     for key, value in aggregate.options.items():
         if key in _FIELD_OF_OPTION:
             hint = f"use `{_FIELD_OF_OPTION[key]}`"
@@ -85,13 +74,13 @@ def _check_options(aggregate: AggregateSpec, index: int) -> Iterator[FieldProble
             hint = "use `function`" if key == "aggregate-function" else "use `sequence_groups`"
         else:
             continue
-        message = "a field of the declaration says this"
-        yield problem_at(*place, "options", key, value=value, message=message, hint=hint)
+        message = "a field of the declaration sets this"
+        yield problem_at(*path, "options", key, value=value, message=message, hint=hint)
     for field in ("nested_key", "nested_sequence"):
         for position, name in enumerate(getattr(aggregate, field) or ()):
             if "," in name or name != name.strip() or not name:
                 yield problem_at(
-                    *place,
+                    *path,
                     field,
                     position,
                     value=name,
@@ -108,13 +97,13 @@ def _check_order(spec: TableSpec) -> Iterator[FieldProblem]:
     for column, function in column_functions(spec).items():
         if column not in grouped or function.function == LAST_VALUE:
             continue
-        data_type = _parsed(declared[column])
+        data_type = parsed_type(declared[column])
         if data_type is None:
             continue
         reason = why_order_matters(function.function, data_type)
         if reason is not None:
             yield problem_at(
-                *place_of_function(spec, column),
+                *function_path(spec, column),
                 value=function.function,
                 message=f"{reason}: the group {quoted_list([grouped[column]])} orders records, and "
                 "late ones are combined as they come",

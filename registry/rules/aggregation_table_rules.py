@@ -1,15 +1,15 @@
-"""Which aggregation tables several streams can feed, and what each of them may write.
+"""Rules for aggregation tables that several streams feed.
 
 Pure. Sequence numbers of concurrent writers are not ordered, and every record of one stream is null
 in the columns of the others (design 4). So with more than one stream:
 
-1. One column has one owner, keys aside.
+1. One column has one owner, except for key columns.
 2. A function gives the same value in any order of arrival, or the table takes that risk with
    `unordered: allowed`. `last_value` and `first_value` are refused all the same: another stream's
    null would win.
 3. No column is NOT NULL: the other streams' records would fail.
 4. Nothing orders or removes whole rows: neither `sequence.field` nor `deletes: remove_row`.
-5. A value that a delete takes back can be taken back in any order: an exact sum can.
+5. A value that a delete retracts can be retracted in any order: an exact sum can.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,13 +23,13 @@ from registry.layout.column_functions import (
     sequence_fields,
     why_order_matters,
 )
-from registry.rules.aggregate_function_rules import type_of
+from registry.layout.declared_types import declared_type
 from schemas import AggregateSpec, Deletes, FieldProblem, StreamSpec, TableSpec, Unordered
 from schemas.field_problems import problem_at, quoted_list
 from schemas.problem import JsonPath
 
-_NULL_COUNTS = (FIRST_VALUE, LAST_VALUE)
-_TAKEN_BACK_IN_ANY_ORDER = ("sum",)
+_NULLS_ARE_VALUES = (FIRST_VALUE, LAST_VALUE)
+_RETRACTABLE_IN_ANY_ORDER = ("sum",)
 _OTHER_TABLE = "make a partial-update table with a sequence group for each stream"
 
 
@@ -39,9 +39,9 @@ def check_multiple_streams(
     """Yield why the stream cannot join the others of an aggregation table; nothing if it is alone.
 
     Args:
-        table: An aggregation table, which has been checked.
+        table: An aggregation table that breaks no rule for tables.
         others: The table's other streams, by name.
-        stream: The stream, complete.
+        stream: The completed stream.
     """
     if not others:
         return
@@ -96,53 +96,53 @@ def _check_columns(
     written.update(stream.column_names)
     functions = column_functions(table)
     for column in (name for name in functions if name in written):
-        place = _place_of(stream, column)
-        data_type = type_of(table, column)
+        path = _mapping_path(stream, column)
+        data_type = declared_type(table, column)
         if data_type is None:
             continue
         if not data_type.nullable:
             yield problem_at(
-                *place,
+                *path,
                 value=column,
                 message=f"`{column}` is NOT NULL, and the records of the other streams have no "
                 "value for it",
                 hint="several streams need a table in which only the key is NOT NULL",
             )
-        yield from _check_order(table, column, functions[column], place)
+        yield from _check_order(table, column, functions[column], path)
 
 
 def _check_order(
-    table: TableSpec, column: str, function: AggregateSpec, place: JsonPath
+    table: TableSpec, column: str, function: AggregateSpec, path: JsonPath
 ) -> Iterator[FieldProblem]:
-    data_type = type_of(table, column)
+    data_type = declared_type(table, column)
     assert data_type is not None, column
     name = function.function
     reason = why_order_matters(name, data_type)
-    if name in _NULL_COUNTS and column not in sequence_fields(table):
+    if name in _NULLS_ARE_VALUES and column not in sequence_fields(table):
         yield problem_at(
-            *place,
+            *path,
             value=column,
             message=f"`{name}` of `{column}` takes nulls as values, and the records of the other "
             "streams have nothing else for it",
             hint=_OTHER_TABLE,
         )
-    elif table.unordered is Unordered.ALLOWED or name in _NULL_COUNTS:
+    elif table.unordered is Unordered.ALLOWED or name in _NULLS_ARE_VALUES:
         return
     elif reason is not None:
         yield problem_at(
-            *place,
+            *path,
             value=column,
-            message=f"several streams write the table, and of `{column}` {reason}",
+            message=f"several streams write the table, and for `{column}` {reason}",
             hint=order_hint(name),
         )
     elif (
         table.deletes is Deletes.CLEAR_COLUMNS
         and not function.ignore_retract
-        and name not in _TAKEN_BACK_IN_ANY_ORDER
+        and name not in _RETRACTABLE_IN_ANY_ORDER
         and declared_function(name) is not None
     ):
         yield problem_at(
-            *place,
+            *path,
             value=column,
             message=f"several streams write the table, and what `{name}` of `{column}` is after a "
             "delete depends on the order in which records arrive",
@@ -151,7 +151,7 @@ def _check_order(
         )
 
 
-def _place_of(stream: StreamSpec, column: str) -> JsonPath:
-    """Return where the stream maps the column; its name for a column of another stream."""
+def _mapping_path(stream: StreamSpec, column: str) -> JsonPath:
+    """Return the path of the column's mapping; of the stream's name if another stream maps it."""
     names = stream.column_names
     return ("columns", names.index(column), "column") if column in names else ("name",)

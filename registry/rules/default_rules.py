@@ -1,12 +1,12 @@
-"""Where a column may have a default value.
+"""Rules for default values of columns.
 
-Pure. Whoever writes a record without a value for a column writes its default, and the files of one
-stream have no values for the columns of the others. So a default is allowed where another stream's
-record does not reach the column:
+Pure. A writer fills the default into every record without a value for the column, and the records of one
+stream have no values for the columns of the others. So a default is allowed where the writer does not
+fill it into the records of another stream:
 
-1. In a sequence group: the writer fills it only into records with a place in the group's order
-   (`lake.write.group_defaults`), which another stream's have not. The ordering columns themselves have none: a default
-   there would give it a place.
+1. In a sequence group: it is filled only into records with a position in the group's order
+   (`lake.write.group_defaults`), which records of other streams do not have. The ordering columns
+   themselves have no default, which would give every record a position.
 2. In a table of whole rows, which takes one stream.
 3. In an aggregation table, if every stream writes the column; with one stream it does.
 """
@@ -21,7 +21,7 @@ _HINT = "leave the default out, and let the stream send the value"
 
 
 def check_defaults(spec: TableSpec) -> Iterator[FieldProblem]:
-    """Yield the default values of a table that could do harm whatever its streams are."""
+    """Yield the default values that no streams of the table permit."""
     ordering = {name: group.name for group in spec.sequence_groups for name in group.ordering or ()}
     is_partial = spec.merge_engine is MergeEngine.PARTIAL_UPDATE
     plain = ungrouped_columns(spec) if is_partial else ()
@@ -33,7 +33,7 @@ def check_defaults(spec: TableSpec) -> Iterator[FieldProblem]:
         elif column.name in ordering:
             message = (
                 f"the column orders the group `{ordering[column.name]}`, and a default would give "
-                "the records of all other streams a place in the order"
+                "the records of all other streams a position in the order"
             )
         elif column.name in plain:
             message = "without a sequence group every other stream would write the default"
@@ -52,7 +52,7 @@ def check_defaults_of_multiple_streams(
     Args:
         table: An aggregation table.
         others: Its other streams, by name.
-        stream: The stream that is to join them.
+        stream: The stream to be registered.
     """
     if not others:
         return
@@ -65,5 +65,5 @@ def check_defaults_of_multiple_streams(
                 value=column.name,
                 message=f"`{column.name}` has a default, which the records of streams that do not "
                 f"write it would add: {quoted_list(leave_out)}",
-                hint="take the default away from the column",
+                hint="remove the default of the column",
             )

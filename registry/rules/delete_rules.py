@@ -1,32 +1,32 @@
-"""What a declared table does with deletes, and what it can promise about them.
+"""Rules for the declared effect of deletes, which differ by merge engine.
 
-Pure. A delete reaches a table as a record of kind -D or -U, from a stream whose rows say so in the
-column of `rowkind.field`, or from another engine's writer.
+Pure. A delete reaches a table as a record of kind -D or -U, from a stream whose rows have their kind in
+the column of `rowkind.field`, or from another engine's writer.
 
 | engine | ignore | clear_columns | remove_row |
 |---|---|---|---|
 | deduplicate | yes | no: rows are replaced whole | yes; also when not declared |
 | partial-update | yes | groups without aggregates | yes, see 3 |
-| aggregation | yes | no: nobody knows what a value was made of | yes, see 3 |
+| aggregation | yes | no: a combined value does not keep its parts | yes, see 3 |
 | first-row | yes | no | no: the first row stays |
 
 1. Deletes are ignored by a whole table or not at all.
 2. `clear_columns` is an upsert of nulls under the record's order, which any order of arrival leaves
-   at the same row (`lake.write.null_deletes`). Columns with an aggregate function take it for nothing,
-   so their groups cannot be cleared.
-3. `remove_row` without `unordered: allowed` is for tables in which nothing arrives late and nobody
-   else writes: deduplicate ones without `sequence.field`, and partial-update ones of one sequence
-   group in the order of arrival, without aggregates. A late record would bring the row back, of two
-   groups the other would outlive the delete or not, as it happens, and a function goes on from what
-   the row held if a commit folds the delete into what follows.
-4. A table whose rows say their kind declares what deletes do, unless it is deduplicate.
+   at the same row (`lake.write.null_deletes`). Aggregate functions ignore nulls, so groups with such
+   columns cannot be cleared.
+3. `remove_row` without `unordered: allowed` is for tables in which no record arrives late and one
+   stream writes: deduplicate ones without `sequence.field`, and partial-update ones of one sequence
+   group in the order of arrival, without aggregates. A late record would restore the row; with two
+   groups it would depend on timing whether the other one outlives the delete; and a function would
+   continue from the values before the delete if one commit folds the delete into a later record.
+4. A table whose rows have their kind in a column declares what deletes do, unless it is deduplicate.
 """
 
 from collections.abc import Iterator
 
 from registry.layout.column_functions import column_functions, sequence_fields
 from registry.layout.delete_options import deletes_by_group
-from registry.rules.aggregate_function_rules import place_of_function
+from registry.rules.aggregate_function_rules import function_path
 from schemas import Deletes, FieldProblem, MergeEngine, TableSpec, Unordered
 from schemas.field_problems import problem_at, quoted_list
 from schemas.problem import JsonPath
@@ -37,7 +37,7 @@ _ALLOWED = "accept the risk for the table with `unordered: allowed`"
 _REFUSED = {
     (MergeEngine.DEDUPLICATE, Deletes.CLEAR_COLUMNS): "rows replace each other whole",
     (MergeEngine.AGGREGATION, Deletes.CLEAR_COLUMNS): (
-        "a column that combines values does not know which of them a delete takes back"
+        "a column that combines values does not know which of them a delete retracts"
     ),
     (MergeEngine.FIRST_ROW, Deletes.CLEAR_COLUMNS): "the first row stays as it is",
     (MergeEngine.FIRST_ROW, Deletes.REMOVE_ROW): "the first row stays as it is",
@@ -45,7 +45,7 @@ _REFUSED = {
 
 
 def check_deletes(spec: TableSpec) -> Iterator[FieldProblem]:
-    """Yield what is wrong with the declared deletes."""
+    """Yield the problems of the declared deletes."""
     yield from _check_engine(spec)
     yield from _check_mixture(spec)
     yield from _check_clearing(spec)
@@ -53,8 +53,8 @@ def check_deletes(spec: TableSpec) -> Iterator[FieldProblem]:
     yield from _check_row_kinds(spec)
 
 
-def _places(spec: TableSpec) -> Iterator[tuple[JsonPath, str | None, Deletes]]:
-    """Yield every declaration of deletes: where, of which group, what."""
+def _declarations(spec: TableSpec) -> Iterator[tuple[JsonPath, str | None, Deletes]]:
+    """Yield every declaration of deletes: its path, its group or None, and its value."""
     if spec.deletes is not None:
         yield ("deletes",), None, spec.deletes
     for index, group in enumerate(spec.sequence_groups):
@@ -63,11 +63,11 @@ def _places(spec: TableSpec) -> Iterator[tuple[JsonPath, str | None, Deletes]]:
 
 
 def _check_engine(spec: TableSpec) -> Iterator[FieldProblem]:
-    for place, _, deletes in _places(spec):
+    for path, _, deletes in _declarations(spec):
         reason = _REFUSED.get((spec.merge_engine, deletes))
         if reason is not None:
             yield problem_at(
-                *place,
+                *path,
                 value=deletes.value,
                 message=f"not in {spec.merge_engine.value} tables: {reason}",
                 hint="use `remove_row` or `ignore`"
@@ -77,7 +77,7 @@ def _check_engine(spec: TableSpec) -> Iterator[FieldProblem]:
         is_partial = spec.merge_engine is MergeEngine.PARTIAL_UPDATE
         if is_partial and deletes is Deletes.CLEAR_COLUMNS and not spec.sequence_groups:
             yield problem_at(
-                *place,
+                *path,
                 value=deletes.value,
                 message="the table has no sequence groups, and only their columns can be cleared",
                 hint="declare a sequence group, or use `remove_row` or `ignore`",
@@ -90,10 +90,10 @@ def _check_mixture(spec: TableSpec) -> Iterator[FieldProblem]:
     ignoring = [name for name, deletes in effective.items() if deletes is Deletes.IGNORE]
     if not others or not ignoring:
         return
-    for place, group, deletes in _places(spec):
+    for path, group, deletes in _declarations(spec):
         if group in ignoring and deletes is Deletes.IGNORE:
             yield problem_at(
-                *place,
+                *path,
                 value=deletes.value,
                 message="deletes are ignored by a whole table or not at all, and the group "
                 f"{quoted_list(others[:1])} does not ignore them",
@@ -101,7 +101,7 @@ def _check_mixture(spec: TableSpec) -> Iterator[FieldProblem]:
             )
         elif group is None and deletes is Deletes.IGNORE:
             yield problem_at(
-                *place,
+                *path,
                 value=deletes.value,
                 message="deletes are ignored by a whole table or not at all, and the group "
                 f"{quoted_list(others[:1])} declares otherwise",
@@ -116,10 +116,10 @@ def _check_clearing(spec: TableSpec) -> Iterator[FieldProblem]:
         group = group_of.get(column)
         if group is not None and deletes[group] is Deletes.CLEAR_COLUMNS:
             yield problem_at(
-                *place_of_function(spec, column),
+                *function_path(spec, column),
                 value=function.function,
                 message=f"deletes clear the columns of the group `{group}`, and a column that "
-                "combines values does not know which of them a delete takes back",
+                "combines values does not know which of them a delete retracts",
                 hint="leave the `aggregate` out, or use `deletes: ignore`",
             )
 
@@ -132,17 +132,19 @@ def _check_removal(spec: TableSpec) -> Iterator[FieldProblem]:
         return
     clears = spec.merge_engine is MergeEngine.PARTIAL_UPDATE and not column_functions(spec)
     instead = "use `clear_columns`, which is safe in any order, or " if clears else ""
-    places = [(place, deletes.value) for place, _, deletes in _places(spec) if deletes is _REMOVE]
+    declared = [
+        (path, deletes.value) for path, _, deletes in _declarations(spec) if deletes is _REMOVE
+    ]
     if spec.merge_engine is MergeEngine.DEDUPLICATE and spec.deletes is None:
-        # Its deletes remove rows by themselves.
+        # The deletes of such a table remove rows without being declared.
         name = spec.options.get(ROW_KIND_FIELD)
-        places = [] if name is None else [(("options", ROW_KIND_FIELD), name)]
-    for place, value in places:
-        yield problem_at(*place, value=value, message=message, hint=f"{instead}{_ALLOWED}")
+        declared = [] if name is None else [(("options", ROW_KIND_FIELD), name)]
+    for path, value in declared:
+        yield problem_at(*path, value=value, message=message, hint=f"{instead}{_ALLOWED}")
 
 
 def _why_removal_harms(spec: TableSpec) -> str | None:
-    """Return whom a removed row can wrong: a late record or another stream; None: nobody."""
+    """Return why removing rows gives results that depend on timing; None when it does not."""
     groups = spec.sequence_groups
     late = "a record that is older than the delete and arrives after it brings the row back"
     if spec.merge_engine is MergeEngine.DEDUPLICATE:
@@ -166,21 +168,21 @@ def _check_row_kinds(spec: TableSpec) -> Iterator[FieldProblem]:
     name = spec.options.get(ROW_KIND_FIELD)
     if name is None:
         return
-    place = ("options", ROW_KIND_FIELD)
+    path = ("options", ROW_KIND_FIELD)
     groups = spec.sequence_groups
     if len(groups) > 1:
         yield problem_at(
-            *place,
+            *path,
             value=name,
-            message="every record says its kind in this column, and a column has one stream, while "
+            message="every record has its kind in this column, and a column has one stream, while "
             f"the table has a stream for each of {quoted_list(group.name for group in groups)}",
             hint="leave it out, or make a table with one sequence group",
         )
     is_declared = spec.deletes is not None or any(group.deletes is not None for group in groups)
     if not is_declared and spec.merge_engine is not MergeEngine.DEDUPLICATE:
         yield problem_at(
-            *place,
+            *path,
             value=name,
-            message="a row of this table can say that it deletes, and what deletes do is not said",
+            message="a row of this table can be a delete, and the effect of deletes is not declared",
             hint="declare `deletes`: `ignore`, `clear_columns` or `remove_row`",
         )

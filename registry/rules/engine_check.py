@@ -1,7 +1,7 @@
-"""The engine's own checks of a declared table, told in the words of the declaration.
+"""The engine's own checks of a declared table, with problems located in the declaration.
 
-Pure: the table is put into the words of the table format and checked there; each problem is led
-back to the field that it comes from.
+Pure: the checks run on the physical table; each problem is mapped back to the field of the declaration
+that it comes from.
 """
 
 import re
@@ -51,7 +51,7 @@ FIELD_OF_OPTION: Final[Mapping[str, str]] = {
     DELETE_TIME_FIELDS: "delete_retention",
     "fields.default-aggregate-function": "default_aggregate",
 }
-"""Options of the table format that a field of the declaration speaks for."""
+"""The field of the declaration that sets an option of the table format, by the option's key."""
 
 _NAMED_COLUMN: Final = re.compile(r"column `([^`]*)`")
 _FIELD_OF_COLUMN_OPTION: Final = {
@@ -61,33 +61,33 @@ _FIELD_OF_COLUMN_OPTION: Final = {
 
 
 def check_with_engine(spec: TableSpec) -> Iterator[FieldProblem]:
-    """Yield what the engine finds wrong with the table, options without effect included.
+    """Yield the problems that the engine finds in the table, options without effect included.
 
     Args:
-        spec: A declaration whose types can be read, names and groups being right.
+        spec: A declaration that breaks no other rule for tables.
     """
-    definition = physical_table(spec)
+    layout = physical_table(spec)
     schema = TableSchema(
         id=0,
-        fields=definition.columns,
-        highest_field_id=highest_field_id(definition.columns),
-        partition_keys=definition.partition_keys,
-        primary_keys=definition.primary_key,
-        options=definition.options,
-        comment=definition.comment,
+        fields=layout.columns,
+        highest_field_id=highest_field_id(layout.columns),
+        partition_keys=layout.partition_keys,
+        primary_keys=layout.primary_key,
+        options=layout.options,
+        comment=layout.comment,
     )
-    # The checks overlap: an option that cannot be read fails each of them, in the same words.
+    # The checks overlap: an option that cannot be parsed fails each of them with the same problem.
     problems: dict[Problem, None] = {}
     for check in (check_supported, check_writable, validate_schema):
         problems.update(dict.fromkeys(_problems_of(check, schema)))
-    # A table that cannot be compacted grows for good, and its options cannot be changed any more.
+    # A table that cannot be compacted grows forever, and its options cannot be changed any more.
     problems = problems or dict.fromkeys(_problems_of(check_compactable, schema))
-    # The engine accepts options without effect; in a declaration of names and values they are
-    # mistakes. They can be told only where the options can be read at all.
-    places = _Places(spec)
+    # The engine accepts options without effect; in a declaration they are mistakes. They are known
+    # only if all options can be parsed.
+    paths = _DeclarationPaths(spec)
     for problem in problems or dormant_options(schema):
         yield problem_at(
-            *places.of(problem), value=problem.value, message=problem.message, hint=problem.hint
+            *paths.of(problem), value=problem.value, message=problem.message, hint=problem.hint
         )
 
 
@@ -99,12 +99,12 @@ def _problems_of(check: Callable[[TableSchema], None], schema: TableSchema) -> S
     return ()
 
 
-class _Places:
-    """Leads a problem of the engine back to the declaration; what is looked up is made once."""
+class _DeclarationPaths:
+    """Paths in the declaration of the engine's problems; indexes are built once."""
 
     def __init__(self, spec: TableSpec) -> None:
         self._columns = spec.columns
-        # Of a name that is declared twice, the first.
+        # Reversed, so that a repeated name leads to its first column.
         self._positions = {name: at for at, name in reversed(list(enumerate(spec.column_names)))}
         self._groups: dict[str, int] = {}
         self._functions: dict[str, int] = {}
@@ -116,7 +116,7 @@ class _Places:
                 self._functions.setdefault(column.aggregate.function, at)
 
     def of(self, problem: Problem) -> JsonPath:
-        """Return where in the declaration the engine's field comes from."""
+        """Return the path in the declaration from which the engine's field comes."""
         field = problem.field
         if field in FIELD_OF_OPTION:
             return (FIELD_OF_OPTION[field],)
@@ -131,13 +131,13 @@ class _Places:
         column, _, option = field.removeprefix("fields.").partition(".")
         if field.startswith("fields.") and column in self._positions:
             return self._of_function(column, option)
-        # A function whose package is broken is told by its name.
+        # The problem of a function whose package is broken has the function's name as its value.
         if problem.value is not None and "." in problem.value and problem.value in self._functions:
             return ("columns", self._functions[problem.value], "aggregate", "function")
         return ("options", field)
 
     def _of_column(self, problem: Problem) -> JsonPath:
-        """Return the place of a type that is too deep, or of a default that is no value."""
+        """Return the path of a type that is too deep, or of a default that is no value of its type."""
         at = None if problem.value is None else self._positions.get(problem.value)
         if at is not None:
             return ("columns", at, "type")

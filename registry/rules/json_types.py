@@ -1,4 +1,4 @@
-"""Which types can be read out of JSON: what is refused here would fail once records arrive."""
+"""Column types that cannot be read from JSON: a stream with one would fail at its first record."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,7 +1,7 @@
-"""Rules for what a stream says of Kafka: a cluster that operators have named, and topics there.
+"""Rules for the Kafka settings of a stream: a cluster that operators have named, and its topics.
 
-Pure. Registration is where an address, a login or a class could come in over HTTP, so whatever
-is not listed is refused; the runner keeps to the same file again when it starts the stream.
+Pure. By registration an address, a login or a class could enter over HTTP, so everything that is not
+listed is refused. The runner enforces the operators' file once more when it starts the stream.
 """
 
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ _OPERATORS = "operators set it for the cluster, in the file of `--clusters`"
 
 
 def check_kafka(stream: StreamSpec, clusters: KafkaClusters) -> Iterator[FieldProblem]:
-    """Yield what is wrong with where a stream reads, and where its dead letters go.
+    """Yield the problems of a stream's cluster, topics and consumer options.
 
     Args:
-        stream: The stream, complete.
-        clusters: What this process knows. Where it knows no cluster `default`, the runners do.
+        stream: The completed stream.
+        clusters: Those of this process. `default` may be known to the runners alone.
     """
     kafka = stream.kafka
     cluster: NamedCluster | None = None
@@ -56,18 +56,18 @@ def _names(clusters: KafkaClusters) -> list[str]:
 def _check_address(stream: StreamSpec, clusters: KafkaClusters) -> Iterator[FieldProblem]:
     servers = stream.kafka.bootstrap_servers
     assert servers is not None
-    place = ("kafka", "bootstrap_servers")
+    path = ("kafka", "bootstrap_servers")
     known = clusters.at(servers)
     if stream.kafka.cluster is not None:
         message = "a stream names a cluster or an address, not both"
-        yield problem_at(*place, value=servers, message=message, hint="leave the address out")
+        yield problem_at(*path, value=servers, message=message, hint="leave the address out")
     elif known is not None:
         hint = f'write `"kafka": {{"cluster": "{known.name}"}}`'
         message = "a stream names its cluster, not an address"
-        yield problem_at(*place, value=servers, message=message, hint=hint)
+        yield problem_at(*path, value=servers, message=message, hint=hint)
     elif not clusters.allows_address(servers):
         yield problem_at(
-            *place,
+            *path,
             value=servers,
             message="a stream names its cluster, not an address",
             hint=f"clusters: {quoted_list(_names(clusters))}; operators name more in the file of "
@@ -95,11 +95,11 @@ def _check_topics(stream: StreamSpec, cluster: NamedCluster) -> Iterator[FieldPr
 def _check_options(stream: StreamSpec, cluster: NamedCluster | None) -> Iterator[FieldProblem]:
     allowed = tuple(STREAM_OPTIONS) if cluster is None else cluster.stream_options
     for name, value in stream.kafka.options.items():
-        place = ("kafka", "options", name)
+        path = ("kafka", "options", name)
         if name not in allowed:
             # The value is not repeated: it may be a secret.
             yield problem_at(
-                *place,
+                *path,
                 value=name,
                 message="a stream does not set this option of Kafka",
                 hint=f"it may set {quoted_list(allowed)}; others: {_OPERATORS}",
@@ -109,4 +109,4 @@ def _check_options(stream: StreamSpec, cluster: NamedCluster | None) -> Iterator
         if expected is not None:
             message = f"expected {expected}, as text"
             hint = "leave it out, or choose such a number"
-            yield problem_at(*place, value=value, message=message, hint=hint)
+            yield problem_at(*path, value=value, message=message, hint=hint)

@@ -1,7 +1,7 @@
 """Rules for the columns that a stream maps, and for the fields that they are read from.
 
-Pure, and linear in the number of columns: a declaration has thousands of them at most, and whoever
-sends one does not decide how long others wait.
+Pure, and linear in the number of columns: a declaration may have thousands of them, and its check must
+not delay the requests of other clients.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ _Path = tuple[str, ...]
 
 
 def check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
-    """Yield what is wrong with the columns that a stream maps."""
+    """Yield the problems of the columns that a stream maps."""
     generated = {
         column: group.name for group in physical_groups(table) for column in group.generated_columns
     }
@@ -31,24 +31,24 @@ def check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem
     readers: dict[_Path, tuple[str, DataType]] = {}
     seen: set[str] = set()
     for index, mapping in enumerate(stream.columns):
-        place = ("columns", index, "column")
+        path = ("columns", index, "column")
         if mapping.column in generated:
             yield problem_at(
-                *place,
+                *path,
                 value=mapping.column,
                 message=f"this column is filled in for the group `{generated[mapping.column]}`",
                 hint="leave it out",
             )
         elif mapping.column not in types:
             yield problem_at(
-                *place,
+                *path,
                 value=mapping.column,
                 message="no such column",
                 hint=f"columns: {quoted_list(table.column_names)}",
             )
         elif mapping.column in seen:
             yield problem_at(
-                *place, value=mapping.column, message="mapped twice", hint="map it once"
+                *path, value=mapping.column, message="mapped twice", hint="map it once"
             )
         seen.add(mapping.column)
         yield from _check_path(stream, index, inside)
@@ -57,19 +57,19 @@ def check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem
             yield from _check_readers(stream, index, data_type, readers)
             reason = unreadable_in_json(data_type)
             if reason is not None:
-                yield problem_at(*place, value=mapping.column, message=reason, hint=JSON_HINT)
+                yield problem_at(*path, value=mapping.column, message=reason, hint=JSON_HINT)
 
 
-def _place_in_record(mapping: StreamColumn) -> _Path:
+def _record_path(mapping: StreamColumn) -> _Path:
     """Return the part of the record that a column is read from, then its path in there."""
     return (mapping.source.value, *mapping.source_path)
 
 
 def _columns_inside(stream: StreamSpec) -> dict[_Path, str]:
-    """Return a column by each path that leads to an object, as the column is read inside of it."""
+    """Return, by the path of each object of the record, a column that is read inside of it."""
     found: dict[_Path, str] = {}
     for mapping in stream.columns:
-        path = _place_in_record(mapping)[: PATH_PARTS_MAX + 1]
+        path = _record_path(mapping)[: PATH_PARTS_MAX + 1]
         for end in range(1, len(path)):
             found.setdefault(path[:end], mapping.column)
     return found
@@ -80,20 +80,20 @@ def _check_path(
 ) -> Iterator[FieldProblem]:
     mapping = stream.columns[index]
     path = mapping.source_path
-    place = ("columns", index, "path")
-    # A column's own name is a field's name, whatever it looks like.
+    json_path = ("columns", index, "path")
+    # Without a path the column's name is the field's name, dots and brackets included.
     fault = path_fault(mapping.path or mapping.column) if mapping.path or not all(path) else None
     if fault is not None:
         message, hint = fault
-        yield problem_at(*place, value=mapping.path, message=message, hint=hint)
+        yield problem_at(*json_path, value=mapping.path, message=message, hint=hint)
     if len(path) > PATH_PARTS_MAX:
         message = f"a path has at most {PATH_PARTS_MAX} names, this has {len(path)}"
         hint = "map the object that is around the field"
-        yield problem_at(*place, value=mapping.path, message=message, hint=hint)
-    known = inside.get(_place_in_record(mapping))
+        yield problem_at(*json_path, value=mapping.path, message=message, hint=hint)
+    known = inside.get(_record_path(mapping))
     if known is not None:
         yield problem_at(
-            *place,
+            *json_path,
             value=".".join(path),
             message=f"the message has an object here: `{known}` is inside of it",
             hint="name the field that holds the value",
@@ -106,9 +106,9 @@ def _check_readers(
     data_type: DataType,
     readers: dict[_Path, tuple[str, DataType]],
 ) -> Iterator[FieldProblem]:
-    """Yield that another column reads the field as another type; note this one as its reader."""
+    """Yield a problem if another column reads the field as another type; adds this reader."""
     mapping = stream.columns[index]
-    path = _place_in_record(mapping)
+    path = _record_path(mapping)
     earlier, kind = readers.setdefault(path, (mapping.column, data_type))
     if kind != data_type:
         kinds = sorted({str(kind), str(data_type)})

@@ -1,4 +1,4 @@
-"""Paths into messages that can match nothing: other notations than field names joined by dots. Pure."""
+"""Detection of paths that match no field: notations other than field names joined by dots. Pure."""
 
 import re
 from typing import Final
@@ -9,7 +9,7 @@ _ROOT: Final = "$"
 
 
 def path_fault(path: str) -> tuple[str, str] | None:
-    """Return what is wrong with a path and how to mend it; None when it may match.
+    """Return the problem of a path and the hint how to fix it; None when it may match.
 
     Example:
         >>> path_fault("payload.after.amount")

@@ -1,6 +1,6 @@
-"""Which names databases, tables, columns, groups and streams may have.
+"""Rules for the names of databases, tables, columns, groups, streams, topics and runners.
 
-Names become directories, option keys, commit users and columns of generated names, and some
+Names become directories, option keys, commit users and parts of generated column names, and some
 readers of the format fold case; so they are plain, and differ in more than case.
 """
 
@@ -23,12 +23,12 @@ _RESERVED_DATABASES = ("sys",)  # where readers of the format keep their system 
 _RESERVED_COLUMNS = ("rowkind",)  # a system column; the others start with `_`
 
 
-def check_name(name: str, *place: str | int, kind: str) -> Iterator[FieldProblem]:
-    """Yield what is wrong with the characters or length of a name."""
+def check_name(name: str, *path: str | int, kind: str) -> Iterator[FieldProblem]:
+    """Yield the problem of a name's characters or length."""
     length_max = ADDRESS_LENGTH_MAX if kind in _ADDRESS_KINDS else LENGTH_MAX
     if not _NAME.fullmatch(name) or len(name) > length_max:
         yield problem_at(
-            *place,
+            *path,
             value=name,
             message=f"the name of a {kind} is a letter, then letters, digits and `_`, "
             f"at most {length_max} characters",
@@ -45,28 +45,28 @@ def is_identifier(identifier: str) -> bool:
 
 
 def is_runner_name(name: str) -> bool:
-    """Return whether a runner can be called so: its name becomes the name of a file."""
+    """Return whether a name is valid for a runner; it becomes the name of a file."""
     return _RUNNER.fullmatch(name) is not None and len(name) <= LENGTH_MAX
 
 
-def check_database(name: str, *place: str | int) -> Iterator[FieldProblem]:
-    """Yield what is wrong with the name of a database."""
-    yield from check_name(name, *place, kind="database")
+def check_database(name: str, *path: str | int) -> Iterator[FieldProblem]:
+    """Yield the problems of a database's name."""
+    yield from check_name(name, *path, kind="database")
     if name.lower() in _RESERVED_DATABASES:
         yield problem_at(
-            *place,
+            *path,
             value=name,
             message="this database belongs to the table format's system tables",
             hint="choose another name",
         )
 
 
-def check_column_name(name: str, *place: str | int) -> Iterator[FieldProblem]:
-    """Yield what is wrong with the name of a column."""
-    yield from check_name(name, *place, kind="column")
+def check_column_name(name: str, *path: str | int) -> Iterator[FieldProblem]:
+    """Yield the problems of a column's name."""
+    yield from check_name(name, *path, kind="column")
     if name.lower() in _RESERVED_COLUMNS:
         yield problem_at(
-            *place,
+            *path,
             value=name,
             message="this is the name of a system column of the table format",
             hint="choose another name",
@@ -74,15 +74,15 @@ def check_column_name(name: str, *place: str | int) -> Iterator[FieldProblem]:
 
 
 def is_column_name(name: str) -> bool:
-    """Return whether a column can be called so."""
+    """Return whether a name is valid for a column."""
     return not any(check_column_name(name))
 
 
-def check_topic(topic: str, *place: str | int) -> Iterator[FieldProblem]:
-    """Yield what is wrong with the name of a Kafka topic."""
+def check_topic(topic: str, *path: str | int) -> Iterator[FieldProblem]:
+    """Yield the problem of a Kafka topic's name."""
     if not _TOPIC.fullmatch(topic) or topic in (".", "..") or len(topic) > TOPIC_LENGTH_MAX:
         yield problem_at(
-            *place,
+            *path,
             value=topic,
             message="a Kafka topic has letters, digits, `.`, `_` and `-`, "
             f"at most {TOPIC_LENGTH_MAX} characters",
@@ -91,27 +91,27 @@ def check_topic(topic: str, *place: str | int) -> Iterator[FieldProblem]:
 
 
 def check_distinct(
-    names: Sequence[str], places: Iterable[JsonPath], *, kind: str
+    names: Sequence[str], paths: Iterable[JsonPath], *, kind: str
 ) -> Iterator[FieldProblem]:
-    """Yield the names that differ from an earlier one in nothing, or in case only."""
+    """Yield the names that equal an earlier one, or differ from it in case only."""
     seen: dict[str, str] = {}
-    for name, place in zip(names, places, strict=True):
+    for name, path in zip(names, paths, strict=True):
         earlier = seen.get(name.lower())
         if earlier is None:
             seen[name.lower()] = name
         elif earlier == name:
             yield problem_at(
-                *place,
+                *path,
                 value=name,
                 message=f"the {kind} `{name}` is named twice",
                 hint="name it once",
             )
         else:
             yield problem_at(
-                *place,
+                *path,
                 value=name,
                 message=f"differs from the {kind} `{earlier}` in case only",
-                hint="readers that fold case could not tell them apart; rename one",
+                hint="readers that fold case could not distinguish them; rename one",
             )
 
 

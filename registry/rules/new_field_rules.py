@@ -1,8 +1,8 @@
-"""Which streams may give their table new columns, as `on_new_field: evolve` asks.
+"""Rules for streams that add new columns to their table (`on_new_field: evolve`).
 
 Pure. A new column joins the stream's own sequence group; in an aggregation table it takes the default
-function, in a table of whole rows it is a part of the row. It must not matter in which order records
-arrive, as for columns that are declared.
+function, in a table of whole rows it is a part of the row. As for declared columns, the order in which
+records arrive must not matter.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,19 +16,19 @@ from schemas.field_problems import problem_at, quoted_list
 def check_new_fields(
     table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
 ) -> Iterator[FieldProblem]:
-    """Yield why a stream, or another one beside it, may not give the table columns.
+    """Yield why the stream, or another stream of the table, may not add columns.
 
     Args:
-        table: The table, which has been checked.
+        table: A table that breaks no rule for tables.
         others: Its other streams, by name.
-        stream: The stream, complete.
+        stream: The completed stream.
     """
     if stream.on_new_field is OnNewField.EVOLVE and len(stream.columns) > stream.columns_max:
         yield problem_at(
             "columns_max",
             value=stream.columns_max,
             message=f"the stream has {len(stream.columns)} columns already",
-            hint="allow more, or let it not evolve",
+            hint="allow more, or use another `on_new_field`",
         )
     if table.merge_engine is not MergeEngine.AGGREGATION or not others:
         return
@@ -56,16 +56,16 @@ def check_kept_columns(
     *,
     known: StreamSpec | None,
 ) -> Iterator[FieldProblem]:
-    """Yield columns that a stream which evolves has read, and that nobody would read any more.
+    """Yield columns that an evolving stream has read so far and no stream would read any more.
 
-    Their fields would be new ones that cannot become columns, for those are there. Columns of groups
-    are not asked about: a stream maps its whole group.
+    Their fields would count as new and could not become columns, because the columns exist. Columns of
+    groups are not checked: a stream maps its whole group.
 
     Args:
         table: The table.
         others: Its other streams, by name.
-        stream: The stream as it is to be, complete.
-        known: As it is; None: it is not registered yet.
+        stream: The completed stream after the change.
+        known: The stream as registered; None: it is not registered yet.
     """
     if known is None or stream.on_new_field is not OnNewField.EVOLVE:
         return
@@ -78,7 +78,7 @@ def check_kept_columns(
             yield problem_at(
                 "columns",
                 value=mapping.column,
-                message=f"the stream fills `{mapping.column}`, and nobody would any more: records "
+                message=f"the stream fills `{mapping.column}`, and no stream would any more: records "
                 "with its field would be dead letters",
                 hint=f'add {{"column": "{mapping.column}"{path}}}{whole}; with another '
                 "`on_new_field` it may be left out",

@@ -1,8 +1,8 @@
-"""Options of the table format that a declaration may set: a list by name, with bounds.
+"""Rules for the options of the table format that a declaration may set: an allow list with bounds.
 
 Pure. Options reach every process that opens the table, ours and other engines': paths, classes,
-addresses, and numbers that keep a machine busy. What is not listed is refused, so that an option
-which a later engine brings is harmless as well. Operators set any option with the command line.
+addresses, and numbers that keep a machine busy. An option that is not listed is refused, so that one
+which a later engine introduces is harmless as well. Operators set any option with the command line.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -29,7 +29,7 @@ SIZES: Final[Mapping[str, tuple[int, int]]] = {
     "target-file-size": (_MIB, 16 * _GIB),
     "write-buffer-size": (8 * _MIB, _GIB),
 }
-"""Bytes, at least and at most."""
+"""Bytes: the least and the greatest value, by key."""
 
 DURATIONS: Final[Mapping[str, tuple[int, int]]] = {
     "changelog.time-retained": (_MINUTE, 36_500 * _DAY),
@@ -42,7 +42,7 @@ DURATIONS: Final[Mapping[str, tuple[int, int]]] = {
     "snapshot.time-retained": (_MINUTE, 36_500 * _DAY),
     "tag.default-time-retained": (_HOUR, 36_500 * _DAY),
 }
-"""Milliseconds, at least and at most."""
+"""Milliseconds: the least and the greatest value, by key."""
 
 NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
     "changelog.num-retained.max": (1, 1_000_000),
@@ -64,7 +64,7 @@ NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
     "snapshot.num-retained.max": (1, 1_000_000),
     "snapshot.num-retained.min": (1, 1_000_000),
 }
-"""Whole numbers, at least and at most."""
+"""Whole numbers: the least and the greatest value, by key."""
 
 _CHECKED_BY_THE_ENGINE: Final = frozenset(
     {
@@ -106,7 +106,7 @@ _CHECKED_BY_THE_ENGINE: Final = frozenset(
         "sequence.field.sort-order",
     }
 )
-_FAMILIES: Final = ("file-index.bloom-filter.",)  # its columns, and each one's size and chance
+_FAMILIES: Final = ("file-index.bloom-filter.",)  # its columns, and the size and error rate of each
 
 _VALUE_MAX: Final = 200  # characters
 
@@ -118,7 +118,7 @@ def check_option(spec: TableSpec, key: str) -> Iterator[FieldProblem]:
 
     Args:
         spec: The declaration.
-        key: One of its options, which no other field speaks for.
+        key: One of its options, which no field of the declaration sets.
     """
     value = spec.options[key]
     reads: tuple[tuple[Mapping[str, tuple[int, int]], _Read, str], ...] = (
@@ -128,7 +128,7 @@ def check_option(spec: TableSpec, key: str) -> Iterator[FieldProblem]:
     )
     for bounds, read, unit in reads:
         if key in bounds:
-            # What cannot be read is the engine's to tell: it knows the words for it.
+            # A text that is no such value is left to the engine's check, which explains the syntax.
             is_long = len(value) > _VALUE_MAX
             found = None if is_long else read(value)
             least, most = bounds[key]
@@ -164,5 +164,5 @@ def _parse_number(text: str) -> int | None:
 
 
 def orders_whole_rows(spec: TableSpec, key: str) -> bool:
-    """Return whether an option would order rows that are ordered group by group."""
+    """Return whether an option orders whole rows in a table that orders them group by group."""
     return key.startswith("sequence.field") and spec.merge_engine is MergeEngine.PARTIAL_UPDATE

@@ -1,6 +1,7 @@
 """Bounds of the numbers that a stream declares.
 
-Pure. Asked when a stream is registered or changed, not when its table is: a stored stream goes on.
+Pure. Checked when a stream is registered or changed, not when its table is: a bound that a later version
+lowers does not stop registered streams.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,12 +12,12 @@ from schemas.contract import COLUMNS_MAX
 from schemas.field_problems import problem_at
 
 BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
-    "trigger_ms": (100, 3_600_000),  # below, starting micro-batches is all that a runner does
+    "trigger_ms": (100, 3_600_000),  # below 100 ms a runner does little but start micro-batches
     "max_records_per_batch": (1, 10_000_000),
     "max_message_bytes": (1, 64 << 20),
     "columns_max": (1, COLUMNS_MAX),
 }
-"""At least and at most, by field."""
+"""The least and the greatest value, by field."""
 
 
 def check_bounds(stream: StreamSpec) -> Iterator[FieldProblem]:

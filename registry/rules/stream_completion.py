@@ -1,4 +1,4 @@
-"""Definitions of streams with everything filled in that their owners left out.
+"""Completion of requested stream definitions with the defaults of their tables.
 
 Pure.
 """
@@ -15,14 +15,14 @@ DEAD_LETTERS = ".dead-letters"
 def complete_stream(
     table: TableSpec, definition: StreamDefinition, *, name: str, known: StreamSpec | None = None
 ) -> StreamSpec:
-    """Return the definition with everything that was left out filled in; checks nothing.
+    """Return the definition with defaults for everything that is left out; checks nothing.
 
     Args:
         table: The stream's table.
-        definition: As its owner declares it.
+        definition: As requested.
         name: The stream's name, from the address.
-        known: The stream as registered. Columns that are left out are read from where it reads
-            them: a column that was renamed since is still called otherwise in messages.
+        known: The stream as registered; None for a new one. Columns that are left out keep its
+            sources: a column that was renamed since has its old name in messages.
     """
     group_name = definition.sequence_group
     if group_name is None and table.sequence_group(name) is not None:
@@ -45,10 +45,11 @@ def complete_stream(
 
 
 def default_dead_letter_topic(topic: str) -> str:
-    """Return `<topic>.dead-letters`; of a topic too long for that, a part and a digest of it."""
+    """Return `<topic>.dead-letters`; for a topic too long for that, a prefix and a digest of it."""
     name = f"{topic}{DEAD_LETTERS}"
     if len(name) <= TOPIC_LENGTH_MAX:
         return name
+    # The digest keeps apart the dead letters of topics that share the prefix.
     digest = hashlib.sha256(topic.encode()).hexdigest()[:16]
     return f"{topic[: TOPIC_LENGTH_MAX - len(DEAD_LETTERS) - 17]}.{digest}{DEAD_LETTERS}"
 

@@ -1,19 +1,19 @@
-"""What a stream has to be so that it cannot harm the other streams of its table.
+"""Rules for streams: no stream can harm the columns of the other streams of its table.
 
-Pure: from a table, its streams and one more to the list of all that is wrong with that one. The
-rules of design 4 that concern streams:
+Pure: from a table, its streams and one more to the list of all problems of that one. The rules of
+design 4 that concern streams:
 
 1. A stream maps the whole key, and only columns that exist.
 2. One group has one owner. A stream writes whole groups: a part of a group would null the rest
    of it whenever its version is the newest.
 3. A stream writes nothing outside its group and the key, except unordered columns of a table
-   that allows them, and of those each has one owner.
+   that allows them; each of those has one owner.
 4. Ordering columns that the table declares come from the stream; generated ones do not.
-5. A deduplicate or first-row table takes one stream, for its rows are taken whole.
+5. A deduplicate or first-row table takes one stream, because its rows are not merged by column.
 6. An aggregation table takes several streams if nothing in it depends on the order in which their
-   records arrive: `aggregation_rules`.
-7. A table whose rows say their kind gets it from every stream.
-8. What a stream may add to the table keeps these rules, too: `new_field_rules`.
+   records arrive: `aggregation_table_rules`.
+7. In a table whose rows have their kind in a column every stream maps that column.
+8. Columns that a stream adds to the table keep these rules, too: `new_field_rules`.
 
 Two streams may read one topic: each keeps its own position and account, and they own different
 columns.
@@ -51,13 +51,13 @@ _WHOLE_ROWS = {
 def check_stream(
     table: TableSpec, streams: Mapping[str, StreamSpec], stream: StreamSpec
 ) -> list[FieldProblem]:
-    """Return all that is wrong with a stream; empty when it can be registered.
+    """Return all problems of a stream; empty when it can be registered.
 
     Args:
-        table: The stream's table, which has been checked.
-        streams: The table's streams by name; one of the same name is replaced, and compared only as
-            to columns that it would give up.
-        stream: The stream, complete (`registry.rules.stream_completion.complete_stream`).
+        table: The stream's table, which breaks no rule for tables.
+        streams: The table's streams by name; one of the same name is replaced, and compared only for
+            the columns that it would no longer read.
+        stream: The completed stream (`registry.rules.stream_completion.complete_stream`).
     """
     others = {name: spec for name, spec in streams.items() if name != stream.name}
     return [
@@ -89,7 +89,7 @@ def _check_names(others: Mapping[str, StreamSpec], stream: StreamSpec) -> Iterat
         yield problem_at(
             "dead_letter_topic",
             value=stream.dead_letter_topic,
-            message="refused records would come back as new ones",
+            message="dead letters would be read as new records",
             hint=f"for example `{stream.topic}.dead-letters`",
         )
     for name, other_spec in others.items():
@@ -127,8 +127,7 @@ def _check_key(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
                 "columns",
                 value=column,
                 message=f"the key column `{column}` is not mapped: no row could be found",
-                hint=f'add {{"column": "{column}"}}, with a `path` if the message calls it '
-                "otherwise",
+                hint=f'add {{"column": "{column}"}}, with a `path` if the field has another name',
             )
 
 
@@ -138,7 +137,7 @@ def _check_row_kind(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProbl
         yield problem_at(
             "columns",
             value=column,
-            message=f"each row says in `{column}` what it does, and the column is not mapped",
+            message=f"each row has its kind in `{column}`, and the column is not mapped",
             hint=f'add {{"column": "{column}"}}',
         )
 
@@ -181,7 +180,7 @@ def _check_whole_rows(
 
 
 def _check_needed(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
-    """Yield columns without which a record cannot be merged: no value, or no place in the order."""
+    """Yield unmapped columns that every record needs: NOT NULL ones, and those that order rows."""
     needed = [*sequence_fields(table)]
     needed += [c.name for c in table.columns if c.type.upper().rstrip().endswith("NOT NULL")]
     for column in dict.fromkeys(needed):

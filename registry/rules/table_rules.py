@@ -1,30 +1,30 @@
-"""What a table has to be so that the streams that feed it cannot harm each other.
+"""Rules for declared tables: the streams that feed a table cannot harm each other's columns.
 
-Pure: from a declaration to the list of all that is wrong with it, each with place, value and
-fix. The rules of design 4 that concern a table by itself:
+Pure: from a declaration to the list of all its problems, each with location, value and hint. The rules
+of design 4 that concern a table by itself:
 
 1. Every non-key column is protected by exactly one sequence group, because sequence numbers of
    concurrent writers are not ordered: without an order in the data the older of two versions
-   can stay for good. `unordered: allowed` takes that risk by name.
-2. Groups share no column, and neither keys nor another group's ordering columns are in one.
+   can win for good. `unordered: allowed` takes that risk explicitly.
+2. Groups share no column, and contain neither keys nor another group's ordering columns.
 3. A non-key column is nullable: the file of one stream is null in the columns of the others.
-4. Columns that are made for a group do not collide with declared ones.
-5. What names a group (staleness, completeness) names one that exists.
-6. Aggregate functions and deletes keep the promise of any order: `aggregate_rules`,
-   `delete_rules`, `delete_retention`; so do default values: `default_rules`.
-7. The engine's own checks of types, keys, functions and options come last, on the definition it
-   would get. Options without effect, which the engine accepts, are refused here.
+4. Generated columns of a group do not collide with declared ones.
+5. Staleness and completeness name groups that exist.
+6. Aggregate functions, deletes and default values give the same row in any order of arrival:
+   `aggregate_function_rules`, `delete_rules`, `delete_retention`, `default_rules`.
+7. The engine's own checks of types, keys, functions and options come last, on the physical table
+   (`engine_check`). Options without effect, which the engine accepts, are refused here.
 """
 
 import re
 from collections.abc import Collection, Iterator
 
 from lake import (
-    DataType,
     InvalidRequest,
     TypeRoot,
     parse_type,
 )
+from registry.layout.declared_types import parsed_type
 from registry.layout.physical_table import physical_groups, ungrouped_columns
 from registry.rules import names
 from registry.rules.aggregate_function_rules import check_aggregates
@@ -38,17 +38,17 @@ from schemas.field_problems import problem_at, quoted_list
 
 # Options that are the same for every table.
 _FIXED_OPTIONS = ("write-only", "write.sequence-number-init-mode", "type", "path")
-# Options that say where files lie: a declaration must not reach out of its table's directory.
-_PLACE_OPTION = re.compile(r"(^|[.-])(path|paths|directory|dir|location|warehouse)($|[.-])")
+# Options with locations of files: a declaration must not reach outside its table's directory.
+_LOCATION_OPTION = re.compile(r"(^|[.-])(path|paths|directory|dir|location|warehouse)($|[.-])")
 # Options whose values become parts of the names of files or directories.
 _NAME_OPTIONS = ("data-file.prefix", "changelog-file.prefix", "partition.default-name")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
 _COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
-UNORDERED_RISK = "of two versions written at once by different jobs the older one may stay for good"
+UNORDERED_RISK = "of two versions written at once by different jobs the older one may win for good"
 
 
 def check_table(database: str, name: str, spec: TableSpec) -> list[FieldProblem]:
-    """Return all that is wrong with a table's declaration; empty when it can be created.
+    """Return all problems of a table's declaration; empty when the table can be created.
 
     Args:
         database: The first part of its identifier, from the address.
@@ -72,13 +72,13 @@ def check_table(database: str, name: str, spec: TableSpec) -> list[FieldProblem]
         *check_delete_retention(spec),
         *check_defaults(spec),
     ]
-    # The engine is asked only about declarations that can be put into its words at all.
+    # Only a declaration without other problems is sure to have a physical table.
     return problems or list(check_with_engine(spec))
 
 
 def _check_columns(spec: TableSpec) -> Iterator[FieldProblem]:
-    places = [("columns", index, "name") for index in range(len(spec.columns))]
-    yield from names.check_distinct(spec.column_names, places, kind="column")
+    paths = [("columns", index, "name") for index in range(len(spec.columns))]
+    yield from names.check_distinct(spec.column_names, paths, kind="column")
     is_partial = spec.merge_engine is MergeEngine.PARTIAL_UPDATE
     keys = frozenset(spec.primary_key)
     for index, column in enumerate(spec.columns):
@@ -145,7 +145,7 @@ def _check_buckets(spec: TableSpec) -> Iterator[FieldProblem]:
 
 
 def _check_key_types(spec: TableSpec) -> Iterator[FieldProblem]:
-    types = {column.name: _type_of(column.type) for column in spec.columns}
+    types = {column.name: parsed_type(column.type) for column in spec.columns}
     for index, key in enumerate(spec.primary_key):
         data_type = types.get(key)
         if data_type is not None and data_type.root in (TypeRoot.FLOAT, TypeRoot.DOUBLE):
@@ -167,14 +167,6 @@ def _check_key_types(spec: TableSpec) -> Iterator[FieldProblem]:
                 message="a partition's directory is named by its values, and bytes are no name",
                 hint="partition by another column",
             )
-
-
-def _type_of(sql: str) -> DataType | None:
-    """Return the type, or None where `_check_columns` says what is wrong with it."""
-    try:
-        return parse_type(sql)
-    except InvalidRequest:
-        return None
 
 
 def _check_references(
@@ -209,8 +201,8 @@ def _check_groups(spec: TableSpec) -> Iterator[FieldProblem]:
             hint="use merge_engine `partial-update`, or order whole rows by the option "
             "`sequence.field`",
         )
-    places = [("sequence_groups", index, "name") for index in range(len(groups))]
-    yield from names.check_distinct([g.name for g in groups], places, kind="sequence group")
+    paths = [("sequence_groups", index, "name") for index in range(len(groups))]
+    yield from names.check_distinct([g.name for g in groups], paths, kind="sequence group")
     declared = dict.fromkeys(spec.column_names)
     for index, group in enumerate(groups):
         yield from names.check_name(
@@ -227,20 +219,20 @@ def _check_group_columns(spec: TableSpec) -> Iterator[FieldProblem]:
         for field, columns in (("ordering", group.ordering or ()), ("columns", group.columns)):
             here: set[str] = set()
             for position, column in enumerate(columns):
-                place = ("sequence_groups", index, field, position)
+                path = ("sequence_groups", index, field, position)
                 if column in keys:
                     yield problem_at(
-                        *place,
+                        *path,
                         value=column,
                         message="a key column cannot be in a sequence group",
                         hint="take it out: the key is the same in every version of a row",
                     )
                 elif column in owner and column not in here:
                     yield problem_at(
-                        *place,
+                        *path,
                         value=column,
                         message=f"the column is in the sequence group `{owner[column]}` already",
-                        hint="a column has one place in one group; take it out of the other",
+                        hint="a column is in one group, once; take it out of the other",
                     )
                 else:
                     owner[column] = group.name
@@ -258,7 +250,7 @@ def _check_generated(spec: TableSpec) -> Iterator[FieldProblem]:
                     declared[name.lower()],
                     "name",
                     value=spec.columns[declared[name.lower()]].name,
-                    message=f"the sequence group `{group.name}` makes a column of this name",
+                    message=f"the sequence group `{group.name}` generates a column of this name",
                     hint="rename the column or the group",
                 )
 
@@ -312,7 +304,7 @@ def _check_row_rules(spec: TableSpec) -> Iterator[FieldProblem]:
 def _check_options(spec: TableSpec) -> Iterator[FieldProblem]:
     for key, value in spec.options.items():
         if key in FIELD_OF_OPTION:
-            message = "a field of the declaration says this"
+            message = "a field of the declaration sets this"
             hint = f"use the field `{FIELD_OF_OPTION[key]}`"
         elif key in _FIXED_OPTIONS:
             message = "this option is the same for every table"
@@ -323,8 +315,8 @@ def _check_options(spec: TableSpec) -> Iterator[FieldProblem]:
         elif orders_whole_rows(spec, key):
             message = "one order of whole rows would let one stream hold back another's columns"
             hint = "name the ordering columns of each sequence group"
-        elif _PLACE_OPTION.search(key):
-            message = "where files lie is the warehouse's to say"
+        elif _LOCATION_OPTION.search(key):
+            message = "the warehouse decides where files are"
             hint = "leave it out"
         elif key in _NAME_OPTIONS and not _FILE_NAME.fullmatch(value):
             message = "this becomes a part of file names: letters, digits, `_`, `-` and `.`"

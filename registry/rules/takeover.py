@@ -1,8 +1,8 @@
-"""Conditions under which a stream takes over what another one has written.
+"""Takeover of a sequence group by another stream: its conditions, and the fencing of former owners.
 
-A sequence group outlives its streams. Whoever takes it over reads another topic, or the same one from
-another place, so records may be counted twice; and whoever wrote it before may still be at it, held up
-somewhere, and must not commit any more.
+A sequence group outlives its streams. The stream that takes it over reads another topic, or the same one
+from another offset, so records may be counted twice. A runner of a former owner may still be working,
+delayed somewhere, and must not commit any more.
 """
 
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ def former_owners(document: TableDocument, table: Table, stream: StreamSpec) -> 
     """Return the streams that have, or may have, written a new stream's group; usually none.
 
     Args:
-        document: The table's; the stream may be in it.
-        table: The table, which knows who has written.
-        stream: Complete.
+        document: The table's; may contain the stream.
+        table: The table, whose newest snapshot holds the orders of groups and the positions of streams.
+        stream: The completed stream.
     """
     if stream.sequence_group is None:
         return ()
@@ -32,7 +32,8 @@ def former_owners(document: TableDocument, table: Table, stream: StreamSpec) -> 
     order = committer.group_orders().get(stream.sequence_group)
     if order is not None:
         return () if order.stream == stream.name else (order.stream,)
-    # An earlier version kept no orders: it was any of those that are not registered any more.
+    # A table of an earlier version has no orders of groups: any stream may have written the group that
+    # has a position and is not registered any more.
     known = {*document.streams, stream.name}
     positions = committer.stream_positions()
     return tuple(name for name in sorted(positions.keys() - known) if positions[name].topic)
@@ -44,13 +45,13 @@ def check_takeover(
     definition: StreamDefinition,
     former: tuple[str, ...],
 ) -> Iterator[FieldProblem]:
-    """Yield the columns in which records would count again, unless it is said where to start.
+    """Yield the problem of columns that would count records again, unless a start is requested.
 
     Args:
         document: The table's.
-        stream: Complete.
-        definition: The same as requested.
-        former: As `former_owners` tells.
+        stream: The completed stream.
+        definition: The stream as requested.
+        former: As `former_owners` returns.
     """
     group = document.table.sequence_group(stream.sequence_group or "")
     if not former or group is None or is_start_given(definition):
@@ -64,29 +65,29 @@ def check_takeover(
     if counted:
         yield problem_at(
             "starting_offsets",
-            message=f"{quoted_list(former)} has written the group `{group.name}`, and what the stream "
-            f"reads again would count again in {quoted_list(counted)}",
-            hint="say where to start: `latest` counts what comes from now on, `earliest` all that "
-            "the topic holds",
+            message=f"{quoted_list(former)} has written the group `{group.name}`, and records that are "
+            f"read again would count again in {quoted_list(counted)}",
+            hint="set it: `latest` counts records from now on, `earliest` all that the topic holds",
         )
 
 
 def is_start_given(definition: StreamDefinition) -> bool:
-    """Return whether a request says where its stream starts."""
+    """Return whether a request sets where its stream starts; the default does not count."""
     return "starting_offsets" in definition.model_fields_set
 
 
 def new_entry(table: Table, stream: StreamSpec, definition: StreamDefinition) -> StreamEntry:
     """Return the entry of a stream that is not registered yet.
 
-    A stream of its name may have been, and have left a position. The one that is registered now goes
-    on there, unless a start was given and others have written since, or the topic is another one:
-    that is known for sure only when the stream is claimed, so the entry says which position is meant.
+    A former stream of its name may have left a position. The new one continues there, unless the
+    request sets a start and either another stream has written the group since or the topic is another
+    one. Whether that is so is certain only when the stream is claimed, so the entry holds the epoch of
+    the position that it was registered over.
 
     Args:
-        table: The table, which knows who has written.
-        stream: Complete.
-        definition: The same as requested.
+        table: The table, whose newest snapshot holds the positions of streams.
+        stream: The completed stream.
+        definition: The stream as requested.
     """
     position = table.committer().stream_positions().get(stream.name)
     if position is None or not position.topic or not is_start_given(definition):
@@ -97,7 +98,7 @@ def new_entry(table: Table, stream: StreamSpec, definition: StreamDefinition) ->
 def fence_streams(
     catalog: Catalog, leases: LeaseStore, identifier: str, streams: tuple[str, ...]
 ) -> None:
-    """End the epochs of streams, so that nobody commits for them without a new claim.
+    """End the epochs of streams, so that no process commits for them without a new claim.
 
     Args:
         catalog: Of the warehouse.
@@ -107,14 +108,16 @@ def fence_streams(
 
     Raises:
         StreamNotStopped: A runner still holds one of them.
-        LakeError: The table cannot be committed to; the same call again.
+        LakeError: The end cannot be committed; the same call again.
     """
+    # The lease only gives a better answer than an error in a working runner; the data is protected by
+    # the commit below alone, which makes every later commit of the former epochs fail.
     held = {name: leases.holder(identifier, name) for name in streams}
     by_holder = [f"{name} (held by {lease.owner})" for name, lease in held.items() if lease]
     if by_holder:
         message = (
-            f"streams of {identifier} are not let go yet: {', '.join(by_holder)}\n"
-            "hint: wait until the runner has stopped, or until its lease is over"
+            f"streams of {identifier} are not released yet: {', '.join(by_holder)}\n"
+            "hint: wait until the runner has stopped, or until its lease has expired"
         )
         raise StreamNotStopped(message)
     if not streams:
@@ -122,5 +125,5 @@ def fence_streams(
     try:
         table = catalog.table(identifier)
     except TableNotFound:
-        return  # nobody can commit to it
+        return  # no process can commit to it
     table.committer().fence_streams(commit_user=COMMIT_USER, only=streams)

@@ -279,7 +279,7 @@ def test_a_column_that_nobody_writes_is_dropped_from_its_group(
         (
             {"change": "update_column_default", "column": "order_version", "default": "1"},
             "default",
-            "a place in the order",
+            "a position in the order",
         ),
         (
             {"change": "update_column_default", "column": "paid", "default": "x"},
@@ -417,7 +417,7 @@ def test_a_group_for_a_new_stream_comes_with_its_columns(
 def test_a_group_over_columns_of_rows_that_are_there_is_refused(
     registrar: Registrar, catalog: Catalog
 ) -> None:
-    """The rows have no place in the new group's order: their values would be lost."""
+    """The rows have no position in the new group's order: their values would be lost."""
     spec = orders(unordered="allowed", sequence_groups=orders().model_dump()["sequence_groups"][:1])
     registrar.put_table("shop", "loose", spec)
     table = catalog.table("shop.loose")

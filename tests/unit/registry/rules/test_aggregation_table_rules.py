@@ -73,10 +73,10 @@ def test_several_streams_share_a_table_of_order_free_functions(sql: str, functio
     ("sql", "function", "risk"),
     [
         ("DOUBLE", "sum", "its last digits depend on the order"),
-        ("STRING", "listagg", "depends on the order in which they arrive"),
-        ("INT", "first_non_null_value", "depends on the order in which they arrive"),
-        ("INT", None, "`last_non_null_value` makes of several records depends on the order"),
-        ("ARRAY<INT>", "collect", "depends on the order in which they arrive"),
+        ("STRING", "listagg", "depends on the order in which records arrive"),
+        ("INT", "first_non_null_value", "depends on the order in which records arrive"),
+        ("INT", None, "result of `last_non_null_value` depends on the order"),
+        ("ARRAY<INT>", "collect", "depends on the order in which records arrive"),
     ],
 )
 def test_functions_that_depend_on_order_take_one_stream_or_the_risk(

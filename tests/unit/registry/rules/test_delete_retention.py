@@ -96,7 +96,7 @@ def test_what_is_declared_becomes_options(
         (
             one_group(tracking=False, delete_retention=WEEK),
             "delete_retention.columns",
-            "says `tracking: false`",
+            "declares `tracking: false`",
         ),
         (
             rows(delete_retention=WEEK | {"columns": ["at", "when"]}),
@@ -106,7 +106,7 @@ def test_what_is_declared_becomes_options(
         (
             rows(delete_retention=WEEK | {"columns": ["v"]}),
             "delete_retention.columns[0]",
-            "says no moment",
+            "no point in time",
         ),
         (
             rows(
@@ -119,7 +119,7 @@ def test_what_is_declared_becomes_options(
         (
             rows(options={"braid.delete-retention": "7 d"}),
             "options.braid.delete-retention",
-            "a field of the declaration says this",
+            "a field of the declaration sets this",
         ),
     ],
     ids=["clears", "ignores", "first", "groupless", "untracked", "unknown", "type", "dv", "option"],

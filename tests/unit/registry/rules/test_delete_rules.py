@@ -188,7 +188,7 @@ def test_one_group_ordered_by_offsets_removes_rows_safely() -> None:
             grouped(column("v", "INT", "max", ignore_retract=True), deletes="clear_columns"),
             "/columns/2/aggregate/function",
             "max",
-            "does not know which of them a delete takes back",
+            "does not know which of them a delete retracts",
         ),
         (
             grouped(column("v", "INT", "sum"), deletes="clear_columns", unordered="allowed"),

@@ -1,0 +1,22 @@
+"""Data types of declared columns, which are stored as SQL text.
+
+Pure. A type that cannot be parsed is a problem of its column, which the rules for tables report; every
+other rule ignores such a column.
+"""
+
+from lake import DataType, InvalidRequest, parse_type
+from schemas import TableSpec
+
+
+def parsed_type(sql: str) -> DataType | None:
+    """Return a type, or None where the text is no type."""
+    try:
+        return parse_type(sql)
+    except InvalidRequest:
+        return None
+
+
+def declared_type(spec: TableSpec, column: str) -> DataType | None:
+    """Return the type of a column, or None where it is no type or the column is not declared."""
+    declared = next((c.type for c in spec.columns if c.name == column), None)
+    return None if declared is None else parsed_type(declared)
