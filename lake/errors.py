@@ -1,4 +1,4 @@
-"""Errors of the engine, chosen by what the caller will do about them.
+"""Errors of the engine, one class for each reaction of the caller.
 
 ```
 LakeError                      .retryable, and the values as attributes
@@ -8,18 +8,18 @@ LakeError                      .retryable, and the values as attributes
     SchemaMismatch             fix the data or the schema
     UnsupportedFeature         by design, or not in this version
   CommitConflict               re-plan on the newer snapshot, then try again
-  CommitUnknown                look for the commit before acting
+  CommitUnknown                find out whether the commit is in the table before acting
   StreamFenced                 stop: a newer owner has claimed the stream
   OffsetMismatch               stop: the batch does not continue where the table ends
-  StorageUnavailable           the same call again, after a pause
-  CorruptData                  stop and call a person
+  StorageUnavailable           repeat the call after a pause
+  CorruptData                  stop and call an operator
   LimitExceeded                send less
 ```
 
-Text is for people and is no interface; classes and attributes are.
+Messages are for people and not part of the interface; classes and attributes are.
 
-Files of a commit that failed may be live all the same, whatever was raised. They are deleted only after
-an error with `committed_nothing`; else they stay, and orphan cleaning finds those that nothing names.
+The files of a failed commit may be live nevertheless, whatever was raised. They are deleted only after an
+error with `committed_nothing`; otherwise they stay, and orphan cleaning finds those that nothing references.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,10 +37,10 @@ class Problem:
     """One thing that is wrong with a request.
 
     Attributes:
-        field: Where: a column, an option key, or a pointer into the request.
-        value: What was found there, as text; None when it is missing.
+        field: Its place: a column, an option key, or a pointer into the request.
+        value: The value found there, as text; None when it is missing.
         message: What is wrong and what was expected, lower case, without a full stop.
-        hint: How to mend it; None when the message says it all.
+        hint: How to fix it; None when the message is enough.
     """
 
     field: str
@@ -60,9 +60,9 @@ class LakeError(Exception):
 
     Attributes:
         retryable: Whether the same call may succeed later.
-        table: `db.table` that it is about, where that is known; None elsewhere.
-        committed_nothing: It ended a commit that is known to have left nothing in the table. Only
-            committers say so.
+        table: `db.table` that it is about; None where that is not known.
+        committed_nothing: It ended a commit that is known to have left nothing in the table. Set by
+            committers only.
     """
 
     retryable: bool = False
@@ -70,7 +70,7 @@ class LakeError(Exception):
     table: str | None = None
 
     def __str__(self) -> str:
-        """Return what is wrong, the table first unless the text has it already."""
+        """Return the message, preceded by the table unless the message already names it."""
         text = super().__str__()
         if self.table is None or f"table {self.table}" in text:
             return text
@@ -78,7 +78,7 @@ class LakeError(Exception):
 
 
 class InvalidRequest(LakeError):
-    """The call cannot work as it is; each entry of `problems` says what to mend."""
+    """The call cannot succeed as it is; each entry of `problems` is one thing to fix."""
 
     def __init__(self, message: str, *, problems: Sequence[Problem] = ()) -> None:
         self.problems: tuple[Problem, ...] = tuple(problems)
@@ -86,19 +86,19 @@ class InvalidRequest(LakeError):
 
 
 class TableNotFound(InvalidRequest):
-    """No table of that name or at that place."""
+    """There is no table of that name or at that path."""
 
 
 class TableExists(InvalidRequest):
-    """A table of that name is there already."""
+    """A table of that name exists already."""
 
 
 class SchemaMismatch(InvalidRequest):
     """Data and schema do not fit each other.
 
     Attributes:
-        key: Of records that cannot be merged: the primary key without partition columns, the
-            smallest where several fail; empty elsewhere.
+        key: Primary key, without partition columns, of the records that cannot be merged; the
+            smallest where several fail. Empty for every other cause.
     """
 
     def __init__(
@@ -113,17 +113,17 @@ class SchemaMismatch(InvalidRequest):
 
 
 class UnsupportedFeature(InvalidRequest):
-    """The table or the store uses something that this version does not handle."""
+    """The table or the store uses a feature that this version does not support."""
 
 
 class CommitConflict(LakeError):
-    """The table changed in a way that the commit cannot be rebased on."""
+    """The table has changed in a way that the commit cannot be rebased on."""
 
     retryable = True
 
 
 class CommitUnknown(LakeError):
-    """Storage failed while a commit was published and its outcome could not be learnt."""
+    """Storage failed while a commit was published, and its outcome could not be determined."""
 
 
 class StreamFenced(LakeError):
@@ -137,7 +137,7 @@ class StreamFenced(LakeError):
 
 
 class OffsetMismatch(LakeError):
-    """A batch neither continues at the table's offsets nor lies wholly before them."""
+    """A batch neither begins at the table's offsets nor ends before them."""
 
     def __init__(self, message: str, *, stream: str) -> None:
         self.stream = stream
@@ -151,15 +151,15 @@ class StorageUnavailable(LakeError):
 
 
 class CorruptData(LakeError):
-    """Bytes on storage are not what the format says; a person has to look."""
+    """Bytes on storage are not what the format says; an operator has to intervene."""
 
 
 class LimitExceeded(LakeError):
-    """More was asked for than a declared bound allows."""
+    """The request exceeds a declared bound."""
 
 
 class BelongsToTable(Protocol):
-    """Something that belongs to one table."""
+    """An object that belongs to one table."""
 
     @property
     def identifier(self) -> str:
@@ -171,13 +171,14 @@ BelongsToTableT = TypeVar("BelongsToTableT", bound=BelongsToTable)
 
 @contextmanager
 def table_error_context(identifier: str) -> Iterator[None]:
-    """Have every error of the engine that leaves the block say which table it is about.
+    """Set the table of every error of the engine that leaves the block.
 
-    What is deep inside knows columns and files, and no names of tables.
+    Code below the tables knows columns and files, but no table names.
     """
     try:
         yield
     except LakeError as error:
+        # The innermost context wins: a call about one table may pass through another table's.
         error.table = error.table or identifier
         raise
 
@@ -185,7 +186,7 @@ def table_error_context(identifier: str) -> Iterator[None]:
 def adds_table_to_errors(
     method: Callable[Concatenate[BelongsToTableT, ParamsT], ResultT],
 ) -> Callable[Concatenate[BelongsToTableT, ParamsT], ResultT]:
-    """Return the method of something that belongs to a table with `table_error_context` around it."""
+    """Return the method, run within `table_error_context` of its object's table."""
 
     @wraps(method)
     def named(self: BelongsToTableT, /, *args: ParamsT.args, **kwargs: ParamsT.kwargs) -> ResultT:

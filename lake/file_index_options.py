@@ -1,12 +1,12 @@
-"""Options of file indexes: which columns of a data file get a bloom filter, and how large.
+"""Options of file indexes: the columns of a data file that get a bloom filter, and its size.
 
 ```
-file-index.bloom-filter.columns        id,email,tags[color]      the value of a MAP's key is one, too
+file-index.bloom-filter.columns        id,email,tags[color]      one key of a MAP counts as a column
 file-index.bloom-filter.<column>.fpp   0.1
 file-index.bloom-filter.<column>.items 1000000
 ```
 
-Options of a MAP are those of all its keys that have none of their own.
+Options of a MAP hold for those of its keys that have no options of their own.
 
 Source: table-format 16; `org.apache.paimon.fileindex.FileIndexOptions`.
 """
@@ -20,7 +20,7 @@ from lake.errors import Problem
 
 FPP_DEFAULT: Final = 0.1
 FPP_MIN: Final = 1e-30
-"""Filters for less take more hash functions than readers count."""
+"""Such a filter takes 100 hash functions; readers count at most 127 (`HASH_FUNCTIONS_MAX`)."""
 
 _PREFIX: Final = "file-index."
 _COLUMNS: Final = ".columns"
@@ -34,14 +34,15 @@ _NUMBER: Final = re.compile(r"\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BloomColumn:
-    """One column that gets a bloom filter, or one key of a MAP.
+    """One column, or one key of a MAP, that gets a bloom filter.
 
     Attributes:
-        column: Of the table.
-        map_key: The key whose value is indexed; None for a column that is no MAP.
-        fpp: The share of absent values that a filter may take for present, between 0 and 1.
-        items: Distinct values that a file is expected to have; None for a filter that is as large
-            as those it has need.
+        column: Name of the table's column.
+        map_key: The key whose value is indexed; None for a column that is not a MAP.
+        fpp: False positive probability: the share of absent values that the filter may report as
+            present, between 0 and 1.
+        items: Distinct values that a file is expected to hold; None sizes the filter by the values
+            that the file turns out to hold.
     """
 
     column: str
@@ -51,18 +52,18 @@ class BloomColumn:
 
     @property
     def name(self) -> str:
-        """The name in options and in files."""
+        """The name in options and in index files."""
         return self.column if self.map_key is None else f"{self.column}[{self.map_key}]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileIndexOptions:
-    """What the options say.
+    """The options of file indexes of one table.
 
     Attributes:
         blooms: In the order in which they are declared.
-        declared: All columns that are named, by kind of index, this engine's and others'.
-        problems: Declarations that mean nothing; what they are about has the defaults.
+        declared: All columns that are named, by kind of index, kinds of other engines included.
+        problems: Declarations that cannot be read or have no effect; defaults are used instead.
     """
 
     blooms: tuple[BloomColumn, ...]
@@ -71,7 +72,7 @@ class FileIndexOptions:
 
 
 def parse_file_index_options(options: Mapping[str, str]) -> FileIndexOptions:
-    """Return the options of file indexes among those of a table."""
+    """Return the options of file indexes among the options of a table; never raises."""
     problems: list[Problem] = []
     declared: dict[str, tuple[str, ...]] = {}
     for key, value in options.items():
@@ -89,7 +90,7 @@ def parse_file_index_options(options: Mapping[str, str]) -> FileIndexOptions:
 
 
 def column_of(name: str) -> tuple[str, str | None]:
-    """Return the column of a declared name, and the key if it is that of a MAP.
+    """Return the column of a declared name, and the key of a MAP or None.
 
     Example:
         >>> column_of("tags[color]"), column_of("id")
@@ -127,11 +128,11 @@ def _bloom(name: str, options: Mapping[str, str], problems: list[Problem]) -> Bl
 def _undeclared(
     options: Mapping[str, str], declared: Mapping[str, tuple[str, ...]]
 ) -> list[Problem]:
-    """Return options of columns that are not indexed, which the reference refuses."""
+    """Return a problem for each option of a column that is not indexed, as the reference refuses."""
     problems: list[Problem] = []
     for key, value in options.items():
         parts = key.split(".")
-        # Names with a dot have no options of their own, in the reference either.
+        # As in the reference, names with a dot cannot have options of their own.
         if not key.startswith(_PREFIX) or len(parts) != 4:
             continue
         _, kind, name, option = parts

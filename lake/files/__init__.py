@@ -1,1 +1,1 @@
-"""The only code that touches storage: bytes, names, Parquet files, and exclusive creation."""
+"""Storage and data files: the only code that touches storage."""

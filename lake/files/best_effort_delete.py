@@ -1,7 +1,7 @@
-"""Files that were written for nothing.
+"""Best-effort deletion of files that an operation has written and will not commit.
 
-Whoever gives up deletes what it wrote, most often because something went wrong already. That is what
-its caller has to hear, and not that a file could not be deleted: such a file is in nobody's way.
+An operation that gives up deletes what it wrote, mostly because of an earlier error. The caller needs that
+error and not the one of the deletion: a file that stays does no harm.
 """
 
 import logging
@@ -14,13 +14,13 @@ _LOG = logging.getLogger(__name__)
 
 
 def delete_best_effort(file_io: FileIO, paths: Iterable[str]) -> None:
-    """Delete files that nothing names, nor ever will; what cannot be deleted stays.
+    """Delete files that nothing references or ever will; those that cannot be deleted stay.
 
-    Orphan cleaning finds what stays. Files that are not there are passed over.
+    Orphan cleaning removes what stays. Absent files are skipped.
 
     Args:
         file_io: Storage.
-        paths: Of the files, each with a name of its own.
+        paths: Of the files, whose names no other writer uses.
     """
     for path in paths:
         try:

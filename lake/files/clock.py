@@ -1,4 +1,4 @@
-"""Where time comes from, so that tests and simulations decide what time it is."""
+"""Sources of time, injected so that tests and simulations control it."""
 
 import threading
 import time
@@ -22,7 +22,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that moves only when told to; safe to share between threads.
+    """A clock that moves only by `advance`; safe to share between threads.
 
     Example:
         >>> clock = ManualClock(start_ms=1_000)

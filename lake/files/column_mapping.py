@@ -1,7 +1,7 @@
-"""Columns of a file that was written under an older schema, as those of a newer one.
+"""Schema evolution on read: columns of a file written under an older schema, as those of a newer one.
 
-Columns are the same if their ids are, whatever they were called, and so are the fields of a ROW. What
-the file does not know is null; what has another type now is cast; what has gone is not read.
+Columns, and fields of a ROW, are matched by id, whatever their names were. A column that the file lacks is
+null, one whose type has changed is cast, one that was dropped is not read.
 
 Source: table-format 2.3; merge-semantics 8.
 """
@@ -25,21 +25,21 @@ from lake.format.schema import TableSchema
 T = TypeVar("T")
 Conversion: TypeAlias = Callable[[pa.Array], pa.Array]
 OlderSchemas: TypeAlias = Mapping[int, TableSchema]
-"""By id, the schemas of files whose columns are not those of the schema that is read under."""
+"""By id, the schemas of files whose columns differ from those of the schema of the read."""
 NO_OLDER_SCHEMAS: Final[OlderSchemas] = MappingProxyType({})
 
 _MAPPINGS_KEPT: Final = 256
-"""Of pairs of schemas: the files of a scan are many, the schemas they were written under few."""
+"""Pairs of schemas in the cache: a scan has many files, written under few schemas."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileColumn:
-    """Where a column's values come from.
+    """The column of a file that has a wanted column's values.
 
     Attributes:
         name: Of the column in the file.
-        convert: From the Arrow form of the file's type to that of the wanted one; None when they
-            are alike.
+        convert: From the Arrow form of the file's type to that of the wanted one; None when the
+            values are the same.
     """
 
     name: str
@@ -49,7 +49,7 @@ class FileColumn:
 def map_columns(
     written: Iterable[DataField], wanted: Iterable[DataField]
 ) -> Mapping[str, FileColumn]:
-    """Return the source of each wanted column, by its name; those that the file lacks are left out.
+    """Return the source of each wanted column by name; columns that the file lacks are absent.
 
     Args:
         written: Columns of the schema that the file was written under.
@@ -73,11 +73,12 @@ def _mapping(
 
 
 def renamed(by_name: Mapping[str, T], mapped: Mapping[str, FileColumn]) -> dict[str, T]:
-    """Return what is known of a file's columns by the names of those that have the same values.
+    """Return facts about a file's columns under the names of the wanted columns with the same values.
 
     Args:
-        by_name: By the names in the file; those that it lacks are unknown.
-        mapped: From `map_columns`. What is known of values says nothing of what a cast makes of them.
+        by_name: Facts (bounds, for example) by the names in the file; may lack some.
+        mapped: From `map_columns`. Columns that are cast are left out: facts about values do not hold
+            for their casts.
     """
     return {
         name: by_name[source.name]
@@ -87,24 +88,24 @@ def renamed(by_name: Mapping[str, T], mapped: Mapping[str, FileColumn]) -> dict[
 
 
 def is_same_shape(one: TableSchema, other: TableSchema) -> bool:
-    """Return whether files of one schema can be read under the other without any mapping."""
+    """Return whether files of one schema can be read under the other without a mapping."""
     shapes = [[(field.id, field.name, field.type) for field in s.fields] for s in (one, other)]
     return shapes[0] == shapes[1]
 
 
 def shape_digest(schema: TableSchema) -> str:
-    """Return a short text that schemas share under which a file gives the same records."""
+    """Return a short text that is equal for schemas under which a file has the same records."""
     fields = [(field.id, field.name, field.type) for field in schema.fields]
     shape = (fields, schema.table_options.sequence_snapshot_ordering)
     return blake2b(repr(shape).encode(), digest_size=8).hexdigest()
 
 
 def conversion(source: DataType, target: DataType) -> Conversion | None:
-    """Return what turns values of the type a file has into those of the wanted one, None if nothing.
+    """Return the conversion from the type of a file's column to the wanted one; None for the identity.
 
     Args:
         source: Its fields have ids.
-        target: What `source` has become by schema changes.
+        target: The type that `source` has become by schema changes.
     """
     if source.root is not target.root or not source.is_nested:
         return column_cast(source, target)
@@ -127,26 +128,26 @@ def conversion(source: DataType, target: DataType) -> Conversion | None:
 
 def _row_conversion(source: DataType, target: DataType) -> Conversion | None:
     by_id = {field.id: index for index, field in enumerate(source.fields)}
-    places = [by_id.get(field.id) for field in target.fields]
+    indexes = [by_id.get(field.id) for field in target.fields]
     changes = [
-        place if place is None else conversion(source.fields[place].type, field.type)
-        for place, field in zip(places, target.fields, strict=True)
+        None if index is None else conversion(source.fields[index].type, field.type)
+        for index, field in zip(indexes, target.fields, strict=True)
     ]
     names = [field.name for field in source.fields]
-    is_same = places == list(range(len(source.fields))) and not any(changes)
+    is_same = indexes == list(range(len(source.fields))) and not any(changes)
     if is_same and names == [field.name for field in target.fields]:
         return None
     kind = to_arrow_type(target)
 
     def convert(column: pa.StructArray) -> pa.StructArray:
         parts = []
-        for place, change, field in zip(places, changes, kind, strict=True):
-            if place is None:
+        for index, change, field in zip(indexes, changes, kind, strict=True):
+            if index is None:
                 parts.append(pa.nulls(len(column), field.type))
             else:
-                part = column.field(place)
+                part = column.field(index)
                 parts.append(part if change is None else change(part))
-        # Nulls of the row are hidden by its mask, so that fields may be NOT NULL all the same.
+        # Below a null row fields are null too, even NOT NULL ones; the mask hides them.
         return pa.StructArray.from_arrays(parts, fields=list(kind), mask=column.is_null())
 
     return convert
@@ -171,7 +172,10 @@ def _map(
 
 
 def _offsets(column: pa.Array) -> pa.Array:
-    """Return where each value begins in what the column flattens to; null where it is null."""
+    """Return the start of each value among the column's flattened elements; null where it is null.
+
+    Computed anew, because the column's own offsets count elements under null and before a slice.
+    """
     lengths = pc.list_value_length(as_list(column)).fill_null(0).to_numpy(zero_copy_only=False)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     is_null = np.append(column.is_null().to_numpy(zero_copy_only=False), False)

@@ -1,4 +1,4 @@
-"""The columns of a data file, whatever its format.
+"""The columns of a data file of any format.
 
 | column | field id | nullable |
 |---|---|---|

@@ -1,4 +1,4 @@
-"""Where a data file lies: partition, bucket, name."""
+"""Paths of data files: partition, bucket, name."""
 
 from lake.errors import UnsupportedFeature
 from lake.files.paths import TablePaths
@@ -8,7 +8,7 @@ from lake.format.schema import TableSchema
 
 
 def table_paths(root: str, schema: TableSchema) -> TablePaths:
-    """Return the names of a table's files, `data-file.path-directory` included."""
+    """Return the paths of a table's files, with its `data-file.path-directory`."""
     return TablePaths(root, schema.table_options.data_file_path_directory or "")
 
 
@@ -19,7 +19,7 @@ def data_file_path(
 
     Args:
         paths: Of the table.
-        schema: Of the table; says how partition values are spelt.
+        schema: Of the table; determines how partition values are spelt.
         partition: Serialised partition row.
         bucket: Bucket number.
         file_name: Name inside the bucket's directory.
@@ -28,7 +28,7 @@ def data_file_path(
 
 
 def with_extra_files(path: str, file: DataFileMeta) -> list[str]:
-    """Return the path of a data file, and those of the files that live and die with it.
+    """Return the path of a data file, and those of the files that are deleted together with it.
 
     Args:
         path: Of the data file.

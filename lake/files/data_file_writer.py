@@ -1,7 +1,6 @@
-"""Data files, written row group by row group: key-value rows in, as they come.
+"""The writer of one data file: key-value rows, row group by row group.
 
-What is in memory is one row group, however long the file grows. What the bytes look like is the
-business of an output for each format.
+Memory holds one row group, however long the file grows. A `FormatWriter` makes the bytes.
 
 Source: table-format 12.
 """
@@ -34,11 +33,11 @@ PARQUET: Final = FileEncoding(format=FileFormat.PARQUET)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFileWritten:
-    """What is known of a data file only after it was written.
+    """Facts about a data file that are known only after it was written.
 
     Attributes:
         file_size: Exact bytes; readers open the file with it.
-        bounds: Statistics of the columns of which the file's format gathers any that are right.
+        bounds: Statistics by column, of those columns whose statistics in the file are right.
     """
 
     file_size: int
@@ -46,7 +45,7 @@ class DataFileWritten:
 
 
 class DataFileWriter(StagedWrite):
-    """One data file on its way to storage; it is removed unless it is finished."""
+    """The write of one data file; the file is removed unless it is finished."""
 
     def __init__(
         self,
@@ -57,14 +56,14 @@ class DataFileWriter(StagedWrite):
         without: Collection[str] = (),
         encoding: FileEncoding = PARQUET,
     ) -> None:
-        """Remember what to write; nothing is opened before the first rows.
+        """Prepare a write; nothing is opened before the first rows.
 
         Args:
-            file_io: Where to.
-            path: A new, uniquely named file.
-            schema: Of the table; says names, ids, nullability and the options.
+            file_io: Storage.
+            path: Of a new file with a unique name.
+            schema: Of the table: names, ids, nullability and options.
             without: Nullable columns to leave out, which will hold only nulls. Readers of the
-                format put null for a column that a file lacks, from release 1.3 on.
+                format return null for a column that a file lacks, from release 1.3 on.
             encoding: Of the file.
         """
         self._file_io = file_io
@@ -77,52 +76,60 @@ class DataFileWriter(StagedWrite):
         self._chars = [field for field in fields if holds_chars(field.type)]
         self._opened = ExitStack()
         self._sink: pa.NativeFile | None = None
-        self._output: FormatWriter | None = None
+        self._writer: FormatWriter | None = None
 
     @property
     def size(self) -> int:
-        """The bytes of what was written so far, about; a footer is to come."""
-        return 0 if self._output is None else self._output.size
+        """Approximate bytes written so far, without the footer."""
+        return 0 if self._writer is None else self._writer.size
 
     def write(self, rows: pa.Table) -> None:
         """Write one row group.
 
         Args:
             rows: A key-value table of at least one row with all table columns, sorted by key, with
-                keys above all before.
+                keys above those of all earlier rows.
 
         Raises:
             SchemaMismatch: Null in a NOT NULL column, or a value that the format cannot hold.
             StorageUnavailable: Storage refused.
         """
+        assert rows.num_rows, "a row group has rows"
+        # Checked and cast before the file is opened: a refusal leaves nothing on storage.
         columns = self._columns_of(rows)
         with _write_errors(self._path):
-            if self._output is None:
-                self._output = self._open()
-            self._output.write(columns)
+            if self._writer is None:
+                self._writer = self._open()
+            self._writer.write(columns)
 
     def finish(self) -> DataFileWritten:
-        """Make the file durable; at least one row group must be in it.
+        """Make the file durable.
+
+        Requires:
+            At least one row group was written.
 
         Raises:
-            StorageUnavailable: Storage refused; the file may or may not be there.
+            StorageUnavailable: Storage refused; the file may or may not exist.
         """
-        assert self._output is not None, "a data file has rows"
-        assert self._sink is not None, "an output has a sink"
+        assert self._writer is not None, "a data file has rows"
+        assert self._sink is not None, "a writer has a sink"
         with _write_errors(self._path):
-            bounds = self._output.finish()
+            bounds = self._writer.finish()
             size = int(self._sink.tell())
+            # Leaving the sink's context without an error is what makes the file durable.
             self._opened.close()
         return DataFileWritten(file_size=size, bounds=bounds)
 
     def discard(self, error: BaseException | None = None) -> None:
-        """Remove the file; nothing happens when it is finished or not begun.
+        """Remove the file; does nothing when it is finished or not begun.
 
         Args:
-            error: Why, if it is known.
+            error: The cause, if it is known.
         """
-        if self._output is not None:
-            self._output.abandon()
+        if self._writer is not None:
+            # First: a format writer that is garbage collected would write its footer.
+            self._writer.abandon()
+        # Leaving the sink's context with an error is what removes the file.
         reason = error or _Discarded(self._path)
         self._opened.__exit__(type(reason), reason, reason.__traceback__)
 
@@ -141,7 +148,7 @@ class DataFileWriter(StagedWrite):
                 return AvroFormatWriter(self._sink, fields, self._encoding, name=self._path)
 
     def _columns_of(self, rows: pa.Table) -> pa.Table:
-        """Return the columns of the file in its order and under its types; copies nothing but casts."""
+        """Return the columns of the file in its order and types; copies only what has to be cast."""
         present = set(rows.column_names)
         names = [
             name if name in present else name.removeprefix(KEY_PREFIX)
@@ -156,7 +163,7 @@ class DataFileWriter(StagedWrite):
 
 
 class _Discarded(Exception):
-    """A file is given up on purpose."""
+    """A write is discarded without an error."""
 
 
 @contextmanager

@@ -1,13 +1,10 @@
-"""Data files of any format: rows in (`data_file_writer`), key-value batches out (`data_file_reader`)."""
+"""Data files of any format: the names that the rest of the engine uses."""
 
-from lake.files.data_file_reader import (
-    DataFileReader,
-    ReadCounters,
-    key_value_schema,
-)
+from lake.files.data_file_reader import DataFileReader, key_value_schema
 from lake.files.data_file_writer import DataFileWriter, DataFileWritten
 from lake.files.file_encoding import FileEncoding, FileFormat
 from lake.files.null_columns import columns_without_values, null_columns
+from lake.files.read_counters import ReadCounters
 from lake.files.row_filters import RowFilter, RowGroupFilter
 from lake.files.row_groups import ROW_GROUP_BYTES, ROW_GROUP_ROWS, row_group_rows
 

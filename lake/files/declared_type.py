@@ -1,7 +1,8 @@
-"""Values as a file has them, given the Arrow form of their column's type.
+"""Casts of decoded columns to the Arrow form of their declared type.
 
-A decoder gives nested values that are null everywhere below a value that is null; where the field of
-a ROW is NOT NULL, Arrow's cast takes that for an error.
+Below a null value a decoder makes every nested value null; where a field of a ROW is NOT NULL, Arrow's cast
+mistakes that for an error. So nested columns are cast to a type in which everything may be null, and the
+result is relabelled with the declared nullability.
 """
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ from lake.files.parquet.int96 import is_int96
 
 
 def to_declared_type(column: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return a column in the Arrow form of its type.
+    """Return a column in the Arrow form of its declared type.
 
     Args:
         column: In a type that can be cast to it.
@@ -22,14 +23,14 @@ def to_declared_type(column: pa.Array, target: pa.DataType) -> pa.Array:
     if column.type.equals(target):
         return column
     if is_int96(column.type) and is_int96(target):
-        return column.view(target)  # INT96 knows no zone; the instant is UTC either way
+        return column.view(target)  # INT96 has no time zone; the instant is UTC either way
     if not pa.types.is_nested(target):
         return column.cast(target)
     return _declared(column.cast(_nullable(target)), target)
 
 
 def _nullable(data_type: pa.DataType) -> pa.DataType:
-    """Return a type in which all that is nested may be null, but for keys."""
+    """Return the type with every nested value nullable, except keys of maps."""
     if pa.types.is_struct(data_type):
         return pa.struct([_nullable_field(field) for field in data_type])
     if pa.types.is_map(data_type):
@@ -45,7 +46,7 @@ def _nullable_field(field: pa.Field) -> pa.Field:
 
 
 def _declared(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return the same values under a type that differs in what may be null."""
+    """Return the same values under a type that differs in nullability only; copies no values."""
     if array.type.equals(target):
         return array
     if pa.types.is_struct(target):

@@ -1,8 +1,8 @@
-"""Rows that a deletion vector marks, left out of the batches of a file.
+"""Removal of the rows that a deletion vector marks from the batches of a file.
 
-Positions count the rows of the whole file, batches those of the row groups that are decoded, and a
-batch may reach across groups. So the positions are brought into the numbering of the batches once;
-each batch then looks for its own among them.
+Positions in the vector count rows of the whole file; batches hold rows of the decoded row groups only, and
+may span several. So positions are translated once to the numbering of the decoded rows, and each batch then
+finds its own by binary search.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from pyroaring import AbstractBitMap
 
 
 class DeletedRowFilter:
-    """Takes the batches of one file in order.
+    """Filters the batches of one file, in order.
 
     Args:
         vector: Positions of marked rows, 0-based in file order.
@@ -44,7 +44,7 @@ class DeletedRowFilter:
 def _positions_in(
     vector: AbstractBitMap, row_counts: Sequence[int], groups: Sequence[int]
 ) -> npt.NDArray[np.int64]:
-    """Return the marked positions of some row groups, counted from the first of their rows."""
+    """Return the marked positions among the rows of some row groups, ascending."""
     positions = np.asarray(vector.to_array(), dtype=np.int64)
     bounds = list(pairwise(np.cumsum([0, *row_counts]).tolist()))
     parts = [np.zeros(0, dtype=np.int64)]

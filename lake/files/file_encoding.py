@@ -1,4 +1,4 @@
-"""How the bytes of a data file are made: format, codec and level."""
+"""The encoding of a data file: format, codec and level."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Final
 
 
 class FileFormat(StrEnum):
-    """The formats of data files; each is the suffix of its files' names."""
+    """The formats of data files; the value is the suffix of their names."""
 
     PARQUET = "parquet"
     ORC = "orc"
@@ -17,20 +17,20 @@ class FileFormat(StrEnum):
 CODECS: Final[Mapping[FileFormat, tuple[str, ...]]] = {
     FileFormat.PARQUET: ("zstd", "lz4", "snappy", "gzip", "brotli", "none", "uncompressed"),
     FileFormat.ORC: ("zstd", "zlib", "lz4", "snappy", "none"),
-    # Its snappy and xz take libraries that released readers do not bring.
+    # Avro's snappy and xz need libraries that released readers of the format do not ship.
     FileFormat.AVRO: ("zstd", "zstandard", "deflate", "bzip2", "null"),
 }
-"""Compressions that files of a format can have, as the format's reference spells them."""
+"""The codecs of each format, as the reference spells them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileEncoding:
-    """How one data file is encoded.
+    """The encoding of one data file.
 
     Attributes:
         format: Of the file.
         codec: One of the format's `CODECS`.
-        zstd_level: From 1 to 22; other codecs have no level.
+        zstd_level: From 1 to 22; ignored by other codecs.
     """
 
     format: FileFormat

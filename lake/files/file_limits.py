@@ -1,14 +1,14 @@
-"""What a data file cannot hold: found before a byte is written, and said with the column's name.
+"""Values that a data file cannot hold, found before a byte is written and reported by column.
 
-Rows are checked when they come in (`lake.write`); what merging makes of them may still be
+Rows are checked when they are written (`lake.write`). What merging makes of them may still be
 
-* null in a NOT NULL column: a retract has left nothing, or taken more than there was;
-* a DECIMAL beyond its storage. Parquet keeps one of up to 9 digits in 32 bits and one of up to 18
-  in 64. More digits than declared are kept while they fit, as the reference keeps them; it lets the
-  rest wrap round, which is a wrong number in every later read. In ORC it takes more digits than
-  declared for null, so there none is kept;
-* in ORC, a timestamp outside of the years 1677 to 2262 (see `orc_times`), or a CHAR that ends in
-  blanks (see `orc_chars`): an older file of another format may have it.
+* null in a NOT NULL column: a retract has left nothing, or removed more than there was;
+* a DECIMAL beyond its storage. Parquet stores up to 9 digits in 32 bits and up to 18 in 64. More digits
+  than declared are kept while they fit, as in the reference; beyond that the reference lets the number wrap
+  around, which is a wrong number in every later read. In ORC files the reference reads more digits than
+  declared as null, so there no excess is accepted;
+* in ORC, a timestamp outside of the years 1677 to 2262 (`lake.files.orc.times`) or a CHAR that ends in
+  blanks (`lake.files.orc.chars`), which an older file of another format may hold.
 
 Source: merge-semantics 2.4 and 4; table-format 12.3.
 """
@@ -33,17 +33,17 @@ def check_file_limits(
     *,
     chars: Sequence[DataField] = (),
 ) -> None:
-    """Raise for values that the columns of a data file cannot hold.
+    """Raise if a column holds a value that the data file cannot hold.
 
     Args:
-        table: Columns by position as in `target`, in the Arrow form of their types.
+        table: Columns in the order of `target`, in the Arrow form of their types.
         target: Schema of the file, nullability as declared.
         file_format: Of the file.
         chars: The columns of the file that hold CHAR, at any depth.
 
     Raises:
-        SchemaMismatch: A null, a DECIMAL that is too large, or a time or CHAR that ORC cannot give
-            back; `problems` names the columns.
+        SchemaMismatch: A null, a DECIMAL that is too large, or a time or CHAR that cannot be read back
+            from ORC; `problems` names the columns.
     """
     problems = [
         problem
@@ -84,24 +84,24 @@ def _decimal_problems(
     limit = 10**precision if file_format is FileFormat.ORC else _unscaled_limit(precision)
     found = pc.min_max(column).as_py()
     for value in (found["min"], found["max"]):
-        # Comparing text of digits, for Python's own arithmetic on decimals would round.
+        # Compared as whole numbers: Python's arithmetic on decimals would round to its context.
         if value is not None and not -limit <= _unscaled(value, scale) < limit:
             yield Problem(
                 field=field.name,
                 value=str(value),
                 message=f"DECIMAL({precision}, {scale}) is too narrow for a merged value",
                 hint=f"scans still merge what is committed; write records that bring the value back "
-                f"into range, or copy the rows into a table with {_roomier(precision, scale)}",
+                f"into range, or copy the rows into a table with {_wider_type(precision, scale)}",
             )
             return
 
 
-def _roomier(precision: int, scale: int) -> str:
+def _wider_type(precision: int, scale: int) -> str:
     return f"DECIMAL({18 if precision <= 9 else 38}, {scale})"
 
 
 def _unscaled_limit(precision: int) -> int:
-    """Return the least positive unscaled value that does not fit."""
+    """Return the least positive unscaled value that a Parquet file cannot hold."""
     if precision <= 9:
         return 1 << 31
     return 1 << 63 if precision <= 18 else 10**precision
@@ -109,6 +109,6 @@ def _unscaled_limit(precision: int) -> int:
 
 def _unscaled(value: Decimal, scale: int) -> int:
     sign, digits, exponent = value.as_tuple()
-    assert exponent == -scale, "Arrow gives decimals with all digits of their scale"
+    assert exponent == -scale, "Arrow's decimals have all digits of their scale"
     unscaled = int("".join(map(str, digits)))
     return -unscaled if sign else unscaled

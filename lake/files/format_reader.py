@@ -1,4 +1,4 @@
-"""A data file as its format stores it: columns by name, rows in parts that can be passed over."""
+"""The reader of one data file format: columns by name, rows in parts that can be skipped."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
@@ -13,21 +13,21 @@ class FormatReader(Protocol):
 
     @property
     def is_columnar(self) -> bool:
-        """Whether columns can be decoded apart from each other."""
+        """Whether columns can be decoded independently of each other."""
 
     @property
     def row_counts(self) -> Sequence[int]:
-        """Rows of each part, in file order; row groups, where the format has any."""
+        """Rows of each part, in file order; a part is a row group where the format has them."""
 
     @property
     def column_names(self) -> Collection[str]:
-        """Names of the columns, those of the system included."""
+        """Names of the columns, system columns included."""
 
     def bounds(self, columns: Sequence[pa.Field]) -> Mapping[str, ColumnBounds]:
-        """Return what is known of values, one entry per part, by column; those unknown left out.
+        """Return the bounds by column, one entry per part; columns without known bounds are absent.
 
         Args:
-            columns: In the Arrow form that the bounds shall have.
+            columns: Columns of the file, in the Arrow types that the bounds shall have.
         """
 
     def batches(
@@ -42,17 +42,17 @@ class FormatReader(Protocol):
 
         Args:
             parts: Numbers of parts, ascending.
-            columns: Columns of the file, in the Arrow form of their types; what comes may be in one
-                that can be cast to it.
+            columns: Columns of the file, in the Arrow form of their types. A batch may have another
+                type that can be cast to it (`to_declared_type`).
             batch_rows: Upper bound of the rows of a batch.
-            batch_bytes: Upper bound of its bytes, about.
+            batch_bytes: Approximate upper bound of its bytes.
         """
 
 
 class SinglePartReader:
-    """What files have in common of which no part is known before it is read."""
+    """The common part of readers whose files are one part without bounds."""
 
     def bounds(self, columns: Sequence[pa.Field]) -> Mapping[str, ColumnBounds]:
-        """Return nothing: either the format has no statistics, or what decodes it does not tell."""
+        """Return no bounds: the format has no statistics, or its decoder does not expose them."""
         del columns
         return {}

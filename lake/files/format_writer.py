@@ -1,4 +1,4 @@
-"""What makes the bytes of a data file, one class for each format."""
+"""The writer of one data file format: rows to bytes."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -9,21 +9,21 @@ from lake.files.parquet.bounds import ColumnBounds
 
 
 class FormatWriter(Protocol):
-    """An open data file of any format, being written; who opened its sink closes it."""
+    """An open data file being written; the owner of the sink closes it."""
 
     @property
     def size(self) -> int:
-        """The bytes of what was written so far; about, where the format holds some back."""
+        """Bytes written so far; an estimate where the format buffers rows."""
 
     def write(self, columns: pa.Table) -> None:
-        """Write some rows, at least one.
+        """Write rows, at least one.
 
         Args:
-            columns: All columns of the file, as `data_file_schema` has them.
+            columns: All columns of the file, in the schema of `data_file_schema`.
         """
 
     def finish(self) -> Mapping[str, ColumnBounds]:
-        """Write what is held back and the footer; return the bounds of columns that are known."""
+        """Write buffered rows and the footer; return the bounds that the format knows, by column."""
 
     def abandon(self) -> None:
-        """Write nothing more; the file is broken or not wanted."""
+        """Write nothing more; the file will be discarded."""

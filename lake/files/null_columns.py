@@ -1,4 +1,4 @@
-"""Columns in which a data file has no value, as far as its statistics tell: nobody decodes them."""
+"""Columns of data files that hold only nulls according to statistics, and need not be decoded."""
 
 from collections.abc import Iterable
 
@@ -18,7 +18,7 @@ def null_columns(file_meta: DataFileMeta, schema: TableSchema) -> frozenset[str]
     names = file_meta.value_stats_cols
     if names is None:
         names = schema.field_names
-    # No statistics are written as an empty row, whatever the columns.
+    # Absent statistics are an empty row whatever the columns, hence not `strict`.
     return frozenset(
         name for name, count in zip(names, counts, strict=False) if count == file_meta.row_count
     )
@@ -29,12 +29,12 @@ def columns_without_values(
     schema: TableSchema,
     older_schemas: OlderSchemas = NO_OLDER_SCHEMAS,
 ) -> frozenset[str]:
-    """Return the columns in which no file has a value, as far as their statistics tell.
+    """Return the columns that hold only nulls in every file, according to statistics.
 
     Args:
         files: At least one.
         schema: The table's.
-        older_schemas: By id, those that files were written under if their columns are others.
+        older_schemas: Schemas by id of files that were written with other columns.
     """
     return frozenset.intersection(
         *(

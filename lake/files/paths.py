@@ -1,4 +1,4 @@
-"""Every name on storage, built in one place.
+"""Names and paths of a table's files on storage.
 
 ```
 <root>/schema/schema-<N>        snapshot/snapshot-<N> LATEST EARLIEST
@@ -7,8 +7,8 @@
        tag/tag-<name>           branch/branch-<name>/{schema,snapshot,tag,changelog,consumer}
 ```
 
-A branch has schemas, snapshots and tags of its own; manifests, index and data files of all
-branches lie side by side in the table's directory.
+A branch has schemas, snapshots and tags of its own; the manifests, index files and data files of all
+branches share the table's directories.
 
 Source:
     Table format, section 1.
@@ -26,9 +26,9 @@ BRANCH_PREFIX = "branch-"
 
 
 def numbered(name: str, prefix: str) -> int | None:
-    """Return the number behind `prefix`, or None for every other name.
+    """Return the number after `prefix`, or None for every other name.
 
-    Strict on purpose: temporary files and other engines' leftovers lie in the same directories.
+    Strict on purpose: the same directories hold temporary files and files of other engines.
 
     Example:
         >>> numbered("snapshot-12", "snapshot-"), numbered(".snapshot-12.x.tmp", "snapshot-")
@@ -47,7 +47,7 @@ class TablePaths:
     Attributes:
         root: Absolute path of the table's directory, without a trailing slash.
         data_directory: Between the root and the partitions (`data-file.path-directory`), or "".
-        branch: Whose schemas, snapshots and tags are meant; "" for the main branch.
+        branch: Name of the branch that has the schemas, snapshots and tags; "" for the main one.
     """
 
     root: str
@@ -60,7 +60,7 @@ class TablePaths:
 
     @property
     def identifier(self) -> str:
-        """Return `db.table`, or the directory's name where it lies in no database's directory."""
+        """Return `db.table`, or the directory's name where its parent is no database directory."""
         *_, database, name = ["", *self.root.split("/")]
         return f"{database.removesuffix('.db')}.{name}" if database.endswith(".db") else name
 
@@ -171,20 +171,20 @@ class TablePaths:
         return f"{self.branch_root}/consumer/{CONSUMER_PREFIX}{consumer_id}"
 
     def expiring(self, name: str) -> str:
-        """Return the path of the mark of an expiry that is under way, beside the consumers."""
+        """Return the path of the marker of a running expiry, beside the consumers."""
         return f"{self.branch_root}/consumer/{EXPIRING_PREFIX}{name}"
 
     @property
     def rollback_marker(self) -> str:
-        """Return the path of the mark of a rollback, beside the consumers."""
+        """Return the path of the marker of a rollback, beside the consumers."""
         return f"{self.branch_root}/consumer/rolling-back"
 
     def bucket_dir(self, partition_dir: str, bucket: int) -> str:
         """Return the directory of one bucket.
 
         Args:
-            partition_dir: As `lake.format.partition_path` makes it; "" when unpartitioned.
-            bucket: 0-based number of the bucket; -2 is the postponed one.
+            partition_dir: From `lake.format.partition_path`; "" when unpartitioned.
+            bucket: 0-based number of the bucket; -2 for rows not yet assigned to buckets.
         """
         name = f"bucket-{'postpone' if bucket == -2 else bucket}"
         return "/".join(filter(None, (self.root, self.data_directory, partition_dir, name)))

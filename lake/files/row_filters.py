@@ -1,9 +1,9 @@
-"""Rows of a file that fulfil conditions, without decoding more than telling them takes.
+"""Filters of row groups and rows, and the rows of a file that pass one.
 
-A part of the file (a row group) is read in two steps: the columns that the conditions look at, and the
-others only if a row fulfils them. Where conditions choose little of a file, its other columns are
-hardly ever decoded. Where they choose much, two steps would decode the columns of the conditions twice;
-so what follows a part with such rows is read at once, until a part has none.
+Late materialisation: a part of the file (a row group) is read in two steps, first the columns of the
+filter, then the others if a row passes. Where few rows pass, the other columns are hardly ever decoded.
+Where many pass, two steps would decode the filter's columns twice; so the part that follows one with
+passing rows is read in one step, until a part has none.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,17 +19,17 @@ from lake.files.parquet.bounds import ColumnBounds
 from lake.format.system_columns import VALUE_KIND_FIELD
 
 Decode: TypeAlias = Callable[[Sequence[int], Sequence[str]], Iterator[pa.RecordBatch]]
-"""From numbers of parts, ascending, and names of columns to their rows in order."""
+"""From numbers of parts (ascending) and names of columns to their rows, in file order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowGroupFilter:
-    """Says which row groups can hold what is looked for.
+    """A predicate on the statistics of row groups.
 
     Attributes:
-        columns: Whose bounds it looks at.
-        keep: From bounds per column (those that have any) and the number of row groups to one
-            boolean per row group: False skips it.
+        columns: Columns whose bounds it reads.
+        keep: From bounds by column (columns without any are absent) and the number of row groups to
+            one boolean per row group; False if no row of it can pass.
     """
 
     columns: tuple[str, ...]
@@ -38,11 +38,11 @@ class RowGroupFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowFilter:
-    """Says which rows are looked for.
+    """A predicate on rows.
 
     Attributes:
-        columns: That it looks at, at least one.
-        matches: From a batch with these columns to a boolean per row, without nulls.
+        columns: Columns that it reads, at least one.
+        matches: From a batch with these columns to one boolean per row, without nulls.
     """
 
     columns: tuple[str, ...]
@@ -50,11 +50,11 @@ class RowFilter:
 
 
 def without_retracts(wanted: RowFilter | None) -> RowFilter:
-    """Return what lets of the rows of a filter those through that are no retracts."""
+    """Return the filter that rejects retracts and what `wanted` rejects; None rejects nothing."""
 
     def matches(batch: pa.RecordBatch) -> pa.Array:
         kinds = batch.column(VALUE_KIND_FIELD.name).to_numpy()
-        # The lowest bit tells: +I is 0, -U 1, +U 2, -D 3.
+        # Retracts have the lowest bit set: +I is 0, -U 1, +U 2, -D 3.
         is_add = pa.array((kinds & 1) == 0)
         return is_add if wanted is None else pc.and_(is_add, wanted.matches(batch))
 
@@ -71,17 +71,17 @@ def filtered_rows(
     in_steps: bool,
     is_likely: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that a filter lets through, in file order; batches may be empty.
+    """Yield the rows that pass a filter, in file order; batches may be empty.
 
     Args:
-        decode: Gives rows of the file; the same batches of rows for the same parts only if the
-            columns are the same.
+        decode: Returns rows of the file. Batches of the same parts may be cut differently when the
+            columns differ.
         parts: Numbers of parts, ascending.
         columns: Of the result, in order.
         wanted: The filter.
-        in_steps: Columns of a part can be decoded apart from each other.
-        is_likely: The first part is expected to have such rows, as where statistics have left
-            other parts out.
+        in_steps: Columns of a part can be decoded independently of each other.
+        is_likely: The first part is expected to have passing rows, as where statistics have already
+            excluded other parts.
     """
     every = tuple(dict.fromkeys([*columns, *wanted.columns]))
     if not in_steps:
@@ -97,6 +97,7 @@ def filtered_rows(
                 has_rows = has_rows or chosen.num_rows > 0
                 yield chosen
             continue
+        # First step. The second one may be cut into other batches, hence one mask for the whole part.
         masks = [wanted.matches(batch) for batch in decode([part], wanted.columns)]
         has_rows = any(mask.true_count for mask in masks)
         if has_rows:
@@ -108,9 +109,9 @@ def _taken(batches: Iterator[pa.RecordBatch], mask: pa.Array) -> Iterator[pa.Rec
     for batch in batches:
         yield _filtered(batch, mask.slice(begin, batch.num_rows))
         begin += batch.num_rows
-    assert begin == len(mask), "every column of a part has its rows"
+    assert begin == len(mask), "all columns of a part have the same rows"
 
 
 def _filtered(batch: pa.RecordBatch, mask: pa.Array) -> pa.RecordBatch:
-    # A filter copies, even what it leaves as it is.
+    # Arrow's filter copies even when every row passes.
     return batch if mask.true_count == len(mask) else batch.filter(mask)

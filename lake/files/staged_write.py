@@ -1,4 +1,4 @@
-"""What is on its way to storage, and does not stay there half done."""
+"""Writes that leave nothing behind unless they are finished."""
 
 from abc import ABC, abstractmethod
 from types import TracebackType
@@ -6,10 +6,10 @@ from typing import Self
 
 
 class StagedWrite(ABC):
-    """A context: what is not finished when it ends is discarded."""
+    """A context manager around one write: on exit, a write that is not finished is discarded."""
 
     def __enter__(self) -> Self:
-        """Return it."""
+        """Return self."""
         return self
 
     def __exit__(
@@ -18,13 +18,13 @@ class StagedWrite(ABC):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Remove what is not finished."""
+        """Discard the write unless it is finished."""
         self.discard(error)
 
     @abstractmethod
     def discard(self, error: BaseException | None = None) -> None:
-        """Remove it from storage; nothing happens when it is finished or not begun.
+        """Remove what was written from storage; does nothing when finished or not begun.
 
         Args:
-            error: Why, if it is known.
+            error: The cause, if it is known.
         """

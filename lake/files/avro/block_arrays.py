@@ -1,4 +1,4 @@
-"""Arrow arrays of what `lake.format.avro.block_decoder` finds in blocks of Avro files."""
+"""Arrow arrays from the column values of decoded Avro blocks (`lake.format.avro.block_decoder`)."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -17,7 +17,7 @@ UNIT_OF: Final[Mapping[str, str]] = {
     "timestamp-nanos": "ns",
     "local-timestamp-nanos": "ns",
 }
-"""Of timestamps, by logical type."""
+"""Arrow's unit of timestamps by Avro's logical type."""
 
 PER_SECOND: Final = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -25,13 +25,13 @@ PER_SECOND: Final = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 def column_array(
     values: ColumnValues, column: PlainColumn, declared: Any, target: pa.DataType
 ) -> pa.Array:
-    """Return the values of a column.
+    """Return the values of a column as an array.
 
     Args:
         values: Of the column.
-        column: How they lie in the file.
-        declared: Type in the file, logical type and all.
-        target: In the Arrow form of the column's type.
+        column: Its encoding in the file.
+        declared: Its Avro type, logical type included.
+        target: The Arrow form of the column's type.
 
     Raises:
         pyarrow.ArrowInvalid: A value does not fit.
@@ -47,6 +47,7 @@ def column_array(
         offsets, data = values.joined()
         buffers = [_validity(values), pa.py_buffer(offsets), pa.py_buffer(data)]
         array = pa.Array.from_buffers(target, len(values.starts), buffers)
+        # The bytes come from storage: texts have to be checked to be UTF-8.
         array.validate(full=pa.types.is_string(target))
         return array
     if column.kind is Kind.BOOLEAN:
@@ -68,7 +69,7 @@ def _whole_numbers(values: ColumnValues, logical: str | None, target: pa.DataTyp
 
 
 def _decimals(values: ColumnValues, scale: int, target: pa.DataType) -> pa.Array:
-    # More digits than declared are kept, as by every other way to read them.
+    # More digits than declared are kept, as by the readers of all formats.
     kind = target if target.scale == scale else pa.decimal128(38, scale)
     buffers = [_validity(values), pa.py_buffer(np.ascontiguousarray(values.unscaled()))]
     array = pa.Array.from_buffers(kind, len(values.starts), buffers)

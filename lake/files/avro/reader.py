@@ -1,8 +1,8 @@
-"""Avro data files, open for reading; in memory they are compressed.
+"""The reader of Avro data files, which are kept in memory compressed.
 
-Files of plain types are decoded many blocks at a time (`lake.format.avro.block_decoder`), others and small ones
-value by value. Dates and times are taken as the numbers that they are stored as, and given the column's
-type after.
+Files with columns of plain types are decoded many blocks at a time (`lake.format.avro.block_decoder`), others
+and small ones record by record. Dates and times are read as the numbers that are stored, and get the column's
+type afterwards.
 
 Source: table-format 12.
 """
@@ -23,31 +23,32 @@ from lake.format.avro.container import AvroBlock, decode_block, parsed_schema, r
 from lake.format.avro.resolution import not_null
 
 _ReadValue: TypeAlias = Callable[[Any], Any] | None
-"""From what fastavro gives to what Arrow takes; None when they are one."""
+"""From a value of fastavro to one that Arrow accepts; None for the identity."""
 
-# Python's own context rounds to 28 digits.
+# Python's default context rounds to 28 digits.
 _EXACT: Final = Context(prec=76)
 
-_LANES_MIN: Final = 32
-"""Blocks that are worth being decoded side by side; about as fast as value by value from here up."""
+_BLOCKS_MIN: Final = 32
+"""Fewer blocks are decoded record by record. A step of the block decoder handles one value of every block, so
+its cost is shared by as many values as there are blocks; from this number on it is about as fast."""
 
-_LANE_ROWS: Final = 65_536
-_LANE_BYTES: Final = 16 * 1024 * 1024
-"""Of what is decoded side by side, about; bytes are compressed."""
+_GROUP_ROWS: Final = 65_536
+_GROUP_BYTES: Final = 16 * 1024 * 1024
+"""Approximate bounds of the blocks that are decoded together; bytes are compressed."""
 
 
 class AvroFormatReader(SinglePartReader):
     """An Avro file (see `FormatReader`)."""
 
     def __init__(self, source: InputFile, path: str) -> None:
-        """Read the whole file; records are decoded as they are asked for.
+        """Read the whole file; records are decoded when they are requested.
 
         Args:
             source: The file.
-            path: Of it, for messages.
+            path: Of the file, for messages.
 
         Raises:
-            CorruptData: It is no whole Avro file.
+            CorruptData: It is not a complete Avro file.
         """
         self._what = f"data file {path}"
         written, self._blocks = read_blocks(source.read(), what=self._what)
@@ -59,7 +60,7 @@ class AvroFormatReader(SinglePartReader):
 
     @property
     def is_columnar(self) -> bool:
-        """No: a file is record by record."""
+        """False: a file is stored record by record."""
         return False
 
     @property
@@ -80,18 +81,18 @@ class AvroFormatReader(SinglePartReader):
         batch_rows: int,
         batch_bytes: int,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows, of some blocks at a time."""
+        """Yield the rows, some blocks at a time."""
         del parts, batch_bytes
         for blocks in _groups(self._blocks):
-            if self._plain_columns is not None and len(blocks) >= _LANES_MIN:
-                whole = self._side_by_side(blocks, self._plain_columns, columns)
+            if self._plain_columns is not None and len(blocks) >= _BLOCKS_MIN:
+                whole = self._decoded_together(blocks, self._plain_columns, columns)
                 yield from (
                     whole.slice(start, batch_rows) for start in range(0, len(whole), batch_rows)
                 )
             else:
-                yield from self._by_value(blocks, columns, batch_rows)
+                yield from self._decoded_by_record(blocks, columns, batch_rows)
 
-    def _side_by_side(
+    def _decoded_together(
         self,
         blocks: Sequence[AvroBlock],
         plain: Sequence[PlainColumn],
@@ -111,7 +112,7 @@ class AvroFormatReader(SinglePartReader):
         ]
         return pa.RecordBatch.from_arrays(arrays, names=names)
 
-    def _by_value(
+    def _decoded_by_record(
         self, blocks: Sequence[AvroBlock], columns: Sequence[pa.Field], batch_rows: int
     ) -> Iterator[pa.RecordBatch]:
         readers = [_reader(self._types[column.name], column.type) for column in columns]
@@ -127,7 +128,7 @@ class AvroFormatReader(SinglePartReader):
 
 
 def _groups(blocks: Sequence[AvroBlock]) -> Iterator[list[AvroBlock]]:
-    """Yield the blocks with records, some at a time."""
+    """Yield the blocks that have records, in groups of bounded size."""
     group: list[AvroBlock] = []
     rows = size = 0
     for block in blocks:
@@ -135,7 +136,7 @@ def _groups(blocks: Sequence[AvroBlock]) -> Iterator[list[AvroBlock]]:
             continue
         group.append(block)
         rows, size = rows + block.count, size + len(block.compressed)
-        if rows >= _LANE_ROWS or size >= _LANE_BYTES:
+        if rows >= _GROUP_ROWS or size >= _GROUP_BYTES:
             yield group
             group, rows, size = [], 0, 0
     if group:
@@ -150,7 +151,7 @@ def _column(records: Sequence[Mapping[str, Any]], name: str, read: _ReadValue) -
 
 
 def _reader(schema: Any, target: pa.DataType) -> _ReadValue:
-    """Return what reads values of an Avro type as those of an Arrow type."""
+    """Return the conversion of values of an Avro type to those of an Arrow type."""
     schema = not_null(schema)
     if not isinstance(schema, dict):
         return None
@@ -198,7 +199,7 @@ def _map_reader(read: _ReadValue) -> _ReadValue:
 
 
 def _entries_reader(entry: Any, target: pa.MapType) -> _ReadValue:
-    """Return what reads a map whose keys are no texts: an array of records of key and value."""
+    """Return the conversion of a map whose keys are not texts: an array of records key, value."""
     types = {field["name"]: field["type"] for field in not_null(entry)["fields"]}
     read_key = _reader(types["key"], target.key_type)
     read_value = _reader(types["value"], target.item_type)

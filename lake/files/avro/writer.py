@@ -1,4 +1,4 @@
-"""Avro data files, being written: whole columns are encoded at a time, in blocks of rows.
+"""The writer of Avro data files, which encodes whole columns at a time.
 
 Source: table-format 12.5.
 """
@@ -18,11 +18,11 @@ from lake.format.avro.types import avro_schema
 from lake.format.data_types import DataField
 
 _BLOCK_BYTES: Final = 32 * 1024
-"""Before compression. Readers decode blocks side by side, so many are good; files become 1 % larger than with
-blocks of 256 kB."""
+"""Bytes of a block before compression. Readers decode many blocks at once, so small blocks are faster to
+read; files are 1 % larger than with blocks of 256 kB."""
 
 _ROWS_MAX: Final = 8_192
-"""Encoded together: the arrays that this takes stay in the processor's cache."""
+"""Rows that are encoded together; their arrays stay in the processor's cache."""
 
 
 class AvroFormatWriter:
@@ -39,10 +39,10 @@ class AvroFormatWriter:
         """Write the header.
 
         Args:
-            sink: Where to; who opened it closes it.
+            sink: Written to; its owner closes it.
             columns: Of the file, in order (see `data_file_columns`).
             encoding: Of the file.
-            name: Of the file, of no other.
+            name: Of the file, unique; its sync marker is derived from it.
         """
         self._sink = sink
         self._columns = columns
@@ -54,7 +54,7 @@ class AvroFormatWriter:
 
     @property
     def size(self) -> int:
-        """The bytes that storage has been given so far."""
+        """Bytes written to storage so far."""
         return int(self._sink.tell())
 
     def write(self, columns: pa.Table) -> None:
@@ -67,7 +67,7 @@ class AvroFormatWriter:
         return {}
 
     def abandon(self) -> None:
-        """Do nothing: nothing is held back."""
+        """Do nothing: nothing is buffered."""
 
     def _write_rows(self, columns: pa.Table) -> None:
         arrays = [column.chunk(0) for column in columns.columns]

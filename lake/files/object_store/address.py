@@ -1,11 +1,11 @@
-"""Addresses of object stores: which service, which bucket in it, and the key of a file.
+"""Addresses of object stores: service, bucket, and the key of a file.
 
 A path is the whole address, `s3://bucket/warehouse/db.db/t/schema/schema-0`, as other engines write
-it into files and options, so a path says by itself where a file lies.
+it into files and options, so a path alone locates a file.
 
 | address | service |
 |---|---|
-| `s3://bucket/key`, `s3a://bucket/key` | S3 and whatever speaks its protocol |
+| `s3://bucket/key`, `s3a://bucket/key` | S3 and compatible stores |
 | `gs://bucket/key` | Google Cloud Storage |
 | `az://container/key`, `abfs://container/key` | Azure; the account comes from the environment |
 | `abfss://container@account.dfs.core.windows.net/key` | Azure, as Hadoop writes it |
@@ -39,13 +39,13 @@ SCHEMES: Final = tuple(_SERVICES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectAddress:
-    """Where a file is.
+    """The address of a file or bucket.
 
     Attributes:
-        service: Which protocol its store speaks.
+        service: Protocol of the store.
         root: Of the bucket, as the path writes it: `s3://bucket`.
         bucket: Name of the bucket or container.
-        account: Azure's account where the address names it; else None.
+        account: Azure's account if the address names it; else None.
         key: Inside the bucket, without a slash at either end; empty for the bucket itself.
     """
 
@@ -57,7 +57,7 @@ class ObjectAddress:
 
 
 def is_object_address(uri: str) -> bool:
-    """Return whether an address is of an object store.
+    """Return whether an address is one of an object store.
 
     Example:
         >>> is_object_address("s3://bucket/warehouse"), is_object_address("/data/warehouse")
@@ -74,13 +74,13 @@ def parse_object_address(uri: str) -> ObjectAddress:
         `is_object_address(uri)`.
 
     Raises:
-        InvalidRequest: It names no bucket, or holds a login, a query or an empty part.
+        InvalidRequest: It names no bucket, or contains a login or a port.
 
     Example:
         >>> parse_object_address("s3://shop/wh/a%20b").key
         'wh/a%20b'
     """
-    # Not urlsplit: a key is no URL, its `%`, `#` and `?` are characters like all others.
+    # Not urlsplit: a key is not a URL; `%`, `#` and `?` in it are ordinary characters.
     scheme, _, rest = uri.partition("://")
     authority, _, key = rest.partition("/")
     bucket, at, host = authority.partition("@")
@@ -91,7 +91,7 @@ def parse_object_address(uri: str) -> ObjectAddress:
             if at
             else f"{scheme}://bucket/folder"
         )
-        # What stands before the bucket may be a secret: it is not repeated.
+        # What precedes the bucket may be a secret, so the message does not repeat it.
         shown = f"{scheme}://…{'/' + key if key else ''}"
         problem = Problem(
             field="warehouse",

@@ -1,13 +1,13 @@
-"""Reading a file of an object store in blocks, few and large.
+"""The input of a file in an object store: read in blocks, few and large.
 
 A request costs about as much as reading a mebibyte, so reads are gathered:
 
-1. the first request takes the end of the file: it says how long the file is, holds the footer, and
-   is the whole of a small file, which level 0 consists of;
-2. what is missing of a read is fetched in whole blocks and with one request, and some blocks are
-   kept: column chunks that lie side by side, and are decoded side by side, share them;
-3. a reader that goes on where it left off gets more than it asked for, twice as much every time;
-4. what was announced is fetched as such (see `announced_reads`), without what lies around it.
+1. the first request reads the end of the file: the answer has the length of the file, its footer, and the
+   whole of a small file, as files of level 0 are;
+2. what a read needs beyond that is fetched in whole blocks with one request, and some blocks are kept:
+   column chunks that are adjacent, and decoded alternately, share them;
+3. a sequential reader gets blocks ahead, twice as many each time;
+4. announced ranges are fetched exactly (see `prefetch`), without their surroundings.
 """
 
 from collections import OrderedDict
@@ -18,48 +18,49 @@ from lake.files.object_store.prefetch import PrefetchedRanges, ReadRanges
 from lake.files.storage.positioned_input import ByteRange, PositionedInput
 
 TAIL_BYTES: Final = 256 << 10
-"""Taken with the first request. A footer of a wide table is some tens of kilobytes."""
+"""Bytes of the first request. The footer of a wide table takes some tens of kilobytes."""
 
 BLOCK_BYTES: Final = 1 << 20
 
 BLOCKS_KEPT: Final = 4
-"""Of a file that is read; many are, when many runs are merged."""
+"""Blocks in memory per open file; few, because merging many runs reads many files at once."""
 
 BLOCKS_AHEAD_MAX: Final = 3
-"""Fetched at most beyond what is asked for, so that what is fetched is kept."""
+"""Blocks fetched beyond a request at most: with the requested one they are as many as are kept."""
 
 
 class RangedInput(PositionedInput):
-    """A file that is read by ranges; seekable, not safe between threads."""
+    """A file that is read by byte ranges; seekable, not safe between threads."""
 
     def __init__(self, read_ranges: ReadRanges, *, size: int, tail: bytes) -> None:
-        """Take over what the first request brought.
+        """Open a file with the result of the first request.
 
         Args:
-            read_ranges: Returns parts of the file, exactly; fetches them at the same time.
+            read_ranges: Returns exactly the given ranges of the file; fetches them concurrently.
             size: Bytes of the file.
             tail: Its last bytes.
         """
+        assert len(tail) <= size, "the tail is a part of the file"
         super().__init__(size)
         self._read_ranges = read_ranges
         self._tail = tail
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
         self._ahead = 0
         self._next_block = 0
-        self._announced = PrefetchedRanges(read_ranges)
+        self._prefetched = PrefetchedRanges(read_ranges)
 
     def prefetch(self, parts: Iterable[ByteRange]) -> None:
-        """Take parts that will be read next (see `PositionedInput`); others are forgotten."""
+        """Announce the ranges that will be read next (see `PositionedInput`), replacing earlier ones."""
         tail_start = self._size - len(self._tail)
-        self._announced.prefetch(part for part in parts if part[0] < tail_start)
+        self._prefetched.prefetch(part for part in parts if part[0] < tail_start)
 
     def _at(self, start: int, end: int) -> bytes:
         tail_start = self._size - len(self._tail)
         if start >= tail_start:
             return self._tail[start - tail_start : end - tail_start]
-        announced = self._announced.read(start, end)
-        if announced is not None:
-            return announced
+        prefetched = self._prefetched.read(start, end)
+        if prefetched is not None:
+            return prefetched
         first, last = start // BLOCK_BYTES, (end - 1) // BLOCK_BYTES
         found = {n: self._blocks[n] for n in range(first, last + 1) if n in self._blocks}
         missing = [number for number in range(first, last + 1) if number not in found]
@@ -70,7 +71,7 @@ class RangedInput(PositionedInput):
             self._blocks.move_to_end(number)
         while len(self._blocks) > BLOCKS_KEPT:
             self._blocks.popitem(last=False)
-        # A column chunk is small beside its block: the block is not copied for it.
+        # A read is mostly small beside its block: views, so that blocks are not copied for it.
         begins = ((number, number * BLOCK_BYTES) for number in range(first, last + 1))
         return b"".join(
             memoryview(found[number])[max(0, start - begin) : end - begin]
@@ -78,13 +79,14 @@ class RangedInput(PositionedInput):
         )
 
     def _fetched(self, first: int, last: int) -> dict[int, bytes]:
-        """Return some blocks, and those that come next when reading goes on."""
+        """Return some blocks, and the blocks after them if the file is read sequentially."""
+        # `_next_block` is 0 before the first fetch, which is no sign of a sequential read.
         is_next = first == self._next_block and first > 0
         self._ahead = min(BLOCKS_AHEAD_MAX, max(1, self._ahead * 2)) if is_next else 0
         start = first * BLOCK_BYTES
         end = min((last + 1 + self._ahead) * BLOCK_BYTES, self._size)
         self._next_block = -(-end // BLOCK_BYTES)
-        # What the tail holds is not fetched again.
+        # The part in the tail is not fetched again.
         tail_start = self._size - len(self._tail)
         stop = min(end, tail_start)
         data = self._read_ranges([(start, stop)])[0] if start < stop else b""

@@ -1,4 +1,4 @@
-"""Writing a file of an object store: in one request while it is small, in parts when it is not."""
+"""The output of a file in an object store: one request for a small file, a multipart upload else."""
 
 import io
 from collections.abc import Callable
@@ -12,15 +12,15 @@ from typing_extensions import Buffer
 from lake.errors import LakeError
 
 PART_BYTES: Final = 8 << 20
-"""Of a part, and the bound of a file that is written with one request. With three parts under way
-this bounds the memory of a file that is written; ten thousand parts are the most there can be."""
+"""Bytes of a part, and the bound of a file that is written with one request. With three concurrent parts
+this bounds the memory of an open file; stores accept at most 10 000 parts, so a file has at most some 80 GB."""
 
 
 class Upload(Protocol):
-    """An upload in parts, which leaves nothing when it is left by an error."""
+    """A multipart upload, which leaves nothing if its context is left by an error."""
 
     def write(self, buffer: Buffer, /) -> int:
-        """Take bytes over."""
+        """Append bytes."""
         ...
 
     def close(self) -> None:
@@ -28,16 +28,16 @@ class Upload(Protocol):
         ...
 
     def __exit__(self, *error: Any) -> None:
-        """Give up, when there is an error."""
+        """Abort the upload if there is an error."""
         ...
 
 
 class MultipartOutput(io.RawIOBase):
-    """A file that is written; leaving its context makes it visible, or discards it.
+    """A file being written; leaving its context makes it visible, or discards it after an error.
 
     Attributes:
         size: Bytes written so far.
-        error: Why the last request of an upload in parts failed; the file may be there.
+        error: Error of the request that completes a multipart upload; the file may exist nevertheless.
     """
 
     def __init__(
@@ -50,9 +50,9 @@ class MultipartOutput(io.RawIOBase):
         """Prepare to write.
 
         Args:
-            open_upload: Begins an upload in parts of so many bytes.
+            open_upload: Begins a multipart upload with parts of the given size in bytes.
             put: Writes a whole file.
-            guard: Calls something and translates the errors of the store.
+            guard: Calls its argument and translates errors of the store.
         """
         self._open_upload = open_upload
         self._put = put
@@ -71,7 +71,7 @@ class MultipartOutput(io.RawIOBase):
         return self.size
 
     def write(self, data: Buffer, /) -> int:
-        """Take bytes over; those of a part go on their way."""
+        """Append bytes; full parts are uploaded in the background."""
         view = memoryview(data).cast("B")
         if self._upload is None and len(self._gathered) + view.nbytes <= PART_BYTES:
             self._gathered += view
@@ -81,7 +81,7 @@ class MultipartOutput(io.RawIOBase):
         return view.nbytes
 
     def close(self) -> None:
-        """Do nothing: whoever writes may close it before it is known that all went well."""
+        """Do nothing: Arrow closes its sink before the caller knows whether the write succeeded."""
 
     def __enter__(self) -> Self:
         """Return self."""
@@ -93,7 +93,7 @@ class MultipartOutput(io.RawIOBase):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Make the file visible, or discard what there is of it."""
+        """Make the file visible, or discard it after an error."""
         upload = self._upload
         if error is not None:
             if upload is not None:
@@ -107,6 +107,7 @@ class MultipartOutput(io.RawIOBase):
         try:
             self._guard(upload.close)
         except (LakeError, FileNotFoundError) as failed:
+            # Not raised yet: the request may have had its effect, which the caller can find out.
             self.error = failed
 
     def _send(self, data: memoryview) -> None:

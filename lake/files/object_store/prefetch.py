@@ -1,7 +1,7 @@
-"""Parts of a stored file that are read once each, and known beforehand: fetched several at a time.
+"""Prefetching: byte ranges of a file that will be read once each, fetched several at a time.
 
-Who reads some columns of a file knows from its footer which bytes they are. Fetching just those, many at
-once, takes fewer bytes than fetching what lies around them and fewer waits than one after the other.
+A reader of some columns knows their byte ranges from the footer. Fetching exactly these, many at once,
+transfers fewer bytes than fetching blocks around them, and waits less often than one after the other.
 """
 
 from bisect import bisect_right
@@ -12,52 +12,55 @@ from typing import Final, TypeAlias
 from lake.files.storage.positioned_input import ByteRange
 
 ReadRanges: TypeAlias = Callable[[Sequence[ByteRange]], Sequence[bytes]]
+"""Returns the bytes of each range; fetches them concurrently."""
 
 GAP_BYTES: Final = 128 << 10
-"""Between two parts that are fetched with one request; what lies between is thrown away."""
+"""Largest gap between two ranges that one request fetches; the bytes of the gap are discarded."""
 
 REQUEST_BYTES: Final = 1 << 20
-"""Of a request that fetches several parts. A part that is larger is fetched with one of its own."""
+"""Largest request for several ranges. A larger range has a request of its own."""
 
 AHEAD_BYTES: Final = 4 << 20
-"""Fetched at once, in several requests; of a file that is read, and many are when runs are merged."""
+"""Bytes per file that are fetched at once, in several requests; merging runs reads many files at once."""
 
 
 class PrefetchedRanges:
-    """What was announced of a file and not read yet; not safe between threads."""
+    """Announced ranges of one file that are not read yet; not safe between threads."""
 
     def __init__(self, read_ranges: ReadRanges) -> None:
-        """Begin with nothing announced."""
+        """Begin without announced ranges."""
         self._read_ranges = read_ranges
         self._requests: list[_Request] = []
         self._begins: list[int] = []
 
     def prefetch(self, parts: Iterable[ByteRange]) -> None:
-        """Take these parts as the next ones to be read; what else was announced is forgotten."""
+        """Announce the ranges that will be read next, replacing earlier ones; fetches nothing yet."""
         self._requests = _requests(parts)
         self._begins = [request.begin for request in self._requests]
 
     def read(self, begin: int, end: int) -> bytes | None:
-        """Return the bytes of an announced part; None of any other."""
+        """Return the bytes of an announced range, or None if it was not announced."""
         number = bisect_right(self._begins, begin) - 1
         if number < 0 or end > self._requests[number].end:
             return None
         request = self._requests[number]
         if request.data is None:
             self._fetch(number)
-        assert request.data is not None
+        assert request.data is not None, "`_fetch` fills at least this request"
         found = request.data[begin - request.begin : end - request.begin]
+        # Each range is read once: when all are read, the bytes are dropped.
         request.unread -= end - begin
         if request.unread <= 0:
             del self._requests[number], self._begins[number]
         return found
 
     def _fetch(self, number: int) -> None:
-        """Fetch a request's bytes and those of requests after it, as many as are kept."""
+        """Fetch a request, and those after it up to `AHEAD_BYTES`."""
         chosen: list[_Request] = []
         size = 0
         for request in self._requests[number:]:
             size += request.end - request.begin
+            # The first is fetched however large it is.
             if request.data is not None or (chosen and size > AHEAD_BYTES):
                 break
             chosen.append(request)
@@ -68,7 +71,14 @@ class PrefetchedRanges:
 
 @dataclass(slots=True)
 class _Request:
-    """One request for one or more parts, and what came of it."""
+    """One request for one or more ranges, and its bytes once it was made.
+
+    Attributes:
+        begin: First byte.
+        end: One past the last byte.
+        unread: Bytes of announced ranges in it that were not read yet.
+        data: None before the request is made.
+    """
 
     begin: int
     end: int
@@ -77,7 +87,7 @@ class _Request:
 
 
 def _requests(parts: Iterable[ByteRange]) -> list[_Request]:
-    """Return the requests for some parts, in the file's order."""
+    """Return the requests for some ranges, in file order."""
     requests: list[_Request] = []
     for begin, end in sorted(parts):
         last = requests[-1] if requests else None

@@ -1,10 +1,10 @@
-"""How an object store is reached: by whom is a reference, never a value.
+"""Settings of the connection to an object store; credentials are referenced, never contained.
 
-Settings come from the environment and travel with a `FileIO` to other processes, so all of them
-speak to the same endpoint. Credentials do not travel: each process takes them from its own
+Settings come from the environment and are pickled with a `FileIO` to other processes, so all of them
+connect to the same endpoint. Credentials are not pickled: each process takes them from its own
 environment (the standard names: `AWS_…`, `GOOGLE_…`, `AZURE_…`, instance roles and workload
 identities included) or from the file that `BRAID_STORE_CREDENTIALS` names. So nothing that is
-pickled, logged or shown can hold one.
+pickled, logged or shown can contain one.
 """
 
 import os
@@ -27,17 +27,17 @@ ALLOW_HTTP: Final = "BRAID_STORE_ALLOW_HTTP"
 PATH_STYLE: Final = "BRAID_STORE_PATH_STYLE"
 CREDENTIALS: Final = "BRAID_STORE_CREDENTIALS"
 
-# What the tools of S3 call the same things; ours win.
+# Names of the same settings for S3 tools; those of Braid take precedence.
 _S3_ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 _S3_REGIONS: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _S3_ALLOW_HTTP: Final = ("AWS_ALLOW_HTTP",)
 _BOOLEANS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
-# What the library calls a setting that it does not know.
+# The library's message about a setting that it does not know.
 _KEY_IN_TEXT: Final = re.compile(r"key: '([^']*)' is not valid")
 
-# A request is given up after a while, repeated with growing, random pauses, and an operation as a
-# whole is bounded as well: whoever waits learns within minutes that there is nothing.
+# A request has a timeout and is repeated with growing, random pauses; the time of an operation as a whole is
+# bounded too, so that a caller gets an error within minutes.
 _CLIENT: Final[Mapping[str, Any]] = {
     "connect_timeout": timedelta(seconds=5),
     "read_timeout": timedelta(seconds=20),
@@ -56,15 +56,15 @@ _RETRIES: Final[Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSettings:
-    """How a store is reached; holds no secret.
+    """Settings of the connection to a store; contains no secret.
 
     Attributes:
-        endpoint: URL of the service; None: the provider's own.
-        region: Of the bucket; None: the provider's default.
+        endpoint: URL of the service; None means the provider's own.
+        region: Of the bucket; None means the provider's default.
         allow_http: Whether the endpoint may be without TLS.
         path_style: Whether the bucket is part of the path and not of the host name.
-        credentials_file: Absolute path of a file of `NAME=value` lines, the names those of the
-            environment; None: the environment itself, or the machine's role.
+        credentials_file: Absolute path of a file of `NAME=value` lines with the names of environment
+            variables; None means the environment itself, or the machine's role.
     """
 
     endpoint: str | None = None
@@ -77,10 +77,10 @@ class StoreSettings:
     def from_environment(
         cls, service: Service, environment: Mapping[str, str] = os.environ
     ) -> "StoreSettings":
-        """Return what the environment says.
+        """Return the settings of an environment.
 
         Raises:
-            InvalidRequest: A setting is none, or the endpoint is without TLS and not allowed to be.
+            InvalidRequest: As `check`, or a truth value cannot be read.
         """
         is_s3 = service is Service.S3
         settings = cls(
@@ -94,11 +94,11 @@ class StoreSettings:
         return settings
 
     def check(self) -> None:
-        """Refuse what cannot work.
+        """Check that the settings can work.
 
         Raises:
-            InvalidRequest: The endpoint is no URL, or is without TLS and not allowed to be; or the
-                path of the credentials is relative.
+            InvalidRequest: The endpoint is not a URL, contains a login, or is without TLS and not
+                allowed to be; or the path of the credentials file is relative.
         """
         endpoint = self.endpoint
         if endpoint is not None and not endpoint.startswith(("http://", "https://")):
@@ -106,7 +106,7 @@ class StoreSettings:
         if endpoint is not None and "@" in endpoint.partition("://")[2]:
             raise _refused(ENDPOINT, None, "a URL with a login", f"use {CREDENTIALS}")
         if endpoint is not None and endpoint.startswith("http://") and not self.allow_http:
-            hint = f"{ALLOW_HTTP}=true says that this is meant"
+            hint = f"{ALLOW_HTTP}=true allows it"
             raise _refused(ENDPOINT, endpoint, "the endpoint is without TLS", hint)
         if self.credentials_file is not None and not self.credentials_file.startswith("/"):
             raise _refused(
@@ -114,10 +114,11 @@ class StoreSettings:
             )
 
     def open(self, address: ObjectAddress) -> ObjectStore:
-        """Return the store of a bucket, with credentials taken from where this process has them.
+        """Return the store of a bucket, with the credentials of this process.
 
         Raises:
-            InvalidRequest: The file of the credentials cannot be read, or holds something else.
+            InvalidRequest: The credentials file cannot be read or has a line of another form, or the
+                settings do not fit the service.
         """
         config: Any = self._credentials()
         client: Any = {**_CLIENT, "allow_http": self.allow_http}
@@ -127,7 +128,7 @@ class StoreSettings:
             match address.service:
                 case Service.S3:
                     config["virtual_hosted_style_request"] = str(not self.path_style).lower()
-                    # Deleting many at once is a request that not every store of this protocol has.
+                    # Not every S3-compatible store supports deleting many objects with one request.
                     config["disable_bulk_delete"] = "true"
                     if self.region is not None:
                         config["region"] = self.region
@@ -147,14 +148,14 @@ class StoreSettings:
         except UnknownConfigurationKeyError as error:
             raise self._unknown_name(address, error) from None
         except (BaseError, ValueError) as error:
-            # The library's text may hold what it was given.
+            # The library's message may contain a credential.
             message = (
                 f"cannot open {address.root}: its settings do not fit ({type(error).__name__})"
             )
             raise InvalidRequest(message) from None
 
     def _unknown_name(self, address: ObjectAddress, error: Exception) -> InvalidRequest:
-        """Return the error that says in which line the name is; a name may be half of a secret."""
+        """Return the error of an unknown name, by its line: the name may be a part of a secret."""
         found = _KEY_IN_TEXT.search(str(error))
         name = found.group(1) if found else ""
         lines = [number for number, key, _ in self._entries() if key == name]
@@ -167,11 +168,11 @@ class StoreSettings:
         )
 
     def _credentials(self) -> dict[str, str]:
-        """Return what the file of the credentials holds, by names in lower case."""
+        """Return the values in the credentials file by name in lower case."""
         return {name: value for _, name, value in self._entries()}
 
     def _entries(self) -> list[tuple[int, str, str]]:
-        """Return the lines of that file: number, name in lower case, value."""
+        """Return the lines of the credentials file: number, name in lower case, value."""
         if self.credentials_file is None:
             return []
         try:

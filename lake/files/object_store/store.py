@@ -1,17 +1,17 @@
 """Storage on an object store: S3, Google Cloud Storage, Azure.
 
-What differs from a disk, and what follows:
+Differences from a disk, and their consequences:
 
-- No directories: a listing is one of keys between slashes, nothing has to be made, and a directory
-  is gone with its last file.
-- No rename, and none is needed: a file appears whole when its last request is answered.
+- There are no directories: a listing returns the keys up to the next slash, nothing has to be created,
+  and a directory vanishes with its last file.
+- There is no rename, and none is needed: a file appears whole when its last request succeeds.
 - Exclusive creation is a put with the condition that the key is absent (`If-None-Match: *`). The
-  library repeats requests whose answer was lost, and the second may then be refused because the
-  first had its effect: so "it existed" may be our own doing, and callers look at the content
-  (see `FileIO`).
-- Files under names of nobody else's (`write_new`, `open_output`) may be repeated at will.
+  library repeats requests whose response was lost, and the repetition may be refused because the
+  first request had its effect. So "it existed" may be the effect of this very call, and callers compare
+  the content (see `FileIO`).
+- Writes of files with unique names (`write_new`, `open_output`) can be repeated freely.
 - A request takes milliseconds rather than microseconds, so reads are gathered
-  (`lake.files.object_store.input`), and `parallel_reads` says how many may be under way.
+  (`lake.files.object_store.input`), and `parallel_reads` is above 1.
 
 Source: Amazon S3 user guide, "Conditional writes"; RFC 9110, 13.1.2.
 """
@@ -48,20 +48,20 @@ from lake.files.storage.positioned_input import ByteRange, PositionedInput
 
 T = TypeVar("T")
 
-_READS_AT_ONCE: Final = 16
-# The library repeats a request itself; what it does not take for repeatable is tried this often.
+_PARALLEL_READS: Final = 16
+# The library repeats requests itself; those that it does not consider repeatable are tried this often.
 _TRIES: Final = 4
 _PAUSE_S: Final = 0.2
-_LISTED_AT_ONCE: Final = 1_000
+_KEYS_PER_PAGE: Final = 1_000
 
 
 class ObjectStoreFileIO:
-    """Files of the buckets of one service; safe between threads.
+    """Files in the buckets of one service; safe between threads.
 
-    Picklable: the settings go along, credentials do not (see `StoreSettings`).
+    Picklable with its settings, without credentials (see `StoreSettings`).
     """
 
-    parallel_reads = _READS_AT_ONCE
+    parallel_reads = _PARALLEL_READS
 
     def __init__(
         self,
@@ -70,36 +70,38 @@ class ObjectStoreFileIO:
         random: random_module.Random | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Remember how to reach the service; nothing is asked yet.
+        """Create the storage; no request is made yet.
 
         Args:
-            settings: How it is reached.
+            settings: Of the connection.
             random: Source of waiting times; the system's when None.
-            sleep: Waits for so many seconds.
+            sleep: Waits for a number of seconds.
         """
         self._settings = settings
         self._random = random or random_module.SystemRandom()
         self._sleep = sleep
         self._lock = threading.Lock()
         self._stores: dict[str, ObjectStore] = {}
+        # Roots of buckets whose exclusive creation was tested under concurrency.
         self._raced: set[str] = set()
 
     def __reduce__(self) -> tuple[type["ObjectStoreFileIO"], tuple[StoreSettings]]:
-        """Take only the settings along."""
+        """Pickle only the settings."""
         return ObjectStoreFileIO, (self._settings,)
 
     @property
     def identity(self) -> StoreSettings:
-        """What tells these files from those of other stores, together with the address."""
+        """Equal for objects with the same files at the same addresses."""
         return self._settings
 
     def read_bytes(self, path: str) -> bytes:
         """Return the whole content of a file (see `FileIO`)."""
-        return self._on(path, lambda store, key: obstore.get(store, key).bytes().to_bytes())
+        return self._retried(path, lambda store, key: obstore.get(store, key).bytes().to_bytes())
 
     def read_range(self, path: str, offset: int, length: int) -> bytes:
         """Return a part of a file (see `FileIO`)."""
         if length <= 0:
+            # Stores refuse an empty range; FileNotFoundError is raised all the same.
             self.size(path)
             return b""
 
@@ -111,13 +113,13 @@ class ObjectStoreFileIO:
                     return b""
                 raise
 
-        return self._on(path, read)
+        return self._retried(path, read)
 
     def open_input(self, path: str) -> PositionedInput:
         """Return a seekable reader of a file (see `FileIO`)."""
 
         def read_tail(store: ObjectStore, key: str) -> tuple[int, bytes]:
-            if isinstance(store, AzureStore):  # it knows no ranges that count from the end
+            if isinstance(store, AzureStore):  # has no ranges that count from the end
                 size = obstore.head(store, key)["size"]
                 start = max(0, size - TAIL_BYTES)
                 return size, self.read_range(path, start, size - start)
@@ -129,21 +131,22 @@ class ObjectStoreFileIO:
                     return 0, b""
                 raise
 
-        size, tail = self._on(path, read_tail)
+        size, tail = self._retried(path, read_tail)
         return RangedInput(partial(self._read_ranges, path), size=size, tail=tail)
 
     def _read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[bytes]:
         begins, ends = zip(*ranges, strict=True)
-        found = self._on(
+        found = self._retried(
             path,
-            # What is to be read together is one range already.
+            # Not coalesced by the library: ranges worth one request were joined before.
             lambda store, key: obstore.get_ranges(store, key, starts=begins, ends=ends, coalesce=0),
         )
+        assert len(found) == len(ranges), "one answer per range"
         return [part.to_bytes() for part in found]
 
     @contextmanager
     def open_output(self, path: str) -> Iterator[pa.NativeFile]:
-        """Open a new file; it appears, whole, at the end of the context, and never after an error."""
+        """Open a new file, which appears whole at the end of the context, and not after an error."""
         output = MultipartOutput(
             open_upload=lambda part_bytes: self._once(
                 path,
@@ -156,7 +159,8 @@ class ObjectStoreFileIO:
         )
         with output:
             yield pa.PythonFile(output, mode="w")
-        # The last request of an upload may have had its effect and lost its answer.
+        # The request that completes an upload cannot be repeated, but may have had its effect although
+        # its response was lost. No other writer uses the name, so a file of this size is ours.
         if output.error is not None and self._size_or_none(path) != output.size:
             message = f"storage failed at the end of {path}: {output.error}"
             raise StorageUnavailable(message) from output.error
@@ -167,7 +171,8 @@ class ObjectStoreFileIO:
         def write(store: ObjectStore, key: str) -> bool:
             return _put_if_absent(store, key, data)
 
-        # Nobody else uses the name: what is there already is ours if it is the same.
+        # Conditional, although no other writer should use the name: so a name that is taken after all is
+        # detected. An existing file with the same content is the effect of an earlier try.
         if not self._put(path, write) and self.read_bytes(path) != data:
             raise FileExistsError(path)
 
@@ -182,7 +187,7 @@ class ObjectStoreFileIO:
     def list(self, path: str) -> list[FileStatus]:
         """Return the direct children of a directory (see `FileIO`)."""
         root = parse_object_address(path).root
-        found = self._on(
+        found = self._retried(
             path, lambda store, key: obstore.list_with_delimiter(store, f"{key}/" if key else None)
         )
         key = parse_object_address(path).key
@@ -194,7 +199,7 @@ class ObjectStoreFileIO:
                 is_directory=False,
             )
             for meta in found["objects"]
-            # Other tools make empty objects in place of directories.
+            # Other tools create empty objects as directories.
             if meta["path"] != key
         ]
         directories = [
@@ -204,12 +209,12 @@ class ObjectStoreFileIO:
         return sorted(files + directories, key=lambda status: status.path)
 
     def exists(self, path: str) -> bool:
-        """Return whether a file is there (see `FileIO`)."""
+        """Return whether a file exists (see `FileIO`)."""
         return self._size_or_none(path) is not None
 
     def has_directory(self, path: str) -> bool:
-        """Return True when the bucket answers: nothing has to be made to write there."""
-        self._on(
+        """Return True if the bucket can be listed: nothing has to be created to write there."""
+        self._retried(
             path,
             lambda store, key: next(
                 iter(obstore.list(store, f"{key}/" if key else None, chunk_size=1)), None
@@ -219,35 +224,35 @@ class ObjectStoreFileIO:
 
     def size(self, path: str) -> int:
         """Return the bytes of a file (see `FileIO`)."""
-        return self._on(path, lambda store, key: obstore.head(store, key)["size"])
+        return self._retried(path, lambda store, key: obstore.head(store, key)["size"])
 
     def modified_ms(self, path: str) -> int | None:
         """Return when a file was last written (see `FileIO`)."""
-        found = self._on(path, lambda store, key: obstore.head(store, key)["last_modified"])
+        found = self._retried(path, lambda store, key: obstore.head(store, key)["last_modified"])
         return int(found.timestamp() * 1000)
 
     def delete(self, path: str) -> bool:
-        """Delete one file; return whether it was there."""
-        # Deleting does not say; and a repeated one would not know.
+        """Delete one file; return whether it existed (see `FileIO`)."""
+        # A delete request succeeds for an absent file too, and a repeated one could not know.
         if not self.exists(path):
             return False
-        self._on(path, _delete)
+        self._retried(path, _delete)
         return True
 
     def delete_tree(self, path: str) -> None:
-        """Delete all files below a path."""
+        """Delete all files below a path (see `FileIO`)."""
 
         def delete(store: ObjectStore, key: str) -> None:
-            for page in obstore.list(store, f"{key}/" if key else None, chunk_size=_LISTED_AT_ONCE):
+            for page in obstore.list(store, f"{key}/" if key else None, chunk_size=_KEYS_PER_PAGE):
                 obstore.delete(store, [meta["path"] for meta in page])
 
-        self._on(path, delete)
+        self._retried(path, delete)
 
     def sync_directory(self, path: str) -> None:
-        """Do nothing: what a store has answered is durable."""
+        """Do nothing: a deletion is durable when the store has acknowledged it."""
 
     def probe_exclusive_create(self, directory: str) -> None:
-        """Try on the spot whether a second creation is refused, once also at the same moment."""
+        """Test that a second creation is refused, and once per bucket under concurrency."""
         probe_exclusive_create(self, directory)
         root = parse_object_address(directory).root
         if root not in self._raced:
@@ -260,37 +265,39 @@ class ObjectStoreFileIO:
         except FileNotFoundError:
             return None
 
-    def _on(self, path: str, call: Callable[[ObjectStore, str], T]) -> T:
-        """Do something that can be repeated; with the store and the key of a path."""
+    def _retried(self, path: str, call: Callable[[ObjectStore, str], T]) -> T:
+        """Call something repeatable with the store and the key of a path; repeat it on failure."""
         for tried in range(1, _TRIES):
             try:
-                return self._asked(path, call)
+                return self._called(path, call)
             except BaseError as error:
                 if not is_retryable(error):
                     raise self._translated(error, path) from None
+            # Random, so that clients that failed together do not return together.
             self._sleep(self._random.uniform(0, _PAUSE_S * 2**tried))
         return self._once(path, call)
 
     def _put(self, path: str, call: Callable[[ObjectStore, str], T]) -> T:
-        """Make a file; that there is no such file is no answer to that."""
+        """Make a request that creates a file, for which "not found" is not a valid response."""
         try:
-            return self._on(path, call)
+            return self._retried(path, call)
         except FileNotFoundError:
-            message = f"storage failed at {path}: it answers with status 404 what makes the file"
+            message = f"storage failed at {path}: status 404 in response to the creation of a file"
             raise StorageUnavailable(message) from None
 
     def _once(self, path: str, call: Callable[[ObjectStore, str], T]) -> T:
-        """Do something once, as far as we are concerned: the library may still repeat it."""
+        """Call something once; the library may still repeat its requests."""
         try:
-            return self._asked(path, call)
+            return self._called(path, call)
         except (BaseError, ValueError) as error:
             raise self._translated(error, path) from None
 
-    def _asked(self, path: str, call: Callable[[ObjectStore, str], T]) -> T:
+    def _called(self, path: str, call: Callable[[ObjectStore, str], T]) -> T:
         address = parse_object_address(path)
         try:
             return call(self._store(address), address.key)
         except FileNotFoundError as error:
+            # Status 404 stands for a missing file and for a missing bucket.
             if is_bucket_absent(error):
                 raise self._translated(error, path) from None
             raise FileNotFoundError(path) from None
@@ -307,12 +314,13 @@ class ObjectStoreFileIO:
         return store
 
 
-# The library's threads are the process's, not an object's, and so is the note of where they are.
+# Process ids, at most one. The library's threads belong to the process and not to an object, hence this
+# module state.
 _STARTED_IN: Final[set[int]] = set()
 
 
 def _check_process() -> None:
-    """Refuse what would wait for ever: a forked process has no threads but its own.
+    """Refuse calls that would never return: a forked process does not have the library's threads.
 
     Raises:
         InvalidRequest: The process was forked from one that had used an object store.
@@ -326,7 +334,7 @@ def _check_process() -> None:
             message="was forked from one that had used an object store",
             hint="start it anew (multiprocessing: `spawn` or `forkserver`), or fork it earlier",
         )
-        message = "an object store cannot be used in a process that was forked so"
+        message = "an object store cannot be used in this forked process"
         raise InvalidRequest(message, problems=[problem])
 
 
@@ -334,15 +342,16 @@ def _put_if_absent(store: ObjectStore, key: str, data: bytes) -> bool:
     try:
         obstore.put(store, key, data, mode="create", use_multipart=False)
     except AlreadyExistsError as error:
-        # S3 says 409 while somebody else creates the file, and that may fail; others say it of a
-        # file that is there. Where there is none yet, the put is repeated.
-        if is_conflict(error) and not _is_there(store, key):
+        # S3 responds with 409 while another request creates the file, which may still fail; other
+        # stores respond with it when the file exists. Without a file the put has to be repeated:
+        # status 409 is retryable.
+        if is_conflict(error) and not _exists(store, key):
             raise
         return False
     return True
 
 
-def _is_there(store: ObjectStore, key: str) -> bool:
+def _exists(store: ObjectStore, key: str) -> bool:
     try:
         obstore.head(store, key)
     except FileNotFoundError:
@@ -351,7 +360,7 @@ def _is_there(store: ObjectStore, key: str) -> bool:
 
 
 def _delete(store: ObjectStore, key: str) -> None:
-    # Somebody else may have deleted it in the meantime, and some services tell.
+    # Another process may have deleted it meanwhile, which some services report.
     try:
         obstore.delete(store, key)
     except FileNotFoundError as error:

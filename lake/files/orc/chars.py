@@ -1,12 +1,12 @@
-"""CHAR values of ORC files, as readers of the format give them.
+"""CHAR values of ORC files, without the padding of the format.
 
-ORC pads a CHAR with blanks to its length. Java's reader cuts off the blanks at the end again, in every
-column that is declared CHAR and whether it was the writer who put them there; Arrow's does not.
+ORC pads a CHAR with blanks to its length. Java's reader strips trailing blanks in every column that is
+declared CHAR, whether they are padding or data; Arrow's reader does not.
 
-So no ORC file can keep a CHAR that ends in blanks, and rows with one are refused. A file that is
-rewritten as ORC may have them from another format, or from a cast, which fills with blanks, too: they
-are cut off before the file's bounds and indexes are made. In a key they are refused even then: the row
-would be read with another key, in a bucket that is not that key's.
+So an ORC file cannot hold a CHAR that ends in blanks, and rows with one are refused. When a file is rewritten
+as ORC, such values may come from another format, or from a cast, which pads too: they are stripped before
+the file's bounds and indexes are made. In a key they are refused even then: the row would be read with
+another key, in a bucket that is not that key's.
 """
 
 from collections.abc import Iterator
@@ -30,17 +30,17 @@ def holds_chars(data_type: DataType) -> bool:
 
 
 def without_padding(array: pa.Array, data_type: DataType) -> pa.Array:
-    """Return an array whose CHAR values, at any depth, do not end in blanks.
+    """Return the array with trailing blanks stripped from CHAR values at any depth.
 
     Args:
         array: Not a slice.
-        data_type: Declared, of the values.
+        data_type: Declared type of the values.
     """
     if not holds_chars(data_type):
         return array
     if data_type.root is TypeRoot.CHAR:
         return pc.ascii_rtrim(array, characters=" ")
-    assert array.offset == 0, "offsets of nested arrays are those of whole ones"
+    assert array.offset == 0, "the buffers are reused, which a slice would shift"
     if data_type.root is TypeRoot.ARRAY:
         children = [array.values]
     elif data_type.root is TypeRoot.ROW:
@@ -61,10 +61,10 @@ def without_padding(array: pa.Array, data_type: DataType) -> pa.Array:
 
 
 def cut_padding(column: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray:
-    """Return a column as it is read from an ORC file; the same one where no CHAR ends in blanks."""
+    """Return a column as it will be read from an ORC file; the same one if no CHAR ends in blanks."""
     if not holds_chars(data_type) or not any(orc_char_problems("", column, data_type)):
         return column
-    # Taken, so that no chunk is a slice.
+    # `take` copies, so that no chunk is a slice.
     chunks = [
         without_padding(chunk.take(pa.array(range(len(chunk)), pa.int64())), data_type)
         for chunk in column.chunks
@@ -73,19 +73,19 @@ def cut_padding(column: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray
 
 
 def orc_char_problems(name: str, column: pa.ChunkedArray, data_type: DataType) -> Iterator[Problem]:
-    """Yield the first CHAR of a column, or inside of it, that ends in blanks.
+    """Yield the first CHAR of a column, at any depth, that ends in blanks.
 
     Args:
         name: Of the column.
         column: In the Arrow form of its type.
-        data_type: Declared.
+        data_type: Declared type of the column.
     """
     for chars in (found for chunk in column.chunks for found in _chars(chunk, data_type)):
-        place = pc.index(pc.ends_with(chars, " "), True).as_py()
-        if place >= 0:
+        index = pc.index(pc.ends_with(chars, " "), True).as_py()
+        if index >= 0:
             yield Problem(
                 field=name,
-                value=chars[place].as_py(),
+                value=chars[index].as_py(),
                 message="a CHAR that ends in blanks cannot be kept in an ORC file, which fills with them",
                 hint=_HINT,
             )
@@ -93,7 +93,7 @@ def orc_char_problems(name: str, column: pa.ChunkedArray, data_type: DataType) -
 
 
 def _chars(array: pa.Array, data_type: DataType) -> Iterator[pa.Array]:
-    """Yield the CHAR values of an array in parts, those under null left out."""
+    """Yield the CHAR values of an array, leaf by leaf, without those under null."""
     if not holds_chars(data_type):
         return
     if data_type.root is TypeRoot.CHAR:
@@ -105,13 +105,13 @@ def _chars(array: pa.Array, data_type: DataType) -> Iterator[pa.Array]:
         children = [elements(array)]
     else:
         children = elements(array).flatten()
-    # The counts of a MULTISET have no type of their own.
+    # Not `strict`: the counts of a MULTISET have an Arrow child but no declared type.
     for child, part in zip(children, _parts(data_type), strict=False):
         yield from _chars(child, part)
 
 
 def _parts(data_type: DataType) -> list[DataType]:
-    """Return the types inside of a nested one, in the order of its Arrow form's."""
+    """Return the types inside a nested type, in the order of the Arrow children."""
     inner = (data_type.element, data_type.key, data_type.value)
     return [part for part in inner if part is not None] + [f.type for f in data_type.fields]
 

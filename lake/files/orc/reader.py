@@ -1,6 +1,7 @@
-"""ORC data files, open for reading.
+"""The reader of ORC data files.
 
-Arrow decodes them. It does not say how many rows a stripe has before it is read, so a file is one part.
+Arrow decodes them, and does not expose the number of rows of a stripe before it is read; so a file is one
+part.
 
 Source: table-format 12.
 """
@@ -17,6 +18,7 @@ from lake.files.storage.positioned_input import InputFile
 from lake.format.data_types import DataType
 from lake.format.schema import TableSchema
 
+# Part of Arrow's message, which is the only sign of this cause.
 _BEYOND_NANOSECONDS = "out of range for nanosecond"
 
 
@@ -28,8 +30,8 @@ class OrcFormatReader(SinglePartReader):
 
         Args:
             source: The file.
-            path: Of it, for messages.
-            written: The schema that it was written under.
+            path: Of the file, for messages.
+            written: The schema that the file was written under.
         """
         self._file = orc.ORCFile(source)
         self._path = path
@@ -39,7 +41,7 @@ class OrcFormatReader(SinglePartReader):
 
     @property
     def is_columnar(self) -> bool:
-        """Yes: a stripe has streams for each."""
+        """True: a stripe has separate streams for each column."""
         return True
 
     @property
@@ -60,7 +62,7 @@ class OrcFormatReader(SinglePartReader):
         batch_rows: int,
         batch_bytes: int,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows, a stripe at a time in memory.
+        """Yield the rows; memory holds one stripe at a time.
 
         Raises:
             UnsupportedFeature: A time that nanoseconds in 64 bits cannot hold.

@@ -1,9 +1,9 @@
 """Timestamps that cannot be kept in an ORC file.
 
-Any year fits into the file, but Arrow reads all timestamps of ORC as 64 bits of nanoseconds, which
-end in the years 1677 and 2262, and fails on others; a file that nobody here can read again, nor
-compact, is not written. And Arrow writes a fraction of a second before 1970 as a negative number
-of nanoseconds, which it reads back itself and Java refuses.
+ORC itself holds any year, but Arrow reads all timestamps of ORC as 64 bits of nanoseconds, which range from
+1677 to 2262, and fails on others; a file that this engine could neither read nor compact is not written.
+And Arrow writes a fraction of a second before 1970 as a negative number of nanoseconds, which Arrow reads
+back and Java refuses.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _HINT: Final = "keep such times in Parquet or Avro files: set `file.format`"
 
 
 def orc_time_problems(name: str, column: pa.ChunkedArray) -> Iterator[Problem]:
-    """Yield the first timestamp of a column, or inside of it, that no ORC file can keep.
+    """Yield the first timestamp of a column, at any depth, that no ORC file can keep.
 
     Args:
         name: Of the column.
@@ -61,7 +61,7 @@ def _holds_times(data_type: pa.DataType) -> bool:
 
 
 def _times(array: pa.Array) -> Iterator[pa.Array]:
-    """Yield the timestamps of an array in parts, those under null left out."""
+    """Yield the timestamps of an array, leaf by leaf, without those under null."""
     if not _holds_times(array.type):
         return
     if pa.types.is_timestamp(array.type):

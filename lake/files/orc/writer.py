@@ -1,14 +1,14 @@
-"""ORC data files, being written.
+"""The writer of ORC data files.
 
-Arrow's writer keeps rows until they make a stripe, and a reader decodes a stripe as a whole, so
-stripes are small. The size of a file is therefore an estimate until the next stripe.
+Arrow's writer buffers rows until they fill a stripe, and a reader decodes a stripe as a whole, so
+stripes are small. The size of a file is an estimate until the next stripe is written.
 
 ORC has no type for a time of day: the format stores its milliseconds as an int. Field ids are
-attributes of the columns' types, as the reference writes them. Its codec zstd has no level here,
-only fast (levels to 3) and small.
+attributes of the columns' types, as the reference writes them. Arrow's writer has no level for zstd,
+only "speed" (levels up to 3) and "compression".
 
-Arrow's writer ends the process when its sink fails in the end of a file. So it writes into memory,
-and what it has written is passed on after each call.
+Arrow's writer ends the process if its sink fails while the file is closed. So it writes into memory,
+and what it has written is copied to the sink after each call.
 
 Source: table-format 12; `org.apache.paimon.format.orc.OrcTypeUtil`.
 """
@@ -23,15 +23,17 @@ from lake.files.file_encoding import FileEncoding
 from lake.files.parquet.bounds import ColumnBounds
 
 STRIPE_BYTES: Final = 4 * 1024 * 1024
-"""Encoded; some 200 000 rows of 50 bytes."""
+"""Encoded bytes of a stripe; about 200 000 rows of 50 bytes."""
 
 _STRIPE_BYTES_MIN: Final = 8 * 1024
 _STRIPES_PER_FILE_MIN: Final = 8
+"""Small files get smaller stripes, so that the estimate of their size is rarely off by much."""
+
 _COMPRESSED_TO: Final = 0.4
-"""Of its size in memory, before the first stripe says."""
+"""Assumed ratio of encoded bytes to bytes in memory, until the first stripe gives the real one."""
 
 _DICTIONARY_KEYS_MAX: Final = 0.8
-"""Part of the values that may be different in a column with a dictionary; the reference's own."""
+"""Greatest share of distinct values in a column with a dictionary; the reference's own."""
 
 _BLOCK_BYTES: Final = 64 * 1024
 _FAST_LEVEL_MAX: Final = 3
@@ -53,10 +55,10 @@ class OrcFormatWriter:
         """Write the first bytes.
 
         Args:
-            sink: Where to; who opened it closes it.
+            sink: Written to; its owner closes it.
             columns: From `data_file_schema`.
             encoding: Of the file.
-            target_bytes: That the file may have; it has several stripes then.
+            target_bytes: Target size of the file, which has several stripes then.
         """
         self._sink = sink
         self._schema = orc_schema(columns)
@@ -77,35 +79,38 @@ class OrcFormatWriter:
 
     @property
     def size(self) -> int:
-        """The bytes of the stripes, and about those of the rows that are to become one."""
+        """Bytes of the written stripes, plus an estimate for the buffered rows."""
         shrunk_to = _COMPRESSED_TO
         if self._flushed_in_memory:
             shrunk_to = self._flushed / self._flushed_in_memory
         return self._flushed + int(self._held_in_memory * shrunk_to)
 
     def write(self, columns: pa.Table) -> None:
-        """Take rows for the next stripes."""
+        """Buffer rows for the next stripes; full stripes are written."""
         self._orc.write(columns.cast(self._schema))
-        self._written.pass_on(self._sink)
+        self._written.copy_to(self._sink)
         self._held_in_memory += columns.nbytes
         flushed = int(self._sink.tell())
+        # More than the magic at the beginning of the file: a stripe was written, and nearly all buffered
+        # rows with it.
         if flushed > self._flushed + len(b"ORC"):
             self._flushed_in_memory += self._held_in_memory
             self._flushed, self._held_in_memory = flushed, 0
 
     def finish(self) -> Mapping[str, ColumnBounds]:
-        """Write the last stripe and the footer; Arrow does not tell ORC's statistics."""
+        """Write the last stripe and the footer; Arrow does not expose ORC's statistics."""
         self._orc.close()
-        self._written.pass_on(self._sink)
+        self._written.copy_to(self._sink)
         return {}
 
     def abandon(self) -> None:
-        """Write no footer: a broken file needs none."""
+        """Write no footer: the file will be removed."""
+        # Its destructor closes an open writer, which would write the footer.
         self._orc.is_open = False
 
 
 class _WrittenBytes:
-    """Keeps what is written until it is passed on; a file object for Arrow."""
+    """A file object for Arrow that keeps what is written until it is copied to a sink."""
 
     closed = False
 
@@ -125,16 +130,16 @@ class _WrittenBytes:
         """Do nothing."""
 
     def close(self) -> None:
-        """Do nothing: who opened the sink closes it."""
+        """Do nothing: the sink belongs to its owner."""
 
-    def pass_on(self, sink: pa.NativeFile) -> None:
+    def copy_to(self, sink: pa.NativeFile) -> None:
         pieces, self._pieces = self._pieces, []
         for piece in pieces:
             sink.write(piece)
 
 
 def orc_schema(columns: pa.Schema) -> pa.Schema:
-    """Return the Arrow schema of which Arrow's ORC writer makes the format's columns.
+    """Return the Arrow schema from which Arrow's ORC writer makes the format's columns.
 
     Args:
         columns: From `data_file_schema`.

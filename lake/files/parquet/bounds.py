@@ -1,4 +1,4 @@
-"""Smallest and largest values per row group, from the statistics in a Parquet footer."""
+"""Bounds of columns per row group, from the statistics in a Parquet footer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class ColumnBounds:
 
     @property
     def groups_without_bounds(self) -> npt.NDArray[np.int64]:
-        """Numbers of row groups that have values, but no known bounds."""
+        """Numbers of the row groups that have values but no known bounds."""
         unknown = self.minima.is_null().to_numpy(zero_copy_only=False)
         return np.flatnonzero(unknown & (self.null_counts != self.row_counts))
 
@@ -35,10 +35,9 @@ class ColumnBounds:
 def column_bounds(
     metadata: pq.FileMetaData, columns: Sequence[pa.Field]
 ) -> dict[str, ColumnBounds]:
-    """Return the bounds of those of the columns for which Parquet's order is the format's.
+    """Return the bounds of those columns for which Parquet's order is the table format's.
 
-    Floats are left out (Parquet's statistics pass over NaN), so are INT96 timestamps and nested
-    columns.
+    Not of floats (Parquet's statistics ignore NaN), INT96 timestamps and nested columns.
 
     Args:
         metadata: A file's footer.
@@ -47,6 +46,7 @@ def column_bounds(
     if not metadata.num_row_groups:
         return {}
     first = metadata.row_group(0)
+    # All row groups of a file have the same columns in the same order.
     index_of = {first.column(i).path_in_schema: i for i in range(first.num_columns)}
     return {
         field.name: _bounds(metadata, index_of[field.name], field.type)
@@ -84,11 +84,11 @@ def _bounds(metadata: pq.FileMetaData, index: int, data_type: pa.DataType) -> Co
 
 
 def _from_raw(values: list[object], data_type: pa.DataType) -> pa.Array:
-    """Turn physical values (int, bool, bytes) into the column's type."""
+    """Return physical values (int, bool, bytes) in the column's type."""
     if pa.types.is_decimal(data_type):
         return _decimals(values, data_type)
     if pa.types.is_string(data_type):
-        # A bound that some other writer cut in the middle of a character is still a bound.
+        # Not decoded: a bound that another writer has truncated inside a character is still a bound.
         return pa.array(values, pa.binary()).view(pa.string())
     if pa.types.is_temporal(data_type):
         width = pa.int64() if pa.types.is_timestamp(data_type) else pa.int32()
@@ -97,6 +97,8 @@ def _from_raw(values: list[object], data_type: pa.DataType) -> pa.Array:
 
 
 def _decimals(values: list[object], data_type: pa.DataType) -> pa.Array:
+    # Parquet stores short decimals as int32 or int64, others as big-endian bytes; Arrow wants
+    # 16 bytes little-endian.
     unscaled = [
         int.from_bytes(value, "big", signed=True) if isinstance(value, bytes) else value
         for value in values

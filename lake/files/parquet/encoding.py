@@ -1,6 +1,6 @@
-"""Which Parquet encoding suits a column, decided from a small sample of it.
+"""Choice of Parquet encodings, from a small sample of each column.
 
-Measured on 250 000 rows, zstd 1 (milliseconds to write, milliseconds to read, kB):
+Chosen by measurement: 250 000 rows, zstd 1 (milliseconds to write, milliseconds to read, kB):
 
 | column | dictionary | plain | delta binary packed |
 |---|---|---|---|
@@ -10,8 +10,8 @@ Measured on 250 000 rows, zstd 1 (milliseconds to write, milliseconds to read, k
 | integers, all different | 28, 5, 1 754 | 8, 4, 1 496 | 9, 2, 1 295 |
 | sequence numbers | 29, 7, 514 | 12, 6, 256 | 3, 1, 2 |
 
-A dictionary of nearly as many entries as rows is built in vain, so it is used only for columns
-that repeat themselves; other integers are packed as differences.
+A dictionary with nearly as many entries as rows costs and saves nothing, so only columns whose values
+repeat get one; other integers are packed as differences.
 """
 
 from dataclasses import dataclass
@@ -21,16 +21,16 @@ import pyarrow as pa
 
 _SAMPLE_ROWS = 1_024
 _ROWS_PER_VALUE_MIN = 4
-"""Below this many rows to a different value a dictionary costs more than it saves."""
+"""With fewer rows per distinct value a dictionary costs more than it saves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnEncodings:
-    """How the columns of a file are encoded; columns in neither are plain.
+    """The encodings of a file's columns; columns in neither attribute are plain.
 
     Attributes:
-        dictionary: Leaf paths with a dictionary.
-        explicit: Parquet encoding by leaf path.
+        dictionary: Paths of leaves with a dictionary.
+        explicit: Parquet encoding by path of the leaf.
     """
 
     dictionary: list[str]
@@ -38,7 +38,7 @@ class ColumnEncodings:
 
 
 def choose_encodings(table: pa.Table) -> ColumnEncodings:
-    """Return encodings for a file that holds this table.
+    """Return encodings for a file whose first row group is this table.
 
     Cost: one take of at most 1 024 rows per column.
     """
@@ -71,8 +71,9 @@ def _repeats(sample: pa.ChunkedArray, row_count: int) -> bool:
         return True
     if row_count <= _SAMPLE_ROWS:
         return bool(valid >= _ROWS_PER_VALUE_MIN * distinct)
+    # Estimate the distinct values of the whole column, as in the birthday problem: among s draws from
+    # c equally likely values about s² / 2c repeat an earlier one, so c is about s² / 2 repeats.
     repeated = valid - distinct
-    # Among s draws from c equally likely values about s² / 2c repeat an earlier one.
     values = valid * valid / (2 * repeated) if repeated else np.inf
     rows = row_count * valid / len(sample)
     return bool(rows >= _ROWS_PER_VALUE_MIN * min(values, rows))

@@ -1,21 +1,21 @@
-"""Timestamps of more than six digits as Parquet's INT96, in files that hold others too.
+"""Timestamps of more than six digits as Parquet's INT96, in files with other timestamps as INT64.
 
-The format wants INT96 for TIMESTAMP(7..9) and INT64 for the rest. Arrow's Parquet writer can only
-turn all timestamps of a file into INT96 or none. So:
+The format requires INT96 for TIMESTAMP(7..9) and INT64 for the rest. Arrow's Parquet writer writes either
+all timestamps of a file as INT96 or none. So:
 
-1. Such timestamps, in a column or anywhere inside one, are handed to the writer as 12-byte
+1. Such timestamps, in a column or anywhere inside one, are passed to the writer as 12-byte
    fixed-length binary, little endian: nanoseconds of the day (8 bytes), Julian day (4 bytes). Plain
    and dictionary pages of that type are byte for byte those of INT96.
-2. The footer is changed before it is written: physical type INT96, no length, no statistics (their
-   order is undefined for INT96, and the bytes do not sort).
+2. The footer is changed before it is written (`declare_int96`): physical type INT96, no length, no
+   statistics (their order is undefined for INT96, and the bytes do not sort).
 
-Leaves of a file are told apart by their path, of which the first name is the column's.
+Leaves of a file are identified by their path, whose first name is the column's.
 
-Reading is Arrow's business, but for one question that it cannot answer: whether a value lies beyond
-the 64 bits of nanoseconds that Arrow makes of it. Java writes times before 1970 with the Julian day
-rounded towards the epoch and *negative* nanoseconds of the day, which Arrow takes as unsigned: right
-modulo 2**64, but then 1715 and 2300 look the same whatever unit is asked for. So `reveal_int96` says
-in a footer what `declare_int96` takes back, and the 12 bytes can be looked at (`fits_nanoseconds`).
+Arrow also reads INT96, but cannot report whether a value exceeds the 64 bits of nanoseconds that it returns.
+Java writes times before 1970 with the Julian day rounded towards the epoch and *negative* nanoseconds of the
+day, which Arrow reads as unsigned: right modulo 2**64, but then 1715 and 2300 are the same, whatever unit is
+requested. `reveal_int96` is the inverse of `declare_int96`: under its footer the 12 bytes themselves can be
+read and checked (`fits_nanoseconds`).
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -32,13 +32,14 @@ from lake.files.parquet.thrift_compact import (
 from lake.format.arrow_types import elements
 
 INT96_STORAGE = pa.binary(12)
-"""What an INT96 column is while Arrow's writer sees it."""
+"""The Arrow type of an INT96 column for Arrow's writer."""
 
+# Of 1970-01-01, counted as Parquet counts: days that begin at midnight.
 _JULIAN_DAY_OF_EPOCH = 2_440_588
 _NANOS_PER_DAY = 86_400_000_000_000
 _PACKED = np.dtype([("nanos_of_day", "<i8"), ("julian_day", "<i4")])
 
-# FileMetaData.schema; fields of its SchemaElements.
+# Field ids of the footer (parquet.thrift): FileMetaData.schema, and those of its SchemaElements.
 _SCHEMA = 2
 _TYPE = 1
 _TYPE_LENGTH = 2
@@ -47,6 +48,7 @@ _CHILD_COUNT = 5
 _CONVERTED_TYPE = 6
 _LOGICAL_TYPE = 10
 
+# parquet.thrift, enum Type.
 _PARQUET_INT96 = 3
 _PARQUET_FIXED_LENGTH = 7
 
@@ -63,17 +65,17 @@ def holds_int96(data_type: pa.DataType) -> bool:
 
 
 def to_int96_storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the column with each timestamp[ns], nested ones too, in its 12-byte form."""
+    """Return the column with each timestamp[ns], nested ones included, in its 12-byte form."""
     chunks = [_to_storage(chunk) for chunk in column.chunks]
     return pa.chunked_array(chunks, type=_storage_type(column.type))
 
 
 def declare_int96(footer: bytes, columns: Collection[str]) -> bytes:
-    """Return a footer that says INT96 of columns that were written as `INT96_STORAGE`.
+    """Return the footer with INT96 as the type of columns that were written as `INT96_STORAGE`.
 
     Args:
         footer: The serialised FileMetaData, without its length and the magic.
-        columns: Top-level columns that were written so, or hold such leaves.
+        columns: Top-level columns that were written in this form, or hold such leaves.
     """
     changed = parse_struct(footer)
     leaves = _leaves(changed, columns, _is_storage)
@@ -85,7 +87,7 @@ def declare_int96(footer: bytes, columns: Collection[str]) -> bytes:
 
 
 def reveal_int96(footer: bytes, columns: Collection[str]) -> bytes:
-    """Return a footer that says `INT96_STORAGE` of columns that are INT96.
+    """Return the footer with `INT96_STORAGE` as the type of columns that are INT96.
 
     Args:
         footer: The serialised FileMetaData, without its length and the magic.
@@ -101,7 +103,7 @@ def reveal_int96(footer: bytes, columns: Collection[str]) -> bytes:
 
 
 def fits_nanoseconds(storage: pa.Array) -> bool:
-    """Return whether every revealed time is one that int64 nanoseconds hold.
+    """Return whether every revealed time fits into int64 nanoseconds since 1970.
 
     Args:
         storage: An array of `INT96_STORAGE`, or a nested one that holds such leaves.
@@ -117,9 +119,10 @@ def _all_fit(storage: pa.Array) -> bool:
     packed = np.frombuffer(storage.buffers()[1], dtype=_PACKED)
     packed = packed[storage.offset : storage.offset + len(storage)]
     packed = packed[np.asarray(storage.is_valid())]
-    # The nanoseconds may be negative; then they count back from the day.
+    # Java's nanoseconds of the day are negative before 1970: normalise to 0 <= nanos < a day.
     days, nanos = divmod(packed["nanos_of_day"], _NANOS_PER_DAY)
     days = days + packed["julian_day"].astype(np.int64) - _JULIAN_DAY_OF_EPOCH
+    # Compared as pairs: the product of days and nanoseconds would overflow where it matters.
     first, first_nanos = divmod(-(1 << 63), _NANOS_PER_DAY)
     last, last_nanos = divmod((1 << 63) - 1, _NANOS_PER_DAY)
     early = (days < first) | ((days == first) & (nanos < first_nanos))
@@ -130,6 +133,8 @@ def _all_fit(storage: pa.Array) -> bool:
 def _pack(chunk: pa.Array) -> pa.Array:
     nanos = np.asarray(chunk.view(pa.int64()).fill_null(0))
     packed = np.empty(len(nanos), dtype=_PACKED)
+    assert _PACKED.itemsize == INT96_STORAGE.byte_width, "the two fields lie side by side"
+    # Rounded down, so the nanoseconds are not negative, before 1970 either: every reader agrees then.
     days, packed["nanos_of_day"] = divmod(nanos, _NANOS_PER_DAY)
     packed["julian_day"] = days + _JULIAN_DAY_OF_EPOCH
     validity = chunk.is_valid().buffers()[1] if chunk.null_count else None
@@ -162,7 +167,8 @@ def _to_storage(array: pa.Array) -> pa.Array:
         parts = [_to_storage(array.field(index)) for index in range(target.num_fields)]
         return pa.StructArray.from_arrays(parts, fields=list(target), mask=array.is_null())
     if pa.types.is_nested(target):
-        # Validity and offsets stay as they are, and with them the place of a slice in the whole.
+        # Validity and offsets are kept, and with them the array's offset if it is a slice: the children
+        # are whole, so the child values are converted from the beginning.
         return pa.Array.from_buffers(
             target,
             len(array),
@@ -180,9 +186,9 @@ Leaves = Mapping[tuple[str, ...], ThriftStruct]
 def _leaves(
     footer: ThriftStruct, columns: Collection[str], is_wanted: Callable[[ThriftStruct], bool]
 ) -> Leaves:
-    """Return those leaves of the columns that are wanted."""
-    # The tree of the schema comes as a list, each element before those inside it; the first is the
-    # root, which has no part in a path.
+    """Return the leaves of some columns that satisfy a predicate, by path."""
+    # The schema tree is stored as a list in depth-first order, each element before its children; the
+    # first is the root, which is not part of a path.
     elements = iter(footer.structs(_SCHEMA))
     root = next(elements)
     found: dict[tuple[str, ...], ThriftStruct] = {}
@@ -199,11 +205,12 @@ def _leaves(
 
     for _ in range(root.integer(_CHILD_COUNT)):
         visit(())
+
     return found
 
 
 def _is_storage(leaf: ThriftStruct) -> bool:
-    # Decimals of 12 bytes say that they are decimals.
+    # A decimal of 12 bytes has the same physical type, but declares that it is a decimal.
     return (
         leaf.integer(_TYPE) == _PARQUET_FIXED_LENGTH
         and leaf.integer(_TYPE_LENGTH) == INT96_STORAGE.byte_width
@@ -222,5 +229,6 @@ def _set_chunk_type(footer: ThriftStruct, leaves: Leaves, physical_type: int) ->
         for chunk in row_group.structs(1):
             meta = chunk.struct(3)
             if tuple(meta.texts(3)) in leaves:
+                # The type is repeated in every chunk; readers refuse a file where the two differ.
                 meta.fields[1] = (WireType.I32, physical_type)
                 meta.fields.pop(12, None)

@@ -1,7 +1,7 @@
-"""Parquet files under another footer than the one in them, for the sake of INT96 columns.
+"""Parquet files with an exchanged footer, for INT96 columns.
 
-`Int96Output` takes a file in which they are 12-byte binary and writes one in which they are INT96;
-`with_revealed_int96` lets the bytes of such columns be read.
+`Int96Output` takes the bytes of a file whose columns are 12-byte binary, and writes a file in which they are
+INT96; `with_revealed_int96` is the inverse for reading.
 """
 
 from collections.abc import Collection
@@ -15,10 +15,10 @@ _TAIL_BYTES = 8  # length of the footer, magic
 
 
 def with_revealed_int96(source: InputFile, columns: Collection[str]) -> pa.PythonFile:
-    """Return the file with columns that are INT96 declared as 12-byte binary.
+    """Return the file with its INT96 columns declared as 12-byte binary.
 
     Args:
-        source: A whole Parquet file, seekable; to stay open as long as the result is read.
+        source: A whole Parquet file, seekable; must stay open as long as the result is read.
         columns: Top-level columns that are INT96, or hold such leaves.
     """
     size = source.size()
@@ -26,6 +26,7 @@ def with_revealed_int96(source: InputFile, columns: Collection[str]) -> pa.Pytho
     tail = source.read(_TAIL_BYTES)
     footer_bytes = int.from_bytes(tail[:4], "little")
     start = size - _TAIL_BYTES - footer_bytes
+    assert start > 0, "Arrow has read this footer before"
     source.seek(start)
     footer = reveal_int96(source.read(footer_bytes), columns)
     end = footer + len(footer).to_bytes(4, "little") + tail[4:]
@@ -33,17 +34,17 @@ def with_revealed_int96(source: InputFile, columns: Collection[str]) -> pa.Pytho
 
 
 class Int96Output:
-    """Passes a Parquet file on as it is written, but for its footer; a file object for Arrow."""
+    """A file object for Arrow that forwards a Parquet file as it is written, except its footer."""
 
     closed = False
 
     def __init__(self, sink: pa.NativeFile) -> None:
-        """Take over where to; the caller closes it."""
+        """Write to a sink, which the caller closes."""
         self._sink = sink
         self._tail: bytes | None = None
 
     def write(self, data: bytes) -> int:
-        """Pass the next bytes on, or keep them back when they are the footer's."""
+        """Forward the next bytes, or keep them if they belong to the footer."""
         if self._tail is None:
             self._sink.write(data)
         else:
@@ -51,29 +52,31 @@ class Int96Output:
         return len(data)
 
     def close(self) -> None:
-        """Do nothing: there may be a footer to come."""
+        """Do nothing: `write_footer` is still to come."""
 
     def expect_footer(self) -> None:
-        """Keep back what comes from now on: the end of the file, all of its footer in it."""
+        """Keep the bytes written from now on: the end of the file with the whole footer."""
         self._tail = b""
 
     def write_footer(self, columns: Collection[str]) -> None:
-        """Write the end of the file with a footer that says INT96.
+        """Write the end of the file with a footer that declares INT96.
 
         Args:
             columns: Top-level columns that were written as 12-byte binary, or hold such leaves.
         """
-        assert self._tail is not None, "no footer yet"
+        assert self._tail is not None, "`expect_footer` comes first"
         end = len(self._tail) - _TAIL_BYTES
         start = end - int.from_bytes(self._tail[end : end + 4], "little")
+        assert start >= 0, "the tail has the whole footer"
         footer = declare_int96(self._tail[start:end], columns)
         magic = self._tail[-4:]
+        # What precedes the footer in the tail is unchanged, so all offsets in the footer stay right.
         self._sink.write(self._tail[:start])
         self._sink.write(footer + len(footer).to_bytes(4, "little") + magic)
 
 
 class _WithEnd(PositionedInput):
-    """The first bytes of a file, followed by other ones."""
+    """The first bytes of a file, followed by given bytes."""
 
     def __init__(self, source: InputFile, start: int, end: bytes) -> None:
         super().__init__(start + len(end))

@@ -1,4 +1,4 @@
-"""Parquet data files, open for reading."""
+"""The reader of Parquet data files."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -27,8 +27,8 @@ class ParquetFormatReader:
 
         Args:
             source: The file.
-            path: Of it, for messages.
-            reopen: Opens it once more, for a second look at the bytes of some columns.
+            path: Of the file, for messages.
+            reopen: Opens the file once more, to check the bytes of INT96 columns.
         """
         self._source = source
         self._file = pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
@@ -37,7 +37,7 @@ class ParquetFormatReader:
 
     @property
     def is_columnar(self) -> bool:
-        """Yes: a row group has a chunk for each."""
+        """True: a row group has one chunk for each column."""
         return True
 
     @property
@@ -69,10 +69,11 @@ class ParquetFormatReader:
             UnsupportedFeature: A time that nanoseconds in 64 bits cannot hold.
         """
         names = [column.name for column in columns]
-        used, ranges = self._chunks(parts, names)
+        uncompressed, ranges = self._chunks(parts, names)
         _prefetch(self._source, ranges)
         rows = sum(self._file.metadata.row_group(number).num_rows for number in parts)
-        batch_rows = min(batch_rows, max(1, batch_bytes * rows // max(1, used)))
+        # As many rows as take `batch_bytes` at their average size.
+        batch_rows = min(batch_rows, max(1, batch_bytes * rows // max(1, uncompressed)))
         decoded = self._file.iter_batches(batch_rows, row_groups=parts, columns=names)
         int96 = _int96_columns(self._file, names)
         return self._check_int96(decoded, int96, batch_rows, parts) if int96 else decoded
@@ -80,17 +81,17 @@ class ParquetFormatReader:
     def _chunks(
         self, parts: Sequence[int], columns: Collection[str]
     ) -> tuple[int, list[ByteRange]]:
-        """Return the bytes of some columns in some row groups before compression, and where they are."""
+        """Return the uncompressed bytes of some columns in some row groups, and their byte ranges."""
         leaves = _leaves(self._file.schema, columns)
-        used = 0
+        uncompressed = 0
         ranges = []
         for number in parts:
             group = self._file.metadata.row_group(number)
             for index in leaves:
                 chunk = group.column(index)
-                used += chunk.total_uncompressed_size
+                uncompressed += chunk.total_uncompressed_size
                 ranges.append(_range(chunk))
-        return used, ranges
+        return uncompressed, ranges
 
     def _check_int96(
         self,
@@ -101,8 +102,9 @@ class ParquetFormatReader:
     ) -> Iterator[pa.RecordBatch]:
         """Yield the batches, but refuse times that 64 bits of nanoseconds cannot hold.
 
-        INT96 reaches further than Arrow's nanoseconds (years 1677 to 2262), and Arrow lets them
-        wrap round, so the bytes themselves are looked at.
+        INT96 has a wider range than Arrow's nanoseconds (years 1677 to 2262), and Arrow lets them
+        wrap around, so the bytes themselves are checked. Both decoders cut the same batches: they have
+        the same row groups and batch size.
         """
         with self._reopen() as source:
             _prefetch(source, self._chunks(groups, int96)[1])
@@ -125,7 +127,7 @@ def _prefetch(source: InputFile, ranges: Sequence[ByteRange]) -> None:
 
 
 def _leaves(schema: pq.ParquetSchema, columns: Collection[str]) -> list[int]:
-    """Return the places of what some columns are stored as: several, if they are nested."""
+    """Return the indexes of the leaves of some columns; a nested column has several."""
     wanted = set(columns)
     paths = [schema.column(index).path for index in range(len(schema))]
     return [
@@ -136,9 +138,10 @@ def _leaves(schema: pq.ParquetSchema, columns: Collection[str]) -> list[int]:
 
 
 def _range(chunk: pq.ColumnChunkMetaData) -> ByteRange:
-    """Return where a chunk is: a dictionary, if it has one, comes before its values."""
+    """Return the byte range of a chunk; a dictionary, if it has one, precedes its data pages."""
     begin = chunk.data_page_offset
     dictionary = chunk.dictionary_page_offset
+    # Some writers set the offset to 0, or behind the data, when there is no dictionary.
     if dictionary is not None and 0 < dictionary < begin:
         begin = dictionary
     return begin, begin + chunk.total_compressed_size
@@ -150,12 +153,13 @@ def _int96_columns(file: pq.ParquetFile, stored: Sequence[str]) -> list[str]:
     candidates = [name for name in stored if holds_int96(types[name])]
     if not candidates:
         return []
-    # A column may have a dot in its name, and then looks like a nested one; taken for INT96 in
-    # vain it costs a second look at its bytes.
+    # A column with a dot in its name looks like a nested one; mistaken for INT96 it only costs a check
+    # of its bytes.
     paths = {column.path for column in file.schema if column.physical_type == "INT96"}
     holding = {path[:end] for path in paths for end in _ends_of_names(path)}
     return [name for name in candidates if name in holding]
 
 
 def _ends_of_names(path: str) -> list[int]:
-    return [*(place for place, letter in enumerate(path) if letter == "."), len(path)]
+    """Return where each prefix of a path ends that may be the name of its column."""
+    return [*(index for index, letter in enumerate(path) if letter == "."), len(path)]

@@ -1,8 +1,8 @@
-"""The Arrow schema that makes Arrow's Parquet writer produce the format's columns.
+"""The Arrow schema from which Arrow's Parquet writer makes the format's columns.
 
-Columns have the ids of `data_file_columns`. Nested: fields of a ROW have their own ids; a list element or map value has
-536870911 + 1024 · id + depth, a map key 536870911 - 1024 · id - depth, where id is that of the
-enclosing field and depth counts from 1.
+Columns have the ids of `data_file_columns`. Inside them, fields of a ROW have their own ids; a list element
+or map value has 536870911 + 1024 · id + depth, a map key 536870911 - 1024 · id - depth, where id is that of
+the enclosing field and depth counts from 1.
 
 Source: table-format 12.1, 12.2.
 """
@@ -37,7 +37,7 @@ def data_file_schema(schema: TableSchema, *, without: Collection[str] = ()) -> p
 
 
 def _own_id(column: DataField) -> int:
-    """Return the id that ids of nested parts are made of; those of a key are its column's."""
+    """Return the id from which the ids of nested parts are derived; for a key, its column's."""
     is_key = column.name.startswith(KEY_PREFIX) and column.id >= KEY_FIELD_ID_START
     return column.id - KEY_FIELD_ID_START if is_key else column.id
 

@@ -1,4 +1,4 @@
-"""Thrift's compact protocol, as far as a Parquet footer uses it: parse, change, write again.
+"""Thrift's compact protocol, as far as Parquet footers use it: parsed, changed, serialised.
 
 ```
 struct  = (field)* 0x00
@@ -8,8 +8,8 @@ i16/32/64 = zigzag varint      binary = varint length, bytes      double = 8 byt
 bool    = in a field: the type itself (1 true, 2 false); in a list: 1 byte
 ```
 
-Exists because a footer sometimes has to say what no Parquet writer in reach can be told to say
-(`lake.files.parquet.int96`). Values keep their wire types, so what is not changed is written as it was.
+Needed because footers have to declare what Arrow's Parquet writer cannot (`lake.files.parquet.int96`). Values
+keep their wire types, so what is not changed is serialised as it was.
 """
 
 from dataclasses import dataclass, field
@@ -79,7 +79,7 @@ class ThriftStruct:
 
 
 Value = bool | int | bytes | ThriftList | ThriftStruct
-"""A double is kept as its 8 bytes: nothing here computes with one."""
+"""A double is kept as its 8 bytes; nothing here computes with one."""
 
 
 def parse_struct(data: bytes) -> ThriftStruct:
@@ -102,14 +102,17 @@ class _Parser:
     def struct(self) -> ThriftStruct:
         result = ThriftStruct()
         field_id = 0
+        # A zero byte ends the struct: type code 0 is none of the types.
         while header := self._byte():
             delta, code = header >> 4, header & 0x0F
+            # Ids are deltas to the previous field; a delta above 15, or below 1, is written in full.
             field_id = field_id + delta if delta else self._zigzag()
             wire_type = WireType(code)
             result.fields[field_id] = (wire_type, self._field_value(wire_type))
         return result
 
     def _field_value(self, wire_type: WireType) -> Value:
+        # In a field the type code itself is the value of a boolean; no byte follows.
         if wire_type in (WireType.TRUE, WireType.FALSE):
             return wire_type is WireType.TRUE
         return self._value(wire_type)
@@ -117,6 +120,7 @@ class _Parser:
     def _value(self, wire_type: WireType) -> Value:
         match wire_type:
             case WireType.TRUE | WireType.FALSE:
+                # An element of a list: one byte each.
                 return self._byte() == WireType.TRUE
             case WireType.BYTE:
                 return self._byte()
@@ -137,7 +141,7 @@ class _Parser:
     def _list(self) -> ThriftList:
         header = self._byte()
         size = header >> 4
-        if size == 15:
+        if size == 15:  # four bits of ones: the size did not fit
             size = self._varint()
         element = WireType(header & 0x0F)
         return ThriftList(element, [self._value(element) for _ in range(size)])
@@ -149,6 +153,9 @@ class _Parser:
 
     def _take(self, count: int) -> bytes:
         value = self._data[self._position : self._position + count]
+        if len(value) < count:
+            message = f"a footer of {len(self._data)} bytes ends in a value of {count}"
+            raise ValueError(message)
         self._position += count
         return value
 
@@ -168,9 +175,11 @@ class _Parser:
 
 def _write_struct(out: bytearray, struct: ThriftStruct) -> None:
     previous = 0
+    # Ascending, as writers of Parquet order them: then nearly every delta fits into its four bits.
     for field_id in sorted(struct.fields):
         wire_type, value = struct.fields[field_id]
         if isinstance(value, bool):
+            # A changed boolean changes its type code.
             wire_type = WireType.TRUE if value else WireType.FALSE
         delta = field_id - previous
         if 0 < delta <= 15:
@@ -186,13 +195,14 @@ def _write_struct(out: bytearray, struct: ThriftStruct) -> None:
 
 def _write_value(out: bytearray, wire_type: WireType, value: Value) -> None:
     match value:
-        case bool():
+        case bool():  # before `int()`, of which bool is a subclass
             out.append(WireType.TRUE if value else WireType.FALSE)
         case int() if wire_type is WireType.BYTE:
             out.append(value)
         case int():
             _write_zigzag(out, value)
         case bytes():
+            # The 8 bytes of a double have no length before them.
             if wire_type is WireType.BINARY:
                 _write_varint(out, len(value))
             out += value
@@ -208,6 +218,7 @@ def _write_value(out: bytearray, wire_type: WireType, value: Value) -> None:
 
 
 def _write_zigzag(out: bytearray, value: int) -> None:
+
     _write_varint(out, (value << 1) ^ (value >> 63))
 
 

@@ -1,7 +1,7 @@
-"""Parquet data files, being written.
+"""The writer of Parquet data files.
 
-Physical types are the format's (`parquet_schema`, `int96`), encodings come from a sample of the first
-row group (`parquet_encoding`).
+Physical types are the format's (`schema`, `int96`); encodings come from a sample of the first row group
+(`encoding`).
 
 Source: table-format 12.
 """
@@ -22,10 +22,10 @@ class ParquetFormatWriter:
     """A Parquet file, each `write` a row group (see `FormatWriter`)."""
 
     def __init__(self, sink: pa.NativeFile, columns: pa.Schema, encoding: FileEncoding) -> None:
-        """Write nothing yet.
+        """Prepare a file; nothing is written yet.
 
         Args:
-            sink: Where to; who opened it closes it.
+            sink: Written to; its owner closes it.
             columns: From `data_file_schema`.
             encoding: Of the file.
         """
@@ -40,7 +40,7 @@ class ParquetFormatWriter:
 
     @property
     def size(self) -> int:
-        """The bytes that storage has been given so far; a footer is to come."""
+        """Bytes written to storage so far, without the footer."""
         return int(self._sink.tell())
 
     def write(self, columns: pa.Table) -> None:
@@ -51,7 +51,7 @@ class ParquetFormatWriter:
         self._parquet.write_table(physical, row_group_size=physical.num_rows)
 
     def finish(self) -> Mapping[str, ColumnBounds]:
-        """Write the footer; return the bounds of columns for which Parquet's order is the format's."""
+        """Write the footer; return the bounds of columns whose Parquet order is the format's."""
         assert self._parquet is not None, "a data file has rows"
         if self._int96_output is not None:
             self._int96_output.expect_footer()
@@ -62,8 +62,9 @@ class ParquetFormatWriter:
         return column_bounds(self._footers[0], ordered)
 
     def abandon(self) -> None:
-        """Write no footer: a broken file needs none."""
+        """Write no footer: the file will be removed."""
         if self._parquet is not None:
+            # Its destructor closes an open writer, which would write the footer.
             self._parquet.is_open = False
 
     def _open(self, first: pa.Table) -> pq.ParquetWriter:
@@ -81,8 +82,8 @@ class ParquetFormatWriter:
             use_dictionary=encodings.dictionary,
             column_encoding=encodings.explicit,
             write_statistics=True,
-            # A flipped bit that still decompresses would be a wrong value; costs 2 % of writing and
-            # of reading 20 columns of text.
+            # A flipped bit that still decompresses would be a wrong value. Measured: 2 % of the time of
+            # writing, and of reading, 20 columns of text.
             write_page_checksum=True,
             store_schema=False,
             store_decimal_as_integer=True,

@@ -1,10 +1,11 @@
-"""The system calls that storage on a POSIX file system is made of.
+"""The system calls of storage on a POSIX file system.
 
-A seam below `LocalFileIO`: what survives a power failure depends on which calls are made and in which
-order, so tests put a model of a disk in the place of the system's.
+A seam below `LocalFileIO`: what survives a power failure depends on which calls are made, and in which
+order, so tests replace the system's disk by a model of one.
 
-Of a file, what has been written is durable after `sync`; of a directory, the names that were given,
-replaced and removed in it are durable after `sync_directory`. Nothing is durable before.
+The content of a file is durable after `sync`; names that were created, replaced and removed in a directory
+are durable after `sync_directory`. Nothing is durable before: after a power failure a file may be absent,
+empty or torn, and each change of a name may or may not have happened, in any combination.
 """
 
 import os
@@ -19,7 +20,7 @@ import pyarrow as pa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskEntry:
-    """What the system says about one name.
+    """The system's information about one name.
 
     Attributes:
         name: Within its directory.
@@ -38,7 +39,7 @@ class Disk(Protocol):
     """System calls by path and descriptor; every method raises `OSError` as the system does."""
 
     def read(self, path: str, offset: int = 0, length: int = -1) -> bytes:
-        """Return a part of a file; all from the offset where the length is negative."""
+        """Return a part of a file; everything from the offset if the length is negative."""
         ...
 
     def open_input(self, path: str) -> pa.NativeFile:
@@ -46,11 +47,11 @@ class Disk(Protocol):
         ...
 
     def create(self, path: str) -> int:
-        """Create a file that is not there yet and return a descriptor to write it with."""
+        """Create a file that does not exist and return a descriptor to write it with."""
         ...
 
     def write(self, descriptor: int, data: memoryview) -> int:
-        """Append to a created file and return how many bytes were taken."""
+        """Append to a created file and return the number of bytes that were written."""
         ...
 
     def open_output(self, path: str) -> pa.NativeFile:
@@ -58,7 +59,7 @@ class Disk(Protocol):
         ...
 
     def sync(self, descriptor: int) -> None:
-        """Make the content of a file durable, whoever has written it."""
+        """Make the content of a file durable, through whichever descriptor it was written."""
         ...
 
     def close(self, descriptor: int) -> None:
@@ -66,11 +67,11 @@ class Disk(Protocol):
         ...
 
     def link(self, source: str, target: str) -> None:
-        """Give a file a second name, unless there is a file of that name."""
+        """Give a file a second name; FileExistsError if the name is taken."""
         ...
 
     def replace(self, source: str, target: str) -> None:
-        """Rename a file, in the place of whatever had the name."""
+        """Rename a file, replacing the file that has the name."""
         ...
 
     def unlink(self, path: str) -> None:
@@ -82,15 +83,15 @@ class Disk(Protocol):
         ...
 
     def sync_directory(self, path: str) -> None:
-        """Make the names in a directory durable, those that are gone too."""
+        """Make the names in a directory durable, removals included."""
         ...
 
     def entry(self, path: str) -> DiskEntry:
-        """Return what the system says about one path."""
+        """Return the information about one path."""
         ...
 
     def entries(self, path: str) -> list[DiskEntry]:
-        """Return what a directory holds, in no particular order."""
+        """Return the entries of a directory, in no particular order."""
         ...
 
     def remove_tree(self, path: str) -> None:
@@ -99,7 +100,7 @@ class Disk(Protocol):
 
 
 class SystemDisk:
-    """The disks of this machine, and whatever it has mounted; without state."""
+    """The file systems of this machine, network mounts included; without state."""
 
     def read(self, path: str, offset: int = 0, length: int = -1) -> bytes:
         """Return a part of a file (see `Disk`)."""
@@ -150,6 +151,7 @@ class SystemDisk:
 
     def sync_directory(self, path: str) -> None:
         """Make the names in a directory durable (see `Disk`)."""
+        # fsync of a directory makes its entries durable; fsync of a file does not make its name so.
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(descriptor)
@@ -157,15 +159,15 @@ class SystemDisk:
             os.close(descriptor)
 
     def entry(self, path: str) -> DiskEntry:
-        """Return what the system says about one path (see `Disk`)."""
+        """Return the information about one path (see `Disk`)."""
         return _entry(Path(path).name, Path(path).stat())
 
     def entries(self, path: str) -> list[DiskEntry]:
-        """Return what a directory holds (see `Disk`)."""
+        """Return the entries of a directory (see `Disk`)."""
         found = []
         with os.scandir(path) as listed:
             for entry in listed:
-                # A file may vanish between the listing and the look at it: then it is not there.
+                # A file that vanishes between the listing and its `stat` counts as absent.
                 try:
                     found.append(_entry(entry.name, entry.stat()))
                 except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The questions asked of every store before a table is written there."""
+"""Probes of exclusive creation, run on a store before a table is written there."""
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -30,16 +30,16 @@ class ExclusiveCreator(Protocol):
 def probe_exclusive_create(storage: ExclusiveCreator, directory: str) -> None:
     """Create a file twice: the first must succeed, the second be refused and change nothing.
 
-    Asked of storage rather than of a table of known stores, because mounts, gateways and versions
-    differ in what they honour. The probe's file is hidden (`.`) and removed.
+    A probe rather than a list of known stores, because mounts, gateways and versions differ in what
+    they honour. The probe's file is hidden (`.`) and removed.
 
     Raises:
         UnsupportedFeature: The store does not honour exclusive creation.
     """
     path = _probe_path(directory)
     try:
-        # Whether the first was told that it succeeded does not count: a store that repeats
-        # requests may have been refused by its own first try. The content says it.
+        # The result of the first call does not count: a store that repeats requests may refuse the
+        # repetition of its own successful request. The content decides.
         storage.create_exclusive(path, b"first")
         is_refused = not storage.create_exclusive(path, b"second")
         is_kept = storage.read_bytes(path) == b"first"
@@ -50,13 +50,13 @@ def probe_exclusive_create(storage: ExclusiveCreator, directory: str) -> None:
 
 
 def probe_exclusive_race(storage: ExclusiveCreator, directory: str) -> None:
-    """Create a file from many threads at once: one at most may be told that it did.
+    """Create a file from many threads at once: at most one call may return True.
 
-    A gateway that looks first and writes afterwards passes the other probe, and loses commits when
-    two writers meet. Such a one is found out nearly always, not always.
+    A gateway that checks for existence and then writes passes the other probe, but loses commits when
+    two writers race. This probe detects such a gateway nearly always, not always.
 
     Raises:
-        UnsupportedFeature: Two were told so, or the file is not that of the one who was.
+        UnsupportedFeature: Two calls returned True, or the content is not that of the call that did.
     """
     with ThreadPoolExecutor(_RACERS) as racers:
         for _ in range(_RACES):
@@ -67,11 +67,14 @@ def probe_exclusive_race(storage: ExclusiveCreator, directory: str) -> None:
                     for number in range(_RACERS)
                 ]
                 winners = [str(number).encode() for number, one in enumerate(tries) if one.result()]
+                # Without a winner the file is of some call whose answer was lost.
                 is_exclusive = len(winners) < 2 and storage.read_bytes(path) in (winners or _ALL)
             finally:
                 storage.delete(path)
             if not is_exclusive:
-                raise _refused(directory, "a file could be created by several at the same moment")
+                raise _refused(
+                    directory, "a file could be created by several calls at the same moment"
+                )
 
 
 _ALL: Final = [str(number).encode() for number in range(_RACERS)]

@@ -1,16 +1,17 @@
-"""What the engine asks of storage.
+"""The protocol of storage: `FileIO`.
 
 Paths are absolute strings with `/` between their parts: `/data/warehouse/…` on a disk,
-`s3://bucket/warehouse/…` on an object store. Directories appear when a file is written into them. Two kinds of file exist. *Immutable* files are written once under a name nobody else
-uses (`write_new`, `open_output`) or under a name that everybody wants and one gets
-(`create_exclusive`). *Replaceable* files (`overwrite`) are hints, leases and progress documents:
-whoever reads one copes with an old one, and with one that another engine left empty or torn.
+`s3://bucket/warehouse/…` on an object store. Directories are created when a file is written into them.
+Two kinds of file exist. *Immutable* files are written once, either under a name that no other writer uses
+(`write_new`, `open_output`) or under a name for which writers compete and one wins (`create_exclusive`).
+*Replaceable* files (`overwrite`) are hints, leases and progress documents: their readers tolerate an old one,
+and one that another engine left empty or torn.
 
-What is written is durable on return. What is deleted may come back after a power failure, one file
-and not the next, unless `sync_directory` was called.
+Writes are durable on return. Deletions may be undone by a power failure, of some files and not of others,
+unless `sync_directory` was called.
 
-Errors, for every method: `FileNotFoundError` where it says so, `StorageUnavailable` for everything
-else that storage refuses; after the latter a write may or may not have happened.
+Errors of every method: `FileNotFoundError` where documented, `StorageUnavailable` for every other failure of
+storage; after the latter a write may or may not have happened.
 """
 
 from contextlib import AbstractContextManager
@@ -48,13 +49,13 @@ class FileIO(Protocol):
     """Storage of files: local disk, memory, object stores.
 
     Attributes:
-        parallel_reads: How many small reads are worth having under way together; 1 where waiting
-            for storage costs nothing.
+        parallel_reads: Number of small reads that are worth running concurrently; 1 where the latency
+            of storage is negligible.
     """
 
     @property
     def parallel_reads(self) -> int:
-        """How many small reads are worth having under way together."""
+        """Number of small reads that are worth running concurrently."""
         ...
 
     def read_bytes(self, path: str) -> bytes:
@@ -88,7 +89,7 @@ class FileIO(Protocol):
         is removed.
 
         Requires:
-            Nobody else uses the name.
+            No other writer uses the name.
         """
         ...
 
@@ -96,18 +97,18 @@ class FileIO(Protocol):
         """Write a new file, durable on return.
 
         Requires:
-            Nobody else uses the name.
+            No other writer uses the name.
         """
         ...
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
-        """Create a file that exactly one caller can create, however many try.
+        """Create a file that exactly one of any number of callers can create.
 
-        A reader sees the whole file or none. Never replaces anything.
+        Readers see the whole file or none. Never replaces anything.
 
         Returns:
-            True: created by this call and durable. False: it existed; for a store that repeats
-            requests by itself this can be the doing of this very call, so the caller looks at
+            True if this call created the file, which is durable then. False if it existed; on a store
+            that repeats requests by itself this very call may have created it, so the caller compares
             the content.
         """
         ...
@@ -115,7 +116,7 @@ class FileIO(Protocol):
     def overwrite(self, path: str, data: bytes) -> None:
         """Replace a file atomically, durable on return.
 
-        For what one owner writes again and again: hints, leases, progress documents.
+        For files that one owner writes repeatedly: hints, leases, progress documents.
         """
         ...
 
@@ -124,11 +125,11 @@ class FileIO(Protocol):
         ...
 
     def exists(self, path: str) -> bool:
-        """Return whether a file is there; what is said of a directory is up to the store."""
+        """Return whether a file exists; unspecified for a directory."""
         ...
 
     def has_directory(self, path: str) -> bool:
-        """Return whether there is a directory; True on a store that needs none to be made."""
+        """Return whether a directory exists; True on a store without directories."""
         ...
 
     def size(self, path: str) -> int:
@@ -142,7 +143,8 @@ class FileIO(Protocol):
     def modified_ms(self, path: str) -> int | None:
         """Return when a file was last written, milliseconds since the epoch, by storage's clock.
 
-        None from a store that has no clock of its own.
+        Returns:
+            None from a store without a clock of its own.
 
         Raises:
             FileNotFoundError: No such file.
@@ -150,23 +152,23 @@ class FileIO(Protocol):
         ...
 
     def delete(self, path: str) -> bool:
-        """Delete one file; return whether it was there."""
+        """Delete one file; return whether it existed."""
         ...
 
     def delete_tree(self, path: str) -> None:
-        """Delete a directory and all that is in it; nothing happens when it is absent."""
+        """Delete a directory and everything in it; does nothing when it is absent."""
         ...
 
     def sync_directory(self, path: str) -> None:
-        """Make durable that files of a directory were deleted; nothing happens when it is absent.
+        """Make deletions from a directory durable; does nothing when it is absent.
 
-        Called where something depends on it: before what a deleted file named is deleted, and
-        before somebody is told that it is gone.
+        Called where something depends on a deletion: before the files that a deleted file referenced
+        are deleted, and before the deletion is reported.
         """
         ...
 
     def probe_exclusive_create(self, directory: str) -> None:
-        """Try on the spot whether `create_exclusive` really refuses a second creation.
+        """Test in a directory that `create_exclusive` refuses a second creation.
 
         Raises:
             UnsupportedFeature: It does not; commits could overwrite each other here.

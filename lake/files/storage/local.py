@@ -1,11 +1,14 @@
 """Storage on a POSIX file system.
 
 Exclusive creation is `link(2)`: a temporary file is written and synced, then linked to its name,
-which fails when the name exists, between processes and over NFSv3 and later. Renaming is never
-used for it, because rename replaces.
+which fails if the name exists, between processes and over NFSv3 and later. Renaming cannot be used
+for it, because rename replaces.
 
-A power failure takes what was not synced, so every file is synced before its name is given, the
-directory before anybody is told that the file is there, and each new directory in its parent.
+A power failure loses everything that was not synced. Hence the order of every write:
+
+1. a new directory is synced in its parent before anything is created in it;
+2. the content is synced before the file gets its final name, so the name never stands for a torn file;
+3. the directory is synced before the call returns, so a reported file does not vanish.
 """
 
 import contextlib
@@ -23,25 +26,25 @@ from lake.files.storage.exclusive_probe import probe_exclusive_create
 from lake.files.storage.file_io import FileStatus
 
 _NEVER_WORKS = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP})
-"""What the system says about a path itself; the same call fails for ever."""
+"""Errors that concern the path itself; the same call fails every time."""
 
 
 class LocalFileIO:
-    """Files of this machine, or of whatever it has mounted; picklable, without state."""
+    """Files of this machine and its mounts; picklable, without state."""
 
     parallel_reads = 1
 
     def __init__(self, disk: Disk | None = None) -> None:
-        """Make storage.
+        """Create the storage.
 
         Args:
-            disk: Makes the system calls; None: those of this machine.
+            disk: Makes the system calls; None means this machine's.
         """
         self._disk = disk or SystemDisk()
 
     @property
     def identity(self) -> str | None:
-        """What tells these files from those of other storage; None: nobody else sees them."""
+        """Equal for objects with the same files; None if no other object sees these files."""
         return "local" if type(self._disk) is SystemDisk else None
 
     def read_bytes(self, path: str) -> bytes:
@@ -68,6 +71,8 @@ class LocalFileIO:
                 descriptor = whole.enter_context(self._created(path))
             with contextlib.closing(self._disk.open_output(path)) as sink:
                 yield sink
+            # The sink is closed, so all bytes are with the system; a sync through any descriptor of
+            # the file covers them. An error from here on still removes the file (`_created`).
             with _write_errors(path):
                 self._disk.sync(descriptor)
                 self._disk.sync_directory(_parent(path))
@@ -85,15 +90,17 @@ class LocalFileIO:
         with _write_errors(path):
             self._ensure_directory(_parent(path))
             try:
+                # Synced before it is linked: whoever finds the name finds the whole content.
                 self._write_synced(temporary, data)
                 try:
                     self._disk.link(temporary, path)
                 except FileExistsError:
-                    # Whoever goes on from what is there must not lose it, even if the one who
-                    # created it died before the directory was synced.
+                    # The caller continues from the existing file, so it must not vanish any more, even
+                    # if its creator died before syncing the directory.
                     self._disk.sync_directory(_parent(path))
                     return False
             finally:
+                # Before the last sync, which makes both the new name and this removal durable.
                 self._unlink_if_there(temporary)
             self._disk.sync_directory(_parent(path))
             return True
@@ -104,6 +111,8 @@ class LocalFileIO:
         with _write_errors(path):
             self._ensure_directory(_parent(path))
             try:
+                # Synced before it is renamed: a rename can become durable before unsynced content does,
+                # and would leave an empty file in place of the old one.
                 self._write_synced(temporary, data)
                 self._disk.replace(temporary, path)
             except BaseException:
@@ -128,12 +137,12 @@ class LocalFileIO:
         ]
 
     def exists(self, path: str) -> bool:
-        """Return whether a file or a directory is there (see `FileIO`)."""
+        """Return whether a file or directory exists (see `FileIO`)."""
         with _storage_errors(path):
             return self._entry(path) is not None
 
     def has_directory(self, path: str) -> bool:
-        """Return whether there is a directory (see `FileIO`)."""
+        """Return whether a directory exists (see `FileIO`)."""
         with _storage_errors(path):
             return self._is_directory(path)
 
@@ -148,39 +157,40 @@ class LocalFileIO:
             return self._disk.entry(path).modified_ms
 
     def delete(self, path: str) -> bool:
-        """Delete one file; return whether it was there."""
+        """Delete one file; return whether it existed (see `FileIO`)."""
         with _storage_errors(path):
             return self._unlink_if_there(path)
 
     def delete_tree(self, path: str) -> None:
-        """Delete a directory and all that is in it."""
+        """Delete a directory and everything in it (see `FileIO`)."""
         with _storage_errors(path), contextlib.suppress(FileNotFoundError):
             self._disk.remove_tree(path)
 
     def sync_directory(self, path: str) -> None:
-        """Make removals from a directory durable (see `FileIO`)."""
+        """Make deletions from a directory durable (see `FileIO`)."""
         with _storage_errors(path), contextlib.suppress(FileNotFoundError):
             self._disk.sync_directory(path)
 
     def probe_exclusive_create(self, directory: str) -> None:
-        """Try on the spot whether a second creation is refused (see `FileIO`)."""
+        """Test that a second creation is refused (see `FileIO`)."""
         probe_exclusive_create(self, directory)
 
     def _write_synced(self, path: str, data: bytes) -> None:
         with self._created(path) as descriptor:
             view = memoryview(data)
             while view:
+                # write(2) may take fewer bytes than it is given.
                 view = view[self._disk.write(descriptor, view) :]
             self._disk.sync(descriptor)
 
     @contextmanager
     def _created(self, path: str) -> Iterator[int]:
-        """Create a file and give its descriptor; remove the file after an error."""
+        """Create a file and yield its descriptor; remove the file after an error."""
         descriptor = self._disk.create(path)
         try:
             yield descriptor
         except BaseException:
-            # Whatever went wrong, half a file must not stay; the first error is the one to report.
+            # Whatever the cause, half a file must not stay; the first error is the one to report.
             with contextlib.suppress(OSError):
                 self._disk.unlink(path)
             raise
@@ -194,6 +204,8 @@ class LocalFileIO:
         parent = _parent(path)
         if parent != path:
             self._ensure_directory(parent)
+        # Another process may create it at the same time; its name is synced here all the same, since
+        # that process may die before it does.
         with contextlib.suppress(FileExistsError):
             self._disk.make_directory(path)
         self._disk.sync_directory(parent)
@@ -218,7 +230,7 @@ class LocalFileIO:
 
 @contextmanager
 def _storage_errors(path: str) -> Iterator[None]:
-    """Let absence and collision through, turn every other error of the system into ours."""
+    """Let FileNotFoundError and FileExistsError pass, translate every other error of the system."""
     try:
         yield
     except (FileNotFoundError, FileExistsError):
@@ -237,16 +249,16 @@ def _storage_errors(path: str) -> Iterator[None]:
 
 @contextmanager
 def _write_errors(path: str) -> Iterator[None]:
-    """Turn every error of the system but a collision into ours; absence as well.
+    """Translate every error of the system except FileExistsError, FileNotFoundError included.
 
-    Folders are made as they are needed: where one is absent all the same, it cannot be made, or
-    somebody has just removed it.
+    Directories are created as needed: if one is absent nevertheless, it cannot be created or was just
+    removed by another process.
     """
     with _storage_errors(path):
         try:
             yield
         except FileNotFoundError as error:
-            message = f"storage failed at {path}: its folder cannot be made, or is gone (ENOENT)"
+            message = f"storage failed at {path}: its directory cannot be created, or was removed (ENOENT)"
             raise StorageUnavailable(message) from error
 
 
@@ -255,6 +267,6 @@ def _parent(path: str) -> str:
 
 
 def _temporary_path(path: str) -> str:
-    """Return a path beside `path` that no listing of snapshots or schemas takes for one."""
+    """Return a path beside `path` that no listing mistakes for a snapshot or schema."""
     name = PurePosixPath(path).name
     return f"{_parent(path)}/.{name}.{uuid.uuid4()}.tmp"

@@ -1,4 +1,4 @@
-"""Storage in memory: for tests and simulations, with the same promises as a disk."""
+"""Storage in memory for tests and simulations, with the same guarantees as a disk."""
 
 import threading
 from collections.abc import Iterator
@@ -20,15 +20,15 @@ class MemoryFileIO:
     parallel_reads = 1
 
     def __init__(self, *, clock: Clock | None = None) -> None:
-        """Make an empty storage.
+        """Create an empty storage.
 
         Args:
-            clock: Storage's own. None: it has none, files bear the machine's time, and nobody's
-                clock is compared with it.
+            clock: Storage's own. None means that it has none: files have the machine's time, and no
+                writer's clock is compared with it.
         """
         self._clock = clock
         self._files: dict[str, tuple[bytes, int]] = {}
-        self._children: dict[str, set[str]] = {}  # a directory is there while it holds something
+        self._children: dict[str, set[str]] = {}  # a directory exists while it has an entry
         self._lock = threading.RLock()
 
     def read_bytes(self, path: str) -> bytes:
@@ -80,12 +80,12 @@ class MemoryFileIO:
             return [self._status(f"{directory}/{name}") for name in names]
 
     def exists(self, path: str) -> bool:
-        """Return whether a file or a directory is there (see `FileIO`)."""
+        """Return whether a file or directory exists (see `FileIO`)."""
         with self._lock:
             return path in self._files or path.rstrip("/") in self._children
 
     def has_directory(self, path: str) -> bool:
-        """Return whether there is a directory (see `FileIO`)."""
+        """Return whether a directory exists (see `FileIO`)."""
         with self._lock:
             return path.rstrip("/") in self._children
 
@@ -102,7 +102,7 @@ class MemoryFileIO:
         return None if self._clock is None else found[1]
 
     def delete(self, path: str) -> bool:
-        """Delete one file; return whether it was there."""
+        """Delete one file; return whether it existed (see `FileIO`)."""
         with self._lock:
             if self._files.pop(path, None) is None:
                 return False
@@ -110,17 +110,17 @@ class MemoryFileIO:
             return True
 
     def delete_tree(self, path: str) -> None:
-        """Delete a directory and all that is in it."""
+        """Delete a directory and everything in it (see `FileIO`)."""
         prefix = path.rstrip("/") + "/"
         with self._lock:
             for name in [name for name in self._files if name.startswith(prefix)]:
                 self.delete(name)
 
     def sync_directory(self, path: str) -> None:
-        """Do nothing: memory survives no power failure."""
+        """Do nothing: nothing in memory survives a power failure."""
 
     def probe_exclusive_create(self, directory: str) -> None:
-        """Try on the spot whether a second creation is refused (see `FileIO`)."""
+        """Test that a second creation is refused (see `FileIO`)."""
         probe_exclusive_create(self, directory)
 
     def _status(self, path: str) -> FileStatus:

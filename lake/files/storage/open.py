@@ -1,4 +1,4 @@
-"""From a warehouse's address to the storage behind it."""
+"""The storage of a warehouse, by its address."""
 
 import os
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ def file_io_for(uri: str, *, environment: Mapping[str, str] = os.environ) -> Fil
 
     Args:
         uri: An absolute path, a `file:` URI, or the address of an object store: `s3://`, `gs://`,
-            `az://`, `abfs(s)://`. How an object store is reached is said by the environment (see
+            `az://`, `abfs(s)://`. The environment determines how an object store is reached (see
             `lake.files.object_store.settings`).
-        environment: Settings by name; the process's own unless told.
+        environment: Settings by name; the process's own by default.
 
     Raises:
         UnsupportedFeature: Another scheme.
@@ -40,7 +40,7 @@ def path_for(uri: str) -> str:
     """Return the absolute path inside the storage of an address, without a trailing slash.
 
     Raises:
-        UnsupportedFeature: A scheme of no storage here.
+        UnsupportedFeature: A scheme that this version does not support.
         InvalidRequest: A relative path, or an address without a bucket.
 
     Example:
@@ -58,7 +58,7 @@ def path_for(uri: str) -> str:
             problem = Problem(
                 field="warehouse",
                 value=uri,
-                message="the scheme of an address is in small letters",
+                message="the scheme of an address is in lower case",
                 hint=f"write {parts.scheme}://",
             )
             message = f"cannot open {uri}"
@@ -84,7 +84,7 @@ def path_for(uri: str) -> str:
 
 
 def _check_directory(file_io: FileIO, path: str) -> None:
-    """Refuse a place below which nothing can ever be stored, because there is a file."""
+    """Raise InvalidRequest if the path, or an ancestor of it, is a file."""
     existing = PurePosixPath(path)
     while not file_io.exists(str(existing)) and existing != existing.parent:
         existing = existing.parent

@@ -1,4 +1,4 @@
-"""A file to read of which any part can be had, as Python reads files."""
+"""Python file objects for reading, over storage that returns byte ranges."""
 
 import io
 from abc import abstractmethod
@@ -12,10 +12,10 @@ ByteRange: TypeAlias = tuple[int, int]
 
 
 class PositionedInput(io.RawIOBase):
-    """Keeps the position in a file of a known size; not safe between threads."""
+    """A seekable file of a known size with a position; not safe between threads."""
 
     def __init__(self, size: int) -> None:
-        """Begin at the beginning of a file of so many bytes."""
+        """Open at the beginning of a file of `size` bytes."""
         super().__init__()
         self._size = size
         self._position = 0
@@ -43,7 +43,7 @@ class PositionedInput(io.RawIOBase):
         return self._position
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Return up to so many bytes from the position; all that are left without a number."""
+        """Return up to `size` bytes from the position; all that are left if None or negative."""
         left = max(0, self._size - self._position)
         wanted = left if size is None or size < 0 else min(size, left)
         data = self._at(self._position, self._position + wanted) if wanted else b""
@@ -51,7 +51,10 @@ class PositionedInput(io.RawIOBase):
         return data
 
     def prefetch(self, parts: Iterable[ByteRange]) -> None:
-        """Take parts that will be read next, once each and about in this order, if that helps."""
+        """Announce the ranges that will be read next, once each and about in this order.
+
+        A hint: reads of other ranges stay possible. This implementation ignores it.
+        """
         del parts
 
     @abstractmethod

@@ -1,12 +1,12 @@
-"""Files of this machine that live as long as a process: copies that can be made again.
+"""Scratch directories: local files that live as long as a process, and can be made again.
 
 ```
 <base>/<name>.lock    held locked by the process that owns the directory
        <name>/        its files
 ```
 
-The system gives a lock back when a process ends, however it ends. So whoever makes a directory looks
-at its neighbours first, and removes those whose lock is free.
+The system releases a lock when its process ends, however it ends. So every process that creates a directory
+first removes those directories whose lock is free.
 """
 
 import contextlib
@@ -32,21 +32,21 @@ _PAGE_BYTES = 4_096
 class ScratchDirectory:
     """A directory of one process; safe to share between its threads.
 
-    Files in it are named once and never changed. A file that is removed while it is mapped stays
-    readable where it is mapped.
+    Files in it have unique names and are never changed. A file that is removed while it is mapped stays
+    readable through the mapping.
     """
 
     def __init__(self, base: str | None = None, *, name: str = "braid") -> None:
-        """Make the directory, and remove those of processes that are gone.
+        """Create the directory, and remove those of processes that have ended.
 
         Args:
-            base: An existing directory of this machine; the system's for temporary files when None.
+            base: An existing local directory; the system's for temporary files when None.
             name: Of the directory in it that all processes of the user share.
 
         Raises:
             StorageUnavailable: The file system refuses.
         """
-        # The user's number keeps people apart who share a machine's temporary directory.
+        # The user's id separates users who share a machine's temporary directory.
         shared = Path(base or tempfile.gettempdir()) / f"{name}-{os.getuid()}"
         self._numbers = itertools.count()
         try:
@@ -54,9 +54,9 @@ class ScratchDirectory:
             remove_abandoned(shared)
             lock, self._path = _claim(shared)
         except OSError as error:
-            message = f"cannot make a directory for temporary files in {shared}: {error}"
+            message = f"cannot create a directory for temporary files in {shared}: {error}"
             raise StorageUnavailable(message) from error
-        self._give_back = weakref.finalize(self, _give_back, self._path, lock, os.getpid())
+        self._release = weakref.finalize(self, _release, self._path, lock, os.getpid())
 
     @property
     def path(self) -> str:
@@ -64,13 +64,13 @@ class ScratchDirectory:
         return str(self._path)
 
     def new_path(self, suffix: str) -> str:
-        """Return a path in the directory that nobody was given before."""
-        # A forked process has the same numbers, and the same directory.
+        """Return a path in the directory that no other call has returned."""
+        # A forked process continues with the same counter, in the same directory.
         return str(self._path / f"{os.getpid()}-{next(self._numbers)}{suffix}")
 
     @contextlib.contextmanager
     def new_file(self, path: str) -> Iterator[pa.NativeFile]:
-        """Open a file for writing, at a path that `new_path` gave; not synced.
+        """Open a file for writing, at a path from `new_path`; not synced.
 
         Raises:
             StorageUnavailable: The disk refuses; most likely it is full.
@@ -81,8 +81,8 @@ class ScratchDirectory:
     def mapped(self, path: str) -> pa.Buffer:
         """Return the content of a file, mapped.
 
-        All its pages are looked at once, which takes a hundredth of what it takes to meet them
-        one by one when rows here and there are read; other threads go on meanwhile.
+        All its pages are touched once, in order. That takes a hundredth of the time of faulting them in
+        one by one while scattered rows are read, and other threads run meanwhile.
 
         Raises:
             StorageUnavailable: The disk refuses.
@@ -93,20 +93,20 @@ class ScratchDirectory:
         return content
 
     def remove(self, path: str) -> None:
-        """Remove a file; it may be gone already."""
+        """Remove a file, if it exists."""
         with contextlib.suppress(OSError):
             Path(path).unlink()
 
     def close(self) -> None:
-        """Remove the directory; it may be called twice.
+        """Remove the directory; may be called twice.
 
-        Happens by itself when nobody has this object any more, and when the process ends.
+        Also happens when this object is garbage collected, and when the process ends.
         """
-        self._give_back()
+        self._release()
 
 
 def free_bytes(base: str | None = None) -> int:
-    """Return how much more the file system holds where temporary files are kept.
+    """Return the free bytes of the file system of temporary files.
 
     Raises:
         StorageUnavailable: The file system refuses.
@@ -116,8 +116,8 @@ def free_bytes(base: str | None = None) -> int:
         return shutil.disk_usage(path).free
 
 
-def _give_back(path: Path, lock: int, owner: int) -> None:
-    # A forked process has the same object, but not the directory.
+def _release(path: Path, lock: int, owner: int) -> None:
+    # A forked process has a copy of the object, but does not own the directory.
     if os.getpid() == owner:
         shutil.rmtree(path, ignore_errors=True)
         with contextlib.suppress(OSError):
@@ -135,7 +135,7 @@ def _disk_errors(path: str) -> Iterator[None]:
 
 
 def remove_abandoned(shared: Path) -> None:
-    """Remove the directories in `shared` whose process is gone."""
+    """Remove the directories in `shared` whose process has ended."""
     for lock_path in shared.glob(f"*{_LOCK_SUFFIX}"):
         with contextlib.suppress(OSError):
             descriptor = os.open(lock_path, os.O_RDWR)
@@ -148,13 +148,13 @@ def remove_abandoned(shared: Path) -> None:
 
 
 def _claim(shared: Path) -> tuple[int, Path]:
-    """Return the descriptor of a lock that is held, and the directory it stands for."""
+    """Return the descriptor of a held lock, and the directory that it protects."""
     while True:
         path = shared / uuid4().hex
         lock_path = path.with_suffix(_LOCK_SUFFIX)
         descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        # Between the two calls somebody may have taken it for abandoned, and removed it.
+        # Between the two calls another process may have found the lock free, and removed the file.
         if lock_path.exists():
             path.mkdir()
             return descriptor, path

@@ -65,5 +65,7 @@ def _open_output(storage: LocalFileIO, path: str) -> None:
 def test_a_folder_that_cannot_be_made_is_storage_that_fails(
     tmp_path: Path, write: Callable[[LocalFileIO, str], object]
 ) -> None:
-    with pytest.raises(StorageUnavailable, match=r"w/file: its folder cannot be made.*ENOENT"):
+    with pytest.raises(
+        StorageUnavailable, match=r"w/file: its directory cannot be created.*ENOENT"
+    ):
         write(LocalFileIO(NoFolders()), f"{tmp_path}/w/file")

@@ -55,7 +55,7 @@ def test_addresses_of_buckets_open_an_object_store(uri: str, path: str) -> None:
 
 
 def test_a_scheme_in_capitals_is_told_so() -> None:
-    with pytest.raises(InvalidRequest, match=r"in small letters.*\nhint: write s3://"):
+    with pytest.raises(InvalidRequest, match=r"in lower case.*\nhint: write s3://"):
         path_for("S3://bucket/w")
 
 
