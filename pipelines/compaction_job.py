@@ -1,11 +1,10 @@
-"""Compacts tables on a Spark cluster: each bucket is a task of its own, committed by itself.
+"""Compaction job on a Spark cluster: each bucket is a task of its own, committed by itself.
 
     driver: MaintenanceService ──► a job of one task per bucket ──► executors: compact, commit
                   ▲───────────────────── outcome ◄──────────────────────────────┘
 
-A job per bucket and not one for all, so that a bucket that takes long holds up nobody but itself. A task
-that Spark repeats, because its machine was lost or is slow, does no harm: of two compactions of a bucket
-one yields.
+One job per bucket and not one for all, so that a bucket that takes long delays no other. A task that Spark
+repeats, because its machine was lost or is slow, does no harm: of two compactions of a bucket one yields.
 
     spark-submit … compaction_job.py --warehouse PATH [--every SECONDS] [--full] [TABLE…]
 """
@@ -38,7 +37,7 @@ _GRACE_SECONDS: Final = 30.0
 
 
 class SparkPool:
-    """Executors that compact, as many buckets at once as Spark has tasks free."""
+    """Pool of Spark executors that compact buckets, as many at once as Spark has tasks free."""
 
     def __init__(self, context: SparkContext, *, parallel: int) -> None:
         """Start nothing yet.
@@ -60,11 +59,11 @@ class SparkPool:
         return future
 
     def close(self, *, grace_s: float | None = None) -> None:
-        """Forget the buckets that wait, and let those that are worked on be finished.
+        """Drop the buckets that wait, and let those under compaction finish.
 
         Args:
-            grace_s: How long they may take; then their tasks are cancelled, and have committed
-                nothing. None: as long as they do.
+            grace_s: How long they may take; then their tasks are cancelled, having committed
+                nothing. None: without bound.
         """
         for future in tuple(self._futures):
             future.cancel()
@@ -81,7 +80,7 @@ class SparkPool:
 
 
 def compact_fully(pool: SparkPool, catalog: Catalog, identifiers: Collection[str]) -> int:
-    """Compact everything in some tables; return how many buckets failed.
+    """Compact some tables fully, and return how many buckets failed.
 
     Raises:
         LakeError: A table cannot be opened or compacted at all.
@@ -98,10 +97,10 @@ def compact_fully(pool: SparkPool, catalog: Catalog, identifiers: Collection[str
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Compact once, or again and again until SIGTERM; return the exit status: 0, 1 after failures.
+    """Compact once, or periodically until SIGTERM; return the exit status: 0, 1 after failures.
 
     Raises:
-        LakeError: A table that is named is not there, or the warehouse cannot be read.
+        LakeError: A named table does not exist, or the warehouse cannot be read.
     """
     options = _parse(arguments)
     logging.basicConfig(stream=sys.stderr, format=_LOG_FORMAT)
@@ -132,7 +131,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(service: MaintenanceService, work: Callable[[], None]) -> None:
-    """Work until it is done or a signal comes."""
+    """Run until the work is done or a signal arrives."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         service.stop()
@@ -140,7 +139,8 @@ def _run(service: MaintenanceService, work: Callable[[], None]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
     try:
-        # In a thread, so that a signal never finds the service's own locks taken by its handler.
+        # In a thread of its own: a signal handler runs in the main thread, and `stop` takes a lock that the
+        # work may hold.
         with ThreadPoolExecutor(max_workers=1) as thread:
             thread.submit(work).result()
     finally:
@@ -149,12 +149,16 @@ def _run(service: MaintenanceService, work: Callable[[], None]) -> None:
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compact tables on Spark.")
-    parser.add_argument("tables", nargs="*", metavar="TABLE", help="database.table; else all")
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="database.table; default: all")
     parser.add_argument("--warehouse", required=True, metavar="PATH")
-    parser.add_argument("--every", type=float, metavar="SECONDS", help="again and again; else once")
-    parser.add_argument("--full", action="store_true", help="everything, once; else what is due")
     parser.add_argument(
-        "--parallel", type=int, help="buckets at once; else what Spark has room for"
+        "--every", type=float, metavar="SECONDS", help="interval of periodic runs; default: once"
+    )
+    parser.add_argument(
+        "--full", action="store_true", help="everything, once; default: what is due"
+    )
+    parser.add_argument(
+        "--parallel", type=int, help="buckets at once; default: what Spark has room for"
     )
     parser.add_argument("--no-expire", dest="expire", action="store_false", help="only compact")
     options = parser.parse_args(arguments)

@@ -1,11 +1,11 @@
-"""What a runner is started with, and the bounds that its streams keep."""
+"""Settings of a runner, and the bounds of its streams."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from formats.kafka_clusters import KafkaClusters
 
-LEASE_TTL_MS = 15_000
+LEASE_TTL_MS = 15_000  # renewed after a third of it
 PROGRESS_MS = 2_000
 REGISTRY_POLL_MS = 500
 MAINTENANCE_MS = 1_000
@@ -15,12 +15,12 @@ MAINTENANCE_MS = 1_000
 class DeadLetterBudget:
     """How many records of one micro-batch may be dead letters before the stream fails.
 
-    Both bounds have to be exceeded: a few poisonous messages never stop a stream, and a topic
-    that is not what its stream declares does not drain into the dead-letter topic unnoticed.
+    Both bounds have to be exceeded: a few malformed messages never stop a stream, and a topic that is not
+    what its stream declares does not drain into the dead-letter topic unnoticed.
 
     Attributes:
         records: Up to this many are always allowed.
-        fraction: Up to this part of the micro-batch, 0..1, is always allowed; 1 never fails.
+        fraction: Up to this fraction of the micro-batch, 0..1, is always allowed; with 1 it never fails.
     """
 
     records: int = 1_000
@@ -32,13 +32,13 @@ class DeadLetterBudget:
         assert 0 <= self.fraction <= 1, self.fraction
 
     def limit(self, records: int) -> int:
-        """Return the most dead letters that a micro-batch of so many records may have."""
+        """Return the most dead letters that a micro-batch with this many records may have."""
         return max(self.records, int(records * self.fraction))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestartPolicy:
-    """When a query that failed of something that passes is started again: without end.
+    """When a query is started again after a failure that is not permanent: without end.
 
     Attributes:
         wait_ms_min: Before the first start; doubled each time.
@@ -71,13 +71,13 @@ class RunnerSettings:
         memory: Heap of Spark's JVM, as Spark writes it.
         work_dir: Scratch and checkpoints, emptied of checkpoints at each start; None: a
             temporary directory that is removed at the end.
-        lease_ttl_ms: How long a runner that says nothing keeps its streams.
-        poll_ms: How often the registry and the queries are looked at.
+        lease_ttl_ms: How long a runner keeps its streams without renewing their leases.
+        poll_ms: How often the registry and the queries are polled.
         progress_ms: How often the progress document is written.
         budget: Dead letters allowed in one micro-batch.
         restarts: When failed queries start again.
         maintains: Whether it compacts and expires the tables whose streams it hosts.
-        maintenance_ms: How often it looks at what is due.
+        maintenance_ms: How often it polls for maintenance that is due.
         maintenance_workers: Buckets that it compacts at once, each in a process of its own.
     """
 

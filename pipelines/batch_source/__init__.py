@@ -1,1 +1,1 @@
-"""Tables read by Spark: `spark.read.format("braid")`."""
+"""Batch source of Spark: tables read by `spark.read.format("braid")`."""

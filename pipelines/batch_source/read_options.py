@@ -1,4 +1,4 @@
-"""Options of `spark.read.format("braid")`: which table, which state of it, how it is cut."""
+"""Options of `spark.read.format("braid")`: the table, the state of it, the size of a task."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,18 +20,18 @@ OPTIONS: Final = (WAREHOUSE, TABLE, PATH, COLUMNS, WHERE, SNAPSHOT_ID, TAG, TIME
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """What is to be read.
+    """The options of one read, parsed.
 
     Attributes:
-        warehouse: Address of the warehouse; None where `path` says it all.
-        table: `db.table` in it; None likewise.
-        path: Of the table's directory; None where warehouse and table are named.
+        warehouse: Address of the warehouse; None where `path` is given.
+        table: `db.table` in it; None where `path` is given.
+        path: The table's directory; None where warehouse and table are given.
         columns: Of the result, in order; None means all.
         where: Conditions that rows fulfil, as `parse_conditions` takes them; None for every row.
-        snapshot_id: The state that is read: a snapshot. None of the three means the newest.
-        tag: Instead: a tag.
-        timestamp: Instead: the newest state of then, as `Table.scan` takes it.
-        split_bytes: Of the files of a task; None means as the table says.
+        snapshot_id: The state to read, as a snapshot; without this, tag and timestamp the newest is read.
+        tag: The state to read, as a tag.
+        timestamp: The state to read, as the newest one of that time (see `ReadAt`).
+        split_bytes: Size of the files of a task; None means the table's option.
     """
 
     warehouse: str | None = None
@@ -53,13 +53,13 @@ class ReadOptions:
         """Return the table.
 
         Raises:
-            TableNotFound: There is none.
-            UnsupportedFeature: It needs what this version does not have.
+            TableNotFound: It does not exist.
+            UnsupportedFeature: It needs a feature that this version does not have.
         """
         if self.path is not None:
             return Table.open(self.path)
-        assert self.warehouse is not None
-        assert self.table is not None
+        assert self.warehouse is not None, "without a path there is a warehouse"
+        assert self.table is not None, "without a path there is a table"
         return Catalog(self.warehouse).table(self.table)
 
 
@@ -67,13 +67,13 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
     """Return the options with their values read.
 
     Args:
-        options: As Spark has them; upper and lower case are the same.
+        options: As Spark has them; the case of names does not matter.
 
     Raises:
-        InvalidRequest: `problems` names each option that is unknown, missing or cannot be read.
+        InvalidRequest: `problems` has each option that is unknown, missing or malformed.
     """
     given = {key.lower(): value for key, value in options.items()}
-    problems = [*_unknown(given), *_place_problems(given)]
+    problems = [*_unknown(given), *_table_problems(given)]
     snapshot_id = _number(given, SNAPSHOT_ID, problems)
     split_bytes = _size(given, SPLIT_SIZE, problems)
     if problems:
@@ -102,8 +102,8 @@ def _unknown(given: Mapping[str, str]) -> list[Problem]:
     ]
 
 
-def _place_problems(given: Mapping[str, str]) -> list[Problem]:
-    """Return what is wrong with where the table is said to be."""
+def _table_problems(given: Mapping[str, str]) -> list[Problem]:
+    """Return the problems of the options that name the table."""
     if PATH in given:
         return [
             Problem(field=key, value=given[key], message="not beside a path")
@@ -112,7 +112,7 @@ def _place_problems(given: Mapping[str, str]) -> list[Problem]:
         ]
     hint = 'name a warehouse and a table (`db.name`), or the table\'s directory: .load("/…")'
     return [
-        Problem(field=key, value=None, message="the table is not said", hint=hint)
+        Problem(field=key, value=None, message="missing", hint=hint)
         for key in (WAREHOUSE, TABLE)
         if key not in given
     ]

@@ -1,4 +1,4 @@
-"""What a Spark query reads, planned once in the driver."""
+"""Read plan of a Spark query, made once in the driver."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ class ReadPlan:
     """The tasks of a query.
 
     Attributes:
-        reader: What all tasks need.
-        splits: One a task.
+        reader: What all tasks share.
+        splits: One for each task.
     """
 
     reader: SplitReader
@@ -35,10 +35,10 @@ class ReadPlan:
 
 
 def columns_to_read(options: ReadOptions) -> StructType:
-    """Return the columns of a query whose schema nobody gives.
+    """Return the columns of a query that is given no schema.
 
     Raises:
-        InvalidRequest: No such table, state or column, or conditions that do not fit.
+        InvalidRequest: Table, state or column does not exist, or the conditions do not fit.
     """
     schema = _schema_to_read(options.open(), options)
     if options.where is not None:
@@ -48,16 +48,16 @@ def columns_to_read(options: ReadOptions) -> StructType:
 
 
 def plan_read(options: ReadOptions, wanted: StructType) -> ReadPlan:
-    """Return the tasks of a query at the state that is the wanted one now.
+    """Return the tasks of a query; the state to read is fixed now.
 
-    The snapshot is leased, so that it outlives the wait for the first task and those between tasks.
+    The snapshot is leased, so that it is not expired while tasks wait for their turn.
 
     Args:
-        options: What is read.
+        options: The options of the read.
         wanted: The columns as Spark expects them.
 
     Raises:
-        InvalidRequest: No such table or state, or conditions that do not fit.
+        InvalidRequest: Table or state does not exist, or the conditions do not fit.
         SchemaMismatch: The table has other columns than Spark expects.
     """
     table = options.open()
@@ -72,7 +72,7 @@ def plan_read(options: ReadOptions, wanted: StructType) -> ReadPlan:
 
 
 def _schema_to_read(table: Table, options: ReadOptions) -> TableSchema:
-    """Return the schema that the wanted state is read under."""
+    """Return the schema that the state is read under."""
     return table.schema if options.is_newest else _scan(table, options, None, ()).schema
 
 
@@ -87,13 +87,13 @@ def _scan(
 
 
 def _check_types(found: StructType, wanted: StructType) -> None:
-    """Refuse what Spark would take for another type, or for never null although it may be."""
+    """Refuse columns of another type than Spark expects, or nullable ones that it expects not to be."""
     problems = [
         Problem(
             field=want.name,
             value=_text(want),
             message=f"the column is {_text(have)}",
-            hint="leave the schema out, or load the table again if it has changed meanwhile",
+            hint="leave the schema out, or load the table again if it has changed since",
         )
         for have, want in zip(found, wanted, strict=True)
         if have.dataType != want.dataType or (have.nullable and not want.nullable)

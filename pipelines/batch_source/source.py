@@ -1,13 +1,13 @@
-"""The format `braid` of `spark.read`.
+"""Data source `braid` of Spark: `spark.read.format("braid")`.
 
 Spark makes these objects in Python processes of its own beside the driver:
 
-    .load()    BraidSource.schema      which columns there are
+    .load()    BraidSource.schema      the columns
     planning   BraidSource.reader      splits out: the snapshot is fixed here
     task       TableReader.read        one split, in Arrow batches
 
 Spark plans a loaded table once, with its first query, and all queries on that DataFrame read the same
-splits. Filters that queries would push are therefore not taken (decision 0017): rows and columns are
+splits. Filters that queries push down are therefore not taken (decision 0017): rows and columns are
 chosen where the table is loaded, by the options `where` and `columns`.
 """
 
@@ -28,7 +28,7 @@ FORMAT: Final = "braid"
 
 
 def register(session: SparkSession) -> None:
-    """Let a session read tables: `session.read.format("braid")`.
+    """Register the format in a session: `session.read.format("braid")`.
 
     The workers of the session have to be able to import this package.
     """
@@ -83,7 +83,7 @@ class TableReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a split."""
-        # For no split at all Spark makes a partition of its own.
+        # Without any split Spark makes a partition of its own.
         if not isinstance(partition, SplitPartition):
             return
         wanted = arrow_form(self._schema)

@@ -1,4 +1,4 @@
-"""Column types as Spark has them, and columns in the Arrow form that Spark takes.
+"""Spark types of columns, and batches in the Arrow form that Spark expects.
 
 | column | Spark |
 |---|---|

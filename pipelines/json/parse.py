@@ -21,7 +21,8 @@ takes these texts from the message.
 Whether an aggregate function can read a value (a bitmap, a sketch) is checked in Python (`unreadable`).
 
 Refused and marked records carry their raw key, value and headers to Python; of a stream with columns that
-Python checks, every record does. For all others the raw parts would double what goes through the pipe.
+Python checks, every record does. For all others the raw parts would only add to the data that goes to
+Python.
 """
 
 import re
@@ -161,7 +162,7 @@ class RecordParser:
             one with text columns also `inexact` boolean: numbers in them may have lost digits.
         """
         output = self._output_with_raw if keeps_raw else self._output
-        # Three projections, so that no expression is computed twice: each names the results of the one before.
+        # Each projection names what the next one uses several times.
         return records.select(*self._parsed).select(*self._judged).select(*output)
 
 

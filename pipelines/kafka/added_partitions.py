@@ -1,14 +1,14 @@
-"""Partitions of its topic that a stream reads now, and those that wait for the next generation; pure.
+"""Added partitions: which partitions of its topic a stream reads now, and which wait. Pure.
 
-Keys move when a topic gets more partitions, and the offsets of the new ones begin with 0. A stream whose
-records nothing but arrival orders therefore reads them in turn:
+Keys move to other partitions when a topic gets more, and the offsets of the new ones begin with 0. A stream
+that arrival alone orders therefore reads them in steps, each of which is a query of its own:
 
     growth noticed ── partitions_settle ──► ends of the known partitions are taken
                                              └── all read up to there ──► next generation: all of them
 
-Producers learn of new partitions minutes late, so records of a key may still come to its former
-partition for a while; the wait is above that. Where it stands is kept with the group's order, so that a
-restart does not begin the wait anew.
+Producers learn of new partitions minutes late, so records of a key may still arrive in its former partition
+for a while; `partitions_settle` is above that. The step is kept with the group's order, so that a restart
+does not begin the wait anew.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,11 +30,11 @@ from schemas import OnPartitionsAdded
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionAssignment:
-    """What a query reads.
+    """The partitions that a query is assigned.
 
     Attributes:
-        partitions: Of the topic, ascending.
-        growth: The partitions that wait; None: none do.
+        partitions: The partitions that it reads, ascending.
+        growth: The growth of the topic whose new partitions wait; None: none wait.
     """
 
     partitions: tuple[int, ...]
@@ -42,7 +42,7 @@ class PartitionAssignment:
 
     @property
     def partitions_seen(self) -> int:
-        """How many partitions the topic had."""
+        """How many partitions the topic had when they were assigned."""
         return len(self.partitions) if self.growth is None else self.growth.partitions
 
 
@@ -55,14 +55,14 @@ def plan_assignment(
     end: Callable[[], Mapping[int, int]],
     now_ms: int,
 ) -> PartitionAssignment:
-    """Return what a stream is to read when it starts now.
+    """Return the partitions that a stream is to read when it starts now.
 
     Args:
         plan: The stream.
-        topic: As it is.
-        position: What the table knows of the stream; None: it is new.
+        topic: As it is now.
+        position: The stream's position in the table; None: it is new.
         order: Of the stream's group; None: it was never claimed.
-        end: Asks for the offset after the last record, by partition.
+        end: Returns the offset after the last record, by partition.
         now_ms: Milliseconds since the epoch.
 
     Raises:
@@ -78,10 +78,12 @@ def plan_assignment(
     if plan.spec.on_partitions_added is OnPartitionsAdded.STOP:
         _refuse_added(plan, topic, known)
     growth = None if order is None else order.growth
+    # A second growth during the wait begins it anew: producers have yet to learn of it.
     if growth is None or growth.partitions != len(topic.partitions):
         growth = PartitionGrowth(partitions=len(topic.partitions), noticed_ms=now_ms)
     if not is_settled(plan, growth, now_ms=now_ms):
         return PartitionAssignment(partitions=known, growth=growth)
+    # The ends are taken once: records that arrive in a known partition after them are of the next step.
     if not growth.ends:
         found = end()
         growth = replace(growth, ends={number: found[number] for number in known})
@@ -93,7 +95,7 @@ def plan_assignment(
 def is_step_complete(
     plan: StreamPlan, assigned: PartitionAssignment, position: StreamPosition, *, now_ms: int
 ) -> bool:
-    """Return whether a query has read what it was to read before the next step."""
+    """Return whether a query has read all that belongs to its step."""
     growth = assigned.growth
     if growth is None:
         return False

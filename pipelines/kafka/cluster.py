@@ -1,7 +1,7 @@
-"""How one Kafka cluster is reached, in the words of each client library.
+"""Kafka cluster: its address and options, in the terms of each client library.
 
-Declarations use the names of Kafka's own (Java) clients. Spark takes them as they are; for
-kafka-python the ones about transport and authentication are translated, others do not concern it.
+Declarations use the names of Kafka's own (Java) clients. Spark takes them as they are; for kafka-python
+those about transport and authentication are translated, and the others do not apply.
 """
 
 import re

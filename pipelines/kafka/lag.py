@@ -1,4 +1,4 @@
-"""How far a stream is behind its topic."""
+"""Lag of a stream behind its topic."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lag:
-    """How far a stream is behind at one moment.
+    """The lag of a stream at one moment.
 
     Attributes:
         records: Committed to the topic and not to the table.
@@ -18,14 +18,14 @@ class Lag:
 
 
 class LagMeter:
-    """Tells lag from offsets alone, without reading the records that wait.
+    """Measures lag from offsets alone, without reading the records that wait.
 
-    The oldest waiting record is younger than the newest committed one, and it came after the last
-    moment when nothing waited: the later of the two bounds its age.
+    The oldest waiting record is younger than the newest committed one, and it arrived after the last
+    moment at which nothing waited: the later of the two bounds its age.
     """
 
     def __init__(self, *, started_ms: int) -> None:
-        self._level_ms = started_ms
+        self._caught_up_ms = started_ms
 
     def measure(
         self,
@@ -50,7 +50,7 @@ class LagMeter:
         """
         waiting = sum(max(0, last - offsets.get(part, 0)) for part, last in end.items())
         if waiting == 0:
-            self._level_ms = now_ms
+            self._caught_up_ms = now_ms
             return Lag(records=0, seconds=0.0)
-        since_ms = max(self._level_ms, newest_ms or 0)
+        since_ms = max(self._caught_up_ms, newest_ms or 0)
         return Lag(records=waiting, seconds=max(0, now_ms - since_ms) / 1_000)

@@ -1,4 +1,4 @@
-"""Check that a Kafka cluster takes connections at all: milliseconds, and one line of text on failure."""
+"""Reachability of a Kafka cluster: whether it takes connections, found out within milliseconds."""
 
 import socket
 
@@ -9,15 +9,15 @@ from pipelines.kafka.cluster import KafkaCluster
 def check_reachable(cluster: KafkaCluster, *, seconds: float = 4.0) -> None:
     """Check that one of a cluster's addresses takes connections.
 
-    Asked before a client of kafka-python is made: where none does, the client tries for as long as it
-    may, several times a second, and leaves a socket open each time.
+    To be called before a client of kafka-python is made: without a reachable address the client retries
+    until its timeout, several times a second, and leaves a socket open each time.
 
     Args:
-        cluster: Of its options nothing is used.
-        seconds: For each address. All in all less than a runner's lease.
+        cluster: Only its addresses are used.
+        seconds: For each address; for all of them less than a runner's lease.
 
     Raises:
-        StorageUnavailable: None does; the message has what each one said.
+        StorageUnavailable: None does; the message has the error of each.
     """
     refusals = []
     for server in cluster.bootstrap_servers.split(","):

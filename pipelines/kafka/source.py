@@ -1,4 +1,4 @@
-"""The Kafka source of a stream, and where it starts."""
+"""Kafka source of a stream: Spark's options for it, and the offsets that it starts at."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -34,10 +34,10 @@ def read_topic(
         session: Where it runs.
         plan: The stream.
         cluster: Where the topic is.
-        start: Next offset by partition, for every partition that is read. The offsets are not looked
-            at when the query's checkpoint has some of its own.
+        start: Next offset by partition, for every partition that is read. Spark ignores the offsets
+            when the query's checkpoint has some of its own.
         records_max: The bound of one micro-batch.
-        is_fixed: Whether just these partitions are read; else those that are added to the topic, too.
+        is_fixed: Whether only these partitions are read; else also those that are added to the topic.
     """
     topic = plan.spec.topic
     options = {
@@ -96,7 +96,7 @@ def _offsets(topic: str, offsets: Mapping[int, int]) -> str:
 def initial_offsets(
     plan: StreamPlan, *, earliest: Mapping[int, int], end: Mapping[int, int]
 ) -> dict[int, int]:
-    """Return where a stream starts that its table does not know yet."""
+    """Return the offsets at which a stream starts that has no position in its table."""
     is_latest = plan.spec.starting_offsets is StartingOffsets.LATEST
     return dict(end if is_latest else earliest)
 
@@ -104,7 +104,7 @@ def initial_offsets(
 def start_offsets(
     position: StreamPosition, *, earliest: Mapping[int, int], end: Mapping[int, int]
 ) -> dict[int, int]:
-    """Return where the query starts: at the table's offsets, and new partitions from their start.
+    """Return the offsets at which the query starts: the table's, and of new partitions the first ones.
 
     Args:
         position: As claimed.
@@ -113,7 +113,7 @@ def start_offsets(
 
     Raises:
         InvalidRequest: Records after the table's offsets are gone from the topic, or the topic
-            ends before them. To go on would be to lose them in silence.
+            ends before them. Continuing would lose them without an error.
     """
     start = {**earliest, **position.offsets}
     lost = {
@@ -140,11 +140,12 @@ def start_offsets(
 
 
 def check_topic_id(topic: Topic) -> None:
-    """Refuse a topic of a cluster that gives topics no ids.
+    """Refuse a topic without an id.
 
     Raises:
-        InvalidRequest: One that was deleted and made again could not be told from the one before,
-            and its records would be read from the middle, or taken for older ones.
+        InvalidRequest: The cluster gives topics no ids. A topic that was deleted and made again could not be
+            distinguished from the one before, and its records would be read from the middle, or
+            taken for older ones.
     """
     if topic.topic_id:
         return

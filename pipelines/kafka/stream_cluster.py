@@ -1,7 +1,7 @@
-"""The Kafka cluster of a stream, from the operators' file; secrets become values only here.
+"""Cluster of a stream: looked up in the operators' file, with secrets resolved to values.
 
-A stream may have been registered before the file said what it says now, or by a service that was
-started with another one: so everything is asked again before the stream is given a login.
+A stream may have been registered before the file was changed, or by a service that was started with another
+one: so everything is checked again before the stream is given a login. Secrets become values only here.
 """
 
 import logging
@@ -17,16 +17,16 @@ _LOG = logging.getLogger(__name__)
 
 
 def resolve_cluster(stream: StreamSpec, clusters: KafkaClusters) -> KafkaCluster:
-    """Return where a stream reads, with its login.
+    """Return the cluster that a stream reads from, with its login.
 
     Raises:
         InvalidRequest: The file names no such cluster, does not allow the topics, or refers to a
-            secret that is not there.
+            secret that does not exist.
     """
     named = _named_cluster(stream, clusters)
     if named is None:
         servers = stream.kafka.bootstrap_servers
-        assert servers is not None
+        assert servers is not None, "a stream names a cluster or an address"
         return KafkaCluster(
             bootstrap_servers=servers, options=_own_options(stream, tuple(STREAM_OPTIONS))
         )
@@ -38,7 +38,7 @@ def resolve_cluster(stream: StreamSpec, clusters: KafkaClusters) -> KafkaCluster
 
 
 def _named_cluster(stream: StreamSpec, clusters: KafkaClusters) -> NamedCluster | None:
-    """Return the cluster of the file; None where the stream may name its address itself."""
+    """Return the cluster of the file; None where the stream may name an address of its own."""
     servers = stream.kafka.bootstrap_servers
     if servers is None:
         name = stream.kafka.cluster or DEFAULT_CLUSTER
@@ -87,13 +87,13 @@ def _check_topics(stream: StreamSpec, cluster: NamedCluster) -> None:
 
 
 def _own_options(stream: StreamSpec, allowed: tuple[str, ...]) -> dict[str, str]:
-    """Return the options of the stream that it may set; others are the cluster's to say."""
+    """Return the stream's options that it may set itself; the others are the cluster's."""
     kept = {}
     for name, value in stream.kafka.options.items():
         if name in allowed and unfit_value(name, value) is None:
             kept[name] = value
         else:
-            # Streams from before there was a file: logins were theirs, and are the file's now.
+            # Of a stream from before the file existed: logins were the streams', and are the file's now.
             _LOG.warning("option of the stream is not used stream=%s option=%r", stream.name, name)
     return kept
 

@@ -1,7 +1,7 @@
-"""What a Kafka cluster says about one topic: its id, partitions and offsets.
+"""Topics of a Kafka cluster: id, partitions and offsets.
 
-Asked with kafka-python beside Spark, because Spark wants an offset for every partition that
-exists, names no topic ids, and tells end offsets only while batches run.
+Read with kafka-python and not through Spark: Spark wants an offset for every partition that exists, has
+no topic ids, and shows end offsets only while micro-batches run.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _LATEST = -1
 _READ_COMMITTED = 1
 _NO_ID = "00000000-0000-0000-0000-000000000000"
 _REQUEST_MS = 15_000
-# Less than a third of a runner's lease: who waits for a cluster that is away still renews it.
+# Less than a third of a runner's lease: a supervisor that waits for a cluster still renews its lease in time.
 _CONNECT_MS = 4_000
 _MAX_MESSAGE_BYTES = "max.message.bytes"
 
@@ -54,19 +54,19 @@ def _topic_id(found: object) -> str:
 
 
 class TopicReader:
-    """Asks one cluster about topics. Not for use by two threads at once."""
+    """Reads topics of one cluster. For one thread at a time."""
 
     def __init__(self, cluster: KafkaCluster) -> None:
         self._cluster = cluster
         self._admin: Any = None
 
     def describe(self, topic: str) -> Topic | None:
-        """Return the topic, or None when there is none.
+        """Return the topic; None when it does not exist.
 
         Raises:
             StorageUnavailable: The cluster does not answer.
         """
-        (found,) = self._ask("describe_topics", [topic])
+        (found,) = self._call("describe_topics", [topic])
         if found["error_code"] or not found["partitions"]:
             return None
         numbers = sorted(partition["partition_index"] for partition in found["partitions"])
@@ -78,7 +78,7 @@ class TopicReader:
         """Return the topic.
 
         Raises:
-            TopicMissing: There is none.
+            TopicMissing: It does not exist.
             StorageUnavailable: The cluster does not answer.
         """
         found = self.describe(topic)
@@ -116,12 +116,12 @@ class TopicReader:
             "configs": {} if size is None else {_MAX_MESSAGE_BYTES: size},
         }
         try:
-            self._ask("create_topics", {topic: wanted}, wait_for_metadata=True)
+            self._call("create_topics", {topic: wanted}, wait_for_metadata=True)
         except TopicAlreadyExistsError:
             return  # another runner was faster
 
     def close(self) -> None:
-        """Close the connection; the next question opens another."""
+        """Close the connection; the next call opens another."""
         if self._admin is not None:
             self._admin.close()
             self._admin = None
@@ -139,18 +139,18 @@ class TopicReader:
 
     def _max_message_bytes(self, topic: str) -> str | None:
         resource = ConfigResource("TOPIC", topic)
-        found = self._ask("describe_configs", [resource], config_filter="all")
+        found = self._call("describe_configs", [resource], config_filter="all")
         entry = found.get("topic", {}).get(topic, {}).get(_MAX_MESSAGE_BYTES)
         return None if entry is None else str(entry["value"])
 
     def _offsets(self, topic: Topic, which: int) -> dict[int, int]:
         specs = {TopicPartition(topic.name, number): which for number in topic.partitions}
-        found: Mapping[Any, Any] = self._ask(
+        found: Mapping[Any, Any] = self._call(
             "list_partition_offsets", specs, isolation_level=_READ_COMMITTED
         )
         return {key.partition: int(value.offset) for key, value in found.items()}
 
-    def _ask(self, question: str, *args: Any, **named: Any) -> Any:
+    def _call(self, method: str, *args: Any, **named: Any) -> Any:
         try:
             if self._admin is None:
                 check_reachable(self._cluster)
@@ -159,10 +159,10 @@ class TopicReader:
                     bootstrap_timeout_ms=_CONNECT_MS,
                     **self._cluster.client_options,
                 )
-            return getattr(self._admin, question)(*args, **named)
+            return getattr(self._admin, method)(*args, **named)
         except TopicAlreadyExistsError:
             raise
         except (KafkaError, OSError) as error:
             self.close()
-            message = f"kafka {self._cluster.bootstrap_servers}: {question} failed: {error!r}"
+            message = f"kafka {self._cluster.bootstrap_servers}: {method} failed: {error!r}"
             raise StorageUnavailable(message) from error

@@ -1,1 +1,1 @@
-"""Fields of messages that a stream does not declare: found, given a type, made columns."""
+"""New fields of messages, which a stream does not declare: how they are found, and which type they get."""

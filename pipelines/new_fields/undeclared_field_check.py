@@ -1,8 +1,9 @@
-"""Whether a message has fields that its stream does not declare, asked in the JVM for every record.
+"""Check for undeclared fields in messages, evaluated in the JVM for every record.
 
-The names in the message are read once more, and compared only where there are more of them than
-columns got a value. Where objects inside of it are looked into, an outline of those is read as well, in
-which each is a MAP from names to JSON texts. Streams that ignore such fields do not ask.
+`from_json` has read the declared fields only, so the names in the message are read once more. They are
+compared only where there are more of them than columns with a value: a message without undeclared fields
+costs one count. For objects inside of the message that columns are read from, an outline is read, in which
+each object is a MAP from names to JSON texts. Streams that ignore undeclared fields have no such check.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,46 +27,47 @@ def has_undeclared_fields(
 ) -> Column:
     """Return whether a message has a field that is not declared; never null.
 
-    May be true of a message without one, whose names are there twice.
+    May be true of a message without one in which a name occurs twice: the reader in Python decides.
 
     Args:
         message: As `from_json` gives it, declared fields only.
         text: The JSON text.
         plan: The stream.
-        nulls_count: Whether a field that is null is one, too.
+        nulls_count: Whether a field that is null counts.
     """
     return _any_of(_in_message(message, text, field_tree(plan), _Test(nulls_count)))
 
 
 class _Test:
-    """Compares the names in one object with those that are known."""
+    """The test of one object: its names against those that are known."""
 
     def __init__(self, nulls_count: bool) -> None:
         self._nulls_count = nulls_count
 
     def of_text(self, text: Column, names: Sequence[str], values: Sequence[Column]) -> Column:
-        """Return whether a JSON text has other names; null when it is no object.
+        """Return whether a JSON text has unknown names; null when it is not an object.
 
         Args:
             text: The object.
-            names: That are known.
+            names: The known ones.
             values: Its parsed fields.
         """
-        # The first is faster, and knows no NaN, which is no JSON and which `from_json` takes.
+        # `json_object_keys` is faster, and returns null for a text with NaN, which is not JSON and which
+        # `from_json` accepts.
         keys = fn.coalesce(fn.json_object_keys(text), fn.map_keys(fn.from_json(text, _OBJECT)))
         if self._nulls_count:
             return _when_more(keys, values, _has_others(keys, names))
-        # Only where there are more names the values are read: null when a name is there twice.
+        # The values are read only where there are more names; null when a name occurs twice.
         others = fn.coalesce(_has_values(fn.from_json(text, _OBJECT), names), fn.expr("true"))
         return _when_more(keys, values, others)
 
     def of_outline(self, outline: Column, names: Sequence[str], values: Sequence[Column]) -> Column:
-        """Return whether an object has other names; null when there is none.
+        """Return whether an object has unknown names; null where there is no object.
 
         Args:
             outline: The object.
-            names: That are known.
-            values: Its parsed fields, if they are at hand.
+            names: The known ones.
+            values: Its parsed fields; empty where they are not available.
         """
         keys = fn.map_keys(outline)
         has = _has_others(keys, names) if self._nulls_count else _has_values(outline, names)
@@ -73,7 +75,7 @@ class _Test:
 
 
 def _when_more(keys: Column, values: Sequence[Column], test: Column) -> Column:
-    """Ask only where there are more names than values."""
+    """Return the test where there are more names than fields with a value, else null."""
     present = [fn.when(value.isNotNull(), 1).otherwise(0) for value in values]
     return fn.when(fn.size(keys) > reduce(lambda a, b: a + b, present, fn.lit(0)), test)
 
@@ -102,9 +104,9 @@ def _in_message(parsed: Column, text: Column, tree: FieldTree, test: _Test) -> I
 def _inside(
     parsed: Column, outlines: dict[str, Column], tree: FieldTree, test: _Test
 ) -> Iterable[Column]:
-    """Look into what a part of the message holds; `outlines` by the name of the field."""
+    """Yield the tests of the objects inside of a part of the message; `outlines` by the name of the field."""
     for name, outline in outlines.items():
-        # It is there and could not be outlined: something in it has a name twice.
+        # The field has a value and no outline: somewhere in it a name occurs twice.
         yield parsed.getField(name).isNotNull() & outline.isNull()
     for name, inner in tree.objects.items():
         below, outline = parsed.getField(name), outlines[name]
@@ -151,7 +153,7 @@ def _within(outline: Column, name: str, inner: str) -> Column:
 
 
 def _outline(data_type: DataType) -> str:
-    """Return what a type that holds a ROW is outlined as: each ROW as far as its names."""
+    """Return the outline of a type that holds a ROW, as a type of Spark: each ROW is a MAP of its names."""
     match data_type.root:
         case TypeRoot.ARRAY if data_type.element is not None:
             return f"array<{_outline(data_type.element)}>"

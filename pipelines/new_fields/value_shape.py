@@ -1,15 +1,15 @@
-"""What JSON values are, as far as their column's type goes, and what several of them have in common.
+"""Shapes of JSON values: what decides the type of a column for them, for one value and for several.
 
-| values | type |
+| values | type of a new column |
 |---|---|
 | `true`, `false` | BOOLEAN |
 | whole numbers | BIGINT; DECIMAL(38, 0) where one needs more than 64 bits |
 | numbers with a point or exponent, whole ones of up to 53 bits among them | DOUBLE |
 | objects | ROW of their fields |
 | lists | ARRAY of what the items have in common |
-| texts, and everything that has nothing in common or that a type above would not hold as written | STRING: texts as they are, others as JSON |
+| texts, values of different types, and what no type above holds as written | STRING: texts as they are, others as JSON |
 
-Which type it is does not depend on the order of the values.
+The type does not depend on the order of the values.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ from typing import Any, Final
 from lake import DataField, DataType, TypeRoot, parse_type
 from registry.rules.names import is_column_name
 
-_SAFE_WHOLE: Final = 1 << 53  # up to here a DOUBLE holds every whole number
+_SAFE_WHOLE: Final = 1 << 53  # a DOUBLE holds every whole number up to this one
 _BIGINT_BOUND: Final = 1 << 63
 _DECIMAL_BOUND: Final = 10**38
 _DEPTH_MAX: Final = 8
@@ -47,12 +47,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """What one value is, or what several have in common.
+    """The shape of one value, or the join of several.
 
     Attributes:
-        kind: `NOTHING` for null and for what nothing is known of; `MAP` only for a part of a column
-            that is one.
-        item: Of a LIST what its items have in common, of a MAP its values.
+        kind: `NOTHING` for null and for unknown items; `MAP` only for a part of a column that is one.
+        item: Of a LIST the join of its items, of a MAP of its values.
         fields: Of an OBJECT, by name, in the order in which they came.
     """
 
@@ -63,7 +62,7 @@ class Shape:
 
 NOTHING: Final = Shape(kind=Kind.NOTHING)
 TEXT: Final = Shape(kind=Kind.TEXT)
-# Each of these, and all before it, are values of the type that its last one becomes.
+# In the order of their types: values of each kind fit the type of any later one.
 _WHOLE_KINDS: Final = (Kind.WHOLE, Kind.LONG, Kind.HUGE)
 _TYPES: Final[Mapping[Kind, DataType]] = {
     Kind.NOTHING: _STRING,
@@ -77,11 +76,11 @@ _TYPES: Final[Mapping[Kind, DataType]] = {
 
 
 def shape_of(value: Any, *, depth: int = 0) -> Shape:
-    """Return what a value of `json_message.read_message` is.
+    """Return the shape of a value of `json_message.read_message`.
 
     Args:
         value: The value.
-        depth: How deep it is nested; what is nested too deep is text.
+        depth: How deep it is nested; what is nested too deep is a text.
     """
     match value:
         case None:
@@ -103,7 +102,7 @@ def shape_of(value: Any, *, depth: int = 0) -> Shape:
 
 
 def join(one: Shape, other: Shape) -> Shape:
-    """Return what two shapes have in common."""
+    """Return the shape of a column that holds values of both."""
     if one == other or other.kind is Kind.NOTHING:
         return one
     if one.kind is Kind.NOTHING:
@@ -113,13 +112,14 @@ def join(one: Shape, other: Shape) -> Shape:
     kinds = {one.kind, other.kind}
     if kinds <= set(_WHOLE_KINDS):
         return max(one, other, key=lambda shape: _WHOLE_KINDS.index(shape.kind))
+    # Of LONG and HUGE a DOUBLE would lose digits.
     if kinds == {Kind.WHOLE, Kind.NUMBER}:
         return Shape(kind=Kind.NUMBER)
     return TEXT
 
 
 def join_all(shapes: Iterable[Shape]) -> Shape:
-    """Return what all have in common; `NOTHING` of none."""
+    """Return the join of all shapes; `NOTHING` of none."""
     return reduce(join, shapes, NOTHING)
 
 
@@ -135,7 +135,7 @@ def type_of(shape: Shape) -> DataType:
             return DataType(root=TypeRoot.ARRAY, element=type_of(shape.item or NOTHING))
         case Kind.OBJECT:
             fields = new_fields(shape)
-            # Of an object without a value in it the text is all that there is to keep.
+            # A ROW has at least one field: an object without a value in it is kept as its text.
             return DataType(root=TypeRoot.ROW, fields=fields) if fields else _STRING
         case _:
             return _TYPES[shape.kind]
@@ -151,7 +151,7 @@ def new_fields(shape: Shape) -> tuple[DataField, ...]:
 
 
 def shape_to_json(shape: Shape) -> Any:
-    """Return the shape in JSON's terms: `kind`, or `[kind, item]`, or `[kind, {name: field}]`."""
+    """Return the shape as a JSON value: `kind`, or `[kind, item]`, or `[kind, [[name, field], ...]]`."""
     if shape.kind is Kind.OBJECT:
         return [shape.kind.value, [[name, shape_to_json(item)] for name, item in shape.fields]]
     if shape.item is not None:
@@ -160,7 +160,7 @@ def shape_to_json(shape: Shape) -> Any:
 
 
 def shape_from_json(value: Any) -> Shape:
-    """Return what `shape_to_json` was given."""
+    """Return the shape that `shape_to_json` was called with."""
     if isinstance(value, str):
         return Shape(kind=Kind(value))
     kind, inside = Kind(value[0]), value[1]
@@ -179,7 +179,7 @@ def _shape_of_whole(size: int) -> Shape:
 
 
 def _is_exact(value: float | Decimal) -> bool:
-    """Whether a DOUBLE has the number as it was written."""
+    """Return whether a DOUBLE holds the number as it was written."""
     if isinstance(value, float):
         return True  # NaN and infinities, which are written as such
     nearest = float(value)
@@ -187,6 +187,7 @@ def _is_exact(value: float | Decimal) -> bool:
 
 
 def _are_names(value: dict[str, Any]) -> bool:
+    """Return whether the names in an object can be those of a ROW's fields."""
     folded = {name.lower() for name in value}
     is_repeated = getattr(value, "repeated", None) is not None
     return (

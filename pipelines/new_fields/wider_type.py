@@ -1,4 +1,4 @@
-"""The type that a column becomes so that it holds values which it does not hold yet."""
+"""Wider types: the type that a column is changed to so that it holds values which it does not hold yet."""
 
 import binascii
 from dataclasses import replace
@@ -26,7 +26,7 @@ _NUMBERS: Final = {
 
 
 def is_fitting(value: Any, data_type: DataType) -> bool:
-    """Return whether a value of JSON that is not null is one of a type that is not nested."""
+    """Return whether a JSON value that is not null is one of a type that is not nested."""
     if value_fault(value, data_type) is not None:
         return False
     length = data_type.length
@@ -37,9 +37,9 @@ def is_fitting(value: Any, data_type: DataType) -> bool:
 
 
 def is_widened_by(value: Any, data_type: DataType) -> bool:
-    """Return whether a value that does not fit may do so in a wider type of its kind.
+    """Return whether a value that does not fit a type may fit a wider one of the same kind.
 
-    A text that is no number, or no base64, is none of any DECIMAL, or of BYTES.
+    A text that is not a number fits no DECIMAL, and one that is not base64 fits no BYTES.
     """
     if data_type.root not in (TypeRoot.DECIMAL, TypeRoot.BINARY, TypeRoot.VARBINARY):
         return True
@@ -47,14 +47,14 @@ def is_widened_by(value: Any, data_type: DataType) -> bool:
 
 
 def widened(old: DataType, shape: Shape) -> DataType | None:
-    """Return the type that holds values of both; None when there is none that can be followed.
+    """Return a type that holds the old values and the new ones; None when no safe widening leads to one.
 
     Args:
         old: The column's type, or of a part of it.
-        shape: What the values have that it does not hold: of a ROW only such fields.
+        shape: The values that it does not hold: of a ROW only such fields.
 
     Returns:
-        Of a ROW only the fields that are new or become another type, as they are merged into it.
+        Of a ROW only the fields that are new or become another type: the caller merges them into it.
     """
     if old.root is TypeRoot.ROW:
         return _widened_row(old, shape)

@@ -1,1 +1,1 @@
-"""Spark itself: its session, its jars, Java."""
+"""Spark itself: its session, its jars, Java, its checkpoints."""

@@ -1,4 +1,4 @@
-"""Casts of Arrow arrays whose timestamps are cut, not rounded and not refused, at any depth."""
+"""Arrow casts that truncate timestamps, at any depth of nesting; Arrow itself would refuse or misround them."""
 
 from typing import Final
 
@@ -16,10 +16,10 @@ def cut_cast(column: pa.Array, wanted: pa.DataType) -> pa.Array:
         wanted: The same type, but for its parts, their names and their nullability.
 
     Returns:
-        As many values. Timestamps have the digits of `wanted`; what is more is cut, towards the past.
+        As many values. Timestamps have the digits of `wanted`; further ones are cut off, towards the past.
 
     Raises:
-        pyarrow.ArrowInvalid: A value is none of the type.
+        pyarrow.ArrowInvalid: A value does not fit the type.
     """
     if column.type.equals(wanted, check_metadata=True):
         return column
@@ -41,7 +41,7 @@ def _cut(column: pa.TimestampArray, wanted: pa.TimestampType) -> pa.TimestampArr
     factor = _PER_SECOND[column.type.unit] // _PER_SECOND[wanted.unit]
     if factor <= 1:
         return column.cast(wanted)
-    # Arrow would cut towards 1970; before it that would be the future.
+    # Arrow divides towards zero, which is the past only after 1970; the format's writers floor.
     found = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     is_null = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
     return pa.array(np.floor_divide(found, factor), mask=is_null).cast(wanted)

@@ -1,11 +1,11 @@
-"""Reads the offsets that Spark writes into a checkpoint before it runs a micro-batch.
+"""Offsets in a checkpoint, which Spark writes before it runs a micro-batch.
 
 * `<checkpoint>/offsets/<batch id>`: a version line, a line of metadata, and one line per source;
   a Kafka source writes `{"<topic>":{"<partition>":<next offset>}}`. Written before the batch and
   read again when the batch is replayed, so it is exactly the batch's end.
 * `<checkpoint>/sources/0/0`: a version line and the offsets where micro-batch 0 starts.
 
-The layout is Spark's own, the same since 2.x; whatever else is found is an error, not a guess.
+The layout is Spark's own, the same since 2.x; anything else is an error, and never guessed at.
 """
 
 import json
@@ -26,7 +26,7 @@ def batch_end(checkpoint: Path, batch_id: int, *, topic: str) -> dict[int, int]:
         topic: The query's only topic.
 
     Raises:
-        CorruptData: There is no such file, or it is not as described above.
+        CorruptData: The file is missing, or not as described above.
     """
     return _read(checkpoint / "offsets" / str(batch_id), _OFFSETS_HEADER_LINES, topic)
 
@@ -34,7 +34,7 @@ def batch_end(checkpoint: Path, batch_id: int, *, topic: str) -> dict[int, int]:
 def batch_start(checkpoint: Path, batch_id: int, *, topic: str) -> dict[int, int]:
     """Return the next offset by partition before a micro-batch.
 
-    Partitions that came into being with the batch are not in it: Spark reads them from 0.
+    Partitions that were added since the batch before are missing: Spark reads them from 0.
 
     Raises:
         CorruptData: As `batch_end`. Spark keeps the offsets of a hundred micro-batches.

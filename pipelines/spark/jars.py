@@ -1,4 +1,4 @@
-"""Resolves the pinned jars of `jars.lock` into a folder of the checkout.
+"""Pinned jars: those of `jars.lock`, resolved into a folder of the checkout.
 
 The lock file lists every jar with its SHA-256, in groups called confs that never share a class
 path, because they need different versions of the same library:
@@ -49,7 +49,7 @@ class LockedJar:
 
 
 def resolve(confs: Iterable[str] | None = None, dest: Path | None = None) -> dict[str, list[Path]]:
-    """Return the jars of each conf, downloading what is not there yet.
+    """Return the jars of each conf, downloading those that are missing.
 
     Safe to call from several processes at once: one downloads, the others wait for it.
 
@@ -61,7 +61,7 @@ def resolve(confs: Iterable[str] | None = None, dest: Path | None = None) -> dic
         Absolute paths by conf, in the order of the lock file: ready for a class path.
 
     Raises:
-        JarError: A conf is unknown, there is no Java, a jar cannot be had or is not the one locked.
+        JarError: A conf is unknown, Java is missing, or a jar cannot be downloaded or is not the one locked.
     """
     folder = (dest or _default_dest()).absolute()
     locked = read_lock()
@@ -91,7 +91,7 @@ def read_lock(path: Path | None = None) -> dict[str, list[LockedJar]]:
 
 
 def pin(conf: str, coordinates: Iterable[str]) -> list[LockedJar]:
-    """Return lock file lines for jars, downloaded now and trusted as they come."""
+    """Return lock file lines for jars, downloaded now and trusted without a check."""
     wanted = [Coordinate.parse(text) for text in coordinates]
     with tempfile.TemporaryDirectory(prefix="braid-pin-") as folder:
         download(wanted, Path(folder), find_repository())
@@ -173,7 +173,7 @@ def _stamp(jars: Sequence[LockedJar]) -> str:
 
 @contextmanager
 def _exclusive(path: Path) -> Iterator[None]:
-    # The kernel frees the lock when its holder dies, so a killed download blocks nobody.
+    # The kernel frees the lock when its holder dies, so a killed download blocks no other process.
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

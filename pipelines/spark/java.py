@@ -1,4 +1,4 @@
-"""Finds the Java that runs Spark, Kafka and the jar resolver.
+"""Java of Spark, Kafka and the jar resolver: where it is, and whether it is new enough.
 
 Imports nothing outside the standard library, so that set-up can ask before anything is installed.
 """
@@ -16,13 +16,13 @@ _HINT = "apt-get install openjdk-17-jre-headless, brew install openjdk@17, or se
 
 
 class JarError(RuntimeError):
-    """Something that Java programs need is missing or not what was asked for.
+    """Something that Java programs need is missing, or not as expected.
 
     Attributes:
-        what: The thing that was looked at.
-        found: What was there instead.
-        expected: What would have been right.
-        hint: What a person can do about it.
+        what: What was checked.
+        found: What was found.
+        expected: What was expected.
+        hint: How to mend it.
     """
 
     def __init__(self, *, what: str, found: str, expected: str, hint: str) -> None:
@@ -37,7 +37,7 @@ def java_executable() -> Path:
     """Return the `java` of JAVA_HOME, else of PATH; its version is checked.
 
     Raises:
-        JarError: There is none, JAVA_HOME is wrong, or it is older than Java 17.
+        JarError: It is missing or older than Java 17, or JAVA_HOME is wrong.
     """
     expected = f"Java {JAVA_VERSION_MIN} or newer"
     home = os.environ.get("JAVA_HOME")

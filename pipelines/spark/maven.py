@@ -1,4 +1,4 @@
-"""Downloads jars from wherever this machine gets its Maven artifacts.
+"""Maven downloads: jars from the repository that this machine is configured for.
 
 The repository is, in this order:
 
@@ -7,9 +7,9 @@ The repository is, in this order:
    `<server>` of the same id (`${env.NAME}` is expanded);
 3. Apache Ivy's built-in default, which is Central.
 
-Apache Ivy does the work: pyspark bundles it, so nothing but Java is needed. It is told to fetch
-exactly the jars asked for, no poms and no dependencies, because the connector's own poms name
-releases that do not exist everywhere; the lock file is the resolution.
+Apache Ivy does the work: pyspark bundles it, so only Java is needed. It fetches exactly the jars asked
+for, without poms and dependencies, because the connector's own poms name releases that do not exist in
+every repository; the lock file is the resolution.
 """
 
 import os
@@ -62,7 +62,7 @@ class Coordinate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """Where jars come from; no url means Ivy's built-in default."""
+    """A Maven repository; without a url, Ivy's built-in default."""
 
     url: str | None = None
     user: str | None = None
@@ -110,10 +110,10 @@ def download(jars: Sequence[Coordinate], into: Path, repository: Repository) -> 
     Args:
         jars: At most one version of a name: Ivy would keep only the newer one.
         into: An existing folder.
-        repository: Asked after the local `~/.m2/repository`.
+        repository: Used for jars that the local `~/.m2/repository` does not have.
 
     Raises:
-        JarError: A jar could not be had; the message carries what Ivy said.
+        JarError: A jar could not be downloaded; the message has Ivy's error.
     """
     with tempfile.TemporaryDirectory(prefix=".ivy-", dir=into) as folder:
         work = Path(folder)
@@ -195,11 +195,11 @@ def _realm(url: str) -> str:
         match = re.search(r'realm="([^"]*)"', error.headers.get("WWW-Authenticate") or "")
         return match.group(1) if match else ""
     except OSError:
-        return ""  # Ivy will fail on it too, and says more
+        return ""  # Ivy fails on it too, with a better message
 
 
 def _proxy_flags() -> list[str]:
-    """Return the JVM's form of the proxy that every other tool takes from the environment."""
+    """Return the environment's proxy as flags of the JVM, which does not read the environment."""
     proxy = os.environ.get("https_proxy") or os.environ.get("HTTPS_PROXY")
     if not proxy:
         return []
@@ -225,7 +225,7 @@ def _ivy_jar() -> Path:
 
 
 def _ivy_complaint(output: str) -> str:
-    """Return the line of Ivy's output that says most: why a server failed, else what it lacks."""
+    """Return the most telling line of Ivy's output: why a server failed, else what was not found."""
     lines = [line.strip(" :\t") for line in output.splitlines() if line.strip(" :\t")]
     for pattern in (r"\(.*Exception.*\)|denied|\b40\d\b", r"xception|rror", r"not found"):
         telling = next((line for line in lines if re.search(pattern, line)), None)

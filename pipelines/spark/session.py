@@ -1,10 +1,9 @@
-"""Builds the SparkSession of every job: local, quiet, and gone when its Python is gone.
+"""Spark session of every job: local, quiet, and gone when its Python process is gone.
 
-Lifetime. Spark's JVM is a child of this Python and holds the reading end of a pipe whose writing
-end only this Python has. However this Python ends, SIGKILL included, the JVM reads end-of-file and
-exits; its Python workers watch the JVM in the same way. The JVM may still finish what it is
-writing in that second: whoever restarts a job on the same checkpoint waits for it
-(`jvm_process_id`).
+Lifetime. Spark's JVM is a child of this Python process and holds the reading end of a pipe whose writing end
+only this process has. However the process ends, SIGKILL included, the JVM reads end-of-file and exits; its
+Python workers watch the JVM in the same way. The JVM may still finish a write in that second: a supervisor
+that restarts a job on the same checkpoint waits for it (`jvm_process_id`).
 """
 
 import os
@@ -36,8 +35,8 @@ rootLogger.appenderRef.console.ref=console
 logger.gateway.name=org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level={level}
 """
-# Where Spark tells of a query that ends, and of the task that ended it, several times over and with
-# all traces. Whoever runs the query is told as well.
+# These loggers report a query that ends, and the task that ended it, several times and with all traces. The
+# same error reaches the caller that runs the query.
 QUERY_LOGGERS = (
     "org.apache.spark.sql.execution.streaming",
     "org.apache.spark.executor",
@@ -68,9 +67,10 @@ def build_session(
     silent: Sequence[str] = (),
     conf: Mapping[str, str] = MappingProxyType({}),
 ) -> SparkSession:
-    """Return a session whose JVM runs in this process's charge.
+    """Return a session whose JVM is a child of this process.
 
-    Sets `PYSPARK_PYTHON` and `SPARK_LOCAL_IP` in the environment: Spark reads them nowhere else. One session per process: a second call returns the first one's, as Spark does.
+    Sets `PYSPARK_PYTHON` and `SPARK_LOCAL_IP` in the environment: Spark reads them nowhere else. One session
+    per process: a second call returns the session of the first, as Spark does.
 
     Args:
         app_name: Shown in logs.
@@ -78,12 +78,12 @@ def build_session(
         cores: Tasks that run at once, and partitions of a shuffle.
         memory: Heap of the JVM, as Spark writes it: `1g`, `768m`.
         log_level: Of the JVM's log on standard error.
-        silent: Loggers of the JVM that say nothing, those below them included.
-        conf: More Spark settings; they win over the ones made here, except
-            `spark.driver.extraClassPath` and `spark.driver.extraJavaOptions`, which are added to.
+        silent: Loggers of the JVM that are switched off, those below them included.
+        conf: More Spark settings; they take precedence over the ones made here, except
+            `spark.driver.extraClassPath` and `spark.driver.extraJavaOptions`, which are appended.
 
     Raises:
-        JarError: There is no Java 17, or the connector cannot be had.
+        JarError: Java 17 is missing, or the connector cannot be downloaded.
     """
     work_dir = work_dir.absolute()
     work_dir.mkdir(parents=True, exist_ok=True)
@@ -111,7 +111,7 @@ def build_session(
     class_path = [str(jar) for jar in resolve(["spark"])["spark"]]
     class_path += filter(None, [conf.get("spark.driver.extraClassPath")])
     java_options = [f"-Dlog4j2.configurationFile={_write_log4j(work_dir, log_level, silent)}"]
-    # Libraries unpack native code there, and a JVM that is killed leaves it.
+    # Libraries unpack native code into it, which a JVM that is killed leaves behind.
     java_options += [f"-Djava.io.tmpdir={scratch}", "-XX:-UsePerfData"]
     java_options += ["-XX:+UseSerialGC", conf.get("spark.driver.extraJavaOptions", "")]
     settings["spark.driver.extraClassPath"] = os.pathsep.join(class_path)
@@ -140,7 +140,7 @@ def _write_log4j(work_dir: Path, level: str, silent: Sequence[str]) -> Path:
 
 
 def _write_worker(work_dir: Path) -> Path:
-    """Write the program that Spark starts as Python: ours, with the driver's own import path."""
+    """Write the program that Spark starts as Python: the driver's interpreter, with the driver's import path."""
     given = os.environ.get("PYTHONPATH")
     path = f"export PYTHONPATH={shlex.quote(given)}" if given else "unset PYTHONPATH"
     program = work_dir / "python-worker"

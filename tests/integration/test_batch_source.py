@@ -206,7 +206,7 @@ def test_chosen_columns_of_a_table_whose_schema_changed(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"table": "db.t"}, "warehouse: the table is not said"),
+        ({"table": "db.t"}, "warehouse: missing"),
         ({"warehouse": "/nowhere", "table": "db.t"}, "no table at /nowhere/db.db/t"),
         ({"path": "/nowhere", "snapshotid": "1"}, "snapshotid: no such option"),
         ({"path": "/nowhere", "tag": "a", "split-size": "much"}, "split-size: expected a size"),
