@@ -1,16 +1,15 @@
-"""Finding and removing files that nothing in a table names.
+"""Orphan files, which nothing in a table references: search and deletion.
 
-Such files are left by whatever died: a writer before its commit, a commit before its snapshot, an
-expiry between a snapshot and its files; and by a rollback, on purpose. Nobody but this looks for
-them.
+They are left by a process that died: a writer before its commit, a commit before its snapshot, an expiry
+between a snapshot and its files. A rollback leaves them on purpose.
 
-1. List: everything in the directories of manifests, index files, statistics, snapshots, kept
-   changelogs and buckets; elsewhere only half-written files of this engine.
-2. Collect what is needed (`lake.maintenance.reachable_files`), *after* the listing: a file that was
-   listed and is committed meanwhile is then seen as needed.
-3. What is not needed and older than the minimum age is an orphan. The age is what protects a file
-   that is written and not committed yet, so it has to be longer than any writer takes.
-4. To delete: collect once more, then remove.
+1. List all files in the directories of manifests, index files, statistics, snapshots, kept changelogs and
+   buckets; in other directories only unfinished files of this engine.
+2. Collect the reachable files (`lake.maintenance.reachable_files`), *after* the listing, so that a file
+   which was listed and is committed meanwhile is found to be reachable.
+3. A file that is not reachable and older than the minimum age is an orphan. The age protects files that
+   are written and not committed yet, so it must exceed the time that any writer takes.
+4. To delete, collect once more, then delete what is still not reachable.
 
 Source:
     Table-format 1, 19; design 7.
@@ -33,19 +32,19 @@ DAY_MS = 86_400_000
 _LOG = logging.getLogger(__name__)
 _HINTS = frozenset({"LATEST", "EARLIEST"})
 _BUCKET_PREFIX = "bucket-"
-# Data rows of other engines point at these; no manifest does.
+# Rows of other engines' tables reference these; no manifest does.
 _NEVER_OURS = (".managed.blob",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrphanFile:
-    """A file that nothing names.
+    """A file that nothing references.
 
     Attributes:
         path: Absolute.
         size: Bytes.
         modified_ms: Milliseconds since 1970 UTC, by storage's clock.
-        reason: Why it is one, for people.
+        reason: Why it is one, as text for users.
     """
 
     path: str
@@ -56,12 +55,13 @@ class OrphanFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrphanReport:
-    """What orphan cleaning found.
+    """Result of orphan cleaning.
 
     Attributes:
         files: The orphans, by path.
         is_deleted: Whether they were deleted; False for a dry run.
-        younger_files: Files that nothing names either, and that are too young to tell.
+        younger_files: The number of files that nothing references and that are younger than the
+            minimum age.
     """
 
     files: tuple[OrphanFile, ...]
@@ -81,7 +81,7 @@ class _Candidate:
 
 
 class OrphanCleaner:
-    """Cleans one table; see the module."""
+    """Finds and deletes the orphan files of one table (see the module)."""
 
     def __init__(self, store: TableStore) -> None:
         """Take the store of any branch of the table."""
@@ -91,18 +91,18 @@ class OrphanCleaner:
         self._manifests = store.manifests
 
     def clean(self, *, now_ms: int, min_age_ms: int = DAY_MS, delete: bool = False) -> OrphanReport:
-        """Find the orphans and, if told, delete them.
+        """Find the orphans and, with `delete`, delete them.
 
         Args:
             now_ms: Milliseconds since 1970 UTC, to be compared with storage's clock.
-            min_age_ms: Younger files are left alone.
-            delete: Delete what was found.
+            min_age_ms: Younger files are not orphans.
+            delete: Delete the orphans.
 
         Raises:
             InvalidRequest: A negative age.
             CorruptData: A snapshot, tag or manifest that is in use cannot be read; nothing was
                 deleted.
-            StorageUnavailable: What was deleted is gone, clean again.
+            StorageUnavailable: Some orphans may be deleted; clean again.
         """
         if min_age_ms < 0:
             problem = Problem(
@@ -111,18 +111,19 @@ class OrphanCleaner:
             message = "orphan cleaning takes a minimum age"
             raise InvalidRequest(message, problems=[problem])
         candidates = list(self._candidates())
-        needs = ReachableFileScan(
+        scan = ReachableFileScan(
             file_io=self._file_io,
             paths=self._paths,
-            needed=ReachableFiles(manifests=self._manifests, live=LiveFiles(self._manifests)),
+            reachable=ReachableFiles(manifests=self._manifests, live=LiveFiles(self._manifests)),
         )
-        needed = needs.collect()
-        unnamed = [found for found in candidates if found.status.name not in needed]
+        reachable = scan.collect()
+        unnamed = [found for found in candidates if found.status.name not in reachable]
         old = [found for found in unnamed if found.status.modified_ms <= now_ms - min_age_ms]
         younger = len(unnamed) - len(old)
         if delete:
-            needed = needs.collect()
-            old = [found for found in old if found.status.name not in needed]
+            # A slow commit may have made an old file reachable during the first collection.
+            reachable = scan.collect()
+            old = [found for found in old if found.status.name not in reachable]
             self._delete(old)
         return OrphanReport(
             files=tuple(map(_orphan, sorted(old, key=lambda found: found.status.path))),
@@ -136,7 +137,7 @@ class OrphanCleaner:
             _LOG.info("deleted %s: %s", orphan.status.path, orphan.reason)
 
     def _candidates(self) -> Iterator[_Candidate]:
-        """Yield every file that may be an orphan if nothing names it."""
+        """Yield every file that is an orphan if nothing references it."""
         paths = self._paths
         for directory, what in (
             (paths.manifest_dir, "manifest"),
@@ -188,11 +189,11 @@ class OrphanCleaner:
                 yield from self._buckets(status.path, depth - 1)
 
 
-_UNFINISHED = "half of a write that was broken off"
+_UNFINISHED = "unfinished file of a write that was interrupted"
 
 
 def _is_unfinished(name: str) -> bool:
-    """Return whether a name is what this engine and others write under before they publish."""
+    """Return whether a name is one under which engines write a file before they publish it."""
     return name.startswith(".") and name.endswith(".tmp")
 
 

@@ -1,7 +1,7 @@
-"""The names of all files that a table needs: the other side of what orphan cleaning removes.
+"""Reachable files of a table, by name: all that orphan cleaning must not delete.
 
-Needed is what a snapshot, a tag or a kept changelog names, of the main branch and of every other
-one. Names are enough: writers make them unique, wherever in the table a file lies.
+A file is reachable if a snapshot, a tag or a kept changelog of any branch names it. Names without
+directories are enough, because writers make them unique within the table.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,10 +31,10 @@ _KEPT_CHANGELOG_PARTS = MetadataParts(rest=False)
 
 @dataclass(kw_only=True)
 class ReachableFiles:
-    """Names of needed files, as collected so far; what has been read once is not read again.
+    """Names of reachable files, collected snapshot by snapshot.
 
     Attributes:
-        manifests: Reads manifests.
+        manifests: Reads manifests; its cache saves reading those that snapshots share.
         live: Finds live files.
         names: Of manifests, lists, index, statistics, data and changelog files.
     """
@@ -44,9 +44,9 @@ class ReachableFiles:
     names: set[str] = field(default_factory=set)
 
     def add_snapshot(self, snapshot: Snapshot) -> None:
-        """Add all that a snapshot needs to be read, and its changelog.
+        """Add the files of a snapshot's state and of its changelog.
 
-        The changelog may be absent: where only a tag kept the snapshot, it has expired.
+        The changelog may be absent: if only a tag kept the snapshot, it has expired.
 
         Raises:
             ManifestGone: A manifest of its state is absent.
@@ -57,7 +57,7 @@ class ReachableFiles:
         self._add_added(snapshot.changelog_manifest_list)
 
     def add_tagged(self, snapshot: Snapshot) -> None:
-        """Add what a tag keeps of its snapshot: the rows, and not how they came about.
+        """Add the files that a tag keeps of its snapshot: those of its state, without the changelog.
 
         Raises:
             ManifestGone: A manifest of its state is absent.
@@ -67,22 +67,22 @@ class ReachableFiles:
         self._add_files(self.live.by_identity(snapshot).values())
 
     def add_partly_expired(self, snapshot: Snapshot) -> None:
-        """Add all that can still be read of a snapshot whose expiry was broken off.
+        """Add the files that can still be found of a snapshot whose expiry was interrupted.
 
         Raises:
-            CorruptData: A manifest is there and cannot be read.
+            CorruptData: An existing manifest cannot be read.
         """
         self._add_metadata(snapshot, MetadataParts(), is_partial=True)
         self._add_added(snapshot.base_manifest_list)
         self.add_changelog(snapshot)
 
     def add_changelog(self, snapshot: Snapshot) -> None:
-        """Add what is there of an expired snapshot that is kept for its changelog.
+        """Add the remaining files of an expired snapshot that is kept for its changelog.
 
         Without changelog files the changelog is what the commit appended.
 
         Raises:
-            CorruptData: A manifest is there and cannot be read.
+            CorruptData: An existing manifest cannot be read.
         """
         self._add_metadata(snapshot, _KEPT_CHANGELOG_PARTS, is_partial=True)
         self._add_added(snapshot.delta_manifest_list)
@@ -106,33 +106,33 @@ class ReachableFiles:
 
 @dataclass(kw_only=True)
 class ReachableFileScan:
-    """Collects what a whole table needs, while others go on committing and expiring.
+    """Collects the reachable files of a whole table, while other processes commit and expire.
 
     Attributes:
         file_io: Storage.
         paths: Of any branch of the table.
-        needed: What has been collected.
+        reachable: Collected so far.
     """
 
     file_io: FileIO
     paths: TablePaths
-    needed: ReachableFiles
+    reachable: ReachableFiles
     _seen: set[tuple[str, int, int]] = field(default_factory=set)
 
     def collect(self) -> set[str]:
-        """Add what is not known yet until nothing new appears, and return all names.
+        """Read new snapshots, changelogs and tags until a listing has none, and return all names.
 
-        Nothing that is needed all the while is missed: a snapshot that expires between two
-        listings hands its files to a tag or a kept changelog, and those are listed after it.
+        No file that stays reachable is missed: when a snapshot expires between two listings, a tag or a
+        kept changelog takes over its files, and those are listed after snapshots.
 
         Raises:
-            CorruptData: A snapshot or tag file, or a manifest of one that is in use, cannot be
-                read: nobody can say what it needs.
+            CorruptData: A snapshot or tag file, or a manifest that one names, cannot be read, so that
+                the files that it needs are unknown.
         """
         while True:
             statuses = [status for status in self._list_all() if _version(status) not in self._seen]
             if not statuses:
-                return self.needed.names
+                return self.reachable.names
             for status in statuses:
                 self._add(status)
                 self._seen.add(_version(status))
@@ -155,28 +155,29 @@ class ReachableFileScan:
         except FileNotFoundError:
             return
         with corrupt_at(status.path):
-            # A tag's file is a snapshot's with, at most, more keys.
+            # The file of a tag is that of a snapshot, with at most some keys more.
             snapshot = parse_snapshot(data)
         if status.name.startswith(CHANGELOG_PREFIX):
-            self.needed.add_changelog(snapshot)
+            self.reachable.add_changelog(snapshot)
             return
         is_tag = status.name.startswith(TAG_PREFIX)
         try:
             if is_tag:
-                self.needed.add_tagged(snapshot)
+                self.reachable.add_tagged(snapshot)
             else:
-                self.needed.add_snapshot(snapshot)
+                self.reachable.add_snapshot(snapshot)
         except ManifestGone as error:
             if not self.file_io.exists(status.path):
-                return
+                return  # it has expired or was deleted since it was listed
             if is_tag or not self._has_successor(status):
                 message = (
-                    f"{status.path} names a missing manifest, so nobody can say which files it "
-                    f"keeps: {error}"
+                    f"{status.path} names a missing manifest, so the files that it keeps are "
+                    f"unknown: {error}"
                 )
                 raise CorruptData(message) from error
-            # The format's own engine expires manifests first and the snapshot afterwards.
-            self.needed.add_partly_expired(snapshot)
+            # The format's own engine deletes manifests before the snapshot, so an interrupted expiry
+            # of it leaves a snapshot without some of its manifests.
+            self.reachable.add_partly_expired(snapshot)
 
     def _has_successor(self, status: FileStatus) -> bool:
         directory = status.path.rpartition("/")[0]
@@ -186,12 +187,12 @@ class ReachableFileScan:
 
 
 def _by_number(statuses: Iterable[FileStatus], prefix: str) -> list[FileStatus]:
-    """Return numbered files, ascending: what is live is found faster from one snapshot to the next."""
+    """Return numbered files, ascending, because live files are found fastest from one to the next."""
     found = [(numbered(status.name, prefix), status) for status in statuses]
     known = [(number, status) for number, status in found if number is not None]
     return [status for _, status in sorted(known, key=lambda pair: pair[0])]
 
 
 def _version(status: FileStatus) -> tuple[str, int, int]:
-    # A rollback makes ids free for other snapshots.
+    # A path alone is not enough: after a rollback ids are given to other snapshots.
     return status.path, status.modified_ms, status.size

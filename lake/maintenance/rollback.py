@@ -1,29 +1,29 @@
-"""Taking a table back to an earlier snapshot.
+"""Rollback of a table to an earlier snapshot, the target.
 
-The snapshots above the target are removed; its own files were never touched, because a snapshot or
-a tag kept them. The steps, each of which leaves a table that is whole:
+The snapshots above the target are removed. The target's own files still exist, because its snapshot or a
+tag kept them. Each step leaves a consistent table:
 
-1. all streams are fenced by an empty commit, so that whoever still runs commits nothing any more; to
-   a target above the newest, of a history that was removed and that a tag still has, empty commits
-   lead up first;
-2. the table is marked, so that whoever publishes looks at the whole chain from now on, and `LATEST`
-   is deleted: without a hint the newest snapshot is the one of the highest id;
-3. the snapshots between target and newest go, *oldest first*, so that the newest stays what it was;
-4. a target that has expired and is kept by a tag gets its snapshot file back, in the place of another
-   snapshot that got its id since;
-5. consumers that have come past the target continue after it, because ids are given out again;
-6. the newest goes: from this moment on the table is what it was at the target;
-7. `LATEST` is written, and tags and kept changelogs above the target go;
+1. all streams are fenced by an empty commit, so that running queries can commit nothing more. To a
+   target above the newest snapshot, of a removed history that a tag still keeps, empty commits lead up
+   first;
+2. the rollback marker is written, so that from now on every writer checks the whole chain after
+   publishing, and `LATEST` is deleted: without the hint the newest snapshot is the one of the highest id;
+3. the snapshots between target and newest are deleted, *oldest first*, so that the newest stays the same;
+4. a target that has expired and is kept by a tag gets its snapshot file back; another snapshot that was
+   given its id since is deleted;
+5. consumers beyond the target are set to continue after it, because its successors' ids are given again;
+6. the newest snapshot is deleted: from this moment on the table is as it was at the target;
+7. `LATEST` is written, and tags and kept changelogs above the target are deleted;
 8. the streams are fenced again, above every epoch that was in use, at the target's offsets.
 
-Broken off before 6 the table is as before and goes on from its newest snapshot, afterwards it is as at
-the target: the mark stays, and nobody's commit gets into the gap. Rolling back again goes on
-where it stopped. For that the target is leased for a day, which is released at the end: an expiry would
-take what lies below the gap of removed snapshots for long gone. Commits that come meanwhile on top of what is removed are removed with it; one
-that was planned on it takes itself back (see `lake.commit.publisher`).
+If it is interrupted before 6, the table is as before and continues from its newest snapshot; afterwards it
+is as at the target. The marker stays, so no commit stays in the gap. Running the rollback again
+continues where it stopped. Until then a lease of a day keeps the target, because an expiry would take the
+snapshots below the gap for expired ones. Commits that are made meanwhile on top of the removed snapshots
+are removed with them; a writer that was planned on one takes its snapshot back (`lake.commit.publisher`).
 
-Files that only the removed snapshots named stay, as after a rollback of the format's own engine:
-somebody may be reading them. Orphan cleaning removes them when they are old enough.
+Files that only the removed snapshots referenced stay, as after a rollback of the format's own engine,
+because readers may still use them. Orphan cleaning deletes them when they are old enough.
 
 Source:
     Design 7; table-format 4.1, 19, 20.
@@ -45,23 +45,23 @@ from lake.snapshots.removed_history import RemovedHistory
 from lake.snapshots.rollback_marker import RollbackMarker
 from lake.snapshots.table_store import TableStore
 
-# Each round removes what was committed during the one before; nobody outruns that for long.
+# Each round removes what was committed during the one before, and deleting is faster than committing.
 _ROUNDS_MAX = 100
-# Somebody has to see that a rollback broke off, and to give it again.
+# The longest lease: an operator has to notice that a rollback was interrupted, and to repeat it.
 _LEASE_MS: Final = LEASE_MS_MAX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackPlan:
-    """What goes.
+    """What a rollback removes.
 
     Attributes:
-        target: What the table will be.
+        target: The snapshot that the table is rolled back to.
         snapshots: Ids above the target, ascending; the last is the newest.
         tags: Names of tags of snapshots above the target.
         changelogs: Ids of kept changelogs above the target, ascending.
-        consumers: Names of consumers that know changes above the target.
-        is_restored: The target has expired and is made again.
+        consumers: Names of consumers that have read changes above the target.
+        is_restored: The target has expired, and its snapshot file is written again.
     """
 
     target: Snapshot
@@ -74,14 +74,14 @@ class RollbackPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackResult:
-    """What a rollback did.
+    """Result of a rollback.
 
     Attributes:
-        target_id: The snapshot that the table was taken back to.
+        target_id: The snapshot that the table was rolled back to.
         snapshot_id: The newest snapshot now: the target, or the fence of the streams above it.
-        removed_snapshots: Ids, ascending; with that of the first fence.
+        removed_snapshots: Ids, ascending; that of the first fence is among them.
         removed_tags: Names.
-        reset_consumers: Names of consumers that had come past the target and continue after it.
+        reset_consumers: Names of consumers that were beyond the target and now continue after it.
         epochs: New epoch of each stream; the next claim takes the one above.
     """
 
@@ -101,15 +101,15 @@ def plan_rollback(
     changelog_ids: Sequence[int] = (),
     consumers: Sequence[ConsumerFile] = (),
 ) -> RollbackPlan:
-    """Return what goes when a table is taken back; pure.
+    """Return what a rollback removes. Pure.
 
     Args:
         target: From a snapshot file or a tag.
-        snapshot_ids: All that there are.
-        tags: All that there are.
-        changelog_ids: All that there are.
-        consumers: All that there are. Leases among them are of readers, who are told by themselves;
-            one that cannot be read has lost its place anyway.
+        snapshot_ids: Of all existing snapshots.
+        tags: All tags.
+        changelog_ids: Of all kept changelogs.
+        consumers: All consumers. Leases among them are not reset, because their readers notice the loss
+            themselves; a consumer that cannot be read has no position to reset.
     """
     return RollbackPlan(
         target=target,
@@ -128,7 +128,7 @@ def plan_rollback(
 
 
 class TableRollback:
-    """Takes one table back; see the module."""
+    """Rolls one table back (see the module)."""
 
     def __init__(self, store: TableStore, committer: TableCommitter, *, commit_user: str) -> None:
         self._file_io = store.file_io
@@ -143,7 +143,7 @@ class TableRollback:
         self._store = store
 
     def plan(self, target: Snapshot) -> RollbackPlan:
-        """Return what would go now.
+        """Return what a rollback would remove now.
 
         Raises:
             CorruptData: A tag cannot be read.
@@ -157,14 +157,14 @@ class TableRollback:
         )
 
     def run(self, target: Snapshot) -> RollbackResult:
-        """Take the table back.
+        """Roll the table back.
 
         Args:
-            target: As its snapshot file or tag says.
+            target: From its snapshot file or tag.
 
         Raises:
-            InvalidRequest: The target has expired, or nobody knows where its streams were.
-            CommitConflict: Somebody goes on committing; stop it and try again.
+            InvalidRequest: The target has expired, or the positions of its streams are unknown.
+            CommitConflict: Another process keeps committing; stop it and try again.
             CommitUnknown, StorageUnavailable: The table is as before or as at the target; roll back
                 again.
             CorruptData: The newest snapshot or a tag cannot be read.
@@ -174,24 +174,25 @@ class TableRollback:
         epochs = self._epochs(newest)
         self._check_streams(target, authority, epochs)
         with self._leased(target):
-            return self._take_back(target, authority, epochs)
+            return self._roll_back(target, authority, epochs)
 
-    def _take_back(
+    def _roll_back(
         self, target: Snapshot, authority: StreamAuthority, epochs: dict[str, int]
     ) -> RollbackResult:
         newest = self._snapshots.latest()
-        # On what an earlier rollback has removed nobody commits anything, not even a fence.
+        # A newest snapshot of removed history is left of an interrupted rollback. Nothing can be
+        # committed on it, not even a fence, and none is needed.
         if newest is not None and newest.id > target.id and epochs and not self._is_removed(newest):
             newest = self._fence()
-        # A target of a removed history, which a tag still has, comes back below the newest as well:
-        # above it, it would be the newest for some readers and not for others, and later commits
-        # would go into the gap between.
+        # A target of a removed history, which a tag still keeps, must come back below the newest, too.
+        # Above it, it would be the newest for some readers and not for others, and later commits would
+        # fill the gap between.
         while newest is not None and newest.id <= target.id and not target.is_same(newest):
             newest = self._fence()
         epochs = self._epochs(newest)
         reset = self.plan(target).consumers
         removed = self._remove_snapshots(target)
-        # Written before tags go: a reader of another engine stumbles over a wrong hint only.
+        # First of all, because readers of other engines fail without a right hint; tags can wait.
         self._write_hints(target)
         plan = self.plan(target)
         for name in plan.tags:
@@ -230,20 +231,21 @@ class TableRollback:
     def _check_streams(
         self, target: Snapshot, authority: StreamAuthority, streams: dict[str, int]
     ) -> None:
-        """Refuse a target whose streams would go on from offsets that nobody knows."""
+        """Refuse a target without the positions of streams that the newest snapshot has."""
         unknown = sorted(streams.keys() - authority.positions.keys())
         if authority.is_complete or not unknown:
             return
         problem = Problem(
             field="snapshot",
             value=str(target.id),
-            message=f"it does not say where these streams were: {', '.join(unknown)}",
+            message=f"it has no positions of these streams: {', '.join(unknown)}",
             hint="choose a snapshot that this engine committed",
         )
-        message = f"the table cannot be taken back to snapshot {target.id}"
+        message = f"the table cannot be rolled back to snapshot {target.id}"
         raise InvalidRequest(message, problems=[problem])
 
     def _remove_snapshots(self, target: Snapshot) -> list[int]:
+        """Delete the snapshots above the target until there are none; return their ids (steps 2 to 6)."""
         removed: list[int] = []
         for _ in range(_ROUNDS_MAX):
             above = self.plan(target).snapshots
@@ -261,41 +263,43 @@ class TableRollback:
                 self._file_io.delete(self._paths.snapshot(target.id))
             self._ensure_target(target)
             self._reset_consumers(target)
-            # One between that came back after a power failure would be the newest.
+            # Durable before the newest goes: a snapshot that a power failure brought back would be
+            # the newest then.
             self._file_io.sync_directory(self._paths.snapshot_dir)
             self._file_io.delete(self._paths.snapshot(above[-1]))
             self._file_io.sync_directory(self._paths.snapshot_dir)
             removed.extend(above)
-        message = f"somebody goes on committing while the table is taken back to {target.id}"
+        message = f"another process keeps committing while the table is rolled back to {target.id}"
         raise CommitConflict(message)
 
     def _ensure_target(self, target: Snapshot) -> None:
-        """Check that the target is there, or give it its file back from its tag.
+        """Check that the target exists, or write its snapshot file again from its tag.
 
         Raises:
             InvalidRequest: It has expired meanwhile.
-            CommitConflict: Another snapshot has come to have its id.
+            CommitConflict: Another snapshot has its id.
         """
         found = self._snapshots.find(target.id)
         if found is None:
             path = self._paths.snapshot(target.id)
-            # Before it is there: what lies below the hint never expires.
+            # Before the file: expiry starts at the hint, so a snapshot below it would never expire.
             self._snapshots.write_earliest_hint(min([target.id, *self._snapshots.list_ids()]))
             self._file_io.create_exclusive(path, serialize_snapshot(target))
-            # Looked at afterwards: whoever deletes a tag first deletes it, then looks for its
-            # snapshot before the files go.
+            # In this order, file before tags: deleting a tag deletes its file, then looks for its
+            # snapshot, then deletes files. So either it finds the snapshot, or the tag is missing here.
             if not any(tag.snapshot.is_same(target) for tag in self._tags.list()):
                 self._file_io.delete(path)
                 message = f"snapshot {target.id} has expired meanwhile, the table is as it was"
                 raise InvalidRequest(message)
             found = self._snapshots.find(target.id)
         if not target.is_same(found):
-            message = f"{self._paths.snapshot(target.id)} is not what the table is taken back to"
+            message = f"{self._paths.snapshot(target.id)} is not the target of the rollback"
             raise CommitConflict(message)
 
     def _reset_consumers(self, target: Snapshot) -> None:
-        # Before the newest goes: one that was left ahead would miss what gets these ids next. One
-        # that was taken back in vain finds the gap, and is told.
+        # Before the newest snapshot goes: a consumer that was left beyond the target would miss the
+        # snapshots that get these ids next. If the rollback is interrupted here, a consumer that was
+        # set back meets the gap and gets an error.
         for name in self.plan(target).consumers:
             consumer = self._consumers.find(name)
             if consumer is not None:
@@ -303,14 +307,15 @@ class TableRollback:
 
     @contextmanager
     def _leased(self, target: Snapshot) -> Iterator[None]:
-        """Keep the target for as long as it is not the newest; it stays leased when this breaks off.
+        """Lease the target until it is the newest; the lease stays if the rollback is interrupted.
 
-        One that only a tag has left is none of expiry's business.
+        A target that only a tag keeps needs none, because expiry does not concern it.
         """
         if not target.is_same(self._snapshots.find(target.id)):
             yield
             return
         expiration_ms = self._store.schema.table_options.consumer_expiration_time_ms
+        # Stored in the lease, and compared below: a rollback of another version finds it by this text.
         holder = f"a rollback to snapshot {target.id}, which is under way or broke off"
         try:
             Lease(
@@ -323,11 +328,11 @@ class TableRollback:
                 lease_ms=_LEASE_MS if expiration_ms is None else min(_LEASE_MS, expiration_ms),
             )
         except LeaseLost:
-            # An expiry is about to remove it, or has died there. What a tag keeps is made again.
+            # An expiry is about to remove it, or died while it did. With a tag it is written again.
             if not any(tag.snapshot.is_same(target) for tag in self._tags.list()):
                 raise
         yield
-        # Those of rollbacks that broke off before, too.
+        # Leases of interrupted rollbacks to the same target as well.
         with suppress(OSError, StorageUnavailable):
             for file in self._consumers.list():
                 if file.consumer is not None and file.is_lease and file.consumer.holder == holder:
@@ -354,6 +359,6 @@ class TableRollback:
 def _is_other(found: Snapshot | None, target: Snapshot) -> bool:
     """Return whether a snapshot has the target's id but is of another history.
 
-    A rollback that was broken off leaves the tags above its target, and ids are given anew from there.
+    An interrupted rollback leaves the tags above its target, and their ids are given again.
     """
     return found is not None and found.id == target.id and not target.is_same(found)

@@ -1,10 +1,10 @@
-"""Making and deleting tags, and the files that only a deleted tag kept.
+"""Creation and deletion of tags, with the files that only a deleted tag kept.
 
-Nobody locks anything. Two orders make it safe beside expiry, rollback and each other:
+There are no locks. Two orders make this safe beside expiry, rollback and each other:
 
-- who makes a tag writes its file, then looks whether the snapshot is still there. Expiry deletes a
-  snapshot, then looks for tags, then deletes files;
-- who deletes a tag deletes its file, then looks who else needs what it kept, then deletes files.
+- creation writes the tag's file, then checks that the snapshot still exists; expiry deletes a snapshot,
+  then reads the tags, then deletes files;
+- deletion deletes the tag's file, then collects what everything else needs, then deletes files.
 
 Source:
     Table-format 19, 20.
@@ -31,12 +31,12 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagDeletion:
-    """What became of a deleted tag's files.
+    """Result of the deletion of a tag.
 
     Attributes:
-        tag: That was deleted.
-        deleted_files: How many files only it needed.
-        left_over: Why its files were left to orphan cleaning; None where they were not.
+        tag: The deleted tag.
+        deleted_files: The number of files that only it needed.
+        left_over: Why its files were left to orphan cleaning; None where they were deleted.
     """
 
     tag: Tag
@@ -53,7 +53,7 @@ class TableTags:
         self._snapshots = store.snapshots
 
     def create(self, name: str, snapshot: Snapshot, *, retained_ms: int | None) -> Tag:
-        """Make a tag of a snapshot.
+        """Create a tag of a snapshot.
 
         Args:
             name: Unique within the table.
@@ -61,8 +61,8 @@ class TableTags:
             retained_ms: Time to live, milliseconds; None for ever.
 
         Raises:
-            InvalidRequest: The name is taken or none at all, or the snapshot has expired meanwhile.
-            StorageUnavailable: Nobody knows whether the tag was made; look for it.
+            InvalidRequest: The name is taken or not valid, or the snapshot has expired meanwhile.
+            StorageUnavailable: The tag may or may not exist; list the tags.
         """
         created = None if retained_ms is None else local_time(self._store.clock.now_ms())
         tag = Tag(name=name, snapshot=snapshot, created=created, retained_ms=retained_ms)
@@ -73,7 +73,7 @@ class TableTags:
         try:
             found = self._snapshots.find(snapshot.id)
         except StorageUnavailable:
-            # Without the look the tag may be one of files that are gone.
+            # Unchecked, the tag might name files that expiry has deleted.
             with suppress(StorageUnavailable):
                 self._tags.delete(name)
             raise
@@ -84,7 +84,7 @@ class TableTags:
         return tag
 
     def delete(self, name: str) -> TagDeletion:
-        """Delete a tag, and the files that nobody else needs.
+        """Delete a tag, and the files that only it needed.
 
         Raises:
             InvalidRequest: There is no such tag.
@@ -96,8 +96,7 @@ class TableTags:
         try:
             return TagDeletion(tag=tag, deleted_files=self._delete_files(tag.snapshot))
         except (CorruptData, ManifestGone) as error:
-            # The tag is deleted, which is what was asked for. Nothing says what its files are, or
-            # who else needs them, so they stay.
+            # The tag is deleted, as requested. Which files were its alone is unknown, so they stay.
             _LOG.warning("files of tag %s are left to orphan cleaning: %s", name, error)
             return TagDeletion(tag=tag, deleted_files=0, left_over=str(error))
 
@@ -109,20 +108,22 @@ class TableTags:
             StorageUnavailable: Expire again.
         """
         now_ms = self._store.clock.now_ms()
-        over = [tag.name for tag in self._tags.list() if tag.is_expired(now_ms=now_ms)]
+        expired = [tag.name for tag in self._tags.list() if tag.is_expired(now_ms=now_ms)]
         done = []
-        for name in over:
-            # Somebody else may be expiring tags, too.
+        for name in expired:
+            # Another process may have deleted it in the meantime.
             with suppress(InvalidRequest):
                 done.append(self.delete(name))
         return done
 
     def _delete_files(self, snapshot: Snapshot) -> int:
+        """Delete the files that only a deleted tag needed; return their number."""
+        # The snapshot itself still needs them all, and expiry will delete them with it.
         if snapshot.is_same(self._snapshots.find(snapshot.id)):
             return 0
-        needed = self._needed(snapshot)
+        reachable = self._reachable_without(snapshot)
         entries = self._store.live.by_identity(snapshot).values()
-        released = [
+        data_paths = [
             data_file_path(
                 self._store.paths,
                 self._store.schema,
@@ -131,62 +132,67 @@ class TableTags:
                 name,
             )
             for entry in entries
-            if entry.file.file_name not in needed and entry.file.external_path is None
+            if entry.file.file_name not in reachable and entry.file.external_path is None
             for name in (entry.file.file_name, *entry.file.extra_files)
         ]
-        # Its changelog went with the snapshot, or is kept as such.
+        # Its changelog expired with the snapshot, or is kept by itself.
         metadata = metadata_names(
             snapshot, self._store.manifests, parts=MetadataParts(changelog=False)
         )
-        # Data first: while the manifests are there somebody can still say what it was.
-        paths = [*released, *self._metadata_paths(metadata, needed)]
+        # Data first: if this is interrupted, the manifests still show which files were of the tag.
+        paths = [*data_paths, *self._metadata_paths(metadata, reachable)]
         for path in paths:
             self._store.file_io.delete(path)
         return len(paths)
 
-    def _metadata_paths(self, names: MetadataNames, needed: set[str]) -> Iterator[str]:
-        yield from (self._store.paths.index(name) for name in names.indexes - needed)
-        yield from (self._store.paths.statistics(name) for name in names.statistics - needed)
-        yield from (self._store.paths.manifest(name) for name in names.manifests - needed)
+    def _metadata_paths(self, names: MetadataNames, reachable: set[str]) -> Iterator[str]:
+        yield from (self._store.paths.index(name) for name in names.indexes - reachable)
+        yield from (self._store.paths.statistics(name) for name in names.statistics - reachable)
+        yield from (self._store.paths.manifest(name) for name in names.manifests - reachable)
 
-    def _needed(self, tagged: Snapshot) -> set[str]:
-        """Return the names of all that everybody but a deleted tag needs.
+    def _reachable_without(self, tagged: Snapshot) -> set[str]:
+        """Return the names of the files that anything but a deleted tag needs.
 
         Args:
             tagged: The snapshot of the deleted tag.
         """
-        needed = ReachableFiles(manifests=self._store.manifests, live=self._store.live)
+        reachable = ReachableFiles(manifests=self._store.manifests, live=self._store.live)
         for branch in ("", *list_branches(self._store.file_io, self._store.paths)):
             of_branch = replace(self._store, paths=replace(self._store.paths, branch=branch))
             snapshots = of_branch.snapshots
             is_older = not branch and tagged.id < (snapshots.earliest_id() or 0)
-            self._add_chain(needed, snapshots, is_oldest_enough=is_older)
+            self._add_chain(reachable, snapshots, is_oldest_enough=is_older)
             for tag in of_branch.tags.list():
-                needed.add_snapshot(tag.snapshot)
+                reachable.add_snapshot(tag.snapshot)
             changelogs = of_branch.changelogs
             for number in changelogs.list_ids():
                 changelog = changelogs.find(number)
                 if changelog is not None:
-                    needed.add_changelog(changelog)
-        return needed.names
+                    reachable.add_changelog(changelog)
+        return reachable.names
 
     def _add_chain(
-        self, needed: ReachableFiles, snapshots: SnapshotStore, *, is_oldest_enough: bool
+        self, reachable: ReachableFiles, snapshots: SnapshotStore, *, is_oldest_enough: bool
     ) -> None:
-        """Add what a chain of snapshots needs.
+        """Add the files of a chain of snapshots.
 
-        What a later snapshot of the same chain needs of an older tag's files, the oldest snapshot
-        needs as well: a file that was deleted does not come back. Nothing of the kind holds for
-        other branches, nor for a tag of what was rolled back.
+        Args:
+            reachable: To add to.
+            snapshots: Of the chain.
+            is_oldest_enough: The tag is of this chain and older than all its snapshots. Then the oldest
+                snapshot needs every file of the tag that a later one needs, because a deleted file
+                does not come back. This does not hold for other branches, nor for a tag of removed
+                history.
         """
         for number in snapshots.list_ids():
             snapshot = snapshots.find(number)
             try:
                 if snapshot is not None:
-                    needed.add_snapshot(snapshot)
+                    reachable.add_snapshot(snapshot)
                     if is_oldest_enough:
                         return
             except ManifestGone:
-                # It has expired, or is about to; the next one is the oldest.
+                # It has just expired or is expiring, and the next one is the oldest. The newest snapshot
+                # never expires.
                 if number == snapshots.latest_id():
                     raise

@@ -1,8 +1,8 @@
-"""Names of the files that snapshots name, and which of them one step of expiry takes away.
+"""Names of the files of snapshots, and which of them are unreferenced after one step of expiry.
 
-A data file goes with the snapshot before the one whose *delta list* deletes it, unless the same
-delta adds it again under another level. So a delta has to tell every deletion of its commit, and a
-state is never compared with another one.
+A data file becomes unreferenced with the snapshot before the one whose *delta list* deletes it, unless the
+same delta adds it again under another level. So every delta must list all deletions of its commit, and
+two states are never compared.
 
 Source: table-format 6, 19.
 """
@@ -16,13 +16,13 @@ from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.snapshot import Snapshot
 from lake.snapshots.manifest_store import ManifestGone, ManifestStore
 
-# Partition, bucket and file name: what a file is on storage, whatever its level.
 DataFileKey: TypeAlias = tuple[bytes, int, str]
+"""Partition, bucket and file name: the identity of a file on storage, without its level."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataNames:
-    """Names of files that are not data.
+    """Names of metadata files.
 
     Attributes:
         manifests: Inside `manifest/`: manifests, their lists, index manifests.
@@ -35,7 +35,7 @@ class MetadataNames:
     statistics: frozenset[str] = frozenset()
 
     def __or__(self, other: "MetadataNames") -> "MetadataNames":
-        """Return the names of both."""
+        """Return the union of both."""
         return MetadataNames(
             manifests=self.manifests | other.manifests,
             indexes=self.indexes | other.indexes,
@@ -53,7 +53,7 @@ class MetadataNames:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataParts:
-    """Which parts of a snapshot's metadata are meant.
+    """A choice among the parts of a snapshot's metadata.
 
     Attributes:
         data: Base and delta list and their manifests.
@@ -76,14 +76,14 @@ def metadata_names(
     parts: MetadataParts = ALL_PARTS,
     is_partial: bool = False,
 ) -> MetadataNames:
-    """Return the names of all that a snapshot names, data files and changelog files excepted.
+    """Return the names of a snapshot's metadata files.
 
     Args:
         snapshot: Any.
         manifests: Reads the lists.
-        parts: What of it.
-        is_partial: Pass over lists that are absent: another engine's expiry may have died halfway,
-            or the snapshot is one that is kept for its changelog alone.
+        parts: Parts of the metadata to return.
+        is_partial: Skip lists that are absent: another engine's expiry may have been interrupted, or
+            the snapshot is kept for its changelog alone.
 
     Raises:
         ManifestGone: A list is absent.
@@ -135,13 +135,13 @@ def entries_of(
 
 
 def removed_files(
-    delta: Collection[ManifestEntry], *, spares_appended: bool = False
+    delta: Collection[ManifestEntry], *, keeps_appended: bool = False
 ) -> dict[DataFileKey, ManifestEntry]:
-    """Return the files that a delta takes out of the table for good.
+    """Return the files that a delta removes from the table for good.
 
     Args:
         delta: All entries of a delta list.
-        spares_appended: Leave out what a writer appended: where the changelog *is* the appended
+        keeps_appended: Leave out files that a writer appended: where the changelog *is* the appended
             files, they live as long as the changelog.
     """
     added = {data_file_key(entry) for entry in delta if entry.kind is FileKind.ADD}
@@ -150,17 +150,17 @@ def removed_files(
         for entry in delta
         if entry.kind is FileKind.DELETE
         and data_file_key(entry) not in added
-        and not (spares_appended and entry.file.file_source is not FileSource.COMPACT)
+        and not (keeps_appended and entry.file.file_source is not FileSource.COMPACT)
     }
 
 
 def added_files(entries: Iterable[ManifestEntry]) -> dict[DataFileKey, ManifestEntry]:
-    """Return the files that entries add: all there is in a changelog list."""
+    """Return the files that entries add; a changelog list has no other entries."""
     return {data_file_key(entry): entry for entry in entries if entry.kind is FileKind.ADD}
 
 
 def data_file_key(entry: ManifestEntry) -> DataFileKey:
-    """Return what an entry's file is on storage."""
+    """Return the identity of an entry's file on storage."""
     return entry.partition, entry.bucket, entry.file.file_name
 
 
@@ -187,5 +187,5 @@ def _indexes_of(name: str, manifests: ManifestStore, *, is_partial: bool) -> set
         if is_partial:
             return set()
         raise
-    # What lies outside the table is not ours to delete.
+    # Files outside the table are not deleted with it.
     return {entry.file_name for entry in entries if entry.external_path is None}

@@ -1,10 +1,10 @@
 """Expiry of changelogs that outlived their snapshots, one at a time and the oldest first.
 
-What goes with `changelog-i`: the changelog files that its changelog list names; the data files that
-its delta takes out (they are there still only where the table has no changelog producer, so that
-appended files are the changelog); and the metadata that it names, without what later changelogs, the
-oldest and the newest snapshot, tags and other branches need. The file of the changelog itself goes
-first, so that one that is there is whole.
+With `changelog-i` expire the changelog files that its changelog list names; the data files that its delta
+removes (they still exist only where the table has no changelog producer, so that appended files are the
+changelog); and the metadata that it names, except for what later changelogs, the oldest and the newest
+snapshot, tags and other branches need. The file of the changelog is deleted first, so an existing one is
+complete.
 
 Source: table-format 17, 19.
 """
@@ -31,7 +31,7 @@ from lake.maintenance.unreferenced_files import (
 from lake.snapshots.manifest_store import ManifestGone
 from lake.snapshots.table_store import TableStore
 
-# Indexes and statistics went with the snapshot.
+# Index files and statistics expired with the snapshot.
 _LISTS = MetadataParts(rest=False)
 
 
@@ -51,7 +51,7 @@ class ChangelogExpiry:
         self._snapshots = self.store.snapshots
         self._changelogs = self.store.changelogs
         self._consumers = self.store.consumers
-        self._protectors = RetainedSnapshots(store=self.store)
+        self._retained = RetainedSnapshots(store=self.store)
 
     def run(self, kept: Sequence[int], end: int) -> tuple[int, ...]:
         """Remove the kept changelogs below `end`.
@@ -64,9 +64,9 @@ class ChangelogExpiry:
             The ids of those that this call removed.
 
         Raises:
-            CorruptData: A snapshot, tag or changelog cannot be read, so that nobody can say what may
-                be deleted; nothing of that step was.
-            StorageUnavailable: Storage failed; this step may have left files that nothing names.
+            CorruptData: A snapshot, tag or changelog cannot be read, so that it is unknown which files
+                may be deleted; this step has deleted nothing.
+            StorageUnavailable: Storage failed; this step may have left unreferenced files.
         """
         newest = newest_state(self.store)
         assert newest is not None, "the newest snapshot never expires"
@@ -76,13 +76,13 @@ class ChangelogExpiry:
                 break
             if self._step(changelog_id, next_id, newest):
                 removed.append(changelog_id)
-                # Only a hint: readers that find none list the directory.
+                # Optional: readers without the hint list the directory.
                 with suppress(OSError, StorageUnavailable):
                     self._changelogs.write_earliest_hint(next_id)
         return tuple(removed)
 
     def _step(self, changelog_id: int, next_id: int, newest: NewestState) -> bool:
-        """Remove one changelog and what only it needs; return whether this call removed it."""
+        """Remove one changelog and the files that only it needs; return whether this call removed it."""
         changelog = self._changelogs.find(changelog_id)
         successor = self._changelogs.find(next_id)
         if changelog is None or successor is None:
@@ -91,20 +91,21 @@ class ChangelogExpiry:
             changelog.changelog_manifest_list, self.store.manifests, is_partial=True
         )
         delta = entries_of(changelog.delta_manifest_list, self.store.manifests, is_partial=True)
-        taken_out = without(removed_files(delta), newest.files)
+        removed = without(removed_files(delta), newest.files)
         names = metadata_names(changelog, self.store.manifests, parts=_LISTS, is_partial=True)
         names -= metadata_names(successor, self.store.manifests, parts=_LISTS, is_partial=True)
         names -= newest.metadata | self._metadata_of_earliest()
-        # Before anything is deleted: what cannot be read now must not be found out afterwards.
-        self._protectors.metadata(self._protectors.needing_files_of(changelog_id))
+        # The result is not used. A tag that cannot be read must fail here, before the changelog is
+        # deleted, and not afterwards.
+        self._retained.metadata(self._retained.needing_files_of(changelog_id))
         is_removed = self._changelogs.delete(changelog_id)
         self.store.file_io.sync_directory(self.store.paths.changelog_dir)
-        protectors = self._protectors.needing_files_of(changelog_id)
-        buckets = frozenset(entry.bucket for entry in taken_out.values())
-        needed = self._protectors.data_files(protectors, buckets)
+        retained = self._retained.needing_files_of(changelog_id)
+        buckets = frozenset(entry.bucket for entry in removed.values())
+        needed = self._retained.data_files(retained, buckets)
         self.removal.remove_data(added_files(changes).values())
-        self.removal.remove_data(without(taken_out, needed).values())
-        self.removal.remove_metadata(names - self._protectors.metadata(protectors))
+        self.removal.remove_data(without(removed, needed).values())
+        self.removal.remove_metadata(names - self._retained.metadata(retained))
         self.removal.check()
         return is_removed
 
@@ -113,7 +114,7 @@ class ChangelogExpiry:
             earliest_id = self._snapshots.earliest_id()
             earliest = None if earliest_id is None else self._snapshots.find(earliest_id)
             if earliest is None:
-                continue  # expired between the look and the read; the newest never does
+                continue  # expired between the two reads; ends, because the newest never expires
             try:
                 return metadata_names(earliest, self.store.manifests)
             except ManifestGone as error:

@@ -1,4 +1,4 @@
-"""Who needs snapshots that expiry would take: consumers, leases, and the streams of the table."""
+"""Holds that keep snapshots from expiring: of consumers, leases, and the table's streams."""
 
 from lake.commit.streams.group_order import orders_of
 from lake.commit.streams.position_hold import HOLD_ID
@@ -11,11 +11,11 @@ from lake.snapshots.snapshot_store import SnapshotStore
 
 
 def consumer_holds(store: ConsumerStore, options: TableOptions, *, now_ms: int) -> tuple[Hold, ...]:
-    """Return what consumers and leases hold now, of snapshots."""
+    """Return the holds of consumers and leases on snapshots, as of now."""
     return tuple(
         _hold(file)
         for file in _in_force(store, options, now_ms=now_ms)
-        # With the option, consumers hold changelogs alone. A lease is for reading data.
+        # With `consumer.changelog-only` a consumer holds changelogs alone; a lease is for reading data.
         if file.consumer is None or file.is_lease or not options.consumer_changelog_only
     )
 
@@ -23,19 +23,19 @@ def consumer_holds(store: ConsumerStore, options: TableOptions, *, now_ms: int) 
 def changelog_holds(
     store: ConsumerStore, options: TableOptions, *, now_ms: int
 ) -> tuple[Hold, ...]:
-    """Return what consumers and leases hold now, of changelogs."""
+    """Return the holds of consumers and leases on changelogs, as of now."""
     return tuple(map(_hold, _in_force(store, options, now_ms=now_ms)))
 
 
 def newest_with_positions(
     latest: Snapshot, earliest_id: int, snapshots: SnapshotStore
 ) -> int | None:
-    """Return the newest snapshot that knows where the table's streams are; None without streams.
+    """Return the id of the newest snapshot with the positions of streams; None without streams.
 
-    Every snapshot of ours carries their positions on, another engine's does not. Were the last one
-    that does to expire below those of other engines, the streams could not go on.
+    Every snapshot of this engine carries them forward, those of other engines do not. If the last one
+    that has them expired below snapshots of other engines, the streams could not continue.
 
-    Costs nothing while the newest snapshot is ours, else one read per snapshot above ours.
+    Costs no read while the newest snapshot is of this engine, else one per snapshot above that.
 
     Raises:
         CorruptData: A snapshot or a position cannot be read.
@@ -44,13 +44,16 @@ def newest_with_positions(
     while snapshot is not None and snapshot.id >= earliest_id:
         if positions_of(snapshot) or orders_of(snapshot):
             return snapshot.id
+        # A snapshot of this engine without positions means that the table has no streams.
         is_ours = STREAMS_PROPERTY in snapshot.properties
         snapshot = None if is_ours else snapshots.find(snapshot.id - 1)
     return None
 
 
 def stream_hold(latest: Snapshot, earliest_id: int, snapshots: SnapshotStore) -> tuple[Hold, ...]:
-    """Return the hold of the newest snapshot that knows where the table's streams are.
+    """Return the hold on the newest snapshot with the positions of streams.
+
+    None is needed while that is the newest snapshot of all, which never expires.
 
     Raises:
         CorruptData: A snapshot or a position cannot be read.
@@ -60,13 +63,17 @@ def stream_hold(latest: Snapshot, earliest_id: int, snapshots: SnapshotStore) ->
         return ()
     reason = (
         f"snapshot {snapshot_id} is the newest that holds the positions of streams, until a commit "
-        "of this engine carries them on"
+        "of this engine carries them forward"
     )
     return (Hold(snapshot_id=snapshot_id, reason=reason),)
 
 
 def _in_force(store: ConsumerStore, options: TableOptions, *, now_ms: int) -> list[ConsumerFile]:
-    """Return consumers and leases; the hold for other engines may lag behind, and ours is exact."""
+    """Return the consumers and leases that have not expired.
+
+    The hold of `PositionHold` is left out: it is for other engines and may lag behind; `stream_hold` is
+    exact.
+    """
     expiration_ms = options.consumer_expiration_time_ms
     return [
         file
@@ -78,10 +85,10 @@ def _in_force(store: ConsumerStore, options: TableOptions, *, now_ms: int) -> li
 def _hold(file: ConsumerFile) -> Hold:
     if file.consumer is None:
         reason = (
-            f"consumer {file.id} cannot be read, so nobody knows what it needs; it counts for "
-            f"nothing {UNREADABLE_MS // 3_600_000} hours after it was last written"
+            f"consumer {file.id} cannot be read, so it is unknown what it needs; it is ignored "
+            f"{UNREADABLE_MS // 3_600_000} hours after it was last written"
         )
-        return Hold(snapshot_id=0, reason=reason)
+        return Hold(snapshot_id=0, reason=reason)  # below every snapshot, so that all are held
     if file.consumer.deadline_ms is None:
         reason = f"consumer {file.id} continues there"
     else:

@@ -1,16 +1,16 @@
-"""Which snapshots of a table expire, as a pure decision.
+"""Plan of an expiry: which snapshots of a table expire. Pure.
 
-Snapshots go from the oldest on, without a gap. With `latest` the newest id, those in
-[earliest, end) expire, where end is the smallest of
+Snapshots expire from the oldest on, without a gap. With `latest` the newest id, those in [earliest, end)
+expire, where end is the smallest of
 
-1. latest - `snapshot.num-retained.min` + 1: so many stay in any case;
+1. latest - `snapshot.num-retained.min` + 1, the number that stays in any case;
 2. the oldest snapshot that a consumer still needs;
-3. earliest + `snapshot.expire.limit`: what one run may do;
-4. the first that is neither one too many for `snapshot.num-retained.max` nor old enough. Old
-   enough is a snapshot whose *successor* is older than `snapshot.time-retained`: only then has
-   nobody been able to read it as the newest for that long. (Releases before 2.0 of the reference
-   look at the snapshot's own time, and take the only snapshot of a quiet hour away from a reader
-   that has just begun with it.)
+3. earliest + `snapshot.expire.limit`, the bound of one run;
+4. the first snapshot that is neither in excess of `snapshot.num-retained.max` nor old enough. A snapshot
+   is old enough if its *successor* is older than `snapshot.time-retained`: only then has no reader been
+   able to find it as the newest for that long. (Releases before 2.0 of the reference compare the
+   snapshot's own time, and remove the only snapshot of a quiet hour from a reader that has just begun
+   with it.)
 
 The newest snapshot never expires.
 
@@ -25,14 +25,13 @@ from lake.errors import InvalidRequest, Problem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """How many snapshots, or changelogs, stay, and for how long.
+    """Bounds of the number and age of the snapshots, or changelogs, that stay.
 
     Attributes:
-        count_min: So many of the newest stay, at least 1.
-        count_max: Those beyond that many go whatever their age; at least `count_min`.
-        older_than_ms: What was followed by another one before this time may go; milliseconds
-            since 1970 UTC.
-        limit: So many go at a time.
+        count_min: The number of the newest that stay in any case, at least 1.
+        count_max: The number beyond which older ones expire at any age; at least `count_min`.
+        older_than_ms: A snapshot whose successor is older may expire; milliseconds since 1970 UTC.
+        limit: The number that expires in one run at most.
     """
 
     count_min: int
@@ -43,26 +42,29 @@ class Retention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpiryPlan:
-    """What expires, and what stops more from it.
+    """The range of snapshots that expire.
 
     Attributes:
-        begin: The oldest id there is.
+        begin: The oldest existing id.
         end: The first id that stays; equals `begin` when nothing expires.
-        held_by: Why `end` stays, for people.
+        held_by: Why `end` stays, as text for users.
     """
 
     begin: int
     end: int
     held_by: str
 
+    def __post_init__(self) -> None:
+        assert self.begin <= self.end, "a plan never goes below the oldest snapshot"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """Somebody who still needs a snapshot.
+    """A lower bound of the snapshots that stay.
 
     Attributes:
-        snapshot_id: The oldest that is needed.
-        reason: Who it is, for people.
+        snapshot_id: The oldest one that is needed.
+        reason: What needs it, as text for users.
     """
 
     snapshot_id: int
@@ -70,10 +72,10 @@ class Hold:
 
 
 def check_retention(retention: Retention) -> None:
-    """Refuse numbers that contradict each other.
+    """Refuse bounds that contradict each other.
 
     Raises:
-        InvalidRequest: Fewer may stay than have to, or a number is below 1.
+        InvalidRequest: The maximum is below the minimum, or a number is below 1.
     """
     problems = [
         Problem(field=name, value=str(value), message="must be at least 1")
@@ -107,10 +109,10 @@ def plan_expiry(
     Args:
         earliest: Oldest id.
         latest: Newest id.
-        retention: What stays without anybody's asking.
-        holds: Who needs which snapshots.
-        time_ms_of: The commit time of a snapshot, milliseconds since 1970 UTC; None where it has
-            gone meanwhile. Asked in ascending order, and no further than the answer matters.
+        retention: Bounds of number and age.
+        holds: Of consumers, leases and streams.
+        time_ms_of: Returns the commit time of a snapshot, milliseconds since 1970 UTC; None where it
+            is gone. Called in ascending order, and only as far as the result depends on it.
     """
 
     def is_young(snapshot_id: int) -> bool:
@@ -131,14 +133,14 @@ def plan_changelog_expiry(
 ) -> ExpiryPlan:
     """Return which of the changelogs that outlived their snapshots expire.
 
-    As for snapshots, but for two things in which the reference differs: a changelog's own time
-    counts, because nobody reads it as the newest, and the newest that is kept stays.
+    As for snapshots, with two differences that the reference has too: a changelog's own time counts,
+    because no reader finds it as the newest, and the newest one always stays.
 
     Args:
         kept: Ids of kept changelogs, ascending, at least one.
-        latest: The newest snapshot's id: what is counted are changes, wherever they are.
-        retention: What stays; `older_than_ms` is compared with a changelog's own time.
-        holds: Who needs which snapshots or changelogs.
+        latest: The newest snapshot's id: changelogs of snapshots count as well.
+        retention: Bounds; `older_than_ms` is compared with a changelog's own time.
+        holds: Of consumers and leases.
         time_ms_of: As for `plan_expiry`.
     """
 
@@ -175,7 +177,8 @@ def _first_that_stays(
     is_young: Callable[[int], bool],
 ) -> ExpiryPlan:
     bound = min(bounds, key=lambda hold: hold.snapshot_id)
-    # Those below `first_within_count` are too many, whatever their age.
+    # Those below `first_within_count` are in excess, so their age does not matter. From there on the
+    # first young one stays, and all above it, so no gap arises.
     for candidate in range(max(first_within_count, earliest), bound.snapshot_id):
         if is_young(candidate):
             return ExpiryPlan(begin=earliest, end=candidate, held_by="it is too young")

@@ -1,20 +1,22 @@
-"""What an expiry removed, and what it left."""
+"""Result of an expiry."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpiryResult:
-    """What an expiry did, or with a dry run would begin with.
+    """Snapshots, changelogs, consumers and files that an expiry removed.
+
+    Of a dry run only the fields of snapshots are set.
 
     Attributes:
-        snapshots: Ids of the snapshots that are gone, ascending.
+        snapshots: Ids of the expired snapshots, ascending.
         earliest: The oldest snapshot that is left; None in a table without any.
-        held_by: Why it is left, for people.
-        changelogs: Ids of changelogs that outlived their snapshots and are gone now, ascending.
-        consumers: Consumers and leases that were forgotten, because nobody had renewed them.
-        data_files: Data and changelog files deleted.
-        data_bytes: What they took.
+        held_by: Why it is left, as text for users.
+        changelogs: Ids of expired changelogs that had outlived their snapshots, ascending.
+        consumers: Consumers and leases that were deleted because they had not been renewed.
+        data_files: The number of data and changelog files deleted.
+        data_bytes: Bytes of these.
         metadata_files: Manifests, manifest lists, index files and statistics deleted.
     """
 

@@ -1,4 +1,4 @@
-"""Deleting files that nobody names any more, and counting them."""
+"""Deletion of unreferenced files, with counts and collected failures."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -14,13 +14,13 @@ from lake.snapshots.table_store import TableStore
 class FileRemoval:
     """Deletes files of a table one by one.
 
-    What cannot be deleted is passed over, so that one bad file does not leave all others behind,
-    and is told by `check`.
+    A failure does not stop it, so that one bad file does not leave all others behind; `check` raises
+    afterwards.
 
     Attributes:
-        store: Of the table; forgets the manifests that are deleted.
+        store: Of the table; its cache drops the manifests that are deleted.
         data_files: Data files deleted so far.
-        data_bytes: What they took.
+        data_bytes: Bytes of these.
         metadata_files: Other files deleted so far.
     """
 
@@ -31,7 +31,7 @@ class FileRemoval:
     _failures: list[tuple[str, Exception]] = field(default_factory=list)
 
     def remove_data(self, entries: Iterable[ManifestEntry]) -> None:
-        """Delete data or changelog files and what belongs to them, their indexes."""
+        """Delete data or changelog files together with their extra files, such as indexes."""
         for entry in entries:
             path = live_file_path(
                 self.store.paths, self.store.schema, entry.partition, entry.bucket, entry.file
@@ -44,7 +44,7 @@ class FileRemoval:
                 self._delete(other)
 
     def remove_metadata(self, names: MetadataNames) -> None:
-        """Delete metadata files; in the order of their names, so that runs can be compared."""
+        """Delete metadata files, in the order of their names, so that runs are reproducible."""
         paths = [
             *(self.store.paths.index(name) for name in sorted(names.indexes)),
             *(self.store.paths.statistics(name) for name in sorted(names.statistics)),
@@ -54,10 +54,10 @@ class FileRemoval:
             self.metadata_files += self._attempt(name, self.store.manifests.delete)
 
     def check(self) -> None:
-        """Tell what could not be deleted.
+        """Raise if a file could not be deleted.
 
         Raises:
-            StorageUnavailable: Some files; the message names the first.
+            StorageUnavailable: The message has the number of files and the first one.
         """
         if not self._failures:
             return

@@ -1,7 +1,8 @@
-"""The newest snapshot and its data files, read once for a run of expiry.
+"""Files of the newest snapshot, read once for a run of expiry.
 
-No file comes back once a delta has deleted it, so the newest snapshot needs nothing that expiry takes.
-It is asked all the same: were another engine to bring files back, they would leak and not be lost.
+No file comes back once a delta has deleted it, so the newest snapshot needs no file that expiry deletes.
+Expiry compares with it all the same: if another engine did bring a file back, it would be leaked and not
+lost.
 """
 
 from dataclasses import dataclass
@@ -20,10 +21,10 @@ from lake.snapshots.table_store import TableStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewestState:
-    """What the newest snapshot consists of.
+    """The newest snapshot and its files.
 
     Attributes:
-        snapshot: Which never expires.
+        snapshot: It never expires.
         files: Its data files.
         metadata: Its other files.
     """
@@ -34,7 +35,7 @@ class NewestState:
 
 
 def newest_state(store: TableStore) -> NewestState | None:
-    """Return the newest state, whatever expires meanwhile; None in a table without snapshots.
+    """Return the newest state, read again if it expires meanwhile; None without snapshots.
 
     Raises:
         CorruptData: It cannot be read.

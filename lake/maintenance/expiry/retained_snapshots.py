@@ -1,10 +1,11 @@
-"""Snapshots outside a branch's chain that need files all the same: tags, and other branches.
+"""Snapshots outside a branch's chain that keep files: those of tags and of other branches.
 
-A file that a tag needs and the chain has deleted is live in every snapshot between the two, so it
-is live in the nearest older tag, too. Only that one, and those newer than the step, are asked. That
-holds because no file comes back once it is deleted, and rollbacks take newer tags with them.
+A file that a tag needs and that the chain has deleted since is live in every snapshot between the two, so
+it is live in the nearest older tag, too. So only that tag and those above the expired snapshot are read.
+This holds because no file comes back once it is deleted, and because a rollback deletes the tags above it.
 
-Other branches share manifests and data files with this one, in any order: all of theirs are asked.
+Other branches share manifests and data files with this one in any order, so all of their snapshots are
+read.
 """
 
 from collections.abc import Iterator
@@ -29,11 +30,11 @@ from lake.snapshots.tag_store import list_branches
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetainedSnapshot:
-    """A tag, or a snapshot of another branch.
+    """A snapshot of a tag or of another branch.
 
     Attributes:
         path: Of its file.
-        snapshot: What it says.
+        snapshot: Its content.
     """
 
     path: str
@@ -42,7 +43,7 @@ class RetainedSnapshot:
 
 @dataclass(kw_only=True)
 class RetainedSnapshots:
-    """Finds the protectors of a branch; a file that has not changed is read once.
+    """Finds the retained snapshots of a branch; a file that has not changed is read once.
 
     Attributes:
         store: Of the branch whose snapshots expire.
@@ -52,7 +53,7 @@ class RetainedSnapshots:
     _read: dict[tuple[str, int, int], Snapshot] = field(default_factory=dict)
 
     def needing_files_of(self, snapshot_id: int) -> list[RetainedSnapshot]:
-        """Return who may need files that go with a snapshot, as things are now.
+        """Return the snapshots that may need files which expire with a snapshot, as of now.
 
         Raises:
             CorruptData: A tag or snapshot file cannot be read.
@@ -68,63 +69,61 @@ class RetainedSnapshots:
                 found += [*self._snapshots(paths), *self._tags(paths)]
         return found
 
-    def metadata(self, protectors: list[RetainedSnapshot]) -> MetadataNames:
-        """Return the names of all metadata that they need.
+    def metadata(self, retained: list[RetainedSnapshot]) -> MetadataNames:
+        """Return the names of all metadata that retained snapshots need.
 
-        A changelog is none of it: what is tagged or branched off is a state, and how it came about
-        goes with the snapshot.
+        Changelogs are not among it: a tag or branch keeps a state, and its changelog expires with the
+        snapshot.
 
         Raises:
-            CorruptData: One names a missing manifest.
+            CorruptData: One of them names a missing manifest.
         """
         names = MetadataNames()
-        for protector in protectors:
+        for one in retained:
             try:
                 names |= metadata_names(
-                    protector.snapshot, self.store.manifests, parts=MetadataParts(changelog=False)
+                    one.snapshot, self.store.manifests, parts=MetadataParts(changelog=False)
                 )
             except ManifestGone as error:
-                self._refuse_damaged(protector, error)
+                self._refuse_damaged(one, error)
         return names
 
     def data_files(
-        self, protectors: list[RetainedSnapshot], buckets: frozenset[int]
+        self, retained: list[RetainedSnapshot], buckets: frozenset[int]
     ) -> set[DataFileKey]:
-        """Return the data files of some buckets that they need.
+        """Return the data files of some buckets that retained snapshots need.
 
         Raises:
-            CorruptData: One names a missing manifest.
+            CorruptData: One of them names a missing manifest.
         """
         keys: set[DataFileKey] = set()
-        for protector in protectors if buckets else ():
+        for one in retained if buckets else ():
             try:
-                entries = self.store.live.entries(protector.snapshot, buckets=buckets)
+                entries = self.store.live.entries(one.snapshot, buckets=buckets)
             except ManifestGone as error:
-                self._refuse_damaged(protector, error)
+                self._refuse_damaged(one, error)
                 continue
             keys.update(map(data_file_key, entries))
         return keys
 
-    def _refuse_damaged(self, protector: RetainedSnapshot, error: ManifestGone) -> None:
-        # One that is gone as well was deleted, or has expired, while its manifests were read.
-        if self.store.file_io.exists(protector.path):
-            message = (
-                f"{protector.path} names a missing manifest, so nobody can say which files it "
-                f"keeps: {error}"
-            )
+    def _refuse_damaged(self, one: RetainedSnapshot, error: ManifestGone) -> None:
+        # If its own file is gone too, it was deleted or has expired while its manifests were read.
+        if self.store.file_io.exists(one.path):
+            message = f"{one.path} names a missing manifest, so the files that it keeps are unknown: {error}"
             raise CorruptData(message) from error
 
     def _tags(self, paths: TablePaths) -> Iterator[RetainedSnapshot]:
         for status in self.store.file_io.list(paths.tag_dir):
             if status.name.startswith(TAG_PREFIX) and not status.is_directory:
-                yield from self._protector(status)
+                yield from self._parsed(status)
 
     def _snapshots(self, paths: TablePaths) -> Iterator[RetainedSnapshot]:
         for status in self.store.file_io.list(paths.snapshot_dir):
             if numbered(status.name, SNAPSHOT_PREFIX) is not None:
-                yield from self._protector(status)
+                yield from self._parsed(status)
 
-    def _protector(self, status: FileStatus) -> Iterator[RetainedSnapshot]:
+    def _parsed(self, status: FileStatus) -> Iterator[RetainedSnapshot]:
+        # A path alone is not enough: a tag may be deleted and made again, a rollback reuses ids.
         version = status.path, status.modified_ms, status.size
         if version not in self._read:
             try:
@@ -132,6 +131,6 @@ class RetainedSnapshots:
             except FileNotFoundError:
                 return
             with corrupt_at(status.path):
-                # A tag's file is a snapshot's with, at most, more keys.
+                # The file of a tag is that of a snapshot, with at most some keys more.
                 self._read[version] = parse_snapshot(data)
         yield RetainedSnapshot(path=status.path, snapshot=self._read[version])

@@ -2,21 +2,21 @@
 
 For snapshot i:
 
-1. mark it, so that nobody takes a lease on it from now on;
-2. look who needs it (consumers, leases); if somebody does, stop;
-3. where changelogs live longer, keep its file as `changelog/changelog-i`;
+1. mark it, so that no lease on it is granted from now on;
+2. stop if a consumer or a lease needs it;
+3. where changelogs are kept longer, keep its file as `changelog/changelog-i`;
 4. delete `snapshot-i`;
-5. look for tags once more: whoever has tagged it meanwhile keeps its files;
-6. delete the data files that the delta of i + 1 takes out, the changelog files of i, and the
-   metadata that i names and i + 1 does not, all without what tags and other branches need.
+5. read the tags again: one that was made meanwhile keeps its files;
+6. delete the data files that the delta of i + 1 removes, the changelog files of i, and the metadata that i
+   names and i + 1 does not, except for files that tags and other branches need.
 
-At the end `EARLIEST` names the first that stays. Before the start `LATEST` is mended when it names a
-snapshot that goes, because readers of other engines believe a hint that has no successor.
+At the end `EARLIEST` names the first snapshot that stays. Before the start `LATEST` is corrected if it names
+a snapshot that expires, because readers of other engines trust a hint that has no successor.
 
-So a snapshot that exists is whole at every moment: a process that dies leaves the table as before
-or as after the step, and at most the files of one step that nothing names. The reference deletes
-the files first and the snapshots last, and a reader of a half-expired table fails. Two expiries at
-once, of this engine or another, do each other no harm: all that is deleted is unneeded for both.
+So an existing snapshot is complete at every moment. A process that dies leaves the table as before or as
+after the step, and at most the unreferenced files of one step. The reference deletes the files first and
+the snapshots last, so a reader of a half-expired table fails there. Two expiries at the same time, of this
+engine or another, do not harm each other: each deletes only files that the other does not need either.
 
 Source: table-format 4.1, 19.
 """
@@ -48,13 +48,13 @@ from lake.snapshots.table_store import TableStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Released:
-    """What goes with one snapshot.
+class _Unreferenced:
+    """Files that nothing in the chain references once a snapshot is gone.
 
     Attributes:
-        data: Data files, by what they are on storage.
-        changelog: Changelog files, likewise.
-        metadata: All else.
+        data: Data files.
+        changelog: Changelog files.
+        metadata: All other files.
     """
 
     data: dict[DataFileKey, ManifestEntry]
@@ -69,7 +69,7 @@ class SnapshotExpiry:
     Attributes:
         store: Of the branch.
         removal: Deletes files and counts them.
-        keeps_changelogs: Snapshots go on as changelogs.
+        keeps_changelogs: The file of an expired snapshot is kept as a changelog.
         name: Of this run, unique.
     """
 
@@ -82,21 +82,21 @@ class SnapshotExpiry:
         self._snapshots = self.store.snapshots
         self._changelogs = self.store.changelogs
         self._consumers = self.store.consumers
-        self._protectors = RetainedSnapshots(store=self.store)
+        self._retained = RetainedSnapshots(store=self.store)
 
     def run(self, begin: int, end: int) -> tuple[int, ...]:
         """Remove the snapshots from `begin` up to `end`, which stays.
 
-        Stops at one that somebody has come to need meanwhile, or without its successor.
+        Stops at a snapshot that a consumer or lease needs by now, and at one without a successor.
 
         Returns:
             The ids of those that this call removed.
 
         Raises:
-            CorruptData: What stays or a tag cannot be read, so that nobody can say what may be
-                deleted; nothing of that step was.
-            StorageUnavailable: Storage failed; the step before is done, this one may have left
-                files that nothing names.
+            CorruptData: A remaining snapshot or a tag cannot be read, so that it is unknown which files
+                may be deleted; this step has deleted nothing.
+            StorageUnavailable: Storage failed; the steps before are done, this one may have left
+                unreferenced files.
         """
         newest = newest_state(self.store)
         assert newest is not None, "snapshots were found, and the newest never expires"
@@ -105,7 +105,7 @@ class SnapshotExpiry:
         try:
             return self._remove(begin, end, newest)
         finally:
-            # One that stays behind keeps nobody from leasing anything but the snapshot it names.
+            # A mark that stays behind only prevents leases of the snapshot that it names.
             with suppress(OSError, StorageUnavailable):
                 self._consumers.unmark_expiring(self.name)
 
@@ -120,16 +120,16 @@ class SnapshotExpiry:
             if is_removed:
                 removed.append(snapshot_id)
         if removed:
-            # Only a hint: readers that find none list the directory.
+            # Optional: readers without the hint list the directory.
             with suppress(OSError, StorageUnavailable):
                 self._snapshots.write_earliest_hint(earliest)
         return tuple(removed)
 
     def _step(self, snapshot_id: int, newest: NewestState) -> bool | None:
-        """Remove one snapshot and what only it needs.
+        """Remove one snapshot and the files that only it needs.
 
         Returns:
-            Whether this call removed it; None when it has to stay.
+            Whether this call removed it, and not another expiry; None when it has to stay.
         """
         path = self.store.paths.snapshot(snapshot_id)
         try:
@@ -141,36 +141,40 @@ class SnapshotExpiry:
         successor = self._successor(snapshot_id)
         if successor is None:
             return None
+        # In this order: a lease is granted only if no mark exists after it was written, so every lease is
+        # either seen below or refused.
         self._consumers.mark_expiring(self.name, snapshot)
         if self._is_held(snapshot_id):
             return None
         try:
-            released = self._released(snapshot, successor, newest)
+            unreferenced = self._unreferenced_without(snapshot, successor, newest)
         except ManifestGone as error:
             if self._snapshots.exists(successor.id):
                 message = f"snapshot {successor.id} names a missing manifest: {error}"
                 raise CorruptData(message) from error
-            # Another expiry has come past it meanwhile; look again at what is there.
+            # Another expiry has removed the successor meanwhile; the next one is the successor now.
             return self._step(snapshot_id, newest)
-        # Before anything is deleted: what cannot be read now must not be found out afterwards.
-        self._unprotected(released, self._protectors.needing_files_of(snapshot_id))
+        # The result is not used. A tag that cannot be read must fail here, before the snapshot is
+        # deleted, and not in step 5.
+        self._without_retained(unreferenced, self._retained.needing_files_of(snapshot_id))
         if self.keeps_changelogs:
             self._changelogs.keep(snapshot_id, data)
             self._changelogs.write_latest_hint(snapshot_id)
         is_removed = self.store.file_io.delete(path)
-        # A snapshot that came back after a power failure would be one without its files.
+        # Durable before any file goes: a power failure must not bring the snapshot back without them.
         self.store.file_io.sync_directory(self.store.paths.snapshot_dir)
-        released = self._unprotected(released, self._protectors.needing_files_of(snapshot_id))
-        self.removal.remove_data(released.data.values())
-        self.removal.remove_data(released.changelog.values())
-        self.removal.remove_metadata(released.metadata)
+        retained = self._retained.needing_files_of(snapshot_id)
+        removable = self._without_retained(unreferenced, retained)
+        self.removal.remove_data(removable.data.values())
+        self.removal.remove_data(removable.changelog.values())
+        self.removal.remove_metadata(removable.metadata)
         self.removal.check()
         return is_removed
 
     def _successor(self, snapshot_id: int) -> Snapshot | None:
-        """Return the next snapshot that there is; None when this is the newest.
+        """Return the next existing snapshot; None when this is the newest.
 
-        A rollback that was broken off leaves a gap; what its snapshots deleted is left to orphan
+        An interrupted rollback leaves a gap; files that its snapshots deleted are left to orphan
         cleaning.
         """
         successor = self._snapshots.find(snapshot_id + 1)
@@ -180,35 +184,45 @@ class SnapshotExpiry:
         found = (self._snapshots.find(number) for number in above)
         return next((snapshot for snapshot in found if snapshot is not None), None)
 
-    def _released(self, snapshot: Snapshot, successor: Snapshot, newest: NewestState) -> _Released:
-        """Return what goes with a snapshot; ManifestGone when its successor went meanwhile."""
+    def _unreferenced_without(
+        self, snapshot: Snapshot, successor: Snapshot, newest: NewestState
+    ) -> _Unreferenced:
+        """Return the files that the chain references no more without a snapshot.
+
+        Raises:
+            ManifestGone: The successor has expired meanwhile.
+        """
+        # Without a changelog producer the appended files are the changelog, and live as long as it.
         is_appended = self.store.schema.table_options.changelog_producer is ChangelogProducer.NONE
-        spares_appended = self.keeps_changelogs and is_appended
+        keeps_appended = self.keeps_changelogs and is_appended
         delta = entries_of(successor.delta_manifest_list, self.store.manifests)
         kept = metadata_names(successor, self.store.manifests)
         changelog = {}
         if not self.keeps_changelogs:
             changes = snapshot.changelog_manifest_list
             changelog = added_files(entries_of(changes, self.store.manifests, is_partial=True))
-        parts = MetadataParts(data=not spares_appended, changelog=not self.keeps_changelogs)
+        parts = MetadataParts(data=not keeps_appended, changelog=not self.keeps_changelogs)
         names = metadata_names(snapshot, self.store.manifests, parts=parts, is_partial=True)
-        removed = removed_files(delta, spares_appended=spares_appended)
-        return _Released(
+        removed = removed_files(delta, keeps_appended=keeps_appended)
+        return _Unreferenced(
+            # Files that the newest snapshot has stay in any case, see `NewestState`.
             data=without(removed, newest.files),
             changelog=changelog,
             metadata=names - kept - newest.metadata,
         )
 
-    def _unprotected(self, released: _Released, protectors: list[RetainedSnapshot]) -> _Released:
-        if not protectors:
-            return released
-        buckets = frozenset(entry.bucket for entry in released.data.values())
-        needed = self._protectors.data_files(protectors, buckets)
-        return _Released(
-            data=without(released.data, needed),
-            # A tag keeps a state and not how it came about; the changelog goes with the snapshot.
-            changelog=released.changelog,
-            metadata=released.metadata - self._protectors.metadata(protectors),
+    def _without_retained(
+        self, files: _Unreferenced, retained: list[RetainedSnapshot]
+    ) -> _Unreferenced:
+        """Return the files that retained snapshots do not need either."""
+        if not retained:
+            return files
+        buckets = frozenset(entry.bucket for entry in files.data.values())
+        return _Unreferenced(
+            data=without(files.data, self._retained.data_files(retained, buckets)),
+            # A tag keeps a state; the changelog expires with the snapshot.
+            changelog=files.changelog,
+            metadata=files.metadata - self._retained.metadata(retained),
         )
 
     def _is_held(self, snapshot_id: int) -> bool:

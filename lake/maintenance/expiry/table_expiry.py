@@ -1,4 +1,4 @@
-"""One run of expiry on a table: forgotten consumers, snapshots, then changelogs that outlived them."""
+"""One run of expiry on a table: stale consumers, then snapshots, then changelogs that outlived them."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -31,7 +31,7 @@ from lake.snapshots.removed_history import RemovedHistory
 from lake.snapshots.rollback_marker import RollbackMarker
 from lake.snapshots.table_store import TableStore
 
-# A run that is older has died.
+# A run of expiry whose mark is older has died.
 _LONGEST_RUN_MS = 86_400_000
 
 
@@ -44,7 +44,7 @@ def snapshot_retention(
     older_than_ms: int | None = None,
     max_deletes: int | None = None,
 ) -> Retention:
-    """Return what stays of a table's snapshots: what the call says, else the table's options.
+    """Return the retention of a table's snapshots, from the arguments or else the table's options.
 
     Args:
         schema: Of the table, with its options.
@@ -55,7 +55,7 @@ def snapshot_retention(
         max_deletes: In place of `snapshot.expire.limit`.
 
     Raises:
-        InvalidRequest: They contradict each other.
+        InvalidRequest: The bounds contradict each other.
     """
     options = schema.table_options
     if retain_min is None and retain_max is None:
@@ -76,7 +76,7 @@ def snapshot_retention(
 
 
 def _check_options(declared: Mapping[str, str], options: TableOptions) -> None:
-    """Refuse what a table made elsewhere, or by an older version, says against itself."""
+    """Refuse contradicting options, which a table of another engine or an older version may have."""
     problems = tuple(snapshot_retention_problems(declared, options))
     if problems:
         message = "snapshots cannot expire, as the options of the table contradict each other"
@@ -94,7 +94,7 @@ def changelogs_outlive_snapshots(options: TableOptions) -> bool:
 
 @dataclass(kw_only=True)
 class TableExpiry:
-    """Expires what one branch of a table need not keep.
+    """Expires snapshots, changelogs and consumers of one branch of a table.
 
     Attributes:
         store: Of the branch.
@@ -109,7 +109,9 @@ class TableExpiry:
         self._consumers = self.store.consumers
 
     def plan(self, retention: Retention) -> ExpiryPlan | None:
-        """Return which snapshots would expire now; None in a table without any, or where none can.
+        """Return which snapshots would expire now.
+
+        None in a table without any, and while the newest is of a history that a rollback removes.
 
         Raises:
             CorruptData: A snapshot cannot be read.
@@ -119,7 +121,8 @@ class TableExpiry:
         if latest is None or earliest_id is None:
             return None
         if RemovedHistory(self.store.file_io, self.store.paths).holds(latest):
-            return None  # it goes, and what it would let expire is what the table is then
+            # A rollback removes the newest snapshot, and counted from it the target could expire.
+            return None
         holds = consumer_holds(self._consumers, self._options, now_ms=self.store.clock.now_ms())
         return plan_expiry(
             earliest_id,
@@ -133,11 +136,12 @@ class TableExpiry:
         """Expire snapshots and changelogs.
 
         Raises:
-            CorruptData: What stays cannot be read, so that nobody can say what may be deleted.
-            StorageUnavailable: Storage failed; what was done until then is whole, but for files that
-                nothing names.
+            CorruptData: A remaining snapshot cannot be read, so that it is unknown which files may be
+                deleted.
+            StorageUnavailable: Storage failed; completed steps stay, and unreferenced files may be
+                left.
         """
-        forgotten = self._forget_consumers()
+        forgotten = self._delete_stale_consumers()
         removal = FileRemoval(store=self.store)
         kept = self._changelogs.list_ids()
         self._move_hold()
@@ -146,7 +150,8 @@ class TableExpiry:
             return ExpiryResult(consumers=forgotten)
         snapshots: tuple[int, ...] = ()
         if plan.end > plan.begin:
-            # Kept ones may still need files that would go with snapshots: then all goes that way.
+            # Changelogs that are kept already may need files of these snapshots, so the files go
+            # through the expiry of changelogs, whatever the options are by now.
             keeps_changelogs = bool(kept) or changelogs_outlive_snapshots(self._options)
             snapshots = SnapshotExpiry(
                 store=self.store,
@@ -157,11 +162,11 @@ class TableExpiry:
         changelogs = self._expire_changelogs(removal)
         earliest = self._snapshots.earliest_id()
         is_stopped = earliest is not None and earliest < plan.end
-        self._hint_at(earliest)
+        self._write_missing_hint(earliest)
         return ExpiryResult(
             snapshots=snapshots,
             earliest=earliest,
-            held_by="somebody came to need it meanwhile" if is_stopped else plan.held_by,
+            held_by="a consumer or lease came to need it meanwhile" if is_stopped else plan.held_by,
             changelogs=changelogs,
             consumers=forgotten,
             data_files=removal.data_files,
@@ -169,19 +174,20 @@ class TableExpiry:
             metadata_files=removal.metadata_files,
         )
 
-    def _hint_at(self, earliest: int | None) -> None:
-        """Write `EARLIEST` where nobody has yet: the next look for it is no listing."""
+    def _write_missing_hint(self, earliest: int | None) -> None:
+        """Write `EARLIEST` where there is none, which saves readers the listing."""
         with suppress(OSError, StorageUnavailable):
             if earliest is not None and not self.store.file_io.exists(
                 self.store.paths.earliest_hint
             ):
                 self._snapshots.write_earliest_hint(earliest)
 
-    def _forget_consumers(self) -> tuple[str, ...]:
+    def _delete_stale_consumers(self) -> tuple[str, ...]:
+        """Delete expired consumers, and marks of runs that died; return the names of the consumers."""
         now_ms = self.store.clock.now_ms()
         expiration_ms = self._options.consumer_expiration_time_ms
         self._consumers.delete_stale_marks(before_ms=now_ms - _LONGEST_RUN_MS)
-        self._forget_rollbacks(now_ms)
+        self._remove_stale_rollback_marker(now_ms)
         expired = [
             file.id
             for file in self._consumers.list()
@@ -190,7 +196,7 @@ class TableExpiry:
         return tuple(name for name in expired if self._consumers.delete(name))
 
     def _move_hold(self) -> None:
-        """Tell other engines which snapshot the streams need now."""
+        """Move the hold that keeps other engines from expiring the snapshot with stream positions."""
         held = self._consumers.find(HOLD_ID)
         latest, earliest_id = self._snapshots.latest(), self._snapshots.earliest_id()
         if latest is None or earliest_id is None:
@@ -199,7 +205,7 @@ class TableExpiry:
         if snapshot_id != (None if held is None else held.next_snapshot):
             PositionHold(self._consumers).move(snapshot_id)
 
-    def _forget_rollbacks(self, now_ms: int) -> None:
+    def _remove_stale_rollback_marker(self, now_ms: int) -> None:
         marker = RollbackMarker(self.store.file_io, self.store.paths)
         if marker.exists():
             marker.remove_if_stale(self._snapshots.list_ids(), now_ms=now_ms)
@@ -232,7 +238,7 @@ class TableExpiry:
         snapshot = self._snapshots.find(snapshot_id)
         if snapshot is None or snapshot.time_millis < older_than_ms:
             return None if snapshot is None else snapshot.time_millis
-        # It seems to be young; the clock of its writer may have been ahead.
+        # It seems young, but the clock of its writer may have been ahead: this reads storage's time.
         return self._snapshots.commit_time_ms(snapshot)
 
     def _changelog_time_ms(self, snapshot_id: int) -> int | None:

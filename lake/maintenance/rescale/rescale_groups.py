@@ -1,6 +1,6 @@
-"""Which new buckets get their rows in one reading of the old files; pure.
+"""Groups of new buckets that are written in one pass over the old files. Pure.
 
-What that costs is told from the rows alone: buckets without any take no part, however many there are.
+The sizes come from the rows: buckets without any do not count, however many there are.
 """
 
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketGroup:
-    """Neighbours among the new buckets that have rows.
+    """A range of new buckets.
 
     Attributes:
         first: The lowest bucket.
         last: The highest.
-        count: How many buckets from `first` to `last` have rows.
+        count: The number of buckets from `first` to `last` that have rows.
     """
 
     first: int
@@ -29,12 +29,12 @@ class BucketGroup:
     count: int
 
     def holds(self, buckets: Int32Array) -> npt.NDArray[np.bool_]:
-        """Return whether each bucket is one of them."""
+        """Return for each bucket whether it is in the range."""
         return (buckets >= self.first) & (buckets <= self.last)
 
 
 class BucketSizes:
-    """Bytes of rows by new bucket, as rows come; memory by the buckets that have any."""
+    """Bytes of rows by new bucket, summed up batch by batch; memory depends on the buckets with rows."""
 
     def __init__(self) -> None:
         """Begin without rows."""
@@ -44,11 +44,11 @@ class BucketSizes:
         self._pending = 0
 
     def add(self, buckets: Int32Array, size: int) -> None:
-        """Take note of rows.
+        """Add rows.
 
         Args:
             buckets: Of each row.
-            size: Bytes of all of them.
+            size: Bytes of all rows; each row counts the same.
         """
         if not len(buckets):
             return
@@ -59,10 +59,12 @@ class BucketSizes:
             self._join()
 
     def groups(self, *, count_max: int, bytes_max: int) -> Iterator[BucketGroup]:
-        """Yield groups, ascending, of so many buckets or of so many bytes, whichever is more.
+        """Yield groups, ascending, that end at `count_max` buckets or `bytes_max` bytes, whichever is later.
 
-        So every two neighbours together are of more than `bytes_max`.
+        So any two neighbours together have more than `bytes_max`, and the number of passes over the old
+        files is bounded by the bytes of rows and not by the number of new buckets.
         """
+        assert count_max >= 1, "a group has a bucket"
         self._join()
         first, size = 0, 0.0
         for index, more in enumerate(self._sizes.tolist()):
@@ -78,7 +80,8 @@ class BucketSizes:
         return BucketGroup(first=first, last=last, count=end - start)
 
     def _join(self) -> None:
-        # Not at each `add`: together they cost as much as sorting what came, a few times.
+        # Called when the pending part is as large as the joined one, so all calls together cost no more
+        # than sorting everything a few times.
         buckets = np.concatenate([self._buckets, *(part for part, _ in self._parts)])
         sizes = np.concatenate([self._sizes, *(part for _, part in self._parts)])
         self._buckets, places = np.unique(buckets, return_inverse=True)

@@ -1,15 +1,14 @@
-"""Which files of a table have to be rewritten together for another bucket count; pure.
+"""Plan of a rescale: the units of files that are rewritten together for another bucket count. Pure.
 
-A record keeps its level, its sequence number and its kind; only its bucket becomes another one. So
-every key has the same records as before, and whatever merges them, tells of them or hides them (level
-0 of some tables) finds what it found before.
+A record keeps its level, sequence number and kind; only its bucket changes. So every key has the same
+records as before, and reads, changelogs and the visibility of level 0 give the same results.
 
-With `g` the greatest common divisor of both counts, rows of an old bucket can only be in the new
-buckets of the same remainder by `g`. A *unit* is what is rewritten at once:
+With `g` the greatest common divisor of both counts, rows of an old bucket can only be in new buckets of
+the same remainder modulo `g`. A *unit* is rewritten at once:
 
-- a file of level 0, by itself: it is a run of its own, and its parts are;
-- the files of one other level in all old buckets of one remainder: they become one run of that level
-  in each of the new buckets.
+- a file of level 0 alone, because it is a run of its own, and so are its parts;
+- the files of one other level in all old buckets of one remainder: they become one run of that level in
+  each of the new buckets.
 """
 
 import math
@@ -33,10 +32,10 @@ class RescaleUnit:
 
     Attributes:
         partition: Serialised partition row.
-        level: Of all its files.
+        level: Of all files.
         total_buckets: Bucket count that the files were routed with.
-        entries: Of the files, in no order.
-        buckets: The new buckets that their rows can be in, ascending.
+        entries: Of the files, in no particular order.
+        buckets: The new buckets that their rows may be in, ascending.
         marks: Deletion vectors of the files that have any, by file name.
     """
 
@@ -46,6 +45,10 @@ class RescaleUnit:
     entries: tuple[ManifestEntry, ...]
     buckets: range
     marks: Mapping[str, AbstractBitMap]
+
+    def __post_init__(self) -> None:
+        assert self.entries, "a unit has files"
+        assert self.level > 0 or len(self.entries) == 1, "files of level 0 are runs of their own"
 
     @property
     def inputs(self) -> frozenset[FileIdentity]:
@@ -68,16 +71,17 @@ class RescaleUnit:
 def plan_rescale(
     entries: Sequence[ManifestEntry], vectors: Mapping[BucketId, BucketVectors], *, buckets: int
 ) -> tuple[RescaleUnit, ...]:
-    """Return what has to be rewritten until all files are of one bucket count.
+    """Return the units to rewrite, so that all files have one bucket count.
 
     Args:
         entries: Live files of a snapshot; those that have the count already stay.
         vectors: The snapshot's deletion vectors, of the buckets that have any.
-        buckets: The new count, from 1.
+        buckets: The new count, at least 1.
 
     Raises:
-        UnsupportedFeature: Rows were routed by an index and not by a bucket count.
+        UnsupportedFeature: A file was routed by an index and not by a bucket count.
     """
+    assert buckets >= 1, "a rescale has a fixed count"
     groups: defaultdict[tuple[object, ...], list[ManifestEntry]] = defaultdict(list)
     for entry in entries:
         if entry.total_buckets != buckets:
@@ -87,7 +91,7 @@ def plan_rescale(
 
 
 def _group(entry: ManifestEntry, buckets: int) -> tuple[object, ...]:
-    """Return what files have in common that are rewritten together."""
+    """Return the key of the unit that a file belongs to."""
     if entry.file.level == 0:
         return entry.identity
     step = math.gcd(entry.total_buckets, buckets)

@@ -1,19 +1,19 @@
-"""What a rescale did."""
+"""Result of a rescale."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RescaleResult:
-    """What a rescale did, over all its rounds.
+    """Counts of what a rescale changed in all its rounds.
 
     Attributes:
         buckets: Bucket count of the table now.
-        snapshot_id: The newest snapshot that it made; 0 when nothing was to be done.
+        snapshot_id: The newest snapshot that it made; 0 when there was nothing to rewrite.
         schema_id: Of the schema with the count.
-        rounds: How often it looked for what others had committed meanwhile, and rewrote it.
-        files_in: Files replaced.
-        files_out: Files that came for them.
+        rounds: The number of times that it read the newest snapshot and rewrote its files.
+        files_in: The number of replaced files.
+        files_out: The number of files that replaced them.
         rows: In the new files, retracts included.
     """
 

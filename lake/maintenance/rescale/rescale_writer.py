@@ -1,11 +1,11 @@
-"""Files of some buckets, rewritten as files of others; nothing is committed.
+"""Writer of a rescale: rewrites files of old buckets as files of new ones; commits nothing.
 
-Rows are read in key order over all old buckets and dealt out to the new ones. Memory does not depend
-on how many rows there are: batches of the runs that are read, and for each new bucket the rows of its
-next row group, of all new buckets together `_HELD_BYTES`. Where rows may go to more new buckets than can
-be written side by side, they are looked at first. If they are few, they are written from memory, bucket
-by bucket; otherwise the old files are read once more for each group of buckets. So time and memory depend
-on files and rows, and not on how many new buckets there are.
+Rows are read in key order over all old buckets of a unit and distributed to the new ones. Memory does not
+depend on the number of rows: it holds batches of the runs that are read, and the rows of the next row
+group of each new bucket, together `_HELD_BYTES`. Where rows may go to more new buckets than can be open at
+once, a first pass finds the buckets that get any. If the rows are few, they are written from memory, one
+bucket after the other; else the old files are read again for each group of buckets. So time and memory
+depend on files and rows, and not on the number of new buckets.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -39,22 +39,23 @@ from lake.write.level_file import DataFileSink
 from lake.write.rolling_files import RollingFiles
 
 _SINKS_MAX: Final = 16
-"""New buckets written side by side: with fewer bytes each, row groups would be very small."""
+"""New buckets open at once. Each gets `_HELD_BYTES` divided by their number for its row groups, which
+would be very small with more."""
 
 _HELD_BYTES: Final = 2 * ROW_GROUP_BYTES
-"""Rows in memory that wait for their row groups."""
+"""Bytes of rows that are held until their row groups are full."""
 
 _Files = dict[int, tuple[DataFileMeta, ...]]
 _NewFiles = Callable[[int, int], RollingFiles]
-"""Of a bucket, with the bytes of a row group in memory."""
+"""From a new bucket and the bytes of a row group in memory to its writer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RescaledUnit:
-    """A unit that is rewritten.
+    """A rewritten unit.
 
     Attributes:
-        unit: What was to be rewritten.
+        unit: With the old files.
         files: The new files by new bucket; buckets that get no rows are absent.
         paths: Of the new files.
     """
@@ -78,17 +79,16 @@ class RescaleWriter:
         clock: Clock,
         uuid: UUID,
     ) -> None:
-        """Take over what all units share.
+        """Take what all units share.
 
         Args:
             file_io: Storage.
             paths: Of the table.
             schema: Under which files are read and written.
-            older_schemas: Gives of files the schemas, by id, that they were written under, if their
-                columns are others.
-            routing: The same with the new bucket count.
-            clock: Says when a file was made.
-            uuid: Names the new files; fresh.
+            older_schemas: Returns, by id, the schemas of files that were written under other columns.
+            routing: The same schema with the new bucket count.
+            clock: Gives the creation time of files.
+            uuid: Part of the names of new files; fresh.
 
         Raises:
             UnsupportedFeature: The table merges in a way that this version does not have.
@@ -132,13 +132,14 @@ class RescaleWriter:
         )
 
     def _among_many(self, unit: RescaleUnit, new_files: _NewFiles) -> _Files:
-        """Write rows that may go to any number of buckets."""
+        """Write rows that may go to more new buckets than can be open at once."""
         sizes = BucketSizes()
         held: list[pa.Table] = []
         held_bytes = 0
         for rows in self._rows(unit):
             sizes.add(assign_buckets(rows, self._routing), rows.nbytes)
             held_bytes += rows.nbytes
+            # Once there are too many rows to hold, only their sizes are collected.
             if held_bytes <= _HELD_BYTES:
                 held.append(rows)
             else:
@@ -148,6 +149,7 @@ class RescaleWriter:
         files: _Files = {}
         for group in sizes.groups(count_max=_SINKS_MAX, bytes_max=_HELD_BYTES):
             tables = self._rows_of(unit, group)
+            # A group of more buckets than can be open has at most `_HELD_BYTES`.
             if group.count <= _SINKS_MAX:
                 files.update(self._side_by_side(tables, group.count, new_files))
             else:
@@ -160,11 +162,12 @@ class RescaleWriter:
             yield rows.filter(pa.array(group.holds(assign_buckets(rows, self._routing))))
 
     def _side_by_side(self, tables: Iterator[pa.Table], count: int, new_files: _NewFiles) -> _Files:
-        """Write rows of at most so many buckets as they come."""
+        """Write rows of at most `count` buckets as they come, all buckets open at once."""
+        assert count <= _SINKS_MAX, "each open bucket holds a row group"
         with ExitStack() as opened:
             rolling: dict[int, RollingFiles] = {}
             for rows in tables:
-                for bucket, part in self._dealt(rows):
+                for bucket, part in self._by_bucket(rows):
                     if bucket not in rolling:
                         rolling[bucket] = opened.enter_context(
                             new_files(bucket, _HELD_BYTES // count)
@@ -173,9 +176,9 @@ class RescaleWriter:
             return {bucket: files.finish() for bucket, files in rolling.items()}
 
     def _one_by_one(self, rows: pa.Table, new_files: _NewFiles) -> _Files:
-        """Write the rows, which are in memory, one bucket after the other."""
+        """Write rows that are held in memory, one bucket after the other."""
         finished: _Files = {}
-        for bucket, part in self._dealt(rows):
+        for bucket, part in self._by_bucket(rows):
             with new_files(bucket, _HELD_BYTES) as files:
                 files.add(part)
                 finished[bucket] = files.finish()
@@ -184,7 +187,10 @@ class RescaleWriter:
     def _new_files(
         self, unit: RescaleUnit, empty: Collection[str], bucket: int, row_group_bytes: int
     ) -> RollingFiles:
-        """Return what writes a new bucket; nothing is opened yet."""
+        """Return the writer of a new bucket; it opens no file before the first row.
+
+        The parts of a level-0 file keep its source.
+        """
         source = unit.entries[0].file.file_source if unit.level == 0 else FileSource.COMPACT
         return RollingFiles(
             self._sink(unit.partition, bucket),
@@ -195,12 +201,12 @@ class RescaleWriter:
         )
 
     def _rows(self, unit: RescaleUnit) -> Iterator[pa.Table]:
-        """Yield the records of a unit in key order, without those that are marked."""
+        """Yield the records of a unit in key order, without those that deletion vectors mark."""
         runs = unit.runs(self._schema.key_fields)
         older_schemas = self._older_schemas(unit.entries)
         rows, size = rows_per_run(len(runs)), bytes_per_run(len(runs))
         batches = [
-            self._in_place(
+            self._checked(
                 RunReader(
                     file_io=self._file_io,
                     paths=self._paths,
@@ -219,31 +225,32 @@ class RescaleWriter:
             batches, _OrderByKey(spec=self._spec), batch_rows=rows, batch_bytes=size
         )
 
-    def _in_place(
+    def _checked(
         self, batches: Iterator[pa.RecordBatch], unit: RescaleUnit, bucket: int
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the batches of an old bucket if their rows belong there.
+        """Yield the batches of an old bucket, after a check that their rows belong there.
 
-        Otherwise a key may be in two buckets, whose records would have to be merged: a NaN key is,
-        when other engines wrote it with different bits.
+        If they did not, a key could be in two buckets, whose records would have to be merged. This
+        happens with NaN keys that other engines have written with different bits.
 
         Raises:
             CorruptData: A row belongs to another bucket.
         """
         for batch in batches:
             if unit.total_buckets > 1:
-                right = buckets_of(key_hashes(batch, self._schema), unit.total_buckets)
-                if count := int(np.count_nonzero(right != bucket)):
+                expected = buckets_of(key_hashes(batch, self._schema), unit.total_buckets)
+                if count := int(np.count_nonzero(expected != bucket)):
                     raise CorruptData(_misplaced(unit, bucket, count))
             yield batch
 
-    def _dealt(self, rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-        """Yield new buckets with their rows, which stay in order."""
+    def _by_bucket(self, rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+        """Yield new buckets with their rows, which stay in key order."""
         buckets = assign_buckets(rows, self._routing)
+        # Stable, so that the rows of a bucket stay in the order of their keys.
         order = np.argsort(buckets, kind="stable")
-        dealt = rows.take(pa.array(order))
+        sorted_rows = rows.take(pa.array(order))
         for bucket, start, end in _stretches(buckets[order]):
-            yield bucket, dealt.slice(start, end - start)
+            yield bucket, sorted_rows.slice(start, end - start)
 
     def _sink(self, partition: bytes, bucket: int) -> DataFileSink:
         return DataFileSink(
@@ -267,7 +274,7 @@ class RescaleWriter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _OrderByKey:
-    """No merge at all: runs of different buckets have no key in common.
+    """Orders records by key and merges none: runs of different buckets have no key in common.
 
     Attributes:
         spec: Names the key columns.
@@ -289,10 +296,10 @@ class _OrderByKey:
 
 
 def _as_old_as(unit: RescaleUnit, files: Sequence[DataFileMeta]) -> tuple[DataFileMeta, ...]:
-    """Return files with the bounds of sequence numbers that order them among their neighbours.
+    """Return the parts of a level-0 file with the bounds of sequence numbers of the whole file.
 
-    Those of a file of level 0 say how new it is, and in tables ordered by snapshot they are the
-    numbers of its records. A part of the file is as new as the whole.
+    The bounds order the files of level 0, and in tables ordered by snapshot they are the numbers of the
+    records. A part is as new as the whole. Files of other levels are returned unchanged.
     """
     if unit.level > 0:
         return tuple(files)
@@ -317,7 +324,7 @@ def _misplaced(unit: RescaleUnit, bucket: int, count: int) -> str:
 
 
 def _stretches(ascending: Int32Array) -> Iterator[tuple[int, int, int]]:
-    """Yield each number with where it begins and ends."""
+    """Yield each number with the start and end of its stretch."""
     if not len(ascending):
         return
     starts = np.flatnonzero(np.diff(ascending, prepend=ascending[0] - 1))

@@ -1,20 +1,20 @@
-"""Another number of buckets for a table that is read and written all the while.
+"""Rescale of a table to another number of buckets, while it is read and written.
 
-1. Everything is rewritten for the new count, beside any writers, and what they commit meanwhile is
+1. All files are rewritten for the new count, beside any writers. Files that these commit meanwhile are
    rewritten in further rounds, until a round has little to do.
 2. The schema with the new count is created. From here on commits of rows that were routed with the
-   old count are turned back, so the rest is soon done. (Other engines of the format refuse it when
-   they open a bucket for writing; one that has it open already may not look again.)
-3. That rest is rewritten, and one OVERWRITE replaces exactly the files that were read. When somebody
-   changed them meanwhile, only what is new is rewritten, and the commit tried again.
-4. A commit that was planned before step 2 can land between looking and step 3 in a partition that
-   had no files. The commit of step 3 ends that, because whoever loses the race to it looks at the
-   schema again; so another look tells whether anything is left.
+   old count are refused, so little is left to rewrite. (Other engines of the format refuse it when they
+   open a bucket for writing; one that has it open already may not check again.)
+3. The rest is rewritten, and one OVERWRITE replaces exactly the files that were read. If another process
+   has changed some of them meanwhile, the new ones are rewritten and the commit is tried again.
+4. A commit that was planned before step 2 may add files of the old count, to a partition that had none,
+   between the last reading and the commit of step 3. None can do so afterwards: a writer that loses the
+   race to that commit reads the schema again. So one more reading shows whether any file is left.
 
-Readers see the rows of before at every moment, in old buckets or in new ones. Broken off before 2
-nothing has changed; after it writers of partitions with old files are turned back until the rescale
-is run again, which takes little, or back: a rescale that fails gives the table its old count back
-itself where it can. Files of broken-off work are found by orphan cleaning.
+Readers see the same rows at every moment, in old buckets or in new ones. An interruption before 2
+changes nothing. After 2 writers of partitions with old files are refused until the rescale is run again,
+which takes little, or is undone: a rescale that fails gives the table its old count back where it can.
+Orphan cleaning finds the files of interrupted work.
 
 Source: table-format 18.3; design 7.
 """
@@ -27,7 +27,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lake.commit.committer import TableCommitter
-from lake.errors import CommitConflict, CommitUnknown, CorruptData, LakeError, StorageUnavailable
+from lake.errors import CommitConflict, CommitUnknown, CorruptData, LakeError
+from lake.files.best_effort_delete import delete_best_effort
 from lake.files.clock import Clock
 from lake.files.storage.file_io import FileIO
 from lake.format.bucket import BucketId
@@ -45,18 +46,19 @@ from lake.snapshots.schema_store import SchemaStore
 logger = logging.getLogger(__name__)
 
 _ROUNDS_MAX: Final = 8
-"""Beside writers, before they are turned back whatever is left."""
+"""Rounds beside writers; after the last they are refused, however much is left to rewrite."""
 
 _LITTLE_BYTES: Final = 16 * 1024 * 1024
-"""Rewritten in about a second, for which writers can wait."""
+"""Rewritten in about a second, so writers are refused only briefly."""
 
 _COMMITS_MAX: Final = 20
-"""Each but the first follows a compaction that was faster; writers are turned back meanwhile."""
+"""Attempts at the final commit; each but the first follows a conflict with a compaction, because writers
+are refused by then."""
 
 
 @dataclass(kw_only=True)
 class TableRescale:
-    """One rescale of a table; `run` does it.
+    """One rescale of a table; `run` performs it.
 
     Attributes:
         file_io: Storage.
@@ -66,9 +68,9 @@ class TableRescale:
         writer: Of the table.
         vectors: Reads deletion vectors.
         committer: Of the table.
-        newest: Reads the newest snapshot and what is live in it.
-        commit_user: Named in the snapshots.
-        clock: Says when a schema was made.
+        newest: Reads the newest snapshot and its live files.
+        commit_user: Of the snapshots.
+        clock: Gives the creation time of the schema.
     """
 
     file_io: FileIO
@@ -90,18 +92,19 @@ class TableRescale:
         """Rescale the table.
 
         Raises:
-            CommitConflict: Somebody else has changed the schema, or goes on compacting; the table
-                is as before, or was rescaled by them.
+            CommitConflict: Another process has changed the schema, or keeps compacting; the table is as
+                before, or that process has rescaled it.
             CommitUnknown: The commit may have happened; rescale again.
-            CorruptData: A file cannot be read, and it is not that somebody has replaced it.
-            StorageUnavailable: The table is as before for readers; rescale again.
+            CorruptData: A live file cannot be read.
+            StorageUnavailable: For readers the table is as before; rescale again.
         """
         self._result = RescaleResult(buckets=self.buckets, snapshot_id=0, schema_id=self.routing.id)
         try:
             self._run()
         except BaseException:
-            # Those of a commit stay, unless it is certain that it came to nothing.
-            self._delete(path for path in self.writer.written if path not in self._kept)
+            # Files of a commit stay, unless it certainly committed nothing.
+            unused = [path for path in self.writer.written if path not in self._kept]
+            delete_best_effort(self.file_io, unused)
             raise
         return self._result
 
@@ -112,11 +115,13 @@ class TableRescale:
 
     def _run(self) -> None:
         if self.routing.id == self.schema.id:
-            # An earlier rescale got as far as the schema, or the table has the count already.
+            # An earlier rescale was interrupted after it created the schema, or the table has the
+            # count already. Without units a commit is still needed while the newest snapshot is of an
+            # older schema: it ends the writers that were planned before (step 4).
             snapshot, _, units = self._plan()
             newest_id = -1 if snapshot is None else snapshot.schema_id
-            is_noticed = newest_id >= self.routing.id or self.routing.id == 0
-            if units or not is_noticed:
+            is_published = newest_id >= self.routing.id or self.routing.id == 0
+            if units or not is_published:
                 self._replace_all()
             return
         self._rewrite_beside_writers()
@@ -124,10 +129,11 @@ class TableRescale:
             self._create_schema()
             self._replace_all()
         except CommitUnknown:
+            # The table may have the new count already, so the old one must not come back.
             raise
         except LakeError:
             with suppress(LakeError, OSError):
-                self._give_back()
+                self._restore_old_count()
             raise
 
     def _rewrite_beside_writers(self) -> None:
@@ -136,7 +142,7 @@ class TableRescale:
                 return
 
     def _replace_all(self) -> None:
-        """Replace all files of other counts, and make sure that no more come."""
+        """Replace all files of other counts, until none can be added any more (steps 3 and 4)."""
         for _ in range(_COMMITS_MAX):
             self._catch_up()
             try:
@@ -149,19 +155,20 @@ class TableRescale:
             if not self._plan()[2]:
                 return
         message = (
-            f"somebody goes on replacing files of {self.schema.table_options.bucket} buckets while "
-            f"the table is rescaled to {self.buckets}\n"
+            f"another process keeps replacing files of {self.schema.table_options.bucket} buckets "
+            f"while the table is rescaled to {self.buckets}\n"
             "hint: stop compactions of the table and rescale again"
         )
         raise CommitConflict(message)
 
     def _catch_up(self) -> int:
-        """Rewrite what is not rewritten yet; return the bytes of the files that this took."""
+        """Rewrite the units that are not rewritten yet; return the bytes of their files."""
         _, self._seen, planned = self._plan()
         units = {unit.inputs: unit for unit in planned}
         for inputs, done in list(self._done.items()):
+            # Replaced by a compaction meanwhile, or with other rows marked as deleted: done in vain.
             if inputs not in units or units[inputs].marks != done.unit.marks:
-                self._delete(done.paths)
+                delete_best_effort(self.file_io, done.paths)
                 del self._done[inputs]
         lacking = [unit for inputs, unit in units.items() if inputs not in self._done]
         for number, unit in enumerate(lacking, start=1):
@@ -179,36 +186,39 @@ class TableRescale:
         return sum(unit.size for unit in lacking)
 
     def _rewrite(self, unit: RescaleUnit) -> None:
-        """Rewrite a unit, unless somebody has replaced its files meanwhile."""
+        """Rewrite a unit, unless another process has replaced its files meanwhile."""
         begun = len(self.writer.written)
         try:
             self._done[unit.inputs] = self.writer.rewrite(unit)
         except CorruptData:
-            # Files are immutable: only one that was replaced and removed may be absent.
+            # Files are immutable, so an absent one can only have been replaced and then removed by
+            # expiry. The next round plans the unit as it is then.
             live = {entry.identity for entry in self.newest()[1].entries}
             if unit.inputs <= live:
                 raise
-            self._delete(self.writer.written[begun:])
+            delete_best_effort(self.file_io, self.writer.written[begun:])
 
     def _plan(self) -> tuple[Snapshot | None, LiveTable, tuple[RescaleUnit, ...]]:
-        """Return the newest snapshot, what is live in it, and what is to be rewritten of that."""
+        """Return the newest snapshot, its live files, and the units to rewrite."""
         snapshot, live = self.newest()
         while True:
             try:
-                vectors = {place: self.vectors.read(entry) for place, entry in live.vectors.items()}
+                vectors = {
+                    bucket_id: self.vectors.read(entry) for bucket_id, entry in live.vectors.items()
+                }
             except CorruptData:
                 before, (snapshot, live) = live, self.newest()
                 if live.vectors == before.vectors:
                     raise
-                # Somebody has replaced some, and expiry removed them: look at what is there now.
+                # Some have been replaced, and expiry has removed the old ones: read the new ones.
                 continue
             return snapshot, live, plan_rescale(live.entries, vectors, buckets=self.buckets)
 
     def _create_schema(self) -> None:
-        """Publish the new count.
+        """Create the schema with the new count.
 
         Raises:
-            CommitConflict: Somebody else has changed the schema.
+            CommitConflict: Another process has changed the schema.
         """
         is_ours = self.schemas.latest_id() == self.schema.id and self.schemas.create(self.routing)
         if not is_ours:
@@ -218,10 +228,10 @@ class TableRescale:
             )
             raise CommitConflict(message)
 
-    def _give_back(self) -> None:
-        """Have the old count again, so that writers of old files can go on.
+    def _restore_old_count(self) -> None:
+        """Create a schema with the old count again, so that writers of old files can continue.
 
-        Unless somebody has written with the new one already, or gave the table another.
+        Not if files of the new count are live already, or another process has changed the schema.
         """
         if self.schemas.latest_id() != self.routing.id:
             return
@@ -235,12 +245,12 @@ class TableRescale:
     def _commit(self) -> None:
         """Replace the files of all rewritten units in one commit.
 
-        An empty one, too, where there are none: whoever planned a commit before the schema was
-        created loses the race to it, and looks again.
+        An empty one, too, where there are none: a writer that planned its commit before the schema was
+        created loses the race to it, and reads the schema again.
         """
         done = list(self._done.values())
         paths = {path for unit in done for path in unit.paths}
-        # Until it is certain that they are not live.
+        # Kept before the commit, so that an error of any kind leaves them in place.
         self._kept |= paths
         try:
             committed = self.committer.commit(
@@ -264,14 +274,14 @@ class TableRescale:
         )
 
     def _removals(self, done: Sequence[RescaledUnit]) -> Iterator[CommitMessage]:
-        """Yield what goes, by old bucket."""
+        """Yield the deletions of the old files, by old bucket."""
         members: defaultdict[BucketId, list[ManifestEntry]] = defaultdict(list)
         for unit in done:
             for entry in unit.unit.entries:
                 members[entry.partition, entry.bucket].append(entry)
         has_vectors = self.schema.table_options.deletion_vectors_enabled
         for (partition, bucket), entries in members.items():
-            # As the plan saw them: the rows that they mark are those that were left out.
+            # The vectors that the plan has read: exactly the rows that they mark were left out.
             index = self._seen.vectors.get((partition, bucket))
             yield CommitMessage(
                 partition=partition,
@@ -288,7 +298,7 @@ class TableRescale:
             )
 
     def _additions(self, done: Sequence[RescaledUnit]) -> Iterator[CommitMessage]:
-        """Yield what comes, by new bucket."""
+        """Yield the additions of the new files, by new bucket."""
         for unit in done:
             for bucket, files in unit.files.items():
                 yield CommitMessage(
@@ -299,11 +309,3 @@ class TableRescale:
                     new_files=(),
                     compact_after=files,
                 )
-
-    def _delete(self, paths: Iterator[str] | Sequence[str]) -> None:
-        """Delete files; what cannot be deleted is left to orphan cleaning."""
-        for path in paths:
-            try:
-                self.file_io.delete(path)
-            except (OSError, StorageUnavailable):
-                continue

@@ -359,7 +359,7 @@ def test_somebody_who_commits_for_ever_is_told() -> None:
             write(other, (100, 1))
 
     file_io.before = commit
-    with pytest.raises(CommitConflict, match="goes on committing"):
+    with pytest.raises(CommitConflict, match="keeps committing"):
         table.rollback(snapshot_id=2)
 
 
