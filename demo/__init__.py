@@ -1,1 +1,1 @@
-"""The main job on real data: a broker, the streams, the service, all on this machine."""
+"""Demo of the main job on real data: a broker, the streams and the service, all on this machine."""

@@ -1,7 +1,7 @@
-"""A real single-node Apache Kafka broker as a child process: no Docker, no ZooKeeper.
+"""Apache Kafka broker as a child process: a real single node, without Docker and ZooKeeper.
 
-The broker keeps its port and its data over `kill` and `start`, so that clients reconnect and find
-what they wrote: the crash of a broker is one call.
+The broker keeps its port and its data over `kill` and `start`, so that clients reconnect and find what
+they wrote: a broker can be crashed by one call.
 """
 
 import base64
@@ -26,7 +26,7 @@ _START_TIMEOUT_S = 60.0
 _START_ATTEMPTS = 3
 _NO_TEXT: Mapping[str, str] = MappingProxyType({})
 
-# The heap is small on purpose: the machine is shared with Spark.
+# A small heap, because the machine is shared with Spark.
 _JVM = (
     "-Xms64m",
     "-Xmx384m",
@@ -93,12 +93,12 @@ class KafkaBroker:
         """Prepare a broker; `start` starts it.
 
         Args:
-            base_dir: Holds settings, data and `kafka.log`; an earlier broker's data is taken up.
+            base_dir: Holds settings, data and `kafka.log`; data of an earlier broker is kept.
                 Default a temporary folder, removed by `close`.
-            settings: Added to the broker's `server.properties`, where they win.
+            settings: Added to the broker's `server.properties`; they take precedence.
 
         Raises:
-            JarError: There is no Java 17, or the broker's jars cannot be had.
+            JarError: Java 17 is missing, or the broker's jars cannot be downloaded.
         """
         self._java = java_executable()
         self._class_path = os.pathsep.join(map(str, resolve(["kafka"])["kafka"]))
@@ -117,7 +117,7 @@ class KafkaBroker:
 
     @property
     def process_id(self) -> int | None:
-        """The broker's process id, None while it does not run."""
+        """The broker's process id; None while it does not run."""
         return self._child.process_id if self._child and self._child.is_running else None
 
     @property
@@ -126,7 +126,7 @@ class KafkaBroker:
         return self._dir / "kafka.log"
 
     def start(self) -> Self:
-        """Start the broker and wait until it answers; nothing happens if it runs.
+        """Start the broker and return when it answers; no effect if it runs.
 
         Raises:
             ProcessFailed: It did not come up; the message shows the end of its log.
@@ -139,7 +139,7 @@ class KafkaBroker:
                 self._start_once()
             except ProcessFailed as error:
                 self.kill()
-                # Between our look at a port and the broker's bind somebody may take it.
+                # Between the choice of a free port and the broker's bind another process may take it.
                 is_port_taken = "Address already in use" in str(error)
                 if not (is_first and is_port_taken) or attempt == _START_ATTEMPTS - 1:
                     raise
@@ -174,7 +174,7 @@ class KafkaBroker:
     def create_topics(
         self, topics: Mapping[str, int], *, configs: Mapping[str, str] = _NO_TEXT
     ) -> None:
-        """Create topics and wait until the broker knows them.
+        """Create topics and return when the broker has their metadata.
 
         Args:
             topics: Partition count by name.
@@ -238,7 +238,7 @@ class KafkaBroker:
 
     def _format(self, properties: Path) -> None:
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        # One word: one id in 64 starts with a dash and would be taken for an option of its own.
+        # With `=` in one word: one id in 64 starts with a dash and would be taken for an option.
         arguments = ("format", f"--cluster-id={cluster_id}", "-c", str(properties))
         child = self._supervisor.start(
             "kafka-format", self._command("kafka.tools.StorageTool", *arguments)
@@ -252,7 +252,7 @@ class KafkaBroker:
 
     def _answers(self) -> bool:
         assert self._ports is not None, "settings are written before the start"
-        # The cheap question first: a client that is refused waits before it asks again.
+        # A plain connection first: a Kafka client that is refused waits before it retries.
         socket.create_connection(("127.0.0.1", self._ports[0]), timeout=1).close()
         try:
             admin = self.admin()

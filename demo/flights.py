@@ -1,9 +1,8 @@
-"""The main job, end to end, on real data: `make demo`.
+"""Demo program: the main job, end to end, on real data (`make demo`).
 
-Three systems each know a part of 336,776 flights and publish it as a Kafka topic: history instead
-of the end, shuffled, some of it twice. Three Spark streaming jobs write their columns into one
-table. At the end the table has to equal the data set in all 19 columns, nulls included; the
-program ends with 1 if it does not.
+Three systems each know a part of 336,776 flights and publish its history as a Kafka topic: shuffled, and
+some messages twice. Three Spark streaming queries write their columns into one table. At the end the table
+has to equal the data set in all 19 columns, nulls included; the exit status is 1 if it does not.
 """
 
 import argparse
@@ -24,7 +23,7 @@ from rich.table import Table as Grid
 from demo.flights_data import PRIMARY_KEY, STREAMS, count_differences, load_flights, stream_history
 from demo.flights_run import FlightsRun, Statuses
 from demo.processes import ProcessFailed
-from demo.s3_front import Faults
+from demo.s3_fault_proxy import Faults
 from demo.s3_server import S3Server
 
 INGEST_TIMEOUT_S = 3_600.0
@@ -96,7 +95,7 @@ def _share(text: str) -> float:
 
 
 def _run(run: FlightsRun, console: Console, *, runner_count: int) -> bool:
-    """Go through the stages, print the summary, return whether every value is right."""
+    """Run the stages, print the summary, and return whether every value is right."""
     seconds: dict[str, float] = {}
     with _stage("data set", seconds, console):
         flights = load_flights(run.scale)
@@ -195,9 +194,9 @@ def _print_row(run: FlightsRun, console: Console, key: Mapping[str, object]) -> 
 
 
 def _print_store(store: S3Server, console: Console) -> None:
-    injected = ", ".join(f"{count:,} {kind}" for kind, count in store.front.injected.items())
+    injected = ", ".join(f"{count:,} {kind}" for kind, count in store.proxy.injected.items())
     console.print(
-        f"requests to the object store: {store.front.request_count:,}"
+        f"requests to the object store: {store.proxy.request_count:,}"
         + (f", of them {injected}" if injected else ""),
         highlight=False,
     )
@@ -213,7 +212,7 @@ def _keep(run: FlightsRun, console: Console) -> None:
 
 
 def print_exports(console: Console, values: Mapping[str, str]) -> None:
-    """Print lines that a shell takes as they are, however narrow the terminal."""
+    """Print lines that can be pasted into a shell, however narrow the terminal."""
     for name, value in values.items():
         line = f"export {name}={shlex.quote(value)}"
         console.print(line, highlight=False, markup=False, soft_wrap=True)

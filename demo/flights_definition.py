@@ -1,4 +1,4 @@
-"""What the demo registers: one table and three streams, as the control plane's requests."""
+"""Definitions of the demo: one table and three streams, as requests to the control plane."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from demo.flights_data import DATA_SET_SCHEMA, PRIMARY_KEY, STREAMS, FlightStrea
 DATABASE = "demo"
 TABLE = "flights"
 BUCKETS = 4
-CLUSTER = "demo"  # as the file of clusters calls the broker
+CLUSTER = "demo"  # the broker's name in the clusters file
 TYPE_TEXTS: dict[pa.DataType, str] = {
     pa.int32(): "INT",
     pa.string(): "STRING",
@@ -45,7 +45,7 @@ def stream_request(
     """Return the body of `PUT /v1/tables/demo/flights/streams/<name>`.
 
     Args:
-        stream: Which of the three.
+        stream: One of the three.
         trigger_ms: Time between the starts of two micro-batches.
         max_records_per_batch: The bound of one micro-batch.
     """

@@ -1,4 +1,4 @@
-"""One stream's producer: a process of its own that sends the stream's history to its topic.
+"""Producer of one stream: a process that sends the stream's history to its topic.
 
     python -m demo.flights_producer --stream departures --bootstrap-servers 127.0.0.1:9092
 
@@ -42,11 +42,11 @@ def main() -> int:
 def send(
     history: pa.Table, stream: FlightStream, *, bootstrap_servers: str, partitions: int
 ) -> int:
-    """Send every row of the history as one JSON message, in order, and wait until all are stored.
+    """Send every row of the history as one JSON message, in order, and return when all are acknowledged.
 
     Args:
         history: As `stream_history` returns it.
-        stream: Whose topic is written.
+        stream: The stream whose topic is written.
         bootstrap_servers: Of the Kafka cluster, `host:port,…`.
         partitions: How many the topic has.
 

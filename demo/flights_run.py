@@ -1,4 +1,4 @@
-"""A whole Braid on this machine, set up for the flights: broker, service, runners, producers.
+"""Run of the flights demo: a whole Braid on this machine, with broker, service, runners and producers.
 
 Every part is the real one, in a process of its own. The demo and the crash tests drive it.
 """
@@ -24,13 +24,13 @@ PARTITIONS = 2
 READY_TIMEOUT_S = 60.0
 REQUEST_TIMEOUT_S = 30.0
 POLL_S = 0.5
-JSON = {"content-type": "application/json"}  # asked for also where there is no body
+JSON = {"content-type": "application/json"}  # the service requires it also without a body
 
 Statuses = dict[str, Mapping[str, Any]]
 
 
 class StreamFailed(RuntimeError):
-    """A stream's state became FAILED; the message holds its trace."""
+    """A stream's state is FAILED; the message has its trace."""
 
 
 class FlightsRun:
@@ -52,7 +52,7 @@ class FlightsRun:
             scale: Share of the data set that the producers send.
             trigger_ms: Time between the starts of two micro-batches of a stream.
             max_records_per_batch: The bound of one micro-batch.
-            object_store: Holds the warehouse, and runs; None: the work_dir does.
+            object_store: A running server that holds the warehouse; None: `work_dir` holds it.
         """
         self.work_dir = work_dir
         if object_store is None:
@@ -73,7 +73,7 @@ class FlightsRun:
         self._producers: list[ChildProcess] = []
 
     def __enter__(self) -> Self:
-        """Take charge of the children that will be started."""
+        """Become the owner of the children that will be started."""
         self.supervisor.__enter__()
         return self
 
@@ -97,7 +97,7 @@ class FlightsRun:
         )
 
     def start_service(self) -> None:
-        """Start the control plane and wait until it says that it is ready."""
+        """Start the control plane and return when it is ready."""
         service = self.supervisor.start_module(
             "service", "braid", "service",
             "--warehouse", self.warehouse, "--port", self.api.rpartition(":")[2],
@@ -125,7 +125,7 @@ class FlightsRun:
 
         Args:
             name: Of the runner, in the registry and in its log's name.
-            streams: What it may host; empty: whatever no other runner does.
+            streams: The streams that it may host; empty: any.
         """
         only = [f"--stream={DATABASE}.{TABLE}/{stream.name}" for stream in streams]
         runner = self.supervisor.start_module(
@@ -137,7 +137,7 @@ class FlightsRun:
         return runner
 
     def crash(self, child: ChildProcess) -> None:
-        """Kill a child on purpose: it is not missed any more."""
+        """Kill a child on purpose; `check_children` does not expect it any more."""
         self._watched.remove(child)
         child.kill()
 
@@ -165,7 +165,7 @@ class FlightsRun:
             self._producers.append(producer)
 
     def stream_statuses(self) -> Statuses:
-        """Return what the service says of each stream."""
+        """Return the status of each stream, as the service reports it."""
         path = f"/v1/tables/{DATABASE}/{TABLE}/streams"
         return {
             stream.name: self._send("GET", f"{path}/{stream.name}/status") for stream in STREAMS
@@ -188,7 +188,7 @@ class FlightsRun:
         Raises:
             ProcessFailed: A child ended that should run, or failed.
             StreamFailed: A stream reports FAILED.
-            TimeoutError: The time is over; the message holds what was reached.
+            TimeoutError: The time is over; the message has the streams' accounts.
         """
         statuses: Statuses = {}
 
@@ -205,11 +205,11 @@ class FlightsRun:
         return statuses
 
     def wait_until(self, is_reached: Callable[[], bool], *, timeout_s: float) -> None:
-        """Ask about twice a second until the answer is yes.
+        """Poll about twice a second until a condition holds.
 
         Raises:
             ProcessFailed: A child ended that should run, or failed.
-            TimeoutError: The time is over; the message holds the streams' accounts.
+            TimeoutError: The time is over; the message has the streams' accounts.
         """
         deadline = time.monotonic() + timeout_s
         while not is_reached():
@@ -224,7 +224,7 @@ class FlightsRun:
             time.sleep(POLL_S)
 
     def table(self) -> Table:
-        """Open the table from its files, as any reader would."""
+        """Open the table from its files, as any reader does."""
         file_io = file_io_for(self.warehouse, environment=self.environment)
         return Catalog(self.warehouse, file_io=file_io).table(f"{DATABASE}.{TABLE}")
 

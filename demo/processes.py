@@ -1,9 +1,9 @@
-"""Child processes that never outlive this one.
+"""Child processes that never outlive this process.
 
-Three nets, each for what the one before cannot catch:
+Three mechanisms, each for what the one before does not cover:
 
 1. `Supervisor` is a context manager: leaving it, also by an error, Ctrl-C or SIGTERM, ends every
-   child, first asking (SIGTERM), then not (SIGKILL).
+   child, first with SIGTERM, then with SIGKILL.
 2. `atexit` does the same where the context was never left.
 3. On Linux the kernel kills a child when the thread that started it ends (PR_SET_PDEATHSIG): that
    covers SIGKILL of this process. All children are started from one thread that lives as long as
@@ -33,8 +33,8 @@ GRACE_S = 10.0
 _TAIL_BYTES = 16_384
 _POLL_S = 0.05
 
-# Runs in the child before the program: asks the kernel for SIGKILL at the parent's end, and makes
-# sure that this end has not come already. (preexec_fn would do it too, but is unsafe with threads.)
+# Runs in the child before the program: has the kernel send SIGKILL at the parent's end, and checks that the
+# parent has not ended already. (preexec_fn would do it too, but is unsafe with threads.)
 _LAUNCHER = """\
 import ctypes, os, signal, sys
 ctypes.CDLL(None).prctl(1, signal.SIGKILL)
@@ -44,12 +44,12 @@ os.execvp(sys.argv[2], sys.argv[2:])
 
 
 class ProcessFailed(RuntimeError):
-    """A child ended, or did not get ready in time.
+    """A child ended, or was not ready in time.
 
     Attributes:
         name: The child's name.
         return_code: None if it still runs; minus the signal's number if a signal ended it.
-        log_path: Everything it wrote.
+        log_path: The file with all its output.
     """
 
     def __init__(self, child: "ChildProcess", *, what: str) -> None:
@@ -85,14 +85,14 @@ class ChildProcess:
         return self.return_code is None
 
     def read_log_tail(self, line_count: int = 20) -> str:
-        """Return the last lines it wrote."""
+        """Return the last lines of its output."""
         with self.log_path.open("rb") as file:
             file.seek(max(0, self.log_path.stat().st_size - _TAIL_BYTES))
             lines = file.read().decode(errors="replace").splitlines()
         return "\n".join(lines[-line_count:])
 
     def wait_ready(self, is_ready: Callable[[], bool], *, timeout_s: float) -> None:
-        """Wait until the predicate holds.
+        """Return when a predicate holds.
 
         Args:
             is_ready: Called about twenty times a second; an OSError from it means not yet.
@@ -136,13 +136,13 @@ class ChildProcess:
 
     def send(self, signal_number: signal.Signals) -> None:
         """Send a signal to it and its children, if any are left."""
-        # EPERM is what macOS answers for a group of which only zombies are left.
+        # macOS raises EPERM for a group of which only zombies are left.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process_id, signal_number)
 
 
 class Supervisor:
-    """Starts children and sees to it that all of them end.
+    """Starts child processes and ends all of them.
 
     Owns the children; the log folder stays.
 
@@ -158,7 +158,7 @@ class Supervisor:
         """Prepare to start children.
 
         Args:
-            log_dir: Created; each child appends what it writes to `<name>.log`.
+            log_dir: Created; each child appends its output to `<name>.log`.
         """
         log_dir.mkdir(parents=True, exist_ok=True)
         self._log_dir = log_dir
@@ -221,7 +221,7 @@ class Supervisor:
         return self.start(name, command, environment=environment)
 
     def stop_all(self, *, grace_s: float = GRACE_S) -> None:
-        """Ask all children to end, give them the grace together, then kill what is left."""
+        """Send SIGTERM to all children, wait for all of them together, then kill those left."""
         children = self._children[::-1]
         for child in children:
             if child.is_running:
@@ -231,7 +231,7 @@ class Supervisor:
             with suppress(subprocess.TimeoutExpired):
                 child.process.wait(max(0.0, deadline - time.monotonic()))
         for child in children:
-            child.kill()  # also what a child that has ended left behind in its group
+            child.kill()  # also processes that a child which has ended left behind in its group
         self._children.clear()
 
     def close(self) -> None:
@@ -264,8 +264,8 @@ _Start = Callable[[], subprocess.Popen[bytes]]
 class _Starter:
     """Starts programs from one thread, which ends with this process and not before.
 
-    A daemon thread of our own: Python joins those of an executor before it runs `atexit`, so the
-    kernel would kill the children before they were asked to end.
+    A daemon thread and not one of an executor, which Python joins before it runs `atexit`: the kernel would
+    then kill the children before they are sent SIGTERM.
     """
 
     def __init__(self) -> None:
@@ -274,7 +274,7 @@ class _Starter:
         threading.Thread(target=self._serve, name="braid-start", daemon=True).start()
 
     def run(self, start: _Start) -> subprocess.Popen[bytes]:
-        """Call `start` in the thread and return, or raise, what it does."""
+        """Call `start` in the thread, and return what it returns or raise what it raises."""
         started: Future[subprocess.Popen[bytes]] = Future()
         self._queue.put((start, started))
         return started.result()

@@ -1,7 +1,6 @@
-"""A server of the S3 protocol on this machine: S3Proxy on a folder, as a child process.
+"""S3 server on this machine: S3Proxy on a folder, as a child process, behind a fault proxy.
 
-A bucket is a folder, an object a file under its key: what was written can be looked at, and read by
-whoever reads files.
+A bucket is a folder and an object a file under its key, so that all that was written can be read as files.
 """
 
 import os
@@ -15,7 +14,7 @@ from typing import Final, Self
 
 from demo.ports import free_port
 from demo.processes import Supervisor
-from demo.s3_front import Faults, S3Front
+from demo.s3_fault_proxy import Faults, S3FaultProxy
 from pipelines.spark.jars import java_executable, resolve
 
 _START_TIMEOUT_S: Final = 60.0
@@ -34,7 +33,7 @@ _LOGGING: Final = """\
   <root level="WARN"><appender-ref ref="console"/></root>
 </configuration>
 """
-# Of a server that only this machine reaches and that lives as long as its parent.
+# The login of a server that only this machine reaches, and that ends with its parent.
 _IDENTITY: Final = "braid-local"
 _CREDENTIAL: Final = "braid-local-only"
 
@@ -48,7 +47,7 @@ class S3Server:
 
     Attributes:
         bucket: Its name.
-        front: What clients speak to.
+        proxy: The fault proxy that clients connect to.
     """
 
     bucket: Final = "braid"
@@ -59,10 +58,10 @@ class S3Server:
         Args:
             base_dir: Holds settings, data and the log. Default a temporary folder, removed at the
                 end.
-            faults: What goes wrong.
+            faults: The faults of the proxy.
 
         Raises:
-            JarError: There is no Java 17, or the server's jars cannot be had.
+            JarError: Java 17 is missing, or the server's jars cannot be downloaded.
         """
         self._java = java_executable()
         self._class_path = os.pathsep.join(map(str, resolve(["s3proxy"])["s3proxy"]))
@@ -70,7 +69,7 @@ class S3Server:
         self._dir = (base_dir or Path(tempfile.mkdtemp(prefix="braid-s3-"))).absolute()
         self._supervisor = Supervisor(self._dir)
         self._port = free_port()
-        self.front = S3Front(self.bare_endpoint, faults=faults)
+        self.proxy = S3FaultProxy(self.bare_endpoint, faults=faults)
 
     @property
     def bare_endpoint(self) -> str:
@@ -93,16 +92,16 @@ class S3Server:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What a process needs to reach the server; the credentials by reference."""
+        """The environment of a process that uses the server; the credentials by reference."""
         return {
-            "BRAID_STORE_ENDPOINT": self.front.endpoint,
+            "BRAID_STORE_ENDPOINT": self.proxy.endpoint,
             "BRAID_STORE_ALLOW_HTTP": "true",
             "BRAID_STORE_REGION": "us-east-1",
             "BRAID_STORE_CREDENTIALS": str(self._credentials_path),
         }
 
     def start(self) -> Self:
-        """Start the server and wait until it answers.
+        """Start the server and return when it answers.
 
         Raises:
             ProcessFailed: It did not come up; the message shows the end of its log.
@@ -134,8 +133,8 @@ class S3Server:
         return self
 
     def close(self) -> None:
-        """End the server; a temporary folder goes with it."""
-        self.front.__exit__(None, None, None)
+        """End the server, and remove its folder if it is a temporary one."""
+        self.proxy.__exit__(None, None, None)
         self._supervisor.close()
         if self._is_temporary:
             shutil.rmtree(self._dir, ignore_errors=True)

@@ -1,1 +1,1 @@
-"""Spark: sources, transforms, the ingest job, the runner; and the jars and session they need."""
+"""Spark pipelines: the ingest queries and the runner that keeps them running, the compaction job, the batch source."""

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
 from demo.broker import KafkaBroker
-from demo.s3_front import Faults
+from demo.s3_fault_proxy import Faults
 from demo.s3_server import S3Server
 from pipelines.spark.jars import resolve
 from pipelines.spark.session import build_session
@@ -45,10 +45,10 @@ def shared_s3_server() -> Iterator[S3Server]:
 def s3_server(shared_s3_server: S3Server) -> Iterator[S3Server]:
     """A running S3 server, shared: use folders of your own; faults end with the test."""
     yield shared_s3_server
-    shared_s3_server.front.faults = Faults()
-    shared_s3_server.front.is_recording = False
-    shared_s3_server.front.requests.clear()
-    shared_s3_server.front.injected.clear()
+    shared_s3_server.proxy.faults = Faults()
+    shared_s3_server.proxy.is_recording = False
+    shared_s3_server.proxy.requests.clear()
+    shared_s3_server.proxy.injected.clear()
 
 
 @pytest.fixture(scope="session")

@@ -1,1 +1,1 @@
-"""JSON messages: parsing in the JVM, and reasons why a message is refused."""
+"""JSON messages of Kafka, parsed in the JVM: expressions of Spark, and no rows."""

@@ -1,1 +1,1 @@
-"""One stream: its plan, its query, and the supervisor that keeps the query equal to what is wanted."""
+"""One stream: its plan, its query, its pace, and the supervisor that keeps the query equal to its registration."""

@@ -12,7 +12,7 @@ import pytest
 
 from demo.flights_data import STREAMS, FlightStream, count_differences, load_flights, stream_history
 from demo.flights_run import FlightsRun
-from demo.s3_front import Faults
+from demo.s3_fault_proxy import Faults
 from demo.s3_server import S3Server
 from lake import Table
 from tests.interop.java_reader import read_to_parquet
@@ -29,7 +29,7 @@ def test_a_runner_of_two_is_killed_on_a_store_with_faults(
     flights = load_flights(SCALE)
     expected = expected_records(flights)
     batch = sum(expected.values()) // 16
-    s3_server.front.faults = Faults.of(0.05)
+    s3_server.proxy.faults = Faults.of(0.05)
     with FlightsRun(
         tmp_path, scale=SCALE, trigger_ms=300, max_records_per_batch=batch, object_store=s3_server
     ) as run:
@@ -56,8 +56,8 @@ def test_a_runner_of_two_is_killed_on_a_store_with_faults(
     assert count_differences(flights, rows) == (flights.num_rows, 0)
     assert count_differences(flights, java_rows) == (flights.num_rows, 0)
     assert accounts == expected
-    assert s3_server.front.injected["refused"] > 10
-    assert s3_server.front.injected["lost"] > 10
+    assert s3_server.proxy.injected["refused"] > 10
+    assert s3_server.proxy.injected["lost"] > 10
 
 
 @pytest.mark.soak

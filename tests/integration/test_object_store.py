@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from demo.s3_front import Faults
+from demo.s3_fault_proxy import Faults
 from demo.s3_server import S3Server
 from lake import Catalog, CompactionPool, Condition, ReadAt, Table
 from lake.errors import InvalidRequest, StorageUnavailable, UnsupportedFeature
@@ -27,7 +27,7 @@ COLUMNS = [("id", "BIGINT"), ("day", "STRING"), ("version", "INT"), ("text", "ST
 
 def test_a_table_lives_through_faults_of_its_store(s3_server: S3Server, warehouse: str) -> None:
     file_io = s3_file_io(s3_server)
-    s3_server.front.faults = Faults.of(0.05)
+    s3_server.proxy.faults = Faults.of(0.05)
     table = given_orders(Catalog(warehouse, file_io=file_io))
     expected: dict[int, dict[str, object]] = {}
     drawn = random.Random(5)
@@ -58,7 +58,7 @@ def test_a_table_lives_through_faults_of_its_store(s3_server: S3Server, warehous
     swept = table.clean_orphans(min_age_ms=0, delete=True)
     assert {file.path.rpartition("/")[2] for file in swept.files}.isdisjoint(data_files(reopened))
     assert ordered(reopened.scan().to_arrow()) == [expected[key] for key in sorted(expected)]
-    assert sum(s3_server.front.injected.values()) > 10
+    assert sum(s3_server.proxy.injected.values()) > 10
 
 
 def test_of_eight_processes_that_commit_no_commit_is_lost(
@@ -78,7 +78,7 @@ def test_of_eight_processes_that_commit_no_commit_is_lost(
 def test_of_eight_processes_that_commit_for_long_no_commit_is_lost(
     s3_server: S3Server, warehouse: str, share: float
 ) -> None:
-    s3_server.front.faults = Faults.of(share)
+    s3_server.proxy.faults = Faults.of(share)
     commit_beside(
         s3_file_io(s3_server),
         f"{warehouse}/commits.db/t",
@@ -130,7 +130,7 @@ def test_an_answer_that_makes_no_sense_is_told_as_the_stores(
     file_io = s3_file_io(s3_server)
 
     for make in (file_io.create_exclusive, file_io.write_new, file_io.overwrite):
-        s3_server.front.answer_next("PUT", "/odd", status=404)
+        s3_server.proxy.answer_next("PUT", "/odd", status=404)
         with pytest.raises(StorageUnavailable, match="status 404"):
             make(f"{warehouse}/odd", b"x")
     assert not file_io.exists(f"{warehouse}/odd")
@@ -161,12 +161,12 @@ def test_an_upload_in_parts_whose_last_answer_is_lost_is_there(
     s3_server: S3Server, warehouse: str
 ) -> None:
     file_io, data = s3_file_io(s3_server), os.urandom(20 << 20)
-    s3_server.front.lose_next("POST", "uploadId=")
+    s3_server.proxy.lose_next("POST", "uploadId=")
 
     with file_io.open_output(f"{warehouse}/large") as sink:
         sink.write(data)
 
-    assert s3_server.front.injected["lost"] == 1
+    assert s3_server.proxy.injected["lost"] == 1
     assert file_io.read_bytes(f"{warehouse}/large") == data
 
 
@@ -174,13 +174,13 @@ def test_a_creation_whose_answer_is_lost_leaves_it_to_the_content(
     s3_server: S3Server, warehouse: str
 ) -> None:
     file_io = s3_file_io(s3_server)
-    s3_server.front.lose_next("PUT", "/snapshot-1")
-    s3_server.front.lose_next("PUT", "/data-1")
+    s3_server.proxy.lose_next("PUT", "/snapshot-1")
+    s3_server.proxy.lose_next("PUT", "/data-1")
 
     assert not file_io.create_exclusive(f"{warehouse}/snapshot-1", b"ours")
     file_io.write_new(f"{warehouse}/data-1", b"ours too")
 
-    assert s3_server.front.injected["lost"] == 2
+    assert s3_server.proxy.injected["lost"] == 2
     assert file_io.read_bytes(f"{warehouse}/snapshot-1") == b"ours"
     assert file_io.read_bytes(f"{warehouse}/data-1") == b"ours too"
 
@@ -188,8 +188,8 @@ def test_a_creation_whose_answer_is_lost_leaves_it_to_the_content(
 def test_a_conflict_that_comes_to_nothing_is_no_file(s3_server: S3Server, warehouse: str) -> None:
     file_io = s3_file_io(s3_server)
     file_io.write_new(f"{warehouse}/theirs", b"theirs")
-    s3_server.front.answer_next("PUT", "/ours", status=409)
-    s3_server.front.answer_next("PUT", "/theirs", status=409)
+    s3_server.proxy.answer_next("PUT", "/ours", status=409)
+    s3_server.proxy.answer_next("PUT", "/theirs", status=409)
 
     assert file_io.create_exclusive(f"{warehouse}/ours", b"ours")
     assert not file_io.create_exclusive(f"{warehouse}/theirs", b"ours")
@@ -208,10 +208,10 @@ def test_a_directory_of_more_files_than_a_page_is_listed_whole(
     for name in names[1:]:
         # Written through the server they would take seconds.
         (folder / name).hardlink_to(folder / "0000")
-    s3_server.front.is_recording = True
+    s3_server.proxy.is_recording = True
 
     assert [one.name for one in file_io.list(f"{warehouse}/d")] == names
-    assert len(s3_server.front.requests) == 2
+    assert len(s3_server.proxy.requests) == 2
 
 
 def test_a_scan_takes_one_request_per_small_file(s3_server: S3Server, warehouse: str) -> None:
@@ -219,13 +219,13 @@ def test_a_scan_takes_one_request_per_small_file(s3_server: S3Server, warehouse:
     for version in range(4):
         rows = [row(number, version) for number in range(100)]
         table.write_and_commit(pa.Table.from_pylist(rows))
-    s3_server.front.is_recording = True
+    s3_server.proxy.is_recording = True
 
     assert table.scan().to_arrow().num_rows == 100
 
     asked = Counter(
         path.rpartition("/")[2] if path.endswith(".parquet") else path.split("/")[-2]
-        for path in (request.path for request in s3_server.front.requests)
+        for path in (request.path for request in s3_server.proxy.requests)
     )
     data = {name: count for name, count in asked.items() if name.endswith(".parquet")}
     assert len(data) == 8
@@ -240,10 +240,10 @@ def test_manifests_of_a_snapshot_are_read_side_by_side(s3_server: S3Server, ware
     for version in range(6):
         table.write_and_commit(pa.Table.from_pylist([row(1, version)]))
     reader = Catalog(warehouse, file_io=s3_file_io(s3_server)).table("shop.orders")
-    s3_server.front.hold(r"/manifest/manifest-(?!list)", beside=4)
+    s3_server.proxy.hold(r"/manifest/manifest-(?!list)", beside=4)
 
     assert reader.scan().plan().files_total == 6
-    assert "missed" not in s3_server.front.injected
+    assert "missed" not in s3_server.proxy.injected
 
 
 def test_the_program_works_on_an_address(s3_server: S3Server, warehouse: str) -> None:

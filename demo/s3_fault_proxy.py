@@ -1,13 +1,12 @@
-"""What stands before the S3 server: exclusive puts that are exclusive, and faults on demand.
+"""Fault proxy in front of the S3 server: conditional puts that are exclusive, and faults on demand.
 
-S3Proxy looks whether a key is there and writes it afterwards, so of two conditional puts at the
-same moment both can be told that they created the file. S3 itself promises that one wins. The front
-lets conditional puts of a key through one by one, and is otherwise a proxy that passes requests on
-as they are, signatures included.
+S3Proxy checks for a key and writes it afterwards, so two conditional puts at the same moment can both
+succeed. S3 itself guarantees that one of them fails. The proxy forwards conditional puts of a key one
+by one, and all other requests as they are, signatures included.
 
-Faults are drawn per request: a refusal (503, 500, 429, and for
-conditional puts 409, as S3 answers while another is under way) without an effect; an answer
-that is lost after the effect; a body that ends in its midst; a read that takes its time.
+Faults are drawn per request: a refusal without an effect (503, 500, 429, and for conditional puts 409, as S3
+answers while another one is in progress); an answer that is lost after the effect; a body that breaks off; a
+slow read.
 """
 
 import http.client
@@ -28,20 +27,20 @@ _TIMEOUT_S: Final = 60.0
 _MEETING_S: Final = 10.0
 _REFUSALS: Final = (503, 503, 500, 429)
 _REFUSALS_OF_CONDITIONS: Final = (503, 500, 429, 409)
-# Of one connection, and so of none that is passed on.
+# Headers of one connection, which are not forwarded.
 _HOP: Final = frozenset({"connection", "transfer-encoding", "keep-alive", "date", "server"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
-    """How often something goes wrong, each a share of requests.
+    """The frequency of each fault, as a share of requests.
 
     Attributes:
-        refused: Answered with an error, and not done.
-        lost: Done, and the connection closed without an answer.
-        broken: A body that ends early.
+        refused: Requests that are answered with an error and not forwarded.
+        lost: Requests that are forwarded, and the connection closed without an answer.
+        broken: Answers whose body ends early.
         slow: Reads that wait first.
-        slow_s: How long at most, seconds.
+        slow_s: The longest wait, seconds.
     """
 
     refused: float = 0.0
@@ -58,13 +57,13 @@ class Faults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request that was passed on.
+    """One request to the server.
 
     Attributes:
         method: GET, PUT and so on.
         path: Without the query: `/bucket/key`.
-        query: What follows `?`.
-        range: The header, None without one.
+        query: The part after `?`.
+        range: The header; None without one.
     """
 
     method: str
@@ -73,14 +72,14 @@ class Request:
     range: str | None
 
 
-class S3Front:
+class S3FaultProxy:
     """A proxy on 127.0.0.1 in threads of this process.
 
     Attributes:
-        faults: What goes wrong from now on.
-        requests: Those so far, while `is_recording`.
-        request_count: How many there have been in all.
-        injected: How often each fault was made.
+        faults: The faults from now on.
+        requests: The requests that came while `is_recording`.
+        request_count: The number of all requests.
+        injected: The number of injected faults by kind.
     """
 
     def __init__(self, upstream: str, *, faults: Faults | None = None) -> None:
@@ -96,10 +95,10 @@ class S3Front:
         self._held: tuple[re.Pattern[str], threading.Barrier] | None = None
         self._stripes = [threading.Lock() for _ in range(_STRIPES)]
         self.upstream = urlsplit(upstream)
-        front = self
+        proxy = self
 
         class Handler(_Handler):
-            owner = front
+            owner = proxy
 
         self._server = _Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
@@ -126,15 +125,15 @@ class S3Front:
         self._thread.join()
 
     def lose_next(self, method: str, part: str) -> None:
-        """Let the answer to the next request of a method be lost whose target holds some text."""
+        """Lose the answer to the next request of a method whose target contains a text."""
         self._plan(method, part, None)
 
     def answer_next(self, method: str, part: str, *, status: int) -> None:
-        """Answer the next such request with a status, and do not pass it on."""
+        """Answer the next such request with a status, without forwarding it."""
         self._plan(method, part, status)
 
     def planned(self, method: str, target: str, *, is_answered: bool) -> int | None:
-        """Return and forget what is planned for a request now: a status; 0 for a lost answer."""
+        """Return and drop the fault planned for a request: a status, or 0 for a lost answer; None: none is."""
         with self._lock:
             for plan in self._planned:
                 wanted, part, status = plan
@@ -149,11 +148,11 @@ class S3Front:
             self._planned.append((method, part, status))
 
     def hold(self, pattern: str, *, beside: int) -> None:
-        """Let requests of a path wait until so many are there, or for seconds in vain."""
+        """Hold requests of a path until `beside` of them are waiting, or for some seconds."""
         self._held = re.compile(pattern), threading.Barrier(beside)
 
     def wait_for_others(self, path: str) -> None:
-        """Wait if the path is held; those who never come are counted as `missed`."""
+        """Wait if the path is held; a wait without the others is counted as `missed`."""
         held = self._held
         if held is None or not held[0].search(path):
             return
@@ -164,7 +163,7 @@ class S3Front:
         self._held = None
 
     def draw(self, kind: str, share: float) -> bool:
-        """Return whether a fault happens now, and count it."""
+        """Return whether to inject a fault now, and count it."""
         if not share:
             return False
         with self._lock:
@@ -178,7 +177,7 @@ class S3Front:
             return self._random.randrange(bound)
 
     def record(self, request: Request) -> None:
-        """Count a request, and remember it while asked to."""
+        """Count a request, and keep it while `is_recording`."""
         with self._lock:
             self.request_count += 1
             if self.is_recording:
@@ -194,29 +193,29 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 256
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: clients go away in the midst of a request, and so do we, on purpose."""
+        """Log nothing: client and proxy close connections in the middle of requests on purpose."""
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    owner: S3Front
+    owner: S3FaultProxy
 
     def setup(self) -> None:
-        """Answer at once."""
+        """Disable Nagle's algorithm, so that small answers are sent at once."""
         super().setup()
-        self._onward: http.client.HTTPConnection | None = None
+        self._upstream_connection: http.client.HTTPConnection | None = None
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def finish(self) -> None:
-        """Hang up on both sides."""
-        self._close_onward()
+        """Close the connections to client and server."""
+        self._close_upstream_connection()
         super().finish()
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Log nothing."""
 
     def handle_request(self) -> None:
-        """Pass one request on, or let it fail."""
+        """Forward one request, or inject a fault."""
         owner, faults = self.owner, self.owner.faults
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path, _, query = self.path.partition("?")
@@ -252,15 +251,15 @@ class _Handler(BaseHTTPRequestHandler):
     def _forward(
         self, headers: list[tuple[str, str]], body: bytes
     ) -> tuple[int, list[tuple[str, str]], bytes]:
-        """Pass the request on and return status, headers and body of the answer."""
+        """Forward the request and return status, headers and body of the answer."""
         for is_last in (False, True):
-            if self._onward is None:
+            if self._upstream_connection is None:
                 upstream = self.owner.upstream
-                self._onward = http.client.HTTPConnection(
+                self._upstream_connection = http.client.HTTPConnection(
                     str(upstream.hostname), upstream.port, timeout=_TIMEOUT_S
                 )
             try:
-                onward = self._onward
+                onward = self._upstream_connection
                 onward.putrequest(
                     self.command, self.path, skip_host=True, skip_accept_encoding=True
                 )
@@ -270,16 +269,16 @@ class _Handler(BaseHTTPRequestHandler):
                 response = onward.getresponse()
                 return response.status, response.getheaders(), response.read()
             except (http.client.HTTPException, OSError):
-                # A connection that was kept may have been closed in the meantime.
-                self._close_onward()
+                # The server may have closed a connection that was kept open.
+                self._close_upstream_connection()
                 if is_last:
                     raise
         raise AssertionError
 
-    def _close_onward(self) -> None:
-        if self._onward is not None:
-            self._onward.close()
-            self._onward = None
+    def _close_upstream_connection(self) -> None:
+        if self._upstream_connection is not None:
+            self._upstream_connection.close()
+            self._upstream_connection = None
 
     def _answer(
         self,
