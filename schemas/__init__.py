@@ -1,4 +1,4 @@
-"""The contracts as data: what crosses the borders between processes. A leaf: imports nothing."""
+"""Contracts as data: the documents and messages that processes exchange. Imports no other package."""
 
 from schemas.aggregate import OPTION_OF_FIELD, AggregateSpec
 from schemas.contract import Contract

@@ -1,4 +1,4 @@
-"""The declaration of an aggregate function: how the values of one column combine."""
+"""Declaration of an aggregate function, which combines the values of one column."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -24,24 +24,24 @@ OPTION_OF_FIELD: Final[Mapping[str, str]] = {
 
 
 class AggregateSpec(Contract):
-    """An aggregate function and what it is told; what is None has the function's default.
+    """An aggregate function with its options; an option that is None has the function's default.
 
     Attributes:
         function: Its name, such as `sum`, `listagg` or `nested_update`.
-        ignore_retract: Deletes and updates-before leave the column as it is.
-        distinct: Each element or token once; of `collect` and `listagg`.
-        delimiter: Between two texts; of `listagg`.
-        nested_key: Fields of the ROW that tell its rows apart; of the nested functions.
-        nested_key_null_strategy: What becomes of rows with a null in that key.
-        nested_sequence: Fields of the ROW that say which of two rows is newer; of `nested_update`.
-        count_limit: The most rows that are kept; of `nested_update`.
-        timestamp_field: The field of the ROW that holds its time; of `merge_map_with_keytime`.
-        on_overflow: What becomes of a value that an integer or DECIMAL does not hold; of `sum` and
-            `product`. `wrap`: it wraps round, which minds no order. `fail`: the column's merges
-            fail. None: `wrap` in tables that take several streams, else `fail`.
-        lg_k: The size of all sketches, as a power of 2; of `hll_sketch` and `theta_sketch`. None: 12.
-        hll_type: The type of all sketches; of `hll_sketch`. None: `HLL_4`.
-        options: Options of a function of your own, by their names.
+        ignore_retract: Whether deletes and updates-before leave the column as it is.
+        distinct: For `collect` and `listagg`: keep each element or token once.
+        delimiter: For `listagg`: the text between two values.
+        nested_key: For the nested functions: fields of the ROW that identify its rows.
+        nested_key_null_strategy: The effect of a null in that key.
+        nested_sequence: For `nested_update`: fields of the ROW that order versions of a row.
+        count_limit: For `nested_update`: the most rows that are kept.
+        timestamp_field: For `merge_map_with_keytime`: the field of the ROW with its time.
+        on_overflow: For `sum` and `product`: the effect of a value that the integer or DECIMAL
+            cannot hold. `wrap`: the value wraps round, in any order to the same result. `fail`: merges
+            of the column fail. None: `wrap` in tables that take several streams, else `fail`.
+        lg_k: For `hll_sketch` and `theta_sketch`: the size of all sketches, as a power of 2. None: 12.
+        hll_type: For `hll_sketch`: the type of all sketches. None: `HLL_4`.
+        options: Options of a user's own function, by their names.
     """
 
     function: str = Field(min_length=1, examples=["sum"])
@@ -60,7 +60,7 @@ class AggregateSpec(Contract):
 
     @property
     def format_options(self) -> Mapping[str, str]:
-        """What is declared, by the options of the table format without `fields.<column>.`."""
+        """The table format's options, without `fields.<column>.`, with their values."""
         found = {"aggregate-function": self.function}
         for field, option in OPTION_OF_FIELD.items():
             value = getattr(self, field)

@@ -1,4 +1,4 @@
-"""The base of every contract: unknown fields are refused, values never change."""
+"""Base class and bounded types of all contracts."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
@@ -6,20 +6,22 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-TOO_LONG: Final = "too_long"  # pydantic's own word
+TOO_LONG: Final = "too_long"  # pydantic's own error type
 COLUMNS_MAX: Final = 5_000
 OPTIONS_MAX: Final = 500
-INT_MAX: Final = 2_147_483_647  # what every reader of a declaration can hold, Java's `int` too
+INT_MAX: Final = (
+    2_147_483_647  # fits the integers of every reader of a declaration, Java's `int` too
+)
 
-# Whole numbers and truth values as JSON writes them: neither `"4"` nor `1.0`, `"yes"` nor `1`.
+# Strict: a number is not `"4"` or `1.0`, a boolean not `"yes"` or `1`.
 PositiveInt = Annotated[int, Field(strict=True, gt=0, le=INT_MAX)]
 StrictBool = Annotated[bool, Field(strict=True)]
 
 
 def at_most(count: int) -> BeforeValidator:
-    """Return what refuses a list or object of more entries before any of them is looked at.
+    """Return a validator that refuses a list or object of more entries before it checks any entry.
 
-    A bound of the field itself is told after every entry has been checked, and complained about.
+    A length bound of the field itself is checked only after every entry has been validated.
     """
 
     def check(value: Any) -> Any:
@@ -33,10 +35,10 @@ def at_most(count: int) -> BeforeValidator:
 
 
 class Contract(BaseModel):
-    """A document that crosses a process border, as JSON.
+    """A JSON document that processes exchange.
 
-    Frozen, so that a checked document stays checked. Unknown fields are refused, because a
-    misspelt optional field would otherwise be silently without effect.
+    Frozen, so that a validated document stays valid. Unknown fields are refused, because a
+    misspelt optional field would otherwise silently have no effect.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)

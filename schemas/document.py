@@ -1,4 +1,4 @@
-"""The one document per table: its declaration, its streams and what is wanted of them."""
+"""The stored document of a table: its declaration, its streams and their desired states."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -11,7 +11,7 @@ from schemas.table import TableSpec
 
 
 class DesiredState(StrEnum):
-    """What a stream's owner wants it to do."""
+    """The state that a stream's owner has requested."""
 
     RUNNING = "RUNNING"
     PAUSED = "PAUSED"
@@ -19,18 +19,19 @@ class DesiredState(StrEnum):
 
 
 class StreamEntry(Contract):
-    """A registered stream and what is wanted of it.
+    """A registered stream with its desired state.
 
     Attributes:
-        spec: The stream, complete.
-        desired_state: PAUSED keeps the runner's claim and reads nothing; STOPPED lets it go.
+        spec: The completed definition.
+        desired_state: PAUSED keeps the runner's claim and reads nothing; STOPPED releases it.
         restart_generation: A runner restarts the query when this number has grown.
-        former_epoch: Of the position that a stream of this name had left in the table when this one
-            was registered with `starting_offsets`; where that position leads elsewhere, the stream
-            starts as declared. None: there was none, or no start was given.
-        version: Grows with each change of the stream, and with each schema change that concerns
-            what it writes; a runner follows between two micro-batches.
-        features: What a version of this software has to have to run the stream, by name.
+        former_epoch: Epoch of the position that a former stream of this name had left in the table
+            when this one was registered with `starting_offsets`; the stream starts as declared if
+            that position is of another topic or another stream has written the group since. None: no
+            such position, or no start was requested.
+        version: Grows with each change of the stream, and with each schema change of columns that
+            it writes; a runner follows between two micro-batches.
+        features: Names of the features that a version of this software needs to run the stream.
     """
 
     spec: StreamSpec
@@ -42,12 +43,12 @@ class StreamEntry(Contract):
 
 
 class AppliedChange(Contract):
-    """A change of the table that was made, so that a repeated request is known.
+    """An applied change of the table, by which a repeated request is recognized.
 
     Attributes:
-        key: The request's own name for it, unique in the table.
-        digest: Of what was asked for; None: an earlier version has not kept it.
-        schema_id: The schema that came of it.
+        key: The request's name (idempotency key), unique in the table.
+        digest: Of the requested changes; None: applied by an earlier version.
+        schema_id: The resulting schema.
     """
 
     key: str = Field(min_length=1)
@@ -56,19 +57,19 @@ class AppliedChange(Contract):
 
 
 class PendingSchema(Contract):
-    """A schema change between its two stores: what the document becomes once the schema is there.
+    """A schema change in progress: the content of the document once the schema exists.
 
-    It is written before the schema file, whose exclusive creation makes the change. It is in
-    effect just if the file holds what is written here; another file of that number has overtaken
-    it.
+    It is written before the schema file, whose exclusive creation puts the change into effect. It is in
+    effect if and only if the file's content is the one recorded here; another file of that id means
+    that the change has lost a race.
 
     Attributes:
-        schema_id: Of the schema file.
-        schema_file: What the file is to hold, byte for byte, as text.
-        table: The declaration from then on.
-        streams: The streams from then on.
-        key: The request's own name for the change; None: it has none.
-        digest: Of what was asked for; None: the request has no name.
+        schema_id: Id of the schema file.
+        schema_file: Content of the file, byte for byte, as text.
+        table: The declaration after the change.
+        streams: The streams after the change.
+        key: The request's name (idempotency key); None: it has none.
+        digest: Of the requested changes; None: the request has no name.
     """
 
     schema_id: int = Field(ge=1)
@@ -80,22 +81,22 @@ class PendingSchema(Contract):
 
 
 class TableDocument(Contract):
-    """All that is declared about one table.
+    """The declaration of one table and of all its streams.
 
-    One document, so that two changes of different streams cannot both succeed on the same
-    ground: a rule across streams holds in every version.
+    A single document, so that two changes of different streams cannot both start from the same
+    version: a rule across streams holds in every version.
 
     Attributes:
         database: The first part of the table's identifier.
         name: The second part.
         table: The declaration.
         streams: By name.
-        created_ms: When its first version was made, milliseconds since the epoch, UTC.
-        schema_id: The table's schema that the declaration was last changed with; a newer one comes
-            of a rescale, or of somebody who does not ask the registry.
-        pending: A schema change under way; None: there is none.
-        applied: The newest changes whose requests gave them a name, oldest first.
-        features: What a version of this software has to have to act on any of it, by name.
+        created_ms: Creation time of the first version, milliseconds since the epoch, UTC.
+        schema_id: The table's schema that the declaration was last changed with; a newer one was
+            created by a rescale, or without the registry.
+        pending: A schema change in progress; None: there is none.
+        applied: The newest changes of named requests, oldest first.
+        features: Names of the features that a version of this software needs to change the document.
     """
 
     database: str

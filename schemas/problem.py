@@ -1,4 +1,4 @@
-"""Problems as RFC 9457 says, with a closed set of codes."""
+"""Problem documents after RFC 9457, with a closed set of codes."""
 
 from enum import StrEnum
 
@@ -8,11 +8,11 @@ from pydantic.json_schema import SkipJsonSchema
 from schemas.contract import Contract
 
 JsonPath = tuple[str | int, ...]
-"""Names and indexes from the root of a JSON document to one place in it."""
+"""Names and indexes from the root of a JSON document to one value in it."""
 
 
 class ProblemCode(StrEnum):
-    """What a client program decides on; titles and details are for people."""
+    """The kind of a problem, for programs; titles and details are for people."""
 
     MALFORMED_REQUEST = "malformed_request"
     INVALID_REQUEST = "invalid_request"
@@ -45,12 +45,12 @@ class ProblemCode(StrEnum):
 
 
 class FieldProblem(Contract):
-    """One thing that is wrong with a request.
+    """One problem of a request.
 
     Attributes:
-        pointer: RFC 6901 pointer into the request's body; None when it is not in the body.
+        pointer: RFC 6901 pointer into the request's body; None if the problem is not in the body.
         field: The field or parameter for people: `columns[2].type`, `primary_key`, `year`.
-        value: What was found, as text; None when nothing was.
+        value: The value that was found, as text; None if there was none.
         message: What is wrong and what was expected.
         hint: How to fix it.
     """
@@ -69,13 +69,13 @@ class Problem(Contract):
     """The body of every answer that is an error (`application/problem+json`).
 
     Attributes:
-        type: A URI reference that names the kind of problem: `/problems/<code>`.
+        type: A URI reference of the kind of problem: `/problems/<code>`.
         title: The kind of problem in words; the same for every occurrence.
         status: The HTTP status.
-        detail: What happened this time.
+        detail: The problem of this request in words.
         instance: The path of the request.
-        code: What programs decide on.
-        errors: All that is wrong with the request, field by field.
+        code: The kind of problem, for programs.
+        errors: All problems of the request, field by field.
         request_id: The same as in the header `x-request-id`, and in the log.
     """
 

@@ -1,4 +1,4 @@
-"""What a runner reports about the streams that it hosts."""
+"""Progress report of a runner: the streams that it hosts and the tables that it compacts."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -10,10 +10,10 @@ from schemas.problem import FieldProblem
 
 
 class StreamState(StrEnum):
-    """What a stream is doing, in Kafka Connect's words, and one of ours.
+    """The state of a stream: Kafka Connect's states, and RETRYING.
 
-    RETRYING: something that passes by itself keeps the stream from reading, and is tried again
-    without end. FAILED: a person has to mend something.
+    RETRYING: a temporary failure keeps the stream from reading, and the runner tries again without
+    limit. FAILED: a person has to fix something.
     """
 
     UNASSIGNED = "UNASSIGNED"
@@ -26,14 +26,15 @@ class StreamState(StrEnum):
 
 
 class StreamFailure(Contract):
-    """What keeps a stream from running.
+    """The failure that keeps a stream from running.
 
     Attributes:
         cause: One line.
-        errors: What a person has to mend, field by field; empty where it passes by itself.
-        since_ms: When the first of the failures in a row was, milliseconds since the epoch, UTC.
-        attempts: Failures in a row, without a commit in between.
-        next_attempt_ms: When it is tried again; None: not before somebody asks for it.
+        errors: The problems that a person has to fix; empty for a temporary failure.
+        since_ms: Time of the first of the consecutive failures, milliseconds since the epoch, UTC.
+        attempts: Consecutive failures, without a commit in between.
+        next_attempt_ms: Time of the next attempt; None: not before a lifecycle verb or another
+            declaration.
     """
 
     cause: str
@@ -44,12 +45,12 @@ class StreamFailure(Contract):
 
 
 class Account(Contract):
-    """What became of the records of a stream: each is counted once.
+    """The records of a stream by what happened to them: each is counted once.
 
     Attributes:
         accepted: Written to the table as a row of their own.
         folded: Merged with a later or earlier record of the same key before writing.
-        ignored: Left out because the stream's declaration says so.
+        ignored: Left out as the stream declares.
         dead_lettered: Refused and sent to the dead-letter topic.
     """
 
@@ -65,13 +66,13 @@ class Account(Contract):
 
 
 class BackPressure(Contract):
-    """How far a stream is slowed down because compaction of its table is behind.
+    """The slowdown of a stream because compaction of its table is behind.
 
     Attributes:
-        factor: What interval and bound are multiplied with; 1: the stream runs as declared.
+        factor: Multiplier of interval and bound; 1: the stream runs as declared.
         runs: The most sorted runs of a bucket that its newest micro-batch wrote to.
-        interval_ms: Between the starts of two micro-batches, in effect.
-        records_max: Records of a micro-batch, wanted; in effect where batches are full.
+        interval_ms: The current time between the starts of two micro-batches.
+        records_max: The current bound of a micro-batch, in records.
     """
 
     factor: int
@@ -81,37 +82,37 @@ class BackPressure(Contract):
 
 
 class StreamProgress(Contract):
-    """What a runner says about one stream; None: not known yet.
+    """A runner's report of one stream; None: not known yet.
 
     Attributes:
-        state: What the query is doing.
-        trace: Why it failed, as text, until a query runs; None unless RETRYING, FAILED or STARTING.
-        failure: The same in parts.
-        restart_generation: The generation of the registry that this query was started for.
-        epoch: The claim on the stream under which it commits.
+        state: State of the query.
+        trace: The failure as text, until a query runs; None unless RETRYING, FAILED or STARTING.
+        failure: The same as fields.
+        restart_generation: The restart generation of the registry that the query was started for.
+        epoch: Epoch of the claim on the stream under which the query commits.
         topic_id: Kafka's id of the topic.
-        generation: Of the order of its group, in which the stream writes.
+        generation: Generation of the group's order in which the stream writes.
         offsets: Next offset to read, by Kafka partition.
         end_offsets: The topic's end offset, by Kafka partition.
         lag_records: Sum of end minus next offsets; None unless RUNNING and measured.
         lag_seconds: Age of the oldest record that is not committed, at `updated_ms`; None unless
             RUNNING and measured.
-        broker_reached_ms: When Kafka answered last, milliseconds since the epoch, UTC.
-        storage_reached_ms: When the warehouse answered last.
+        broker_reached_ms: Time of Kafka's last answer, milliseconds since the epoch, UTC.
+        storage_reached_ms: Time of the warehouse's last answer.
         last_commit_snapshot: Snapshot id of the stream's newest commit.
-        last_commit_ms: When that was, milliseconds since the epoch, UTC.
+        last_commit_ms: Time of that commit, milliseconds since the epoch, UTC.
         account: Sums since the stream's first record, as the table holds them.
         dead_letters_by_reason: Refused records by reason, over all queries of the stream; may
-            fall short of `account` after a runner was killed.
-        batch_id: The newest micro-batch that was committed.
+            be less than in `account` after a runner was killed.
+        batch_id: The newest committed micro-batch.
         batch_records: Records in it.
-        batch_ms: How long it took.
-        back_pressure: How fast the stream writes; None before its first commit.
-        records_since_start: Records that its query has committed.
-        unmatched_columns: Columns that none of them had a value for, and the path of each in messages.
-        schema_id: The table's schema that it writes by.
-        stream_version: The version of its declaration that it writes by.
-        followed_ms: When both came into effect, milliseconds since the epoch, UTC.
+        batch_ms: Its duration.
+        back_pressure: The slowdown of the stream; None before its first commit.
+        records_since_start: Records that the query has committed.
+        unmatched_columns: Columns for which none of these had a value, with their paths in messages.
+        schema_id: The table's schema by which the stream writes.
+        stream_version: The version of its declaration by which it writes.
+        followed_ms: Time when both came into effect, milliseconds since the epoch, UTC.
     """
 
     state: StreamState
@@ -143,19 +144,19 @@ class StreamProgress(Contract):
 
 
 class TableProgress(Contract):
-    """What a runner says about the upkeep of one table, since it began with it.
+    """A runner's report of the maintenance of one table, since it began with the table.
 
     Attributes:
-        looks: How often the table was looked at.
-        buckets: Buckets with files at the last look.
-        most_runs: The most sorted runs of a bucket at the last look.
+        looks: Number of polls of the table for work.
+        buckets: Buckets with files at the last poll.
+        most_runs: The most sorted runs of a bucket at the last poll.
         compactions: Buckets compacted.
-        dropped: Buckets worked on in vain, because somebody else was faster.
+        dropped: Buckets whose compaction was dropped because of a conflicting commit.
         rows_in: Rows read by compactions.
         rows_out: Rows written by them, or moved with their files.
         expired: Snapshots removed.
-        failures: Buckets, looks and expiries that failed.
-        error: What fails for now; None when nothing does.
+        failures: Compactions, polls and expiries that failed.
+        error: The current failure; None when there is none.
     """
 
     looks: int = 0
@@ -171,14 +172,14 @@ class TableProgress(Contract):
 
 
 class RunnerProgress(Contract):
-    """What one runner says, overwritten every few seconds.
+    """The report of one runner, overwritten every few seconds.
 
     Attributes:
         runner: The runner's name.
-        started_ms: When the process started, milliseconds since the epoch, UTC.
-        updated_ms: When this was written.
+        started_ms: Start of the process, milliseconds since the epoch, UTC.
+        updated_ms: Time of this report.
         streams: By `<database>.<table>/<stream>`.
-        tables: Those that it compacts, by `<database>.<table>`.
+        tables: The tables that it compacts, by `<database>.<table>`.
     """
 
     runner: str

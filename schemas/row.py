@@ -1,4 +1,4 @@
-"""One wide row as the service answers it, and the status of the row per stream."""
+"""Wide rows as the service returns them, and the status of a row by stream."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -8,13 +8,13 @@ from schemas.contract import Contract
 
 
 class SnapshotInfo(Contract):
-    """The snapshot that an answer rests on.
+    """The snapshot that an answer was read from.
 
     Attributes:
-        id: Its number; None while the table has no snapshot.
+        id: Its id; None while the table has no snapshot.
         commit_time: ISO 8601, UTC.
-        verified_at: When it was last seen to be the newest; staleness counts from here. Of an older
-            state that was asked for: when it was last seen to be there.
+        verified_at: Time when it was last verified to be the newest snapshot, from which staleness is
+            measured. If an older state was requested: time when it was last verified to exist.
     """
 
     id: int | None
@@ -29,7 +29,7 @@ class WideRow(Contract):
         row: Values by column in the table's order. DECIMAL is text (no digit is lost), BINARY
             base64, TIMESTAMP ISO 8601 (with `Z` WITH LOCAL TIME ZONE), DATE and TIME ISO 8601,
             BIGINT a JSON number, FLOAT and DOUBLE that are not finite text.
-        snapshot: Where it was read.
+        snapshot: The snapshot that it was read from.
     """
 
     row: Mapping[str, Any]
@@ -37,7 +37,7 @@ class WideRow(Contract):
 
 
 class GroupState(StrEnum):
-    """What a stream has delivered of a row."""
+    """State of a stream's part of a row."""
 
     ABSENT = "absent"
     PRESENT = "present"
@@ -46,13 +46,13 @@ class GroupState(StrEnum):
 
 
 class Arrival(Contract):
-    """Where a record came from, and its place in the order of arrival.
+    """A record's position in the order of arrival.
 
     Attributes:
-        generation: Of the group's order; it rises when another stream or topic feeds the group, or
-            the topic gets more partitions.
-        partition: Kafka's partition.
-        offset: Kafka's offset in it.
+        generation: Generation of the group's order; it rises when another stream or topic feeds the
+            group, or the topic gets more partitions.
+        partition: The Kafka partition.
+        offset: The offset in the partition.
     """
 
     generation: int
@@ -64,15 +64,15 @@ class GroupStatus(Contract):
     """A sequence group's part of one row.
 
     Attributes:
-        state: `deleted` when the stream's last touch cleared the group.
+        state: `deleted` when the newest record cleared the group.
         stream: The stream that owns the group; None while none is registered.
-        ordering: The declared ordering columns' values, as in the row; those of arrival where none is
-            declared.
-        arrival: The newest record; None when absent, or when an earlier version has written it.
-        last_touched: The Kafka time of the newest record in it, ISO 8601; None when absent or
-            when the table declines tracking.
+        ordering: Values of the declared ordering columns, as in the row; of the arrival columns where
+            none are declared.
+        arrival: Position of the newest record; None when absent, or written by an earlier version.
+        last_touched: Kafka's timestamp of the newest record, ISO 8601; None when absent or when the
+            table declines tracking.
         age_seconds: Time since then.
-        stale_after_seconds: The age at which the table calls it stale; None: never.
+        stale_after_seconds: The age at which the table declares it stale; None: never.
     """
 
     state: GroupState
@@ -85,15 +85,15 @@ class GroupStatus(Contract):
 
 
 class RowStatus(Contract):
-    """Which stream has delivered what of one row.
+    """The status of one row: what each stream has delivered of it.
 
     Attributes:
-        key: The key as it was understood.
-        exists: Whether there is such a row; every group is absent when there is none.
+        key: The parsed key.
+        exists: Whether the row exists; if not, every group is absent.
         complete: Whether every group of `complete_when` is present or stale.
-        complete_when: Names of the groups that make a row complete, from the table's rule.
+        complete_when: Names of the groups that make a row complete, as the table declares.
         groups: Status by group name.
-        snapshot: Where it was read.
+        snapshot: The snapshot that it was read from.
     """
 
     key: Mapping[str, Any]

@@ -1,7 +1,7 @@
-"""What may be asked of a table that is there: one object per change, told apart by `change`.
+"""Requested changes of an existing table: one object per change, of the kind given by `change`.
 
 A column is named by its name, or by a list of names that leads to a field inside of it, with
-`element` for what an ARRAY holds and `value` for what a MAP holds.
+`element` for the elements of an ARRAY and `value` for the values of a MAP.
 """
 
 from enum import StrEnum
@@ -13,7 +13,7 @@ from schemas.aggregate import AggregateSpec
 from schemas.contract import Contract, StrictBool, at_most
 from schemas.table import TYPE_LENGTH_MAX, Deletes, SequenceGroupSpec
 
-CHANGES_MAX: Final = 1_000  # of one request; each is made to what the ones before have made
+CHANGES_MAX: Final = 1_000  # of one request; each is applied to the result of those before it
 
 Name = Annotated[str, StringConstraints(min_length=1)]
 ColumnPath = Name | Annotated[tuple[Name, ...], Field(min_length=1)]
@@ -21,7 +21,7 @@ TypeText = Annotated[str, StringConstraints(min_length=1, max_length=TYPE_LENGTH
 
 
 class ColumnPlace(StrEnum):
-    """Where a column is put among its neighbours."""
+    """The kind of a column's position."""
 
     FIRST = "first"
     LAST = "last"
@@ -30,11 +30,11 @@ class ColumnPlace(StrEnum):
 
 
 class ColumnPosition(Contract):
-    """Where a column is put.
+    """The position of a column.
 
     Attributes:
-        place: The kind of place; `last` is the last of the declared columns.
-        neighbour: The column beside it; only with `after` and `before`.
+        place: The kind of position; `last` is behind the other declared columns.
+        neighbour: The adjacent column; only with `after` and `before`.
     """
 
     place: ColumnPlace
@@ -46,25 +46,24 @@ class _ColumnChange(Contract):
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Names from a column of the table down to what is changed."""
+        """Names from a column of the table down to the changed field."""
         return (self.column,) if isinstance(self.column, str) else self.column
 
 
 class AddColumnChange(_ColumnChange):
-    """A nullable column appears; null in the rows that are there.
+    """Adds a nullable column, which is null in existing rows.
 
     Attributes:
-        change: Its kind.
+        change: The kind of change.
         column: The new name, at the end of the path.
         type: SQL text.
         description: For people.
-        position: None: after the other declared columns.
-        default: What records without a value get; as `ColumnSpec.default`.
+        position: None: behind the other declared columns.
+        default: The value for records without one; as `ColumnSpec.default`.
         aggregate: As `ColumnSpec.aggregate`.
         sequence_group: The group that protects it; the stream that owns the group reads it.
-        stream: The stream that reads it, where that is not said by the group.
-        source: Where the stream finds it in a message: field names joined by dots; None: under the
-            column's name.
+        stream: The stream that reads it, if no group implies one.
+        source: Its path in a message: field names joined by dots; None: the column's name.
     """
 
     change: Literal["add_column"]
@@ -79,18 +78,18 @@ class AddColumnChange(_ColumnChange):
 
 
 class DropColumnChange(_ColumnChange):
-    """A column goes; one of its name that is added later is another one."""
+    """Drops a column; a column of its name that is added later is a new one, without its values."""
 
     change: Literal["drop_column"]
 
 
 class RenameColumnChange(_ColumnChange):
-    """A column gets another name; streams go on reading it from the field that they read.
+    """Renames a column; streams still read it from the same field of a message.
 
     Attributes:
-        change: Its kind.
-        column: As it is called.
-        to: Its new name, without a path.
+        change: The kind of change.
+        column: The current name or path.
+        to: The new name, without a path.
     """
 
     change: Literal["rename_column"]
@@ -98,11 +97,11 @@ class RenameColumnChange(_ColumnChange):
 
 
 class UpdateColumnTypeChange(_ColumnChange):
-    """The values of a column are read as another type from then on; NOT NULL or not stays.
+    """Changes a column's type, as which existing values are read too; nullability stays.
 
     Attributes:
-        change: Its kind.
-        column: Which one.
+        change: The kind of change.
+        column: Its name or path.
         type: SQL text.
     """
 
@@ -111,28 +110,28 @@ class UpdateColumnTypeChange(_ColumnChange):
 
 
 class UpdateColumnNullabilityChange(_ColumnChange):
-    """A column may hold null from then on, or may not."""
+    """Sets whether a column may hold null."""
 
     change: Literal["update_column_nullability"]
     nullable: StrictBool
 
 
 class UpdateColumnCommentChange(_ColumnChange):
-    """A column's description becomes another; None takes it away."""
+    """Sets a column's description; null removes it."""
 
     change: Literal["update_column_comment"]
     description: str | None
 
 
 class UpdateColumnDefaultChange(_ColumnChange):
-    """Records without a value get this one when they are written; None: null."""
+    """Sets the value that is written for records without one; null: they have no value."""
 
     change: Literal["update_column_default"]
     default: str | None
 
 
 class UpdateColumnPositionChange(Contract):
-    """A column moves among the declared columns."""
+    """Moves a column among the declared columns."""
 
     change: Literal["update_column_position"]
     column: Name
@@ -140,7 +139,7 @@ class UpdateColumnPositionChange(Contract):
 
 
 class UpdateColumnAggregateChange(Contract):
-    """The values of a registered table's column combine otherwise; None: the table's default."""
+    """Sets the aggregate function of a registered table's column; null: the table's default."""
 
     change: Literal["update_column_aggregate"]
     column: Name
@@ -148,13 +147,13 @@ class UpdateColumnAggregateChange(Contract):
 
 
 class AddSequenceGroupChange(Contract):
-    """A sequence group appears in a registered table, with the columns that are made for it.
+    """Adds a sequence group with its generated columns to a registered table.
 
     Attributes:
-        change: Its kind.
+        change: The kind of change.
         name: As `SequenceGroupSpec.name`.
         ordering: As `SequenceGroupSpec.ordering`.
-        columns: Columns that the same request adds; of a table without rows, any that are in no
+        columns: Columns that the same request adds; in a table without rows, any that are in no
             group. The same holds for ordering columns.
         deletes: As `SequenceGroupSpec.deletes`.
     """
@@ -167,21 +166,21 @@ class AddSequenceGroupChange(Contract):
 
     @property
     def group(self) -> SequenceGroupSpec:
-        """The group as a declaration has it."""
+        """The group in the form of a declaration."""
         return SequenceGroupSpec(
             name=self.name, ordering=self.ordering, columns=self.columns, deletes=self.deletes
         )
 
 
 class UpdateCommentChange(Contract):
-    """The table's comment becomes another; None takes it away."""
+    """Sets the table's comment; null removes it."""
 
     change: Literal["update_comment"]
     comment: str | None
 
 
 class SetOptionChange(Contract):
-    """An option of the table format gets a value."""
+    """Sets an option of the table format."""
 
     change: Literal["set_option"]
     key: Name
@@ -189,7 +188,7 @@ class SetOptionChange(Contract):
 
 
 class RemoveOptionChange(Contract):
-    """An option of the table format falls back to its default."""
+    """Removes an option of the table format, whose default then applies."""
 
     change: Literal["remove_option"]
     key: Name
@@ -213,10 +212,10 @@ TableChange: TypeAlias = (
 
 
 class SchemaChanges(Contract):
-    """Changes of one table: all are made, or none.
+    """Changes of one table: all are applied, or none.
 
     Attributes:
-        changes: In order; each sees what those before have made.
+        changes: In order; each is applied to the result of those before it.
     """
 
     changes: Annotated[

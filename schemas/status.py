@@ -1,4 +1,4 @@
-"""A stream's status: what is wanted of it, and what is seen of it."""
+"""Status of streams and of tables' maintenance, as the service returns it."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ class LastCommit(Contract):
 
 
 class AccountView(Contract):
-    """What became of a stream's records; `records` is the sum of the others."""
+    """A stream's records by what happened to them; `records` is the sum of the others."""
 
     records: int = 0
     accepted: int = 0
@@ -33,13 +33,13 @@ class AccountView(Contract):
 
 
 class FailureView(Contract):
-    """What keeps a stream from running.
+    """The failure that keeps a stream from running.
 
     Attributes:
         cause: One line.
-        errors: What has to be mended, field by field; empty where it passes by itself.
-        since: When the first of the failures in a row was, ISO 8601, UTC.
-        attempts: Failures in a row.
+        errors: The problems to fix; empty for a temporary failure.
+        since: Time of the first of the consecutive failures, ISO 8601, UTC.
+        attempts: Consecutive failures.
         next_attempt_at: ISO 8601, UTC; None: not before `start` or another declaration.
     """
 
@@ -51,41 +51,41 @@ class FailureView(Contract):
 
 
 class StreamStatus(Contract):
-    """What is wanted of a stream and what is seen of it; None: not known.
+    """The desired state of a stream and its state as reported; None: not known.
 
     Attributes:
-        database: Of the table.
+        database: The table's database.
         table: The table's name.
         stream: The stream's name.
-        state: What it is doing. UNASSIGNED: no living runner reports it. RETRYING: something that
-            passes by itself is tried again without end. FAILED: a person has to mend something.
-        desired_state: What its owner wants.
-        trace: Why it failed or has no runner any more, as text; None while all is well.
-        failure: The same in parts; None unless RETRYING, FAILED, or STARTING again.
+        state: Its state. UNASSIGNED: no living runner reports it. RETRYING: its runner repeats after
+            a temporary failure, without limit. FAILED: a person has to fix something.
+        desired_state: The state that its owner has requested.
+        trace: Why it failed or has no runner any more, as text; None without a failure.
+        failure: The same as fields; None unless RETRYING, FAILED, or STARTING again.
         worker_id: The runner that hosts it.
-        reported_at: When the runner said so, ISO 8601, UTC.
-        epoch: The claim under which it commits.
+        reported_at: Time of the runner's report, ISO 8601, UTC.
+        epoch: Epoch of the claim under which it commits.
         offsets: Next offset to read, by Kafka partition.
-        end_offsets: The topic's end, by Kafka partition; like the lag None unless a query is RUNNING,
-            for nobody else looks.
-        lag_records: Records not read yet; None where Kafka has not answered lately.
-        lag_seconds: Age of the oldest of them, likewise.
-        broker_reached_at: When Kafka last answered the runner, ISO 8601, UTC.
-        storage_reached_at: When the warehouse last answered it.
+        end_offsets: The topic's end offset, by Kafka partition; like the lag None unless a query is
+            RUNNING, which alone measures it.
+        lag_records: Records not read yet; None if Kafka has not answered recently.
+        lag_seconds: Age of the oldest of them; None likewise.
+        broker_reached_at: Time when Kafka last answered the runner, ISO 8601, UTC.
+        storage_reached_at: Time when the warehouse last answered it.
         last_commit: The newest commit.
         account: Sums since the first record.
-        dead_letters: Records by reason, since the query's start.
-        back_pressure: How far the stream is slowed down because compaction is behind; None unless
-            a query is RUNNING and has committed.
+        dead_letters: Dead letters by reason, over all queries of the stream.
+        back_pressure: The slowdown because compaction is behind; None unless a query is RUNNING and
+            has committed.
         records_since_start: Records that the running query has committed.
-        unmatched_columns: Columns that none of them had a value for, and the path that messages were read
-            at: a path that is misspelt shows here.
-        version: Of the stream, as registered.
-        followed_version: The version that it writes by, as its runner last said.
-        followed_schema_id: The table's schema that it writes by, likewise.
-        followed_since: Since when it writes by both, ISO 8601, UTC.
+        unmatched_columns: Columns for which none of these had a value, with their paths in messages;
+            a misspelt path shows here.
+        version: Version of the stream as registered.
+        followed_version: The version by which it writes, as its runner last reported.
+        followed_schema_id: The table's schema by which it writes, likewise.
+        followed_since: Time since when it writes by both, ISO 8601, UTC.
         unreadable_reports: Runners whose reports cannot be read; one may be the stream's.
-        missing_features: What the stream needs and this service does not have: a newer version has
+        missing_features: Features that the stream needs and this service lacks: a newer version has
             registered it, and only runners of such a version run it.
     """
 
@@ -120,10 +120,10 @@ class StreamStatus(Contract):
 
 
 class VerbAnswer(StreamStatus):
-    """What a verb did, and the stream's status right after it.
+    """The effect of a lifecycle verb, and the stream's status right after it.
 
     Attributes:
-        verb: What was asked.
+        verb: The verb.
         message: What was done, or why there was nothing to do.
     """
 
@@ -132,11 +132,11 @@ class VerbAnswer(StreamStatus):
 
 
 class TableMaintenanceView(TableProgress):
-    """What one runner says about the upkeep of a table.
+    """One runner's report of the maintenance of a table.
 
     Attributes:
         worker_id: The runner.
-        reported_at: When it said so, ISO 8601, UTC.
+        reported_at: Time of the report, ISO 8601, UTC.
     """
 
     worker_id: str
@@ -144,20 +144,22 @@ class TableMaintenanceView(TableProgress):
 
 
 class MaintenanceStatus(Contract):
-    """How far compaction is with a table, and who is at it.
+    """The state of a table's compaction, and the runners that do it.
 
     Attributes:
-        database: Of the table.
+        database: The table's database.
         table: The table's name.
-        snapshot_id: The snapshot that was looked at; None before the first commit.
-        buckets: Buckets with files in it.
-        most_runs: The most sorted runs of a bucket, which every read of it merges.
+        snapshot_id: The snapshot that the counts are of; None before the first commit.
+        buckets: Buckets with files.
+        most_runs: The most sorted runs of a bucket, all of which a read of the bucket merges.
         tombstones: Deletes of removed rows that compactions keep on the highest level, so that older
-            records do not bring the rows back.
-        compaction_trigger: As many runs make a compaction due (`num-sorted-run.compaction-trigger`).
-        stop_trigger: More slow down the streams that write there (`num-sorted-run.stop-trigger`).
-        upkeep: What living runners that look after the table say, one at most times.
-        unreadable_reports: Runners whose reports cannot be read; one may look after the table.
+            records do not restore the rows.
+        compaction_trigger: Number of runs at which a compaction is due
+            (`num-sorted-run.compaction-trigger`).
+        stop_trigger: Number of runs above which streams that write to the bucket are slowed down
+            (`num-sorted-run.stop-trigger`).
+        upkeep: Reports of the living runners that maintain the table; usually one.
+        unreadable_reports: Runners whose reports cannot be read; one may maintain the table.
     """
 
     database: str

@@ -1,4 +1,4 @@
-"""The declaration of a stream: one topic that feeds a set of columns of one table."""
+"""Declaration of a stream: one topic that feeds a set of columns of one table."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -10,30 +10,30 @@ from schemas.contract import COLUMNS_MAX, OPTIONS_MAX, Contract, PositiveInt, St
 
 
 class StreamFormat(StrEnum):
-    """How a message's value is written."""
+    """The format of a message's value."""
 
     JSON = "json"
 
 
 class StartingOffsets(StrEnum):
-    """Where a stream starts that has no position in the table yet."""
+    """The start of a stream that has no position in the table yet."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
 
 
 class OnNullOrdering(StrEnum):
-    """What becomes of a record whose ordering columns are all null."""
+    """The treatment of a record whose ordering columns are all null."""
 
     DEAD_LETTER = "dead_letter"
     CLEAR = "clear"
 
 
 class OnNewField(StrEnum):
-    """What becomes of a record with fields that no column of its stream is read from.
+    """The treatment of a record with fields from which no column of its stream is read.
 
-    `ignore` leaves the fields out. `reject` makes the record a dead letter. `evolve` gives the table
-    a column for each of them, which the stream owns, and reads it from then on.
+    `ignore` leaves the fields out. `reject` makes the record a dead letter. `evolve` adds a column for
+    each of them to the table, which the stream owns and reads from then on.
     """
 
     IGNORE = "ignore"
@@ -42,11 +42,11 @@ class OnNewField(StrEnum):
 
 
 class OnPartitionsAdded(StrEnum):
-    """What a stream does whose records arrival alone orders, when its topic gets more partitions.
+    """The effect of added partitions on a stream whose records are ordered by arrival alone.
 
-    Keys move then to other partitions, whose offsets do not compare with those of the old ones.
-    `stop` ends the stream with the reason. `continue` reads the known partitions up to where they
-    end after `partitions_settle`, and the others only then, above all that was read before.
+    Keys then move to other partitions, whose offsets cannot be compared with those of the old ones.
+    `stop` stops the stream with the reason. `continue` reads the known partitions up to their ends as
+    of `partitions_settle` later, and the new ones only then, in an order above all earlier records.
     """
 
     STOP = "stop"
@@ -61,7 +61,7 @@ class ColumnSource(StrEnum):
 
 
 class StreamColumn(Contract):
-    """Where a column's value is found in a record.
+    """The source of a column's value in a record.
 
     Attributes:
         column: A column of the table.
@@ -77,14 +77,14 @@ class StreamColumn(Contract):
 
     @property
     def source_path(self) -> tuple[str, ...]:
-        """The field names from the root to the value; none for the key as a whole."""
+        """The field names from the root to the value; empty for the key as a whole."""
         if self.path is None:
             return () if self.source is ColumnSource.KEY else (self.column,)
         return tuple(self.path.split("."))
 
 
 class KafkaSpec(Contract):
-    """Where the topic is.
+    """The Kafka cluster of the topic.
 
     Attributes:
         cluster: The name of a cluster in the operators' file; None: their cluster `default`.
@@ -99,31 +99,31 @@ class KafkaSpec(Contract):
 
 
 class StreamDefinition(Contract):
-    """A stream as its owner declares it; what is left out is filled in at registration.
+    """A stream as its owner declares it; registration fills in defaults for what is left out.
 
     Attributes:
         name: The last part of the address; may be left out.
         topic: The Kafka topic.
-        format: How values are written.
-        columns: What the stream writes; empty: the key, and the whole of its group, each column from
-            the field of its name, or from where the registered stream reads it already.
-        sequence_group: The group it owns; None: the group of its own name.
-        starting_offsets: Where it starts when the table knows no position of it, or one that leads
-            elsewhere (a former stream's of its name).
-        dead_letter_topic: Where refused records go; None: `<topic>.dead-letters`.
-        on_null_ordering: What becomes of records whose ordering columns are all null.
-        on_new_field: What becomes of records with fields that are not mapped.
-        columns_max: With `evolve`: the stream never gets more columns than that; what would need
-            one more is a dead letter.
+        format: The format of values.
+        columns: The columns that the stream writes; empty: the key and its whole group, each column
+            from the field of its name, or from where the registered stream reads it already.
+        sequence_group: The group that it owns; None: the group of its own name.
+        starting_offsets: The start, if the table has no position of the stream, or one of a former
+            stream of its name that the stream does not continue.
+        dead_letter_topic: The topic for refused records; None: `<topic>.dead-letters`.
+        on_null_ordering: The treatment of records whose ordering columns are all null.
+        on_new_field: The treatment of records with fields that are not mapped.
+        columns_max: With `evolve`: the most columns of the stream; a record that needs one more is a
+            dead letter.
         max_message_bytes: Longer values are dead letters.
-        partitioned_by_key: Whether producers put all records of a row into one partition although
-            the row's key is not read from the Kafka key. A stream that arrival alone orders needs
-            one or the other where its topic has several partitions.
-        on_partitions_added: What such a stream does when the topic gets more partitions.
-        partitions_settle: With `continue`: how long producers may take to learn of new partitions,
-            as `6 min`; above their `metadata.max.age.ms`, which is 5 minutes unless set.
-        kafka: On which cluster the topic is.
-        trigger_ms: The wanted time between the starts of two micro-batches.
+        partitioned_by_key: Whether producers send all records of a row to one partition although
+            the row's key is not read from the Kafka key. A stream that is ordered by arrival alone
+            needs one or the other if its topic has several partitions.
+        on_partitions_added: The effect of added partitions on such a stream.
+        partitions_settle: With `continue`: the longest time until producers learn of new partitions,
+            such as `6 min`; above their `metadata.max.age.ms`, whose default is 5 minutes.
+        kafka: The cluster of the topic.
+        trigger_ms: The target time between the starts of two micro-batches.
         max_records_per_batch: The bound of one micro-batch.
     """
 
@@ -147,10 +147,10 @@ class StreamDefinition(Contract):
 
 
 class StreamSpec(StreamDefinition):
-    """A registered stream: a definition with everything filled in.
+    """A registered stream: a definition with all defaults filled in.
 
-    `columns` is not empty; `sequence_group` is None only where the stream owns no group: on a
-    table without groups, or when it writes unordered columns alone.
+    `columns` is not empty; `sequence_group` is None only if the stream owns no group: on a table
+    without groups, or if it writes unordered columns only.
     """
 
     name: str = Field(min_length=1)

@@ -1,4 +1,4 @@
-"""The declaration of a table: columns, keys, sequence groups, rules for its rows."""
+"""Declaration of a table: columns, keys, sequence groups, and rules for its rows."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -16,12 +16,12 @@ from schemas.contract import (
     at_most,
 )
 
-TYPE_LENGTH_MAX: Final = 1_000  # characters; what nests deeper than that has no reader
+TYPE_LENGTH_MAX: Final = 1_000  # characters
 BUCKETS_MAX: Final = 100_000  # each is a directory in every partition
 
 
 class MergeEngine(StrEnum):
-    """What several versions of one key become."""
+    """The rule that merges the versions of a row."""
 
     DEDUPLICATE = "deduplicate"
     PARTIAL_UPDATE = "partial-update"
@@ -30,18 +30,17 @@ class MergeEngine(StrEnum):
 
 
 class Unordered(StrEnum):
-    """Whether non-key columns may do without a sequence group."""
+    """Whether a declaration may depend on the order in which records arrive."""
 
     REFUSED = "refused"
     ALLOWED = "allowed"
 
 
 class Deletes(StrEnum):
-    """What a record that deletes, or takes an earlier one back, does to a row.
+    """The effect of a delete or retract record on a row.
 
-    `ignore` drops it. `clear_columns` empties what its stream owns: the columns of its sequence
-    group become null, as an upsert of nulls would make them. `remove_row` removes the row whole,
-    what other streams wrote included.
+    `ignore` drops the record. `clear_columns` sets the columns of the stream's sequence group to null,
+    as an upsert of nulls does. `remove_row` removes the whole row, values of other streams included.
     """
 
     IGNORE = "ignore"
@@ -55,11 +54,11 @@ class ColumnSpec(Contract):
     Attributes:
         name: Unique in the table, letters, digits and `_`.
         type: SQL text such as `BIGINT`, `DECIMAL(10, 2)`, `TIMESTAMP(3)`, `STRING NOT NULL`.
-        aggregate: How its values combine, in `aggregation` tables and in sequence groups of
-            `partial-update` ones; None: the newest value.
+        aggregate: The function that combines its values, in `aggregation` tables and in sequence
+            groups of `partial-update` ones; None: the newest value.
         description: For people; kept in the table's schema.
-        default: What a record without a value gets when it is written, as text such as `0`; only
-            for columns that the streams of other columns cannot reach. None: null.
+        default: The value that is written for a record without one, as text such as `0`; only for
+            columns that records of other streams do not affect. None: null.
     """
 
     name: str = Field(min_length=1, examples=["dep_delay"])
@@ -73,12 +72,12 @@ class SequenceGroupSpec(Contract):
     """Columns that one stream owns, and the columns that order its versions.
 
     Attributes:
-        name: Unique in the table; the stream of the same name owns it unless another says so.
+        name: Unique in the table; the stream of the same name owns it unless another one declares it.
         ordering: Columns that order the versions of the group, most significant first, written
             by the owner. Behind them, or alone if None, records are ordered as they arrive, by
             `<name>__offset` and `<name>__partition`, which are filled from Kafka.
         columns: The protected columns: none of them is a key or an ordering column.
-        deletes: What a delete by the owner does; None: as the table says.
+        deletes: The effect of the owner's deletes; None: as the table declares.
     """
 
     name: str = Field(min_length=1, examples=["departures"])
@@ -91,7 +90,7 @@ class StalenessSpec(Contract):
     """The age at which a group's part of a row counts as stale.
 
     Attributes:
-        default_seconds: For groups that `groups` does not name; None: never stale.
+        default_seconds: Age for groups that `groups` does not name; None: never stale.
         groups: Age in seconds by group name.
     """
 
@@ -100,7 +99,7 @@ class StalenessSpec(Contract):
 
 
 class CompletenessSpec(Contract):
-    """Which groups have to have delivered for a row to be complete.
+    """The groups that make a row complete once their streams have delivered.
 
     Attributes:
         groups: Names of groups, or `all`.
@@ -110,9 +109,9 @@ class CompletenessSpec(Contract):
 
 
 class DeleteRetentionSpec(Contract):
-    """How long compactions keep the deletes of removed rows.
+    """The age up to which compactions keep the deletes of removed rows.
 
-    Until then a record that is older than the delete and comes late does not bring the row back.
+    Until then a late record that is older than the delete does not restore the row.
 
     Attributes:
         seconds: Age of a delete at which compactions drop it.
@@ -130,24 +129,23 @@ class TableSpec(Contract):
     Attributes:
         columns: In the order in which readers see them; generated columns come after them.
         primary_key: Column names; they become NOT NULL.
-        partition_keys: A part of the primary key, fewer columns than it has.
-        buckets: Number of buckets of every partition, from 1 to `BUCKETS_MAX`, which the rules for
-            tables check beside everything else; `braid table rescale` changes it, and the
-            declaration with it.
-        merge_engine: What several versions of one key become.
+        partition_keys: A proper subset of the primary key.
+        buckets: Number of buckets of every partition, from 1 to 100,000; `braid table rescale`
+            changes it, and the declaration with it.
+        merge_engine: The rule that merges the versions of a row.
         sequence_groups: For `partial-update`; groups share no column.
-        default_aggregate: The aggregate function of declared columns that name none, keys and
-            ordering columns aside; in `aggregation` tables `last_non_null_value` if None.
-        deletes: What a record that deletes does; None: deletes are not declared.
-        delete_retention: How long deletes of removed rows are kept; None: until a compaction to the
-            highest level.
-        tracking: Whether every group carries `<group>__at` and `<group>__op`, on which row
-            status rests.
-        staleness: When a group's part of a row is stale; needs tracking.
-        completeness: When a row is complete.
-        unordered: `allowed` admits what depends on the order in which records arrive: columns
-            without a sequence group (of two versions written at once by different jobs the older
-            one may then stay for good), and functions and deletes that the rules name.
+        default_aggregate: The aggregate function of declared columns without one, except keys and
+            ordering columns; None: `last_non_null_value` in `aggregation` tables.
+        deletes: The effect of delete records; None: not declared.
+        delete_retention: The age up to which deletes of removed rows are kept; None: until a
+            compaction to the highest level.
+        tracking: Whether every group has the columns `<group>__at` and `<group>__op`, from which the
+            status of rows is computed.
+        staleness: The age at which a group's part of a row is stale; needs tracking.
+        completeness: The groups that make a row complete.
+        unordered: `allowed` admits declarations that depend on the order in which records arrive:
+            columns without a sequence group (of two versions written at once by different jobs the
+            older one may then win for good), and functions and deletes that are refused otherwise.
         comment: For people; kept in the table's schema.
         options: Further options of the table format, by their own names.
     """
