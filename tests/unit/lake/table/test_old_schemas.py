@@ -21,8 +21,8 @@ from lake import (
     UpdateColumnType,
     parse_type,
 )
+from lake.maintenance.compaction.bucket_compaction import PlannedBucket
 from lake.maintenance.compaction.compaction_picks import full_pick
-from lake.maintenance.compaction.table_compaction import PlannedBucket
 from lake.snapshots.live_table import LiveTable
 from lake.table.compaction import table_compaction
 from tests.support.faulty_file_io import FaultyFileIO
