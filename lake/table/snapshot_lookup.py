@@ -15,7 +15,7 @@ from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.snapshot import Snapshot
 from lake.merge.spec import merge_spec
-from lake.read.lookup.background import threads
+from lake.read.lookup.background import copy_threads
 from lake.read.lookup.bucket_lookup import BucketLookup
 from lake.read.lookup.bucket_rows import BucketRows, KeyedRows
 from lake.read.lookup.lookup_cache import LookupCache
@@ -199,12 +199,14 @@ class SnapshotLookup:
         """
         names = self._checked_columns(columns)
         loads = [
-            load for bucket_id in self._members for load in self._bucket(bucket_id).loads(names)
+            load
+            for bucket_id in self._members
+            for load in self._bucket(bucket_id).load_tasks(names)
         ]
         with (
             table_error_context(self.identifier),
             self._held(),
-            ThreadPoolExecutor(threads()) as pool,
+            ThreadPoolExecutor(copy_threads()) as pool,
         ):
             futures = [pool.submit(load) for load in loads]
             try:

@@ -1,4 +1,4 @@
-"""Work that is done beside those who asked for it, by a few threads that end when nothing is left."""
+"""Background jobs that make copies: run by a few threads, which end when no job is left."""
 
 import os
 import threading
@@ -9,25 +9,26 @@ from typing import Final
 Job = Callable[[], None]
 
 Submit = Callable[[Job], object]
-"""Has something done, in its own time."""
+"""Has a job run later, in another thread."""
 
 THREADS_MAX: Final = 2
+"""Decoding uses several cores itself, and a server has to answer meanwhile."""
 
 
-def threads() -> int:
-    """Return how many files are made ready side by side."""
+def copy_threads() -> int:
+    """Return the number of files that are copied in parallel."""
     return min(THREADS_MAX, os.cpu_count() or 1)
 
 
-def readers() -> int:
-    """Return how many read row groups side by side for want of a copy: they leave a core to each copy."""
-    return max(1, (os.cpu_count() or 1) - threads())
+def reader_slots() -> int:
+    """Return how many threads may read row groups at once: a core is left to each copy, one at least."""
+    return max(1, (os.cpu_count() or 1) - copy_threads())
 
 
 class BackgroundJobs:
-    """Does jobs in their order, a few at a time; safe between threads.
+    """Runs jobs in the order of their submission, a few at a time; safe between threads.
 
-    A process that ends does not wait for the jobs that have not begun.
+    A process that ends waits for running jobs, and drops those that have not begun.
     """
 
     def __init__(self) -> None:
@@ -37,13 +38,13 @@ class BackgroundJobs:
         self._lock = threading.Lock()
 
     def submit(self, job: Job) -> None:
-        """Have a job done; it tells its errors to nobody, so it raises none."""
+        """Queue a job. Requires: it raises nothing, because no caller would get the error."""
         with self._lock:
             self._jobs.append(job)
-            if self._running >= threads():
+            if self._running >= copy_threads():
                 return
             self._running += 1
-        # No daemon: one that is inside of Arrow's code when the interpreter goes would bring it down.
+        # Not a daemon: a thread that is in Arrow's code when the interpreter ends would crash it.
         threading.Thread(target=self._run, name="braid-lookup-copies").start()
 
     def _run(self) -> None:
@@ -56,15 +57,18 @@ class BackgroundJobs:
             raise
 
     def _next(self) -> Job | None:
+        """Return the next job; None to end the thread, which is no longer counted then."""
         with self._lock:
             if is_ending():
                 self._jobs.clear()
             if not self._jobs:
+                # Under the lock: a job that is submitted after this starts a thread again.
                 self._running -= 1
+                assert self._running >= 0, "each thread ends once"
                 return None
             return self._jobs.popleft()
 
 
 def is_ending() -> bool:
-    """Return whether the process is about to end, and waits for its threads alone."""
+    """Return whether the process waits only for its threads to end."""
     return not threading.main_thread().is_alive()

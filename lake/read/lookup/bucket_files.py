@@ -1,7 +1,8 @@
-"""The files of a bucket as lookups have them: those with a copy, and those that are read by row group.
+"""Files of a bucket for lookups: read from their copies, or by row group where there is no copy.
 
-A file of one row group and up to 1 MB is copied when it is first needed: that takes as long as to read it.
-For larger ones nobody waits who serves requests; compactions do, which ask for many keys of a file.
+A file of one row group and up to 1 MB is copied at its first use, because reading it takes as long. Lookups
+that serve requests do not wait for copies of larger files; compactions do, because they search for many
+keys of a file.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,21 +19,22 @@ from lake.files.paths import TablePaths
 from lake.files.row_filters import RowGroupFilter
 from lake.files.row_groups import ROW_GROUP_ROWS
 from lake.files.storage.file_io import FileIO
+from lake.format.bucket import BucketId
 from lake.format.data_file import DataFileMeta
 from lake.format.schema import TableSchema
 from lake.format.system_columns import SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD
 from lake.read.lookup.copy_space import CopySpace
-from lake.read.lookup.file_column import gathered
+from lake.read.lookup.file_column import gather
 from lake.read.lookup.file_lookup import FileLookup
 from lake.read.lookup.key_filters import KeyFilters
-from lake.read.lookup.key_matches import Found
+from lake.read.lookup.key_matches import KeyMatches
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.row_group_lookup import RowGroupLookup
 from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
 from lake.snapshots.file_indexes import FileIndexStore
 
 SMALL_FILE_BYTES: Final = 1024 * 1024
-"""Files up to this size, of one row group, are copied while somebody waits."""
+"""Files up to this size, of one row group, are copied by the lookup that needs them first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +62,10 @@ class _DataFile:
 
 
 class BucketFiles:
-    """Files by their numbers, and the cache that has them; safe between threads.
+    """The files of a bucket by number, over the cache of their copies; safe between threads.
 
     Attributes:
-        filters: What the indexes of the files say.
+        filters: The bloom filters of the files.
     """
 
     def __init__(
@@ -74,19 +76,19 @@ class BucketFiles:
         file_io: FileIO,
         paths: TablePaths,
         schema: TableSchema,
-        place: tuple[bytes, int],
+        bucket_id: BucketId,
         older_schemas: OlderSchemas,
         file_indexes: FileIndexStore,
     ) -> None:
-        """Take the files; none is opened yet.
+        """Wrap the files; none is opened yet.
 
         Args:
             files: Of the bucket, in the order of their numbers.
-            cache: Keeps what they were made into.
+            cache: Keeps their copies.
             file_io: Storage.
             paths: Of the table.
             schema: Under which records are read.
-            place: Serialised partition row, and bucket number.
+            bucket_id: Serialised partition row, and bucket number.
             older_schemas: By id, those that files were written under if their columns are others.
             file_indexes: Reads their indexes.
         """
@@ -96,7 +98,7 @@ class BucketFiles:
         self._schema = schema
         self._older_schemas = older_schemas
         self._numbers = {file.file_name: number for number, file in enumerate(self._files)}
-        self._paths = [live_file_path(paths, schema, *place, file) for file in self._files]
+        self._paths = [live_file_path(paths, schema, *bucket_id, file) for file in self._files]
         self.filters = KeyFilters(
             self._files,
             self._paths,
@@ -104,7 +106,7 @@ class BucketFiles:
             schema=schema,
             older_schemas=older_schemas,
         )
-        # A copy has the columns of one schema; what options say changes nothing in it.
+        # A copy has the columns of one schema: another shape needs another copy, other options do not.
         shape = shape_digest(schema)
         self._names = [f"{path}@{shape}" for path in self._paths]
         self._schemas: dict[tuple[str, ...], pa.Schema] = {}
@@ -120,59 +122,61 @@ class BucketFiles:
         """The files by number."""
         return self._files
 
-    def ready(self, number: int) -> FileLookup | None:
-        """Return the copy of a file if there is one, to read what it has loaded."""
-        return self._cache.ready(self._names[number])
+    def copy_of(self, number: int) -> FileLookup | None:
+        """Return the copy of a file, None without one; it may lack columns."""
+        return self._cache.get(self._names[number])
 
-    def is_ready(self, number: int, columns: Sequence[str]) -> bool:
-        """Return whether a file can give columns without a look at storage."""
-        lookup = self.ready(number)
-        return lookup is not None and lookup.has(columns)
+    def is_cached(self, number: int, columns: Sequence[str]) -> bool:
+        """Return whether a file has a copy of these columns."""
+        copy = self.copy_of(number)
+        return copy is not None and copy.has_columns(columns)
 
-    def made(self, number: int, columns: Sequence[str]) -> FileLookup | None:
+    def get_or_copy(self, number: int, columns: Sequence[str]) -> FileLookup | None:
         """Return the copy of a file with some columns, made if need be; None if there is no room.
 
         Raises:
             CorruptData: The file is absent or not what its metadata says.
             StorageUnavailable: Storage or the local disk refuses.
         """
-        return self._cache.made(self._names[number], partial(self._make, number), columns)
+        return self._cache.get_or_copy(
+            self._names[number], partial(self._copy_file, number), columns
+        )
 
-    def found(
-        self, number: int, keys: WantedKeys, wanted: Rows, *, is_sure: bool, waits: bool
+    def find_uncopied(
+        self, number: int, keys: WantedKeys, wanted: Rows, *, is_verified: bool, waits: bool
     ) -> tuple[Rows, Rows]:
-        """Return which of some keys a file has, or may have, and at which positions.
+        """Return the places in `wanted` of the keys that a file has, and their positions in it.
 
         Args:
-            number: Of a file that has no copy yet.
+            number: Of a file that had no copy a moment ago.
             keys: Keys.
-            wanted: Which of them are looked for; at least one.
-            is_sure: Whether keys are compared, not their hashes alone.
-            waits: Whether a large file is copied now.
+            wanted: Numbers of those to search for; at least one.
+            is_verified: Whether keys are compared, not only their hashes.
+            waits: Whether a large file is copied first.
 
         Raises:
             CorruptData: The file is absent or not what its metadata says.
             StorageUnavailable: Storage or the local disk refuses.
         """
         if waits or self._is_small(number):
-            lookup = self.made(number, ())
-            if lookup is not None:
-                return lookup.found(keys, wanted, is_sure=is_sure)
-        with self._cache.reading:
-            # It may have been made while others read.
-            lookup = self.ready(number)
-            if lookup is None:
+            copy = self.get_or_copy(number, ())
+            if copy is not None:
+                return copy.find_matches(keys, wanted, is_verified=is_verified)
+        with self._cache.read_slots:
+            # The copy may have been made while this thread waited for a slot.
+            copy = self.copy_of(number)
+            if copy is None:
                 key_columns = self._schema.trimmed_primary_keys
-                return self._row_groups(number, key_columns).found(keys, wanted)
-        return lookup.found(keys, wanted, is_sure=is_sure)
+                return self._row_groups(number, key_columns).find_matches(keys, wanted)
+        return copy.find_matches(keys, wanted, is_verified=is_verified)
 
-    def taken(self, found: Found, names: tuple[str, ...], *, waits: bool = False) -> pa.Table:
-        """Return columns of what was found, in its order.
+    def take(self, found: KeyMatches, names: tuple[str, ...], *, waits: bool = False) -> pa.Table:
+        """Return columns of the records that were found, in their order.
 
         Args:
             found: Of this bucket.
             names: Of the table or `SEQUENCE_NUMBER` or `VALUE_KIND`, without repeats.
-            waits: Whether large files are copied now.
+            waits: Whether large files are copied first.
 
         Raises:
             CorruptData: A file is absent or not what its metadata says.
@@ -189,39 +193,40 @@ class BucketFiles:
         arrow_order = row_array(order)
         whole = [copy.file_columns(names) for copy in copies if copy is not None]
         if len(whole) < len(copies):
+            # Rows of a file without a copy come as a table, so all are concatenated and reordered.
             parts = [
                 self._rows_of(file, copy, rows, names)
                 for file, copy, (rows, _) in zip(found.files, copies, places, strict=True)
             ]
             return pa.concat_tables(parts).take(arrow_order)
         arrays = [
-            gathered(columns, places, order=arrow_order) for columns in zip(*whole, strict=True)
+            gather(columns, places, order=arrow_order) for columns in zip(*whole, strict=True)
         ]
         return pa.Table.from_arrays(arrays, schema=schema)
 
     def _copy(
         self, file: DataFileMeta, names: tuple[str, ...], *, waits: bool
     ) -> FileLookup | None:
-        """Return the copy of a file if it has some columns, or is worth waiting for."""
+        """Return the copy of a file if it has these columns, or is small enough to be made now."""
         number = self._numbers[file.file_name]
-        lookup = self.ready(number)
-        if lookup is not None and lookup.has(names):
-            return lookup
-        return self.made(number, names) if waits or self._is_small(number) else None
+        copy = self.copy_of(number)
+        if copy is not None and copy.has_columns(names):
+            return copy
+        return self.get_or_copy(number, names) if waits or self._is_small(number) else None
 
     def _rows_of(
         self, file: DataFileMeta, copy: FileLookup | None, positions: Rows, names: tuple[str, ...]
     ) -> pa.Table:
         """Return columns of some rows of a file, from its copy if it has one."""
         if copy is not None:
-            return copy.columns(positions, names)
+            return copy.take(positions, names)
         number = self._numbers[file.file_name]
-        with self._cache.reading:
-            # It may have been made while others read.
-            copy = self.ready(number)
-            if copy is None or not copy.has(names):
-                return self._row_groups(number, names).columns(positions, names)
-        return copy.columns(positions, names)
+        with self._cache.read_slots:
+            # The copy may have been made while this thread waited for a slot.
+            copy = self.copy_of(number)
+            if copy is None or not copy.has_columns(names):
+                return self._row_groups(number, names).take(positions, names)
+        return copy.take(positions, names)
 
     def _is_small(self, number: int) -> bool:
         file = self._files[number]
@@ -229,9 +234,9 @@ class BucketFiles:
 
     def _row_groups(self, number: int, columns: tuple[str, ...]) -> RowGroupLookup:
         def on_read(rows: int, size: int) -> None:
-            self._cache.was_read(
+            self._cache.record_read(
                 self._names[number],
-                partial(self._make, number),
+                partial(self._copy_file, number),
                 columns,
                 of_rows=self._files[number].row_count,
                 rows=rows,
@@ -243,11 +248,11 @@ class BucketFiles:
         )
 
     def _schema_of(self, names: tuple[str, ...]) -> pa.Schema:
-        # To make a schema takes as long as to take a column.
+        # Cached, because making a schema takes as long as taking a column.
         schema = self._schemas.get(names)
         if schema is None:
-            every = pa.schema([SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD, *self._schema.arrow_schema])
-            schema = self._schemas[names] = pa.schema([every.field(name) for name in names])
+            known = pa.schema([SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD, *self._schema.arrow_schema])
+            schema = self._schemas[names] = pa.schema([known.field(name) for name in names])
         return schema
 
     def _data_file(self, number: int) -> _DataFile:
@@ -261,7 +266,7 @@ class BucketFiles:
         )
         return _DataFile(reader=reader, meta=file)
 
-    def _make(self, number: int, space: CopySpace) -> FileLookup:
+    def _copy_file(self, number: int, space: CopySpace) -> FileLookup:
         return FileLookup(
             self._data_file(number),
             key_columns=self._schema.trimmed_primary_keys,

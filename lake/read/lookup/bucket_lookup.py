@@ -1,19 +1,27 @@
-"""Keys in a bucket: in which files they are, and their records there.
+"""Search for keys in the files of a bucket, and their records.
 
-Runs are asked from the newest on: the files of level 0 one by one, then level by level the one file
-whose key range holds the key. A file without a copy is asked by its index first (`key_filters`). Two
-questions are answered:
+Runs are searched from the newest on: the files of level 0 one by one, then on each level the one file
+whose key range contains the key. Of a file without a copy the bloom filters come first
+(`key_filters`). There are two searches:
 
-| question | answer |
-|---|---|
-| `find` | the first record of each key: for compactions, in the levels above their output; they wait for copies |
-| `find_all` | every record of each key: for readers, who merge them |
+| search | result | used by |
+|---|---|---|
+| `find` | the newest record of each key, above a level | compactions, which wait for copies |
+| `find_all` | every record of each key | readers, which merge them |
 
-`find_all` may answer by hashes alone, which are almost never wrong: who takes the records has the
-keys with them, and compares those of all files at once (`are_keys`).
+`find_all` may compare hashes alone, which is almost never wrong: its caller takes the records with their
+keys anyway, and compares those of all files at once (`rows`, `verify`).
 
-A position that the bucket's deletion vectors name is no record; the search goes on below it. They
-are an argument of each question, as files outlive them.
+A position in the bucket's deletion vectors is no record: the search continues in older runs. Vectors are
+an argument of each search, because files live longer than their vectors.
+
+Three ways to search a run, by cost:
+
+| way | when | cost |
+|---|---|---|
+| joint index | the files of level 0 of a reader, once all are copied and small | one probe for all of them |
+| every file is probed with every key | few copied files, few keys | files x one probe of all keys |
+| key ranges first | otherwise | one location of the keys among the ranges, then a probe of each file by its own keys |
 
 Source: merge-semantics 6.4.
 """
@@ -42,7 +50,7 @@ from lake.lsm.levels import levels_of
 from lake.read.lookup.bucket_files import BucketFiles
 from lake.read.lookup.file_lookup import FEW_KEYS
 from lake.read.lookup.joint_index import JOINT_ROWS_MAX, JointIndex
-from lake.read.lookup.key_matches import Found, are_marked, found_in
+from lake.read.lookup.key_matches import KeyMatches, are_marked, merge_hits
 from lake.read.lookup.key_ranges import KeyRanges
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.wanted_keys import Rows, WantedKeys, are_of_keys, wanted_keys
@@ -52,7 +60,13 @@ Vectors = Mapping[str, AbstractBitMap]
 """Positions of deleted rows by file name."""
 
 _PROBED_FILES_MAX: Final = 4
+"""Most files of a run that are probed with every key. A probe costs the same few microseconds whether the
+key is there or not (`hash_index`), and locating keys of several columns among ranges costs a sort of
+keys and bounds (`key_codes`): about as much as probing a few files."""
+
 _PROBED_KEYS_MAX: Final = 1_024
+"""Most keys that every file is probed with. The cost of superfluous probes grows with files x keys, that
+of locating keys only with keys."""
 
 
 class BucketLookup:
@@ -71,10 +85,10 @@ class BucketLookup:
         older_schemas: OlderSchemas = NO_OLDER_SCHEMAS,
         file_indexes: FileIndexStore | None = None,
     ) -> None:
-        """Take the files; none is opened before a key may be in it.
+        """Sort the files into runs; none is opened before a key may be in it.
 
         Args:
-            cache: Keeps what files were made into.
+            cache: Keeps the copies of files.
             file_io: Storage.
             paths: Of the table.
             schema: Under which records are read.
@@ -82,7 +96,7 @@ class BucketLookup:
             bucket: Bucket number.
             files: Live files of the bucket, on any level, in any order.
             older_schemas: By id, those that files were written under if their columns are others.
-            file_indexes: Remembers the indexes of files; None reads them anew.
+            file_indexes: Caches the indexes of files; None reads them anew.
         """
         self._schema = schema
         self._runs = levels_of(files, schema.table_options).runs
@@ -92,10 +106,11 @@ class BucketLookup:
             file_io=file_io,
             paths=paths,
             schema=schema,
-            place=(partition, bucket),
+            bucket_id=(partition, bucket),
             older_schemas=older_schemas,
             file_indexes=file_indexes if file_indexes is not None else FileIndexStore(file_io),
         )
+        # Each file of level 0 is a run, and these are the newest: they have the first numbers.
         self._new_files = sum(file.level == 0 for file in self._files.all)
         self._may_join = self._new_files > 1 and (
             sum(file.row_count for file in self._files.all[: self._new_files]) <= JOINT_ROWS_MAX
@@ -118,13 +133,13 @@ class BucketLookup:
 
     def find(
         self, keys: pa.Table | pa.RecordBatch, *, above_level: int, vectors: Vectors | None = None
-    ) -> Found:
-        """Return the first record of each key, on the levels above one.
+    ) -> KeyMatches:
+        """Return the newest record of each key on the levels above one.
 
         Args:
             keys: Has the columns of the trimmed primary key, in the table's types, without nulls;
-                others are passed over.
-            above_level: -1 looks at level 0, too, from the newest file on.
+                other columns are ignored.
+            above_level: -1 includes level 0, from the newest file on.
             vectors: Current deletion vectors of the bucket.
 
         Returns:
@@ -135,20 +150,24 @@ class BucketLookup:
             StorageUnavailable: Storage or the local disk refuses.
         """
         wanted = wanted_keys(keys, self._schema)
-        every = np.arange(len(wanted))
-        return self._search(wanted, every, vectors or {}, first_only=True, above_level=above_level)
+        numbers = np.arange(len(wanted))
+        return self._search(
+            wanted, numbers, vectors or {}, first_only=True, above_level=above_level
+        )
 
-    def find_all(self, keys: WantedKeys, wanted: Rows, *, vectors: Vectors | None = None) -> Found:
+    def find_all(
+        self, keys: WantedKeys, wanted: Rows, *, vectors: Vectors | None = None
+    ) -> KeyMatches:
         """Return every record that may be of each key; those of one key newest run first.
 
         Args:
             keys: In the table's types.
-            wanted: Which of them are looked for, ascending.
+            wanted: Numbers of those to search for, ascending.
             vectors: Current deletion vectors of the bucket.
 
         Returns:
-            Records of the keys; unless the answer is sure, with strangers among them that have the
-            hash of a key.
+            Records of the keys; unless they are verified, records of other keys with the same hash
+            may be among them.
 
         Raises:
             CorruptData: A file is absent or not what its metadata says.
@@ -157,20 +176,23 @@ class BucketLookup:
         return self._search(keys, wanted, vectors or {}, first_only=False)
 
     def is_resident(self, columns: Sequence[str]) -> bool:
-        """Return whether all files are ready to give these columns."""
-        return all(self._files.is_ready(number, columns) for number in range(len(self._files)))
+        """Return whether all files have copies of these columns."""
+        return all(self._files.is_cached(number, columns) for number in range(len(self._files)))
 
-    def loads(self, columns: Sequence[str]) -> list[Callable[[], object]]:
-        """Return what makes each file ready to give columns, as far as there is room.
+    def load_tasks(self, columns: Sequence[str]) -> list[Callable[[], object]]:
+        """Return calls that copy columns of one file each, as far as there is room.
 
-        The calls may run side by side. Each raises CorruptData where its file is absent or not what
-        its metadata says, and StorageUnavailable where storage or the local disk refuses.
+        They may run in parallel. Each raises CorruptData where its file is absent or not what its
+        metadata says, and StorageUnavailable where storage or the local disk refuses.
         """
         return [
-            partial(self._files.made, number, tuple(columns)) for number in range(len(self._files))
+            partial(self._files.get_or_copy, number, tuple(columns))
+            for number in range(len(self._files))
         ]
 
-    def records(self, found: Found, columns: Sequence[str], *, waits: bool = False) -> pa.Table:
+    def records(
+        self, found: KeyMatches, columns: Sequence[str], *, waits: bool = False
+    ) -> pa.Table:
         """Return the records that were found.
 
         Args:
@@ -187,19 +209,20 @@ class BucketLookup:
             StorageUnavailable: Storage or the local disk refuses.
         """
         names = (SEQUENCE_NUMBER, VALUE_KIND, *columns)
-        rows = self._files.taken(found, names, waits=waits)
+        rows = self._files.take(found, names, waits=waits)
         levels = np.array([file.level for file in found.files], dtype=np.int32)
         return rows.append_column(LEVEL_FIELD, pa.array(levels[found.file_numbers]))
 
     def rows(
-        self, keys: WantedKeys, found: Found, columns: Sequence[str]
+        self, keys: WantedKeys, found: KeyMatches, columns: Sequence[str]
     ) -> tuple[pa.Table, npt.NDArray[np.bool_] | None]:
-        """Return the columns of what was found, and whether each is a row of its key.
+        """Return columns of the records that were found, and for each whether it is a row of its key.
 
-        A stranger is none, and neither is a -U or -D.
+        Records of other keys with the same hash are no rows, and neither are retracts (-U, -D).
+        Requires: no key has several records.
 
         Args:
-            keys: Those that were looked for.
+            keys: Those that were searched for.
             found: Of this bucket.
             columns: Of the table, without repeats.
 
@@ -212,29 +235,31 @@ class BucketLookup:
         """
         has_retracts = any(file.delete_row_count != 0 for file in found.files)
         names = [*columns, *((VALUE_KIND,) if has_retracts else ())]
-        if not found.is_sure:
+        if not found.is_verified:
             names += [name for name in self._key_names if name not in columns]
-        rows = self._files.taken(found, tuple(names))
-        is_row = None if found.is_sure else self._are_of_keys(rows, keys, found)
+        rows = self._files.take(found, tuple(names))
+        is_row = None if found.is_verified else self._are_of_keys(rows, keys, found)
         if has_retracts:
             kinds = combined_array(rows.column(VALUE_KIND)).to_numpy()
-            # The lowest bit tells: +I is 0, -U 1, +U 2, -D 3.
+            # The lowest bit is set for retracts: +I is 0, -U 1, +U 2, -D 3.
             is_add = (kinds & 1) == 0
             is_row = is_add if is_row is None else is_row & is_add
         if len(names) > len(columns):
             rows = rows.select(list(columns))
         return rows, None if is_row is None or is_row.all() else is_row
 
-    def are_keys(self, keys: WantedKeys, found: Found) -> npt.NDArray[np.bool_]:
+    def verify(self, keys: WantedKeys, found: KeyMatches) -> npt.NDArray[np.bool_]:
         """Return for each record whether it is of its key.
 
         Raises:
             CorruptData: A file is absent or not what its metadata says.
             StorageUnavailable: Storage or the local disk refuses.
         """
-        return self._are_of_keys(self._files.taken(found, self._key_names), keys, found)
+        return self._are_of_keys(self._files.take(found, self._key_names), keys, found)
 
-    def _are_of_keys(self, rows: pa.Table, keys: WantedKeys, found: Found) -> npt.NDArray[np.bool_]:
+    def _are_of_keys(
+        self, rows: pa.Table, keys: WantedKeys, found: KeyMatches
+    ) -> npt.NDArray[np.bool_]:
         columns = [combined_array(rows.column(name)) for name in self._key_names]
         return are_of_keys(columns, keys, found.keys)
 
@@ -246,42 +271,46 @@ class BucketLookup:
         *,
         first_only: bool,
         above_level: int = -1,
-    ) -> Found:
+    ) -> KeyMatches:
+        # Only for all records: a search for the newest one drops a key at the first file that has it.
+        # No deletion vector concerns level 0, because compactions mark rows above their output level.
         joint = None if first_only else self._joint_index()
         hits = [] if joint is None else joint.hits(keys, wanted)
         above_level = above_level if joint is None else 0
-        is_sure = first_only or len(wanted) <= FEW_KEYS
+        # Few keys are compared one by one, as each is found. A search for the newest record has to know
+        # at once: a record of another key would end the search for this one.
+        is_verified = first_only or len(wanted) <= FEW_KEYS
         for run, numbers in zip(self._runs, self._run_numbers, strict=True):
             if run.level <= above_level or not len(wanted):
                 continue
             found_here: list[Rows] = []
             for number, rows in self._candidates(numbers, keys, wanted):
                 found, positions = self._find_in(
-                    number, keys, rows, vectors, is_sure=is_sure, waits=first_only
+                    number, keys, rows, vectors, is_verified=is_verified, waits=first_only
                 )
                 if len(found):
                     hits.append((found, number, positions))
                     found_here.append(found)
             if first_only and found_here:
                 wanted = np.setdiff1d(wanted, np.concatenate(found_here), assume_unique=True)
-        return found_in(self._files.all, hits, is_sure=is_sure)
+        return merge_hits(self._files.all, hits, is_verified=is_verified)
 
     def _joint_index(self) -> JointIndex | None:
-        """Return the index of all files of level 0, once they are ready; None to ask each."""
+        """Return the index of all files of level 0 once they have copies; None to search each."""
         if self._joint is None and self._may_join:
-            lookups = [self._files.ready(number) for number in range(self._new_files)]
-            ready = [lookup for lookup in lookups if lookup is not None]
-            if len(ready) == len(lookups):
-                self._joint = JointIndex(ready)
+            copies = [self._files.copy_of(number) for number in range(self._new_files)]
+            present = [copy for copy in copies if copy is not None]
+            if len(present) == len(copies):
+                # Two threads may build it at the same time, with the same result.
+                self._joint = JointIndex(present)
         return self._joint
 
     def _candidates(
         self, numbers: range, keys: WantedKeys, wanted: Rows
     ) -> Iterator[tuple[int, Rows]]:
-        """Yield files of a run, each with the keys that it may have."""
+        """Yield files of a run, each with the numbers of the keys that it may have."""
         ranges = self._ranges[numbers.start]
-        if self._are_probed(numbers, wanted, ranges):
-            # One probe of each file is less than to compare with the ends of their ranges.
+        if self._are_all_probed(numbers, wanted, ranges):
             for number in numbers:
                 yield number, wanted
             return
@@ -291,12 +320,16 @@ class BucketLookup:
             if len(here):
                 yield number, wanted[here]
 
-    def _are_probed(self, numbers: range, wanted: Rows, ranges: KeyRanges) -> bool:
+    def _are_all_probed(self, numbers: range, wanted: Rows, ranges: KeyRanges) -> bool:
+        """Return whether probing every file of a run costs less than locating keys in its ranges."""
         if len(numbers) > _PROBED_FILES_MAX or len(wanted) > _PROBED_KEYS_MAX:
             return False
-        if len(numbers) > 1 and ranges.is_of_numbers and len(wanted) > FEW_KEYS:
+        # Keys of a single number are located by one binary search, which costs less than a superfluous
+        # probe; of a few keys a probe needs no arrays, and costs less still.
+        if len(numbers) > 1 and ranges.is_numeric and len(wanted) > FEW_KEYS:
             return False
-        return all(self._files.ready(number) for number in numbers)
+        # A file without a copy has to be read: its range is checked first, whatever that costs.
+        return all(self._files.copy_of(number) for number in numbers)
 
     def _find_in(
         self,
@@ -305,18 +338,21 @@ class BucketLookup:
         wanted: Rows,
         vectors: Vectors,
         *,
-        is_sure: bool,
+        is_verified: bool,
         waits: bool,
     ) -> tuple[Rows, Rows]:
-        """Return which keys a file has, or may have, and at which positions."""
-        lookup = self._files.ready(number)
-        if lookup is not None:
-            here, positions = lookup.found(keys, wanted, is_sure=is_sure)
+        """Return the numbers of the keys that a file has, or may have, and their positions in it."""
+        copy = self._files.copy_of(number)
+        if copy is not None:
+            # Bloom filters would save nothing here: the copy's index answers as fast.
+            here, positions = copy.find_matches(keys, wanted, is_verified=is_verified)
         else:
             wanted = self._files.filters.may_have(number, keys, wanted)
             if not len(wanted):
                 return wanted, wanted
-            here, positions = self._files.found(number, keys, wanted, is_sure=is_sure, waits=waits)
+            here, positions = self._files.find_uncopied(
+                number, keys, wanted, is_verified=is_verified, waits=waits
+            )
         vector = vectors.get(self._files[number].file_name) if len(here) else None
         if vector:
             live = ~are_marked(positions, vector)

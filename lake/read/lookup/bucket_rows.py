@@ -1,6 +1,6 @@
 """Rows of a bucket by key, as a scan of the same snapshot gives them.
 
-A record that is alone is the row; several of a key are merged as a scan merges them. A key without a
+The single record of a key is its row; several records are merged as a scan merges them. A key without a
 record costs a probe per file.
 """
 
@@ -20,18 +20,18 @@ from lake.lsm.sorted_run import plan_sections
 from lake.merge.fold import FoldCounters, Machine
 from lake.merge.spec import MergeSpec, columns_needed
 from lake.read.lookup.bucket_lookup import BucketLookup, Vectors
-from lake.read.lookup.key_matches import Found
+from lake.read.lookup.key_matches import KeyMatches
 from lake.read.lookup.wanted_keys import Rows, WantedKeys
 from lake.read.reader import scan_merge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedRows:
-    """Rows, and which of the wanted keys each is of.
+    """Rows, each with the number of its key.
 
     Attributes:
-        keys: int64; ascending, unless the rows come from several buckets.
-        rows: The table's columns that were asked for; one row per entry of `keys`.
+        keys: int64; numbers of the wanted keys, ascending.
+        rows: The requested columns of the table; one row per entry of `keys`.
     """
 
     keys: Rows
@@ -39,7 +39,7 @@ class KeyedRows:
 
 
 class BucketRows:
-    """Gives rows of one bucket at one snapshot; safe between threads."""
+    """Finds and merges rows of one bucket at one snapshot; safe between threads."""
 
     def __init__(
         self,
@@ -49,11 +49,11 @@ class BucketRows:
         spec: MergeSpec,
         read_vectors: Callable[[], Vectors],
     ) -> None:
-        """Take the files of a bucket.
+        """Wrap the files of a bucket.
 
         Args:
             lookup: Of the files that readers see.
-            schema: Under which they were written.
+            schema: Under which rows are read.
             spec: How their records merge.
             read_vectors: Reads the bucket's deletion vectors; called once.
         """
@@ -75,7 +75,7 @@ class BucketRows:
 
         Args:
             keys: In the table's types.
-            wanted: Those that may be in this bucket, ascending.
+            wanted: Numbers of those that may be in this bucket, ascending.
             columns: Of the table, without repeats.
 
         Raises:
@@ -87,38 +87,39 @@ class BucketRows:
         if not len(found):
             return KeyedRows(keys=found.keys, rows=self._no_rows(columns))
         if not _has_several(found):
-            # A scan leaves a record as it is that is alone.
+            # A scan does not merge single records either. Unverified matches of one key each are
+            # verified with the columns that are taken anyway.
             rows, is_row = self._lookup.rows(keys, found, columns)
-            return _live(found.keys, rows, is_row)
-        if not found.is_sure:
-            found = _part(found, self._lookup.are_keys(keys, found).nonzero()[0])
+            return _live_rows(found.keys, rows, is_row)
+        if not found.is_verified:
+            found = _select(found, self._lookup.verify(keys, found).nonzero()[0])
         if not len(found):
             return KeyedRows(keys=found.keys, rows=self._no_rows(columns))
         found = self._oldest_first(found)
         records = self._lookup.records(found, columns_needed(self._spec, columns))
         if not isinstance(self._merge, LookupMerge):
             records = records.drop_columns([LEVEL])
-        # The keys' numbers tell keys apart, and keep them in order, as well as their codes.
+        # Numbers of keys serve as codes of keys here: they distinguish and order them as well.
         merged = self._merge.merge(records, found.keys.astype(np.uint64))
         kinds = combined_array(merged.column(VALUE_KIND)).to_numpy()
         is_add = (kinds & 1) == 0
-        return _live(
+        return _live_rows(
             np.unique(found.keys), merged.select(list(columns)), None if is_add.all() else is_add
         )
 
     def is_resident(self, columns: Sequence[str]) -> bool:
-        """Return whether no key needs a look at storage for these columns now."""
+        """Return whether all files have copies of these columns: no key is read from storage."""
         return self._lookup.is_resident(self._needed(columns))
 
-    def loads(self, columns: Sequence[str]) -> list[Callable[[], object]]:
-        """Return what makes each file ready for `rows` (see `BucketLookup.loads`)."""
-        return self._lookup.loads(self._needed(columns))
+    def load_tasks(self, columns: Sequence[str]) -> list[Callable[[], object]]:
+        """Return what copies each file for `rows` (see `BucketLookup.load_tasks`)."""
+        return self._lookup.load_tasks(self._needed(columns))
 
     def _needed(self, columns: Sequence[str]) -> tuple[str, ...]:
         return tuple(columns_needed(self._spec, columns))
 
     def _no_rows(self, columns: Sequence[str]) -> pa.Table:
-        # As many keys may be absent as present, and to make a schema takes as long as to find one.
+        # Cached, because making a schema takes as long as a search, and absent keys are common.
         names = tuple(columns)
         empty = self._empty.get(names)
         if empty is None:
@@ -132,7 +133,7 @@ class BucketRows:
 
     @cached_property
     def _ages(self) -> dict[str, int]:
-        """Files by name, with a number that is smaller the older a file's run is in its section."""
+        """The age rank of each file by name: lower is older, within the sections of a scan."""
         sections = plan_sections(self._lookup.files, self._schema.key_fields)
         return {
             file.file_name: age
@@ -141,31 +142,31 @@ class BucketRows:
             for file in run.files
         }
 
-    def _oldest_first(self, found: Found) -> Found:
+    def _oldest_first(self, found: KeyMatches) -> KeyMatches:
         """Return the records of each key in the order in which a scan merges them."""
         ages = np.array([self._ages[file.file_name] for file in found.files])
         order = np.lexsort((ages[found.file_numbers], found.keys))
-        return _part(found, order)
+        return _select(found, order)
 
 
-def _has_several(found: Found) -> bool:
+def _has_several(found: KeyMatches) -> bool:
     """Return whether some key may have more than one record."""
     return len(found) > 1 and bool((found.keys[1:] == found.keys[:-1]).any())
 
 
-def _part(found: Found, records: Rows) -> Found:
-    """Return some records, whose keys are sure, in another order."""
-    return Found(
+def _select(found: KeyMatches, records: Rows) -> KeyMatches:
+    """Return some records, whose keys were compared, in the order of their numbers."""
+    return KeyMatches(
         keys=found.keys[records],
         files=found.files,
         file_numbers=found.file_numbers[records],
         positions=found.positions[records],
-        is_sure=True,
+        is_verified=True,
     )
 
 
-def _live(keys: Rows, rows: pa.Table, is_row: npt.NDArray[np.bool_] | None) -> KeyedRows:
-    """Return what is a row; None stands for all."""
+def _live_rows(keys: Rows, rows: pa.Table, is_row: npt.NDArray[np.bool_] | None) -> KeyedRows:
+    """Return the records that are rows; None means all."""
     assert len(keys) == rows.num_rows, "one row per key"
     if is_row is not None:
         keys, rows = keys[is_row], rows.filter(pa.array(is_row))

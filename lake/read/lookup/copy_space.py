@@ -1,8 +1,8 @@
-"""The copy of one data file: its columns and its index, in memory or in mapped Arrow files.
+"""Storage of one file's copy: its columns and its index, in memory or in mapped Arrow files.
 
-Parts are written once and never changed. Small ones stay in memory, where nothing needs a file of
-its own; what is not small, or finds the memory's bound reached, is written to local disk and mapped,
-so that the page cache holds as much of it as there is memory for.
+Parts are written once and never changed. Small ones stay in memory, because a file of its own would
+cost more; larger ones, and all once the bound of memory is reached, are written to local disk and
+mapped, so that the page cache holds as much of them as there is memory for.
 
 ```
 <scratch>/<n>.arrow   some columns, uncompressed, one record batch
@@ -22,45 +22,45 @@ from lake.files.storage.scratch import ScratchDirectory
 from lake.read.lookup.hash_index import HashIndex
 
 MEMORY_FILE_BYTES_MAX: Final = 2 * 1024 * 1024
-"""Decoded bytes of one data file that are kept in memory at most."""
+"""Most decoded bytes of one data file that are kept in memory."""
 
 
 class NoRoom(Exception):
-    """The bounds leave no room for a copy, or the local disk does not.
+    """The bounds, or the local disk, leave no room for a copy.
 
     Attributes:
-        needed: Bytes that it takes at least.
+        needed: Bytes that the copy takes at least.
     """
 
     def __init__(self, needed: int) -> None:
-        """Remember how much it would have taken."""
+        """Remember how many bytes the copy would have taken."""
         super().__init__(f"no room for {needed} bytes")
         self.needed = needed
 
 
-class Bounds(Protocol):
-    """What is asked for room."""
+class SpaceQuota(Protocol):
+    """Bounds that bytes are reserved within."""
 
     def reserve(self, *, disk: int = 0, memory: int = 0) -> bool:
-        """Take bytes if the bounds leave them, and return whether they did."""
+        """Reserve bytes if the bounds allow it; return whether they did."""
         ...
 
     def release(self, *, disk: int, memory: int) -> None:
-        """Give bytes back."""
+        """Give reserved bytes back."""
         ...
 
 
 class CopySpace:
-    """Keeps what one data file is made into; used by one thread at a time.
+    """Keeps the parts of one file's copy; used by one thread at a time.
 
     Attributes:
-        disk_bytes: What it keeps on disk.
-        memory_bytes: What it keeps in memory.
+        disk_bytes: Bytes kept on disk.
+        memory_bytes: Bytes kept in memory.
     """
 
-    def __init__(self, bounds: Bounds, scratch: Callable[[], ScratchDirectory]) -> None:
-        """Keep nothing yet; `scratch` is called when something goes to disk."""
-        self._bounds = bounds
+    def __init__(self, quota: SpaceQuota, scratch: Callable[[], ScratchDirectory]) -> None:
+        """Keep nothing yet; `scratch` is called when a part goes to disk."""
+        self._quota = quota
         self._scratch = scratch
         self._paths: list[str] = []
         self._is_closed = False
@@ -80,14 +80,15 @@ class CopySpace:
         try:
             return self._on_disk(part)
         except StorageUnavailable as error:
-            # Most likely it is full. Who asks is answered from storage.
+            # Most likely the disk is full. The lookup then reads from storage.
             raise NoRoom(self._all_bytes) from error
         except pa.ArrowInvalid:
-            # Arrow files nest 64 levels at most, two for each MAP.
+            # Arrow files nest 64 levels at most, two for each MAP: such a column stays in memory,
+            # above the bound of a file if need be.
             self._scratch().remove(self._paths.pop())
-            self._bounds.release(disk=size, memory=0)
+            self._quota.release(disk=size, memory=0)
             self.disk_bytes -= size
-            if not self._bounds.reserve(memory=size):
+            if not self._quota.reserve(memory=size):
                 raise NoRoom(self._all_bytes + size) from None
             self.memory_bytes += size
             return part
@@ -112,15 +113,15 @@ class CopySpace:
         )
 
     def clear(self) -> None:
-        """Remove what is kept; rows that were given out stay as they are."""
+        """Remove the parts; rows that were given out stay readable, as their files are mapped."""
         for path in self._paths:
             self._scratch().remove(path)
         self._paths.clear()
-        self._bounds.release(disk=self.disk_bytes, memory=self.memory_bytes)
+        self._quota.release(disk=self.disk_bytes, memory=self.memory_bytes)
         self.disk_bytes = self.memory_bytes = 0
 
     def close(self) -> None:
-        """Remove what is kept, and refuse more."""
+        """Remove the parts, and refuse more."""
         self._is_closed = True
         self.clear()
 
@@ -129,11 +130,12 @@ class CopySpace:
         return self.disk_bytes + self.memory_bytes
 
     def _is_kept_in_memory(self, size: int) -> bool:
+        """Reserve memory for a part if the file and the bounds leave it; return whether they do."""
         if self._is_closed:
             raise NoRoom(self._all_bytes + size)
         if self.memory_bytes + size > MEMORY_FILE_BYTES_MAX:
             return False
-        if not self._bounds.reserve(memory=size):
+        if not self._quota.reserve(memory=size):
             return False
         self.memory_bytes += size
         return True
@@ -154,7 +156,8 @@ class CopySpace:
         return scratch.mapped(path)
 
     def _reserve_disk(self, size: int) -> None:
-        if not self._bounds.reserve(disk=size):
+        # Counted at once: whatever fails after this, `clear` gives the bytes back.
+        if not self._quota.reserve(disk=size):
             raise NoRoom(self._all_bytes + size)
         self.disk_bytes += size
 

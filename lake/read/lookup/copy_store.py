@@ -1,15 +1,15 @@
-"""The copies of data files that the lookups of a process keep, for all tables of a catalog.
+"""Store of the copies that the lookups of a process keep, for all tables of a catalog.
 
-| bound | of | when it is reached |
+| bound | counts | when it is reached |
 |---|---|---|
-| memory | small files | they are kept on disk |
+| memory | small files | further ones are kept on disk |
 | disk | all others | files get no copy; their keys are read by row group |
-| time | what nobody asked for | it goes: compactions leave files behind that nobody will ask for |
+| time | since the last use | the copy is removed: compactions leave copies of files that no snapshot has |
 
-Each table has bounds of its own, and all together have some. A copy gives way to another only when it was not
-asked for in the last minute. So a table that is larger than its bound keeps the copies it has, instead
-of making each again and again; and the copies of files that a compaction replaced make room for those
-of the files that replaced them.
+Each table has bounds of its own, and all tables together have some. A copy is evicted for another only
+if it was not used in the last minute. So a table that is larger than its bound keeps the copies it
+has, instead of making each again and again; and copies of files that a compaction replaced make room
+for those of the new files.
 """
 
 import threading
@@ -21,30 +21,34 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from lake.files.storage.scratch import ScratchDirectory, free_bytes
-from lake.read.lookup.background import BackgroundJobs, Submit, readers
+from lake.read.lookup.background import BackgroundJobs, Submit, reader_slots
 from lake.read.lookup.copy_space import MEMORY_FILE_BYTES_MAX, CopySpace
 from lake.read.lookup.file_lookup import FileLookup
 from lake.read.lookup.lookup_settings import LookupSettings
 
 IDLE_SECONDS: Final = 3_600.0
-"""A copy that nobody asked for in this time goes."""
+"""A copy that was not used for so long is removed."""
 
-YIELDING_SECONDS: Final = 60.0
-"""A copy that nobody asked for in this time goes when another needs the room."""
+EVICTABLE_SECONDS: Final = 60.0
+"""A copy that was not used for so long may be evicted for another."""
 
-LOOKS_PER_IDLE_TIME: Final = 4
+IDLE_CHECKS_PER_TIMEOUT: Final = 4
+"""A copy stays at most a quarter of its idle time longer than that."""
+
+_UNKNOWN: Final = -1
+"""The bound of the disk before the first copy: the free space is read when it is needed."""
 
 
 @dataclass(kw_only=True, eq=False)
-class Account:
-    """What one table may keep, and keeps; changed under the store's lock.
+class TableBudget:
+    """Bounds of one table, and the bytes it keeps; changed under the store's lock.
 
     Attributes:
-        max_disk_bytes: Of copies on local disk.
-        max_memory_bytes: Of what is kept in memory.
-        idle_seconds: What was not asked for in so long goes.
-        disk_bytes: What it keeps on disk.
-        memory_bytes: What it keeps in memory.
+        max_disk_bytes: Bound of copies on local disk.
+        max_memory_bytes: Bound of copies in memory.
+        idle_seconds: A copy that was not used for so long is removed.
+        disk_bytes: Bytes kept on disk.
+        memory_bytes: Bytes kept in memory.
     """
 
     max_disk_bytes: int
@@ -54,48 +58,51 @@ class Account:
     memory_bytes: int = 0
 
     def has_room(self, *, disk: int, memory: int) -> bool:
-        """Return whether the bounds leave so much."""
+        """Return whether the bounds leave so many bytes more."""
         return (not disk or self.disk_bytes + disk <= self.max_disk_bytes) and (
             not memory or self.memory_bytes + memory <= self.max_memory_bytes
         )
 
 
 @dataclass(kw_only=True, eq=False)
-class Entry:
-    """One data file.
+class CopyEntry:
+    """One data file, with or without a copy.
 
     Attributes:
-        account: Of its table.
+        budget: Of its table.
         space: Where its copy is kept.
-        making: Held by whoever makes the copy, or removes it.
-        lookup: None until its keys are there.
-        used_at: When it was asked for last.
-        read_rows: Rows that were decoded for single keys since the copy was last asked for.
-        columns: That were wanted of a file that had no copy of them.
-        needed: Bytes that its copy takes at least, as far as is known.
-        retry_at: When it is tried again to make a copy that found no room, or a disk that refused.
-        is_awaited: Whether a job in the background is to make it.
+        last_used: Time of the last use.
+        build_lock: Held while the copy is made or removed.
+        lookup: The copy; None until its keys are there.
+        decoded_rows: Rows that were decoded for single keys since the copy was last used.
+        columns: Columns that were read from the file for want of a copy of them.
+        needed_bytes: Bytes that the copy takes at least, as far as is known.
+        retry_at: When the next attempt is made after one that found no room.
+        is_queued: Whether a background job is to make the copy.
     """
 
-    account: Account
+    budget: TableBudget
     space: CopySpace
-    used_at: float
-    making: threading.Lock = field(default_factory=threading.Lock)
+    last_used: float
+    build_lock: threading.Lock = field(default_factory=threading.Lock)
     lookup: FileLookup | None = None
-    read_rows: int = 0
+    decoded_rows: int = 0
     columns: frozenset[str] = frozenset()
-    needed: int = 0
+    needed_bytes: int = 0
     retry_at: float = 0.0
-    is_awaited: bool = False
+    is_queued: bool = False
 
 
 class CopyStore:
     """Copies by the name of what they are made from; safe between threads.
 
+    Locks: a thread that holds `build_lock` of an entry may take the store's lock, never the other
+    way round except without waiting.
+
     Attributes:
-        submit: Has copies made beside those who ask.
-        reading: Held while row groups are read for want of a copy, by a few at a time: dozens at once would
-            leave the copies no time to be made.
+        submit: Has copies made in the background.
+        read_slots: Held by lookups that read row groups for want of a copy, a few at a time: dozens at
+            once would leave no processor time for making the copies.
     """
 
     def __init__(
@@ -108,116 +115,120 @@ class CopyStore:
         """Keep nothing yet.
 
         Args:
-            settings: Where, and how much.
+            settings: Directory and bounds.
             seconds: A clock that never goes back.
-            submit: Has copies made beside those who ask; threads of its own when None.
+            submit: Has copies made in the background; threads of its own when None.
         """
         self._settings = settings or LookupSettings()
         self._seconds = seconds
         self.submit: Submit = BackgroundJobs().submit if submit is None else submit
-        self.reading = threading.BoundedSemaphore(readers())
-        self._entries: dict[str, Entry] = {}
-        self._accounts: WeakValueDictionary[str, Account] = WeakValueDictionary()
+        self.read_slots = threading.BoundedSemaphore(reader_slots())
+        self._entries: dict[str, CopyEntry] = {}
+        self._budgets: WeakValueDictionary[str, TableBudget] = WeakValueDictionary()
         self._lock = threading.RLock()
         self._scratch: ScratchDirectory | None = None
-        self._all = Account(max_disk_bytes=-1, max_memory_bytes=self._settings.max_memory_bytes)
+        self._total = TableBudget(
+            max_disk_bytes=_UNKNOWN, max_memory_bytes=self._settings.max_memory_bytes
+        )
 
     def __reduce__(self) -> tuple[partial["CopyStore"], tuple[()]]:
-        """Return what another process needs; it makes copies of its own."""
+        """Return a new store for another process, which makes copies of its own."""
         return partial(CopyStore, self._settings), ()
 
-    def account(
+    def budget(
         self, table: str, *, max_disk_bytes: int, max_memory_bytes: int, idle_seconds: float
-    ) -> Account:
-        """Return the account of a table, the same for all who have the table open.
+    ) -> TableBudget:
+        """Return the budget of a table, which all handles of the table share.
 
         Args:
             table: Its path.
-            max_disk_bytes: Of its copies on local disk.
-            max_memory_bytes: Of what is kept of it in memory.
-            idle_seconds: What was not asked for in so long goes.
+            max_disk_bytes: Bound of its copies on local disk.
+            max_memory_bytes: Bound of its copies in memory.
+            idle_seconds: A copy that was not used for so long is removed.
         """
         with self._lock:
-            account = self._accounts.get(table)
-            if account is None:
-                account = self._accounts[table] = Account(max_disk_bytes=0, max_memory_bytes=0)
-            account.max_disk_bytes = max_disk_bytes
-            account.max_memory_bytes = max_memory_bytes
-            account.idle_seconds = idle_seconds
-            return account
+            budget = self._budgets.get(table)
+            if budget is None:
+                budget = self._budgets[table] = TableBudget(max_disk_bytes=0, max_memory_bytes=0)
+            # The newest handle has the newest options.
+            budget.max_disk_bytes = max_disk_bytes
+            budget.max_memory_bytes = max_memory_bytes
+            budget.idle_seconds = idle_seconds
+            return budget
 
     @property
     def max_disk_bytes(self) -> int:
         """Bound of copies on local disk, of all tables.
 
         Raises:
-            StorageUnavailable: The file system does not say how much is free.
+            StorageUnavailable: The file system does not tell how much is free.
         """
         with self._lock:
-            if self._all.max_disk_bytes < 0:
+            if self._total.max_disk_bytes == _UNKNOWN:
                 chosen = self._settings.max_disk_bytes
                 if chosen is None:
+                    # First the directory, which free space is asked for.
                     _ = self._own_scratch()
                     chosen = free_bytes(self._settings.directory) // 2
-                self._all.max_disk_bytes = chosen
-            return self._all.max_disk_bytes
+                self._total.max_disk_bytes = chosen
+            return self._total.max_disk_bytes
 
     @property
     def max_memory_bytes(self) -> int:
-        """Bound of what is kept in memory, of all tables."""
-        return self._all.max_memory_bytes
+        """Bound of copies in memory, of all tables."""
+        return self._total.max_memory_bytes
 
     def now(self) -> float:
         """Return the seconds of the clock."""
         return self._seconds()
 
-    def find(self, name: str) -> Entry | None:
-        """Return what is kept of a file; takes no lock."""
+    def find(self, name: str) -> CopyEntry | None:
+        """Return the entry of a file, None without one; takes no lock."""
         return self._entries.get(name)
 
-    def entry(self, name: str, account: Account) -> Entry:
+    def entry(self, name: str, budget: TableBudget) -> CopyEntry:
         """Return the entry of a file, a new one if there is none."""
         with self._lock:
             entry = self._entries.get(name)
             if entry is None:
-                space = CopySpace(_Bounds(store=self, account=account), self._own_scratch)
-                entry = Entry(account=account, space=space, used_at=self._seconds())
+                space = CopySpace(_StoreQuota(store=self, budget=budget), self._own_scratch)
+                entry = CopyEntry(budget=budget, space=space, last_used=self._seconds())
                 self._entries[name] = entry
             return entry
 
-    def has_room(self, entry: Entry) -> bool:
-        """Return whether a copy would find room, as far as is known how large it is."""
+    def has_room(self, entry: CopyEntry) -> bool:
+        """Return whether a copy would find room, as far as its size is known; may evict others."""
         if self._seconds() < entry.retry_at:
             return False
-        needed = max(1, entry.needed - entry.space.disk_bytes - entry.space.memory_bytes)
+        needed = max(1, entry.needed_bytes - entry.space.disk_bytes - entry.space.memory_bytes)
         with self._lock:
-            if needed <= MEMORY_FILE_BYTES_MAX and self._make_room(entry.account, memory=needed):
+            if needed <= MEMORY_FILE_BYTES_MAX and self._make_room(entry.budget, memory=needed):
                 return True
-            return self._make_room(entry.account, disk=needed)
+            return self._make_room(entry.budget, disk=needed)
 
-    def reserve(self, account: Account, *, disk: int, memory: int) -> bool:
-        """Take bytes if the bounds leave them, and return whether they did."""
+    def reserve(self, budget: TableBudget, *, disk: int, memory: int) -> bool:
+        """Reserve bytes if the bounds allow it, after evictions if need be; return whether they did."""
         with self._lock:
-            if not self._make_room(account, disk=disk, memory=memory):
+            if not self._make_room(budget, disk=disk, memory=memory):
                 return False
-            self._add(account, disk=disk, memory=memory)
+            self._add(budget, disk=disk, memory=memory)
             return True
 
-    def release(self, account: Account, *, disk: int, memory: int) -> None:
-        """Give bytes back."""
+    def release(self, budget: TableBudget, *, disk: int, memory: int) -> None:
+        """Give reserved bytes back."""
         with self._lock:
-            self._add(account, disk=-disk, memory=-memory)
+            self._add(budget, disk=-disk, memory=-memory)
 
-    def remove_idle(self) -> None:
-        """Remove what was not asked for in long."""
+    def evict_idle(self) -> None:
+        """Remove the copies that were not used for longer than their table's idle time."""
         now = self._seconds()
         with self._lock:
             for name, entry in list(self._entries.items()):
-                if entry.used_at < now - entry.account.idle_seconds:
+                if entry.last_used < now - entry.budget.idle_seconds:
                     self._remove(name, entry)
 
     def close(self) -> None:
-        """Give everything back; nobody may use the store any more."""
+        """Remove all copies. Requires: no lookup uses the store any more."""
         with self._lock:
             for name, entry in list(self._entries.items()):
                 self._remove(name, entry)
@@ -225,46 +236,55 @@ class CopyStore:
                 self._scratch.close()
                 self._scratch = None
 
-    def _make_room(self, account: Account, *, disk: int = 0, memory: int = 0) -> bool:
-        """Return whether there is room, removing what was not asked for in the last minute."""
+    def _make_room(self, budget: TableBudget, *, disk: int = 0, memory: int = 0) -> bool:
+        """Return whether the bounds leave so many bytes, after evicting what may be evicted.
+
+        Requires: `disk` or `memory` is 0, and the store's lock is held.
+        """
+        assert not (disk and memory), "a part is in one of the two"
         if disk:
-            _ = self.max_disk_bytes
-        accounts = (account, self._all)
-        if all(one.has_room(disk=disk, memory=memory) for one in accounts):
+            _ = self.max_disk_bytes  # reads the free space at the first copy
+        budgets = (budget, self._total)
+        if all(one.has_room(disk=disk, memory=memory) for one in budgets):
             return True
+        # What is larger than a bound as such finds no room however much is evicted.
         if any(
-            disk > one.max_disk_bytes if disk else memory > one.max_memory_bytes for one in accounts
+            disk > one.max_disk_bytes if disk else memory > one.max_memory_bytes for one in budgets
         ):
             return False
-        for name, entry in self._yielding():
-            narrow = [one for one in accounts if not one.has_room(disk=disk, memory=memory)]
-            if not narrow:
+        for name, entry in self._evictable():
+            exceeded = [one for one in budgets if not one.has_room(disk=disk, memory=memory)]
+            if not exceeded:
                 break
-            is_there = entry.space.disk_bytes if disk else entry.space.memory_bytes
-            if is_there and (entry.account is account or account not in narrow):
+            held = entry.space.disk_bytes if disk else entry.space.memory_bytes
+            # Where the table's own bound is exceeded, copies of other tables would go in vain.
+            if held and (entry.budget is budget or budget not in exceeded):
                 self._remove(name, entry)
-        return all(one.has_room(disk=disk, memory=memory) for one in accounts)
+        return all(one.has_room(disk=disk, memory=memory) for one in budgets)
 
-    def _yielding(self) -> Iterator[tuple[str, Entry]]:
-        """Yield what was not asked for in the last minute, what was not for longest first."""
-        since = self._seconds() - YIELDING_SECONDS
-        old = [item for item in self._entries.items() if item[1].used_at < since]
-        yield from sorted(old, key=lambda item: item[1].used_at)
+    def _evictable(self) -> Iterator[tuple[str, CopyEntry]]:
+        """Yield the copies that were not used in the last minute, least recently used first."""
+        since = self._seconds() - EVICTABLE_SECONDS
+        old = [item for item in self._entries.items() if item[1].last_used < since]
+        yield from sorted(old, key=lambda item: item[1].last_used)
 
-    def _remove(self, name: str, entry: Entry) -> None:
-        # What is being made is in use. Its maker may wait for the store, so nobody waits for it here.
-        if entry.making.acquire(blocking=False):
+    def _remove(self, name: str, entry: CopyEntry) -> None:
+        # A copy that is being made is in use. Its maker may wait for the store's lock, which this
+        # thread holds: to wait for the maker here would be a deadlock.
+        if entry.build_lock.acquire(blocking=False):
             try:
                 entry.space.close()
                 entry.lookup = None
                 del self._entries[name]
             finally:
-                entry.making.release()
+                entry.build_lock.release()
 
-    def _add(self, account: Account, *, disk: int, memory: int) -> None:
-        for one in (account, self._all):
+    def _add(self, budget: TableBudget, *, disk: int, memory: int) -> None:
+        for one in (budget, self._total):
             one.disk_bytes += disk
             one.memory_bytes += memory
+            assert one.disk_bytes >= 0, "no more is released than was reserved"
+            assert one.memory_bytes >= 0, "no more is released than was reserved"
 
     def _own_scratch(self) -> ScratchDirectory:
         with self._lock:
@@ -274,14 +294,14 @@ class CopyStore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Bounds:
+class _StoreQuota:
     """The bounds of one table in a store."""
 
     store: CopyStore
-    account: Account
+    budget: TableBudget
 
     def reserve(self, *, disk: int = 0, memory: int = 0) -> bool:
-        return self.store.reserve(self.account, disk=disk, memory=memory)
+        return self.store.reserve(self.budget, disk=disk, memory=memory)
 
     def release(self, *, disk: int, memory: int) -> None:
-        self.store.release(self.account, disk=disk, memory=memory)
+        self.store.release(self.budget, disk=disk, memory=memory)

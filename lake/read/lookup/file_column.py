@@ -1,8 +1,8 @@
-"""A column of a file that is ready, and values of several files put together.
+"""Columns of copied files, and the gathering of values from several of them.
 
-Values of fixed width are put where they belong directly; all others are taken file by file, put
-together, and put in order. Both cost a few microseconds per file and column, which is what a batch
-of a hundred keys is made of.
+Values of fixed width are scattered straight to their places; all others are taken file by file,
+concatenated and reordered. Both cost a few microseconds per file and column, which are most of the
+cost of a batch of a hundred keys.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ import pyarrow as pa
 from lake.format.arrays import combined_array
 from lake.read.lookup.wanted_keys import Rows, row_array
 
-Places = tuple[Rows, Rows]
-"""Rows of a file, and where they are in the result."""
+Placement = tuple[Rows, Rows]
+"""Rows of a file, and their places in the result."""
 
 _WIDTHS: Final = frozenset({8, 16, 32, 64})
 
@@ -26,34 +26,34 @@ class FileColumn:
 
     Attributes:
         array: Its values, in one piece unless they are too many for one.
-        values: The same as integers of their width, without a copy; None where some are null or the
-            type has no such form.
+        values: The same as integers of their width, without a copy; None where a value is null or
+            the type has no fixed width of 8 to 64 bits.
     """
 
     __slots__ = ("array", "values")
 
     def __init__(self, column: pa.ChunkedArray) -> None:
-        """Take over a column."""
+        """Wrap a column."""
         self.array: pa.Array | pa.ChunkedArray = (
             column.chunk(0) if column.num_chunks == 1 else column
         )
         self.values = _plain_values(self.array)
 
 
-def gathered(
-    columns: Sequence[FileColumn], places: Sequence[Places], *, order: pa.Array
+def gather(
+    columns: Sequence[FileColumn], places: Sequence[Placement], *, order: pa.Array
 ) -> pa.Array:
     """Return values of several files as one array.
 
     Args:
         columns: The column of each file; at least one.
-        places: The rows of each file, and where their values go; together every place once.
-        order: The same from the other side: for each place the number of its row among all
-            `places`, in their order.
+        places: The rows of each file, and the places of their values; together every place once.
+        order: The inverse: for each place the number of its row among all rows of `places`, in their
+            order.
     """
     plain = [column.values for column in columns]
     if all(values is not None for values in plain):
-        return _put(columns[0].array.type, plain, places, count=len(order))
+        return _scatter(columns[0].array.type, plain, places, count=len(order))
     taken = [
         combined_array(column.array.take(row_array(rows)))
         for column, (rows, _) in zip(columns, places, strict=True)
@@ -61,10 +61,10 @@ def gathered(
     return taken[0] if len(taken) == 1 else pa.concat_arrays(taken).take(order)
 
 
-def _put(
+def _scatter(
     kind: pa.DataType,
     parts: Sequence[npt.NDArray[Any] | None],
-    places: Sequence[Places],
+    places: Sequence[Placement],
     *,
     count: int,
 ) -> pa.Array:

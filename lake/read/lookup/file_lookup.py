@@ -1,13 +1,13 @@
-"""The copy of one immutable data file, ready to be asked for keys.
+"""Copy of one immutable data file: an index of its keys, and its decoded columns.
 
 ```
 index       from the hashes of keys to rows (`hash_index`)
 parts       the file's columns, each in one piece (`copy_space`)
 ```
 
-It begins with the key, and the two columns that every record has; other columns follow when they are
-wanted, each decoded once. A file's row numbers are its rows' physical positions, which is what deletion
-vectors name.
+A copy begins with the key and the two columns that every record has; other columns are decoded when
+they are first wanted, each once. Row numbers are the physical positions in the file, as deletion vectors
+have them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,17 +31,19 @@ from lake.read.lookup.key_hash import key_hashes
 from lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys, row_array
 
 PASS_BYTES: Final = 32 * 1024 * 1024
-"""Bytes of columns decoded at a time, about; a single column may be larger."""
+"""Approximate bytes of columns decoded at a time; a single column may be larger."""
 
 _UNPACKED: Final = 4
-"""How much larger columns are than the file they come from, about."""
+"""Estimate of how many times larger decoded columns are than the file."""
 
 _VALUE_BYTES: Final = 8
-"""What a value takes at least, about."""
+"""Estimate of the bytes that a decoded value takes at least."""
 
 _HASHED_ROWS: Final = 65_536
+"""Rows whose keys are hashed at a time, which bounds the temporary arrays: half a megabyte each."""
+
 FEW_KEYS: Final = 4
-"""So many are looked for one by one, which costs less than to set up a search for many."""
+"""Up to this many keys are searched for one by one, which costs less than setting up arrays."""
 
 _RECORD_FIELDS: Final = {
     SEQUENCE_NUMBER: SEQUENCE_NUMBER_FIELD,
@@ -54,16 +56,16 @@ class FileRows(Protocol):
 
     @property
     def row_count(self) -> int:
-        """Return how many there are."""
+        """Return the number of records."""
         ...
 
     @property
     def file_size(self) -> int:
-        """Return its bytes on storage."""
+        """Return the bytes on storage."""
         ...
 
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Yield all records in file order, and where each batch begins.
+        """Yield all records in file order, each batch with the position of its first row.
 
         Args:
             columns: Of the table or `SEQUENCE_NUMBER` or `VALUE_KIND`, in the order of the result.
@@ -75,7 +77,9 @@ class FileRows(Protocol):
 
 
 class FileLookup:
-    """Finds keys in one data file, and gives rows of it; whoever loads columns does so alone.
+    """Finds keys in one data file, and returns its rows.
+
+    Any thread may search and read, while one thread at a time loads columns.
 
     Attributes:
         key_columns: The key of each row, column by column.
@@ -93,7 +97,7 @@ class FileLookup:
             space: Where columns are kept.
 
         Raises:
-            NoRoom: There is no room for it.
+            NoRoom: There is no room for the copy.
             CorruptData: The file is absent or not what its metadata says.
             StorageUnavailable: Storage refuses.
         """
@@ -112,16 +116,18 @@ class FileLookup:
         self.key_columns = tuple(self._columns[name] for name in key_columns)
         self._keys = KeyColumns(self.key_columns)
 
-    def found(self, keys: WantedKeys, wanted: Rows, *, is_sure: bool) -> tuple[Rows, Rows]:
-        """Return which of some keys the file has, and at which positions.
+    def find_matches(
+        self, keys: WantedKeys, wanted: Rows, *, is_verified: bool
+    ) -> tuple[Rows, Rows]:
+        """Return the places in `wanted` of the keys that the file has, and their positions in it.
 
         Args:
             keys: Keys.
-            wanted: Which of them are looked for.
-            is_sure: Whether keys are compared; else strangers with the same hash may be among
-                them.
+            wanted: Numbers of those to search for.
+            is_verified: Whether keys are compared; else records of other keys with the same hash may
+                be among the results.
         """
-        if not is_sure:
+        if not is_verified:
             return self.candidates(keys.hashes if len(wanted) == len(keys) else keys.hashes[wanted])
         positions = self.find(keys, wanted)
         here = (positions >= 0).nonzero()[0]
@@ -132,7 +138,7 @@ class FileLookup:
 
         Args:
             keys: Keys.
-            wanted: Which of them are looked for.
+            wanted: Numbers of those to search for.
         """
         if len(wanted) <= FEW_KEYS:
             return np.array([self.find_one(keys, key) for key in wanted.tolist()], dtype=np.int64)
@@ -153,34 +159,34 @@ class FileLookup:
                 return row
         return -1
 
-    def columns(self, positions: Rows, columns: Sequence[str]) -> pa.Table:
+    def take(self, positions: Rows, columns: Sequence[str]) -> pa.Table:
         """Return columns of some rows, one row per position, in order.
 
         Args:
             positions: Of rows.
-            columns: Of the table or `SEQUENCE_NUMBER` or `VALUE_KIND`, without repeats, that were
-                loaded.
+            columns: Of the table or `SEQUENCE_NUMBER` or `VALUE_KIND`, without repeats. Requires: all
+                were loaded.
         """
         view = self._view(tuple(columns))
         if len(positions) == 1:
-            # Nothing is copied; a taken row costs more than all else.
+            # A slice copies nothing; `take` of one row would cost more than the rest of a lookup.
             return view.slice(int(positions[0]), 1)
         return view.take(row_array(positions))
 
     def file_columns(self, columns: Sequence[str]) -> list[FileColumn]:
-        """Return columns whole that were loaded."""
+        """Return whole columns. Requires: they were loaded."""
         kept = self._file_columns
         for name in columns:
             if name not in kept:
                 kept[name] = FileColumn(self._columns[name])
         return [kept[name] for name in columns]
 
-    def has(self, columns: Sequence[str]) -> bool:
+    def has_columns(self, columns: Sequence[str]) -> bool:
         """Return whether these columns were loaded."""
         return all(name in self._columns for name in columns)
 
     def load(self, columns: Sequence[str]) -> None:
-        """Have columns at hand before they are asked for.
+        """Decode columns that were not loaded yet.
 
         Raises:
             NoRoom: There is no room for all; some may have been loaded.
@@ -208,12 +214,13 @@ class FileLookup:
     def _load(
         self, columns: Sequence[str], *, with_records: bool, hashed: bool
     ) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-        """Decode and keep columns; return the hashes of these columns' rows if wanted."""
+        """Decode and keep columns; return the hashes of their rows if `hashed`."""
         names = [SEQUENCE_NUMBER, VALUE_KIND, *columns] if with_records else list(columns)
         batches: list[pa.RecordBatch] = []
         hashes: list[np.ndarray[tuple[int], np.dtype[np.uint64]]] = []
         for _, batch in self._rows.parts(names):
             if is_ending():
+                # A background copy would delay the end of the process, for no lookup.
                 raise NoRoom(0)
             batches.append(batch)
             for first in range(0, batch.num_rows if hashed else 0, _HASHED_ROWS):
@@ -221,7 +228,8 @@ class FileLookup:
                 hashes.append(key_hashes([block.column(name) for name in columns]))
         fields = [_RECORD_FIELDS.get(name) or self._schema.field(name) for name in names]
         whole = pa.Table.from_batches(batches, schema=pa.schema(fields)).combine_chunks()
-        del batches
+        del batches  # before the copy is written: the columns are in memory once, not twice
         part = self._space.keep(whole)
         self._columns.update(zip(part.schema.names, part.columns, strict=True))
+        assert part.num_rows == whole.num_rows, "the same rows from where they are kept"
         return np.concatenate(hashes) if hashes else np.zeros(0, dtype=np.uint64)

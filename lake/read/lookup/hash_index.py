@@ -1,17 +1,24 @@
-"""From hashes to the rows that may have the keys: one sorted array, and a table of where to begin.
+"""Hash index of a file: from the hash of a key to the rows that may have it.
 
 ```
 entry     64 bits: the high bits of a hash, then the row's number; sorted
-begins    for each value of a hash's highest bits, the first entry that has them; one more at the end
-longest   how many entries the longest stretch has: those of one value of the highest bits
+begins    for each value of the highest bits of a hash (a prefix), the first entry that has it; and the
+          number of entries at the end
+longest   the size of the largest group: the entries of one prefix
 ```
 
-A row number takes as many bits as the file has rows, the hash gets the others: 40 of them in a file
-of 16 million rows, where about one key in 65,000 meets a stranger with its bits. Hashes are spread
-evenly, so a stretch holds one entry or less on average and a dozen at most. A probe costs the same
-few reads of memory whether the key is there or not. Some keys are compared with as many entries each as
-the longest stretch has, which takes the fewest steps; many with the entries of their stretches alone,
-which takes the fewest entries.
+A row number takes as many bits as the file needs, and the hash gets the others: 40 in a file of 16
+million rows, where a key that is absent meets an entry with equal bits once in 65,000 probes (2^24
+entries over 2^40 values). Hashes are spread evenly, so a group has about one entry on average and
+a dozen at most. A probe costs the same few reads of memory whether the key is present or not.
+
+Three ways to probe, by the number of keys:
+
+| keys | each is compared with | because |
+|---|---|---|
+| one by one (`candidates`) | entries from its place on, found by bisection in its group | no arrays are set up |
+| fewer than 64 | `longest` entries: one matrix of equal rows | the fewest numpy calls |
+| more | the entries of its group | the fewest entries: a group has one, not a dozen |
 """
 
 from bisect import bisect_left
@@ -30,15 +37,28 @@ Match = Callable[[Rows, Rows], npt.NDArray[np.bool_]]
 """From numbers of wanted keys and rows, pair by pair, to whether the row has the key."""
 
 _ROWS_MAX: Final = (1 << 31) - 1
+"""`begins` is int32."""
+
 _SMALL_ROWS: Final = 1 << 14
-_STRETCHES_PER_ROW_BITS: Final = 0
-_STRETCHES_PER_ROW_BITS_SMALL: Final = 4
+"""Up to here `begins` has 16 prefixes per row (1 MB at most), so that most groups are empty and an absent
+key ends at `begins`. Above, one or two per row: `begins` then takes at most as many bytes as `entries`."""
+
+_PREFIX_BITS_BEYOND_ROWS: Final = 0
+_PREFIX_BITS_BEYOND_ROWS_SMALL: Final = 4
+
 _BLOCK_ROWS: Final = 1 << 20
+"""Entries whose prefixes are counted at a time: a temporary array has 8 MB."""
+
 _BLOCK_KEYS: Final = 2_048
-# From so many keys on, to read what no stretch has costs more than to count what they have.
+"""Keys that are probed at a time: with a dozen entries each their array has 200 kB, which a cache holds."""
+
 _COUNTED_KEYS_MIN: Final = 64
-# Only hashes that were made to collide have longer stretches; they are searched in halves.
+"""From this many keys on, comparing with the entries of other groups costs more than counting the
+entries of each group."""
+
 _WINDOW_MAX: Final = 64
+"""Largest group that is probed as a whole. Only keys that were chosen to collide make larger ones;
+those are searched by bisection, so that a probe costs a logarithm and not the size of the group."""
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a dictionary
@@ -47,10 +67,10 @@ class HashIndex:
 
     Attributes:
         entries: Sorted; one per row.
-        begins: int32; one more than there are values of the highest bits.
-        row_bits: How many bits of an entry are the row's number.
-        shift: How many bits of a hash are not among its highest.
-        longest: Entries of the longest stretch.
+        begins: int32; one more than there are prefixes.
+        row_bits: Bits of an entry that are the row's number.
+        shift: Bits of a hash that are not in the prefix.
+        longest: Entries of the largest group.
     """
 
     entries: Uints
@@ -58,6 +78,11 @@ class HashIndex:
     row_bits: int
     shift: int
     longest: int
+
+    def __post_init__(self) -> None:
+        """Check the invariants that are cheap to check."""
+        assert 0 < self.row_bits < 64, self.row_bits
+        assert self.begins[-1] == len(self.entries), "the last group ends with the entries"
 
     @property
     def size(self) -> int:
@@ -68,8 +93,9 @@ class HashIndex:
         """Yield the rows that may have the key of one hash."""
         entries, begins = self._numbers
         wanted = hash_value >> self.row_bits << self.row_bits
-        stretch = hash_value >> self.shift
-        place = bisect_left(entries, wanted, begins[stretch], begins[stretch + 1])
+        prefix = hash_value >> self.shift
+        place = bisect_left(entries, wanted, begins[prefix], begins[prefix + 1])
+        # Entries with equal hash bits are neighbours; xor leaves of them the row's number alone.
         while place < len(entries) and (row := entries[place] ^ wanted) >> self.row_bits == 0:
             yield row
             place += 1
@@ -79,7 +105,7 @@ class HashIndex:
 
         Args:
             hashes: Of the wanted keys.
-            matches: Says which candidates have the keys; each key is in one row at most.
+            matches: Compares keys with candidates. Requires: each key is in one row at most.
         """
         found = np.full(len(hashes), -1, dtype=np.int64)
         keys, rows = self.find_all(hashes, matches)
@@ -91,7 +117,7 @@ class HashIndex:
 
         Args:
             hashes: Of the wanted keys.
-            matches: Says which candidates have the keys.
+            matches: Compares keys with candidates.
         """
         keys, rows = self.all_candidates(hashes)
         if not len(keys):
@@ -115,23 +141,26 @@ class HashIndex:
     def _candidates(self, hashes: Uints) -> tuple[Rows, Rows]:
         wanted = hashes & self._hash_mask
         if self.longest > _WINDOW_MAX:
-            return self._searched(wanted)
-        stretches = (hashes >> np.uint64(self.shift)).view(np.int64)
+            return self._by_bisection(wanted)
+        prefixes = (hashes >> np.uint64(self.shift)).view(np.int64)
         if len(hashes) >= _COUNTED_KEYS_MIN:
-            return self._counted(wanted, stretches)
-        # A window at the end begins earlier, and has the stretch in it all the same.
-        begins = np.minimum(self.begins.take(stretches), len(self.entries) - self.longest)
-        # What differs from a hash in the row's number alone is the number.
+            return self._by_group(wanted, prefixes)
+        # A window that would reach past the end begins earlier: it still contains the group.
+        begins = np.minimum(self.begins.take(prefixes), len(self.entries) - self.longest)
+        # Entries with the hash bits of a key differ from it in the row's number alone, so their xor
+        # is that number; all others have a bit above it.
         rows = (self._windows[begins] ^ wanted[:, None]).ravel()
         places = (rows <= ~self._hash_mask).nonzero()[0]
         return places // self.longest, rows[places].view(np.int64)
 
-    def _counted(self, wanted: Uints, stretches: Rows) -> tuple[Rows, Rows]:
-        begins = self.begins.take(stretches)
-        stretches += 1
-        counts = self.begins.take(stretches) - begins
+    def _by_group(self, wanted: Uints, prefixes: Rows) -> tuple[Rows, Rows]:
+        """Compare each key with the entries of its group."""
+        begins = self.begins.take(prefixes)
+        prefixes += 1  # in place: an array of its own, which is not used again
+        counts = self.begins.take(prefixes) - begins
         ends = counts.cumsum()
         keys = np.arange(len(wanted)).repeat(counts)
+        # Pair number n of key k is entry begins[k] + n - (pairs of the keys before k).
         places = (begins - ends + counts).repeat(counts)
         places += np.arange(len(keys))
         rows = self.entries.take(places)
@@ -139,7 +168,8 @@ class HashIndex:
         alike = (rows <= ~self._hash_mask).nonzero()[0]
         return keys.take(alike), rows.take(alike).view(np.int64)
 
-    def _searched(self, wanted: Uints) -> tuple[Rows, Rows]:
+    def _by_bisection(self, wanted: Uints) -> tuple[Rows, Rows]:
+        """Find the entries with the hash bits of each key by binary search among all entries."""
         begins = self.entries.searchsorted(wanted)
         counts = self.entries.searchsorted(wanted | ~self._hash_mask, side="right") - begins
         keys = np.arange(len(wanted)).repeat(counts)
@@ -148,21 +178,22 @@ class HashIndex:
 
     @cached_property
     def _hash_mask(self) -> np.uint64:
+        """The bits of an entry that are of the hash."""
         return np.uint64((1 << 64) - (1 << self.row_bits))
 
     @cached_property
     def _windows(self) -> npt.NDArray[np.uint64]:
-        """Row n is the entries from n on, as many as the longest stretch has."""
+        """A view whose row n is the entries from n on, as many as the largest group has."""
         return np.lib.stride_tricks.sliding_window_view(self.entries, self.longest)
 
     @cached_property
     def _numbers(self) -> tuple[memoryview, memoryview]:
-        # Single items of these are numbers of Python at once, in a third of the time of an array's.
+        # An item of a memoryview is a Python int at once, in a third of the time of an array's item.
         return self.entries.data, self.begins.data
 
 
 def build_index(hashes: Uints) -> HashIndex:
-    """Return the index of rows with these hashes, in row order; `hashes` is used up."""
+    """Return the index of rows with these hashes, in row order; overwrites `hashes`."""
     count = len(hashes)
     assert count <= _ROWS_MAX, "rows of one data file"
     # At least one bit: a shift by all 64 is undefined.
@@ -173,24 +204,25 @@ def build_index(hashes: Uints) -> HashIndex:
     hashes |= np.arange(count, dtype=np.uint64)
     hashes.sort()
     is_small = count <= _SMALL_ROWS
-    more = _STRETCHES_PER_ROW_BITS_SMALL if is_small else _STRETCHES_PER_ROW_BITS
-    stretch_bits = row_bits + more
-    begins, longest = _begins(hashes, stretch_bits)
+    beyond = _PREFIX_BITS_BEYOND_ROWS_SMALL if is_small else _PREFIX_BITS_BEYOND_ROWS
+    prefix_bits = row_bits + beyond
+    begins, longest = _begins(hashes, prefix_bits)
     return HashIndex(
-        entries=hashes, begins=begins, row_bits=row_bits, shift=64 - stretch_bits, longest=longest
+        entries=hashes, begins=begins, row_bits=row_bits, shift=64 - prefix_bits, longest=longest
     )
 
 
 def _begins(entries: Uints, bits: int) -> tuple[npt.NDArray[np.int32], int]:
-    """Return where each stretch begins, and how long the longest is."""
+    """Return where the group of each prefix begins, and the size of the largest group."""
     begins = np.zeros((1 << bits) + 1, dtype=np.int32)
     counts = begins[1:]
-    # In blocks, so that what is made on the way stays small: entries are sorted.
+    # In blocks, so that temporary arrays stay small: entries are sorted, so a block has few prefixes.
     for first in range(0, len(entries), _BLOCK_ROWS):
-        stretches = (entries[first : first + _BLOCK_ROWS] >> np.uint64(64 - bits)).view(np.int64)
-        low = int(stretches[0])
-        block = np.bincount(stretches - low)
+        prefixes = (entries[first : first + _BLOCK_ROWS] >> np.uint64(64 - bits)).view(np.int64)
+        low = int(prefixes[0])
+        block = np.bincount(prefixes - low)
         counts[low : low + len(block)] += block.astype(np.int32)
     longest = int(counts.max())
+    # Counts become ends in place; behind the zero at the front these are the begins.
     np.cumsum(counts, out=counts)
     return begins, longest

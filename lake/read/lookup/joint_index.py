@@ -1,7 +1,13 @@
-"""Several small files asked as one: a bucket that is written every second has many of them.
+"""One index over the keys of several small files: a bucket that is written every second has many.
 
-To ask a file for a key costs the same few microseconds however small it is. So the keys of small
-files are put together once for all that ask the same snapshot.
+A probe of a file costs a few microseconds however small the file is. So the keys of the small files
+are put together once, for all lookups of the same snapshot, and probed as one.
+
+    row of the joint index    0 … n0-1 │ n0 … n0+n1-1 │ …
+    file                      0        │ 1            │ …   newest first
+
+A joint row thus gives the file (by binary search among the ends) and the row in it (less the file's
+begin); and joint rows of one key ascend from the newest file to the oldest.
 """
 
 from collections.abc import Sequence
@@ -13,25 +19,30 @@ import pyarrow as pa
 from lake.read.lookup.file_lookup import FEW_KEYS, FileLookup
 from lake.read.lookup.hash_index import build_index
 from lake.read.lookup.key_hash import key_hashes
-from lake.read.lookup.key_matches import Hits
+from lake.read.lookup.key_matches import FileHits
 from lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys
 
 JOINT_ROWS_MAX: Final = 1 << 16
-"""Rows of files that are asked as one: their keys are in memory twice, and an index is made of
-them in a few milliseconds."""
+"""Most rows of the files together: the index keeps their keys in memory a second time, and is built in
+a few milliseconds, by the first lookup of a snapshot."""
 
 
 class JointIndex:
-    """Finds keys in several files; never changes."""
+    """Finds keys in several files; immutable."""
 
     def __init__(self, files: Sequence[FileLookup]) -> None:
-        """Take files, newest first; with some rows, at most `JOINT_ROWS_MAX` together."""
+        """Index the keys of the files.
+
+        Args:
+            files: Newest first. Requires: at least one row, at most `JOINT_ROWS_MAX` together.
+        """
         parts = [file.key_columns for file in files]
         columns = [
             pa.chunked_array([chunk for part in column for chunk in part.chunks]).combine_chunks()
             for column in zip(*parts, strict=True)
         ]
         counts = np.array([len(part[0]) for part in parts])
+        assert counts.sum() <= JOINT_ROWS_MAX, "the caller counts the rows"
         self._index = build_index(key_hashes(columns))
         self._keys = KeyColumns([pa.chunked_array([column]) for column in columns])
         self._ends = counts.cumsum()
@@ -41,8 +52,8 @@ class JointIndex:
         """Return the records of some of the keys.
 
         Returns:
-            Which of `keys`, ascending; the number of the file, those of one key newest first;
-            and the row in it.
+            Numbers in `keys`, ascending; for each the number of a file, those of one key newest
+            first; and the row in it.
         """
         numbers, rows = self._rows_of(keys, wanted)
         if not len(numbers):
@@ -50,16 +61,17 @@ class JointIndex:
         files = self._ends.searchsorted(rows, side="right")
         return wanted[numbers], files, rows - self._begins[files]
 
-    def hits(self, keys: WantedKeys, wanted: Rows) -> list[Hits]:
-        """Return the same file by file, newest first; only files that have some."""
+    def hits(self, keys: WantedKeys, wanted: Rows) -> list[FileHits]:
+        """Return the records of some of the keys file by file, newest first; only files that have some."""
         found, files, positions = self.find_all(keys, wanted)
-        hits: list[Hits] = []
+        hits: list[FileHits] = []
         for number in np.unique(files).tolist() if len(files) else ():
             here = files == number
             hits.append((found[here], number, positions[here]))
         return hits
 
     def _rows_of(self, keys: WantedKeys, wanted: Rows) -> tuple[Rows, Rows]:
+        """Return places in `wanted` and joint rows that have these keys; keys are compared."""
         if len(wanted) <= FEW_KEYS:
             pairs = [
                 (number, row)

@@ -1,4 +1,4 @@
-"""Which keys files may have, by their indexes: a file without a key need not be read for it."""
+"""Bloom filters of key columns: they exclude files that certainly do not have a key."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from lake.snapshots.file_indexes import FileIndexStore, index_name
 
 
 class KeyFilters:
-    """The indexes of a bucket's files; safe between threads."""
+    """The file indexes of a bucket's files; safe between threads."""
 
     def __init__(
         self,
@@ -50,20 +50,22 @@ class KeyFilters:
         Args:
             number: Of the file.
             keys: Keys, in the table's types.
-            wanted: Which of them are looked for.
+            wanted: Numbers of those to search for.
 
         Raises:
-            CorruptData: The index is absent, or none.
-            StorageUnavailable: Storage refused.
+            CorruptData: The index is absent, or damaged.
+            StorageUnavailable: Storage refuses.
         """
         if not self._is_asked[number]:
             return wanted
-        for place, bloom in self._filters(number):
-            hashes = keys.value_hashes(place, self._fields[place].type)
+        for index, bloom in self._filters(number):
+            # Each column's filter sees only the keys that the filters before it let through.
+            hashes = keys.value_hashes(index, self._fields[index].type)
             wanted = wanted[bloom.may_have(hashes[wanted])]
         return wanted
 
     def _filters(self, number: int) -> list[tuple[int, BloomFilter]]:
+        """Return the filters of a file, each with the index of its column in the key."""
         file = self._files[number]
         names = self._names.get(file.schema_id)
         if names is None:
@@ -71,8 +73,8 @@ class KeyFilters:
             names = self._names[file.schema_id] = indexed_names(self._fields, written)
         filters = self._store.filters(self._paths[number], file)
         return [
-            (place, filters[name])
-            for place, name in enumerate(names)
+            (index, filters[name])
+            for index, name in enumerate(names)
             if name is not None and name in filters
         ]
 

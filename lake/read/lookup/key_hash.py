@@ -1,10 +1,11 @@
-"""A 64-bit hash of each key, the same in every call of a process and in every process.
+"""64-bit hashes of keys, the same in every call and in every process.
 
-Keys are equal as merges see them: one NaN stands for all, -0.0 and 0.0 are two keys, TEXT and BYTES
-are equal byte by byte. Equal keys have equal hashes; what has equal hashes is compared.
+Keys are equal as merges define it: all NaN are one key, -0.0 and 0.0 are two, TEXT and BYTES are
+compared byte by byte. Equal keys have equal hashes; keys with equal hashes are compared.
 
-A column adds up its 64-bit words, each multiplied by an odd number of its own place; one word that
-differs therefore never gets lost. The sums of the columns are mixed one after the other.
+The hash of a column is the sum of its 64-bit words, each multiplied by an odd number that depends on
+its place: multiplication by an odd number is a bijection, so values that differ in one word have
+different sums. The sums of the columns are mixed one after the other.
 
 Source: the last mixing step is that of splitmix64 (Steele, Lea, Flood 2014).
 """
@@ -29,14 +30,14 @@ _SHIFT_27, _SHIFT_30, _SHIFT_31, _SHIFT_32 = (np.uint64(bits) for bits in (27, 3
 _WORD_BYTES: Final = 8
 # The low k bytes of a word, for k from 0 to 8.
 _KEEP: Final[Uints] = np.array([(1 << (8 * size)) - 1 for size in range(9)], dtype=np.uint64)
-# Below this many rows one row's words at a time are the cheaper way.
+# Below this many rows, hashing all words of one row after another is cheaper than one place of all rows.
 _VECTOR_ROWS_MIN: Final = 16
-# Texts of so many words are looked at all at once, whatever their lengths.
+# Texts of up to this many words are hashed as one matrix, whatever their lengths.
 _MATRIX_WORDS_MAX: Final = 8
-# So few keys are hashed as numbers of Python: arrays of them take five times as long.
+# Up to this many keys are hashed as Python ints: arrays of so few take five times as long.
 _FEW_ROWS: Final = 4
 _FEW_BYTES_MAX: Final = 256
-# By the types' ids: to ask Arrow what a type is takes as long as to hash it.
+# By type ids: Arrow's predicates on a type take as long as hashing a value.
 _NUMBER_DTYPES: Final[Mapping[int, np.dtype[Any]]] = {
     kind.id: np.dtype(f"{'f' if pa.types.is_floating(kind) else 'i'}{kind.bit_width // 8}")
     for kind in (
@@ -53,8 +54,8 @@ def key_hashes(columns: Sequence[pa.Array | pa.ChunkedArray]) -> Uints:
     """Return one hash per row.
 
     Args:
-        columns: The key, at least one column, equally long, in order; not nested. What is null
-            hashes as anything.
+        columns: The key, at least one column, equally long, in order; not nested. The hash of a
+            null is unspecified.
     """
     assert columns, "a key has columns"
     arrays = [combined_array(column) for column in columns]
@@ -90,7 +91,7 @@ def _few_words(array: pa.Array) -> list[int]:
 
 
 def _text_word(text: bytes) -> int:
-    """Return the sum of a text's words and of its length."""
+    """Return the sum of a text's words and its length, each times the factor of its place."""
     word = len(text) * _factor(0)
     for place in range(-(-len(text) // _WORD_BYTES)):
         part = text[place * _WORD_BYTES : (place + 1) * _WORD_BYTES]
@@ -100,7 +101,7 @@ def _text_word(text: bytes) -> int:
 
 
 def mixed(words: Uints) -> Uints:
-    """Return numbers that differ in about half of their bits where the given ones differ at all."""
+    """Return words mixed by splitmix64: those that differ in one bit differ in about half of them."""
     values = words + _ODD_WORD
     values ^= values >> _SHIFT_30
     values *= _FIRST_WORD
@@ -124,7 +125,7 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def number_words(array: pa.Array) -> npt.NDArray[Any]:
-    """Return the numbers of a column as integers that are equal where the keys are; no copy if it can be.
+    """Return integers that are equal iff the column's numbers are equal as keys; copies only if there is a NaN.
 
     Args:
         array: Of a type that `is_number`.
@@ -171,7 +172,7 @@ def _fixed_width(array: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 def _factor(place: int) -> int:
     """Return the odd number that words at a place are multiplied by.
 
-    Multiples of one number would let small differences of two places cancel each other out.
+    It is mixed, because with multiples of one number small differences at two places would cancel.
     """
     return _mixed_number(place * _ODD & _MASK) | 1
 
@@ -182,7 +183,7 @@ def _factors(places: npt.NDArray[np.int64]) -> Uints:
 
 def _bytes_words(array: pa.Array) -> Uints:
     starts, lengths, text = _texts(array)
-    # The length tells apart what differs in zero bytes at its end.
+    # The length distinguishes texts that differ only in zero bytes at the end.
     sums: Uints = lengths.astype(np.uint64) * np.uint64(_factor(0))
     words = -(-int(lengths.max(initial=0)) // _WORD_BYTES)
     if words <= _MATRIX_WORDS_MAX:
@@ -204,10 +205,10 @@ def _bytes_words(array: pa.Array) -> Uints:
 def _short_words(
     starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], text: Uints, words: int
 ) -> Uints:
-    """Return what the words of texts add up to, of all places at once."""
+    """Return the sums over the words of short texts, by one matrix product over all places."""
     offsets, factors = _of_places(words)
     found = text.take(starts[:, None] + offsets, mode="clip")
-    # What follows a text's end counts nothing; `clip` makes that of each place one of 0 to 8 bytes.
+    # Bytes after a text's end are masked off: `clip` limits what a word has of the text to 0..8 bytes.
     found &= _KEEP.take(lengths[:, None] - offsets, mode="clip")
     found ^= found >> _SHIFT_32
     return found @ factors
@@ -215,7 +216,7 @@ def _short_words(
 
 @cache
 def _of_places(words: int) -> tuple[npt.NDArray[np.int64], Uints]:
-    """Return where the words of a text begin, and what each is multiplied by."""
+    """Return the offsets of the words of a text, and their factors."""
     places = np.arange(words)
     return places * _WORD_BYTES, _factors(places + 1)
 
@@ -228,23 +229,23 @@ def _add_long(
     rows: npt.NDArray[np.int64],
     first: int,
 ) -> None:
-    """Add what is left of a few long texts, each read at once."""
+    """Add the remaining words of a few long texts, text by text."""
     for row in rows.tolist():
         places = np.arange(first, -(-int(lengths[row]) // _WORD_BYTES), dtype=np.int64)
         remaining = np.minimum(int(lengths[row]) - places * _WORD_BYTES, _WORD_BYTES)
         found = text[starts[row] + places * _WORD_BYTES] & _KEEP[remaining]
         products = _spread(found) * _factors(places + 1)
-        # As arrays: numbers alone are checked for overflow.
+        # Arrays, because numpy warns of overflow for scalars, and wraps silently for arrays.
         sums[row : row + 1] += np.add.reduce(products, keepdims=True)
 
 
 def _spread(words: Uints) -> Uints:
-    """Return words whose high bits have a say in the low ones, which a product alone never gives."""
+    """Return words whose high bits affect the low ones: in a product they affect only higher bits."""
     return words ^ (words >> _SHIFT_32)
 
 
 def _texts(array: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Uints]:
-    """Return starts and lengths in bytes, and a view that has the word at every byte."""
+    """Return starts and lengths in bytes, and a view of the 8-byte word that begins at every byte."""
     is_large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
     dtype = np.dtype(np.int64 if is_large else np.int32)
     _, raw_offsets, raw_bytes = array.buffers()

@@ -1,4 +1,4 @@
-"""Where keys were found in the files of a bucket."""
+"""Positions of keys in the files of a bucket: what a search found, merged over the files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,42 +10,46 @@ import numpy.typing as npt
 from pyroaring import AbstractBitMap, BitMap
 
 from lake.format.data_file import DataFileMeta
-from lake.read.lookup.file_column import Places
+from lake.read.lookup.file_column import Placement
 from lake.read.lookup.wanted_keys import Rows
 
-Hits = tuple[Rows, int, Rows]
-"""Which keys, ascending, the number of a file, and their rows in it."""
+FileHits = tuple[Rows, int, Rows]
+"""Numbers of keys, ascending; the number of a file; their rows in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """Where keys are; one entry per record.
+class KeyMatches:
+    """Records that match keys; one entry per record.
 
     Attributes:
-        keys: int64; which of the wanted keys, ascending.
-        files: What `file_numbers` counts: files that have some of them, newest run first.
+        keys: int64; the number of the record's key among those searched for, ascending.
+        files: The files that have records, newest run first; `file_numbers` indexes them.
         file_numbers: int32; the file of each record.
         positions: int64; the physical row of each record in its file.
-        is_sure: Whether keys were compared, not their hashes alone.
+        is_verified: Whether keys were compared; else only their hashes were, and a few entries may
+            be records of other keys.
     """
 
     keys: Rows
     files: tuple[DataFileMeta, ...]
     file_numbers: npt.NDArray[np.int32]
     positions: Rows
-    is_sure: bool
+    is_verified: bool
 
     def __len__(self) -> int:
         return len(self.keys)
 
-    def by_file(self) -> tuple[list[Places], Rows]:
-        """Return for each file the rows in it and which of the records they are, and the other side.
+    def by_file(self) -> tuple[list[Placement], Rows]:
+        """Return the entries grouped by file, in both directions.
 
-        The other side says for each record which it is when they are counted file by file.
+        Returns:
+            For each file the rows in it and the numbers of their entries. And for each entry its
+            number when the entries are counted file by file.
         """
         if len(self.files) == 1:
-            every = np.arange(len(self))
-            return [(self.positions, every)], every
+            entries = np.arange(len(self))
+            return [(self.positions, entries)], entries
+        # Stable, so that the rows of a file stay in the order of the entries.
         by_file = self.file_numbers.argsort(kind="stable")
         ends = np.bincount(self.file_numbers, minlength=len(self.files)).cumsum().tolist()
         positions = self.positions[by_file]
@@ -55,51 +59,56 @@ class Found:
         return [(positions[span], by_file[span]) for span in spans], order
 
 
-_NOTHING: Final = Found(
+_NOTHING: Final = KeyMatches(
     keys=np.zeros(0, dtype=np.int64),
     files=(),
     file_numbers=np.zeros(0, dtype=np.int32),
     positions=np.zeros(0, dtype=np.int64),
-    is_sure=True,
+    is_verified=True,
 )
 
 
-def found_in(files: Sequence[DataFileMeta], hits: Sequence[Hits], *, is_sure: bool) -> Found:
-    """Return what several files have, by key; the records of one key in the order of `hits`.
+def merge_hits(
+    files: Sequence[DataFileMeta], hits: Sequence[FileHits], *, is_verified: bool
+) -> KeyMatches:
+    """Return the hits of several files ordered by key; records of one key in the order of `hits`.
 
     Args:
-        files: Of the bucket, by their numbers.
+        files: Of the bucket, by number.
         hits: What was found in each file.
-        is_sure: Whether keys were compared, not their hashes alone.
+        is_verified: Whether keys were compared, not only their hashes.
     """
     if not hits:
         return _NOTHING
-    of_hits = tuple(files[number] for _, number, _ in hits)
+    with_hits = tuple(files[number] for _, number, _ in hits)
     if len(hits) == 1:
         [(keys, _, positions)] = hits
-        return Found(
+        return KeyMatches(
             keys=keys,
-            files=of_hits,
+            files=with_hits,
             file_numbers=np.zeros(len(keys), dtype=np.int32),
             positions=positions,
-            is_sure=is_sure,
+            is_verified=is_verified,
         )
-    keys = np.concatenate([found for found, _, _ in hits])
-    positions = np.concatenate([places for _, _, places in hits])
-    counts = [len(found) for found, _, _ in hits]
+    keys = np.concatenate([keys for keys, _, _ in hits])
+    positions = np.concatenate([rows for _, _, rows in hits])
+    counts = [len(keys) for keys, _, _ in hits]
     numbers = np.repeat(np.arange(len(hits), dtype=np.int32), counts)
+    # Stable: `hits` are newest run first, which is the order that records of a key must keep.
     order = np.argsort(keys, kind="stable")
-    return Found(
+    assert len(positions) == len(keys), "a row for each key"
+    return KeyMatches(
         keys=keys[order],
-        files=of_hits,
+        files=with_hits,
         file_numbers=numbers[order],
         positions=positions[order],
-        is_sure=is_sure,
+        is_verified=is_verified,
     )
 
 
 def are_marked(positions: Rows, vector: AbstractBitMap) -> npt.NDArray[np.bool_]:
-    """Return for each position whether a deletion vector has it."""
+    """Return for each position whether a deletion vector contains it."""
+    # The intersection first: of a few positions it is small, whatever the vector has.
     marked = BitMap(positions.astype(np.uint32)) & vector
     if not marked:
         return np.zeros(len(positions), dtype=bool)

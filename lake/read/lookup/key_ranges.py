@@ -1,4 +1,4 @@
-"""Which of a run's files may have a key: files of one run do not overlap."""
+"""Key ranges of the files of a sorted run, which do not overlap: at most one file may have a key."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,10 +18,15 @@ from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
 
 
 class KeyRanges:
-    """Lowest and highest keys of the files of a sorted run."""
+    """The lowest and highest keys of the files of a sorted run."""
 
     def __init__(self, files: Sequence[DataFileMeta], key_fields: Sequence[DataField]) -> None:
-        """Take files that do not overlap, in any order; `key_fields` is the trimmed primary key."""
+        """Decode the ranges of files.
+
+        Args:
+            files: In any order. Requires: their key ranges do not overlap.
+            key_fields: The trimmed primary key.
+        """
         rows = [*(file.min_key for file in files), *(file.max_key for file in files)]
         self._bounds: pa.Table = decode_rows(rows, key_fields)
         self._count = len(files)
@@ -29,14 +34,15 @@ class KeyRanges:
         self._order = None if self._numbers is None else self._numbers[: self._count].argsort()
 
     @property
-    def is_of_numbers(self) -> bool:
-        """Whether keys are single numbers, which are compared with the ranges in no time."""
+    def is_numeric(self) -> bool:
+        """Whether a key is a single number: all keys are located by one binary search then."""
         return self._numbers is not None
 
     def files_of(self, keys: WantedKeys, wanted: Rows) -> Rows:
-        """Return for some of the keys the number of the file whose range holds it, -1 for none."""
+        """Return for some of the keys the number of the file whose range contains it, -1 for none."""
         if self._numbers is not None:
             return self._located(self._numbers, _ordered(keys.columns[0])[wanted], self._order)
+        # Codes of bounds and keys together: they compare as the keys do.
         rows = row_array(wanted)
         columns = [
             pa.chunked_array([*bound.chunks, column.take(rows)])
@@ -55,16 +61,18 @@ class KeyRanges:
     ) -> Rows:
         lows, highs = bounds[: self._count], bounds[self._count :]
         if self._count == 1:
+            # True is file 0, False is -1.
             number: Rows = ((wanted >= lows[0]) & (wanted <= highs[0])).astype(np.int64) - 1
             return number
         if order is None:
             order = lows.argsort()
+        # The last file that begins at or before the key is the only one that may contain it.
         place = lows[order].searchsorted(wanted, side="right") - 1
         number = order[np.maximum(place, 0)]
         return np.where((place >= 0) & (wanted <= highs[number]), number, -1)
 
 
 def _ordered(column: pa.Array) -> npt.NDArray[Any]:
-    """Return integers that compare as the keys do, of a column that `is_number`."""
+    """Return integers that compare as the keys do. Requires: the column's type `is_number`."""
     values = raw_numbers(column)
     return total_order(values) if values.dtype.kind == "f" else values

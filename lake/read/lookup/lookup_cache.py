@@ -1,11 +1,11 @@
-"""The data files of one table as its lookups have them: those with a copy, and those without.
+"""Cache of the copies of one table's data files.
 
-Whoever asks a file without a copy has the choice: to wait until it is made (`made`), which small files are
-worth, or to read the row groups that may have the keys, and say so (`was_read`). When as many rows were
-decoded that way as make a quarter of the file, its copy is made in the background. Where the bounds leave
-no room for it, row groups are read for as long as that is so.
+A lookup that meets a file without a copy has two ways. It waits until the copy is made
+(`get_or_copy`), which pays for small files; or it reads the row groups that may have its keys, and
+records that (`record_read`). Once a quarter of the file's rows was decoded in that way, the copy is
+made in the background. Where the bounds leave no room for a copy, row groups are read instead.
 
-What `ready` returns stays readable, whatever goes meanwhile: its files are mapped.
+A copy that `get` returned stays readable after it was evicted: its files are mapped.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,23 +15,24 @@ from typing import Final
 from lake.errors import LakeError
 from lake.read.lookup.copy_space import CopySpace, NoRoom
 from lake.read.lookup.copy_store import (
+    EVICTABLE_SECONDS,
+    IDLE_CHECKS_PER_TIMEOUT,
     IDLE_SECONDS,
-    LOOKS_PER_IDLE_TIME,
-    YIELDING_SECONDS,
+    CopyEntry,
     CopyStore,
-    Entry,
 )
 from lake.read.lookup.file_lookup import FileLookup
 
 MakeLookup = Callable[[CopySpace], FileLookup]
-"""From where to keep it to the lookup of a file."""
+"""Makes the copy of a file in a space."""
 
 READ_SHARE: Final = 4
-"""A quarter of a file's rows is decoded for single keys at most, before its copy is made."""
+"""A copy is made once a quarter of the file's rows was decoded for single keys: up to then, reading has
+cost less than copying would have (decision 0037)."""
 
 
 class LookupCache:
-    """Lookups of data files, by name; safe between threads."""
+    """Copies of data files, by name; safe between threads."""
 
     def __init__(
         self,
@@ -42,68 +43,68 @@ class LookupCache:
         max_memory_bytes: int,
         idle_seconds: float = IDLE_SECONDS,
     ) -> None:
-        """Remember the bounds; nothing is made yet.
+        """Set the bounds; nothing is copied yet.
 
         Args:
             store: Shared with other tables.
             table: Path of the table.
-            max_disk_bytes: Of copies on local disk.
-            max_memory_bytes: Of what is kept in memory.
-            idle_seconds: What was not asked for in so long goes.
+            max_disk_bytes: Bound of copies on local disk.
+            max_memory_bytes: Bound of copies in memory.
+            idle_seconds: A copy that was not used for so long is removed.
         """
         self._store = store
-        self._account = store.account(
+        self._budget = store.budget(
             table,
             max_disk_bytes=max_disk_bytes,
             max_memory_bytes=max_memory_bytes,
             idle_seconds=idle_seconds,
         )
-        self._look_seconds = idle_seconds / LOOKS_PER_IDLE_TIME
-        self._look_at = store.now() + self._look_seconds
+        self._check_seconds = idle_seconds / IDLE_CHECKS_PER_TIMEOUT
+        self._next_check = store.now() + self._check_seconds
 
     @property
     def disk_bytes(self) -> int:
         """Bytes of the table's copies on local disk."""
-        return self._account.disk_bytes
+        return self._budget.disk_bytes
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of what is kept of the table in memory."""
-        return self._account.memory_bytes
+        """Bytes of the table's copies in memory."""
+        return self._budget.memory_bytes
 
     @property
     def max_disk_bytes(self) -> int:
         """Bound of copies on local disk."""
-        return min(self._account.max_disk_bytes, self._store.max_disk_bytes)
+        return min(self._budget.max_disk_bytes, self._store.max_disk_bytes)
 
     @property
     def max_memory_bytes(self) -> int:
-        """Bound of what is kept in memory."""
-        return min(self._account.max_memory_bytes, self._store.max_memory_bytes)
+        """Bound of copies in memory."""
+        return min(self._budget.max_memory_bytes, self._store.max_memory_bytes)
 
     @property
     def idle_seconds(self) -> float:
-        """A copy that nobody asked for in this time goes."""
-        return self._account.idle_seconds
+        """A copy that was not used for so long is removed."""
+        return self._budget.idle_seconds
 
     @property
-    def reading(self) -> AbstractContextManager[object]:
-        """What is held while row groups are read: so many at once that they leave time to make copies."""
-        return self._store.reading
+    def read_slots(self) -> AbstractContextManager[object]:
+        """Held while row groups are read; see `CopyStore.read_slots`."""
+        return self._store.read_slots
 
-    def ready(self, name: str) -> FileLookup | None:
-        """Return the copy of a file if there is one, to read what it has loaded."""
+    def get(self, name: str) -> FileLookup | None:
+        """Return the copy of a file, None without one; it may lack columns."""
         now = self._store.now()
         entry = self._store.find(name)
         if entry is not None:
-            entry.used_at = now
-        if now >= self._look_at:
-            # Who comes next does not look again while this one does.
-            self._look_at = now + self._look_seconds
-            self._store.remove_idle()
+            entry.last_used = now
+        if now >= self._next_check:
+            # Moved first, so that other threads do not check at the same time.
+            self._next_check = now + self._check_seconds
+            self._store.evict_idle()
         return None if entry is None else entry.lookup
 
-    def made(self, name: str, make: MakeLookup, columns: Sequence[str]) -> FileLookup | None:
+    def get_or_copy(self, name: str, make: MakeLookup, columns: Sequence[str]) -> FileLookup | None:
         """Return the copy of a file with some columns, which is made if need be.
 
         Args:
@@ -112,32 +113,33 @@ class LookupCache:
             columns: Of the table or `SEQUENCE_NUMBER` or `VALUE_KIND`.
 
         Returns:
-            None where the bounds leave no room, or the local disk does.
+            None where the bounds or the local disk leave no room.
 
         Raises:
             StorageUnavailable: Storage refuses.
             CorruptData: The file is absent or not what its metadata says.
         """
-        entry = self._store.entry(name, self._account)
-        entry.used_at = self._store.now()
-        with entry.making:
-            if entry.lookup is not None and entry.lookup.has(columns):
+        entry = self._store.entry(name, self._budget)
+        entry.last_used = self._store.now()
+        with entry.build_lock:
+            # Another thread may have made it while this one waited for the lock.
+            if entry.lookup is not None and entry.lookup.has_columns(columns):
                 return entry.lookup
             if not self._store.has_room(entry):
                 return None
             try:
-                # Kept only when it has all: what has the keys alone would still read row groups.
                 lookup = entry.lookup or make(entry.space)
+                # Also when the columns below find no room: keys are then found without reading.
                 entry.lookup = lookup
                 lookup.load(columns)
             except NoRoom as error:
-                entry.needed = max(entry.needed, error.needed)
-                entry.retry_at = self._store.now() + YIELDING_SECONDS
+                entry.needed_bytes = max(entry.needed_bytes, error.needed)
+                entry.retry_at = self._store.now() + EVICTABLE_SECONDS
                 return None
-            entry.read_rows = 0
+            entry.decoded_rows = 0
             return lookup
 
-    def was_read(
+    def record_read(
         self,
         name: str,
         make: MakeLookup,
@@ -147,34 +149,35 @@ class LookupCache:
         rows: int,
         size: int,
     ) -> None:
-        """Take notice of row groups that were read for want of a copy; it may be made for that.
+        """Record that row groups were read for want of a copy; queue the copy when it pays.
 
         Args:
             name: Of an immutable file.
-            make: Called when there is no copy.
-            columns: That were wanted.
+            make: Makes its copy.
+            columns: The columns that were read.
             of_rows: Rows of the file.
-            rows: How many were decoded.
-            size: Their bytes.
+            rows: Rows that were decoded.
+            size: Their decoded bytes.
         """
-        entry = self._store.entry(name, self._account)
-        entry.used_at = self._store.now()
-        # A count that two threads change at once may be off by one, which is nobody's harm.
-        entry.read_rows += rows
+        entry = self._store.entry(name, self._budget)
+        entry.last_used = self._store.now()
+        # Without a lock: a count that two threads change at once is a little low, which delays the
+        # copy and harms nothing.
+        entry.decoded_rows += rows
         entry.columns |= {*columns}
         if rows:
-            entry.needed = max(entry.needed, size * of_rows // rows)
-        if entry.read_rows * READ_SHARE < of_rows or entry.is_awaited:
+            entry.needed_bytes = max(entry.needed_bytes, size * of_rows // rows)
+        if entry.decoded_rows * READ_SHARE < of_rows or entry.is_queued:
             return
         if self._store.has_room(entry):
-            entry.is_awaited = True
-            self._store.submit(lambda: self._make(entry, name, make))
+            entry.is_queued = True
+            self._store.submit(lambda: self._copy(entry, name, make))
 
-    def _make(self, entry: Entry, name: str, make: MakeLookup) -> None:
+    def _copy(self, entry: CopyEntry, name: str, make: MakeLookup) -> None:
         try:
-            self.made(name, make, sorted(entry.columns))
+            self.get_or_copy(name, make, sorted(entry.columns))
         except LakeError:
-            pass  # who asks for the file finds the same, and is told
+            pass  # a lookup that reads the file meets the same error, and reports it
         finally:
-            entry.read_rows = 0
-            entry.is_awaited = False
+            entry.decoded_rows = 0
+            entry.is_queued = False

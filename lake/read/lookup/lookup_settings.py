@@ -1,20 +1,21 @@
-"""Place and bounds of the copies that a process keeps for lookups."""
+"""Directory and bounds of the copies that a process keeps for lookups."""
 
 from dataclasses import dataclass
 from typing import Final
 
 MEMORY_BYTES_MAX: Final = 1 << 30
-"""In memory, of all tables."""
+"""Default bound of copies in memory, of all tables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookupSettings:
-    """What the tables of a catalog keep together; each has bounds of its own below these.
+    """Bounds of all tables of a catalog together; each table has bounds of its own below these.
 
     Attributes:
-        directory: Of this machine, made when it is needed; None: the system's for temporary files.
-        max_disk_bytes: Of copies on disk; None: half of what is free when the first is made.
-        max_memory_bytes: Of what is kept in memory: small files, above all.
+        directory: A local directory, created when it is needed; None: the system's for temporary
+            files.
+        max_disk_bytes: Bound of copies on disk; None: half of what is free when the first is made.
+        max_memory_bytes: Bound of copies in memory: small files, above all.
     """
 
     directory: str | None = None

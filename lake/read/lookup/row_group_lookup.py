@@ -1,8 +1,8 @@
-"""Keys in a data file that has no copy: the row groups that may have them are decoded, no others.
+"""Lookup in a data file without a copy: only the row groups that may have the keys are decoded.
 
-A file is sorted by its key, so the bounds of row groups, where its format has any, leave one of them for a key
-of one column, and few for one of several. It costs a hundredth of a second for a key, whatever the size
-of the file; a copy gives it in microseconds.
+A file is sorted by its key, so the bounds of row groups, where its format has any, leave one row group
+for a key of one column, and few for one of several. That costs a hundredth of a second per key,
+whatever the size of the file; a copy answers in microseconds.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,20 +20,21 @@ from lake.read.lookup.key_hash import key_hashes
 from lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys, row_array
 
 _BOUNDED_KEYS_MAX: Final = 4_096
-"""More keys are taken to be in all row groups, which saves to compare each with the bounds of each."""
+"""More keys are assumed to be in all row groups, because comparing each key with the bounds of each row
+group takes memory and time for every pair."""
 
 
-class PlacedRows(Protocol):
+class PositionedRows(Protocol):
     """The records of one data file, row group by row group."""
 
     def parts(
         self, columns: Sequence[str], row_filter: RowGroupFilter
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Yield columns of the row groups that a filter lets through, and where each batch begins.
+        """Yield columns of the row groups that a filter lets through, with each batch's position.
 
         Args:
             columns: Of the table.
-            row_filter: Says which row groups may have what is looked for.
+            row_filter: Chooses the row groups.
 
         Raises:
             CorruptData: The file is absent or not what its metadata says.
@@ -41,7 +42,7 @@ class PlacedRows(Protocol):
         ...
 
     def rows_at(self, columns: Sequence[str], positions: Rows) -> tuple[pa.Table, int, int]:
-        """Return some records, how many rows had to be decoded for them, and their bytes.
+        """Return some records, the number of rows decoded for them, and the bytes of these.
 
         Args:
             columns: Of the table or `SEQUENCE_NUMBER` or `VALUE_KIND`.
@@ -54,32 +55,34 @@ class PlacedRows(Protocol):
 
 
 class RowGroupLookup:
-    """Finds keys in one data file, and gives rows of it, from storage each time."""
+    """Finds keys in one data file, and returns its rows; reads from storage each time."""
 
     def __init__(
         self,
-        rows: PlacedRows,
+        rows: PositionedRows,
         *,
         key_columns: Sequence[str],
         on_read: Callable[[int, int], None],
     ) -> None:
-        """Take a file; it is not opened yet.
+        """Wrap a file; it is not opened yet.
 
         Args:
             rows: The file.
             key_columns: The trimmed primary key, in order.
-            on_read: Called with the number of rows that were decoded and their bytes.
+            on_read: Called after each read, with the number of decoded rows and their bytes.
         """
         self._rows = rows
         self._key_columns = tuple(key_columns)
         self._on_read = on_read
 
-    def found(self, keys: WantedKeys, wanted: Rows) -> tuple[Rows, Rows]:
-        """Return which of some keys the file has, ascending, and at which positions; all are sure.
+    def find_matches(self, keys: WantedKeys, wanted: Rows) -> tuple[Rows, Rows]:
+        """Return the places in `wanted` of the keys that the file has, ascending, and their positions.
+
+        Keys are compared, not only their hashes.
 
         Args:
             keys: Keys.
-            wanted: Which of them are looked for; at least one.
+            wanted: Numbers of those to search for; at least one.
 
         Raises:
             CorruptData: The file is absent or not what its metadata says.
@@ -102,7 +105,7 @@ class RowGroupLookup:
         order = found.argsort(kind="stable")
         return found[order], np.concatenate(positions)[order]
 
-    def columns(self, positions: Rows, columns: Sequence[str]) -> pa.Table:
+    def take(self, positions: Rows, columns: Sequence[str]) -> pa.Table:
         """Return columns of some rows, one row per position, in order.
 
         Args:
@@ -120,9 +123,10 @@ class RowGroupLookup:
     def _matches(
         self, batch: pa.RecordBatch, keys: WantedKeys, wanted: Rows, hashes: npt.NDArray[np.uint64]
     ) -> tuple[Rows, Rows]:
-        """Return which of the wanted keys rows of a batch have, and which rows."""
+        """Return the places of the wanted keys that a batch has, and their rows in the batch."""
         columns = [batch.column(name) for name in self._key_columns]
         row_hashes = key_hashes(columns)
+        # Most rows of a row group have none of the keys: an index of the others is small.
         likely = np.isin(row_hashes, hashes).nonzero()[0]
         if not len(likely):
             return likely, likely
@@ -156,13 +160,14 @@ class RowGroupLookup:
 
 
 def _within(column: pa.Array, bounds: ColumnBounds) -> npt.NDArray[np.bool_]:
-    """Return for each value and each row group whether the bounds allow it to have the value."""
+    """Return a matrix (values x row groups): whether the bounds allow the row group to have the value."""
     count = len(bounds.minima)
+    # Any value fills unknown bounds: they are overruled below.
     both = [bounds.minima.fill_null(column[0]), bounds.maxima.fill_null(column[0])]
     codes = key_codes([pa.chunked_array([*both, column])])
     low, high, values = codes[:count], codes[count : 2 * count], codes[2 * count :, None]
     within: npt.NDArray[np.bool_] = (values >= low) & (values <= high)
-    # Without bounds it may have anything.
+    # A row group without a bound may have any value.
     within[:, bounds.minima.is_null().to_numpy(zero_copy_only=False)] = True
     within[:, bounds.maxima.is_null().to_numpy(zero_copy_only=False)] = True
     return within

@@ -1,4 +1,4 @@
-"""Keys that are looked for, ready to be compared with those of files."""
+"""Keys of a lookup, in the forms in which they are compared with the keys of files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a dictionary
 class WantedKeys:
-    """Keys, in the order in which they were asked for.
+    """Keys, in the order of the request.
 
     Attributes:
         columns: The trimmed primary key, in the table's types, without nulls; each in one piece.
@@ -40,28 +40,28 @@ class WantedKeys:
 
     @cached_property
     def hash_numbers(self) -> list[int]:
-        """The hashes as numbers of Python, for few keys."""
+        """The hashes as Python ints, for few keys."""
         return [int(value) for value in self.hashes]
 
     @cached_property
     def _value_hashes(self) -> dict[int, Hashes]:
         return {}
 
-    def value_hashes(self, place: int, data_type: DataType) -> Hashes:
+    def value_hashes(self, index: int, data_type: DataType) -> Hashes:
         """Return the hash of each key's value in one column, as the indexes of files have it.
 
         Args:
-            place: Of the column in the key.
+            index: Of the column in the key, from 0.
             data_type: Its type.
         """
-        hashes = self._value_hashes.get(place)
+        hashes = self._value_hashes.get(index)
         if hashes is None:
-            hashes = self._value_hashes[place] = value_hashes(self.columns[place], data_type)
+            hashes = self._value_hashes[index] = value_hashes(self.columns[index], data_type)
         return hashes
 
     @cached_property
     def numbers(self) -> tuple[npt.NDArray[Any] | None, ...]:
-        """Of each column, integers that are equal where the keys are; None of text and the like."""
+        """For each column, integers that are equal iff the values are; None for text and the like."""
         return tuple(
             number_words(column) if is_number(column.type) else None for column in self.columns
         )
@@ -77,8 +77,8 @@ class KeyColumns:
     """The keys of a file, row by row."""
 
     def __init__(self, columns: Sequence[pa.ChunkedArray]) -> None:
-        """Take over the trimmed primary key, in order."""
-        # Only text is ever too large for one piece.
+        """Wrap the columns of the trimmed primary key, in order."""
+        # Text may be too large for one piece; numbers never are.
         self._columns: list[pa.Array | pa.ChunkedArray] = [
             combined_array(column) if column.num_chunks == 1 or is_number(column.type) else column
             for column in columns
@@ -96,10 +96,10 @@ class KeyColumns:
             if numbers is not None and of_keys is not None:
                 alike = canonical(numbers[rows]) == of_keys[wanted]
             else:
-                there = column.take(row_array(rows))
-                alike = np.asarray(pc.equal(there, keys.columns[index].take(row_array(wanted))))
+                present = column.take(row_array(rows))
+                alike = np.asarray(pc.equal(present, keys.columns[index].take(row_array(wanted))))
             same = alike if same is None else same & alike
-        assert same is not None
+        assert same is not None, "a key has columns"
         return same
 
     def has(self, keys: WantedKeys, wanted: int, row: int) -> bool:
@@ -122,22 +122,24 @@ def are_of_keys(
     Args:
         columns: The trimmed primary key of the rows.
         keys: Keys.
-        wanted: Which of them each row may have.
+        wanted: The number of the key that each row is paired with.
     """
     same = np.ones(len(wanted), dtype=np.bool_)
-    is_every = len(wanted) == len(keys) and bool((wanted == np.arange(len(keys))).all())
+    # The usual case: each key was found once, in the order of the keys.
+    is_identity = len(wanted) == len(keys) and bool((wanted == np.arange(len(keys))).all())
     for column, of_keys, numbers in zip(columns, keys.columns, keys.numbers, strict=True):
         if numbers is not None:
-            same &= number_words(column) == (numbers if is_every else numbers[wanted])
+            same &= number_words(column) == (numbers if is_identity else numbers[wanted])
             continue
-        expected = of_keys if is_every else of_keys.take(row_array(wanted))
-        # To compare them whole takes a twentieth of one by one, and finds them equal mostly.
+        expected = of_keys if is_identity else of_keys.take(row_array(wanted))
+        # Comparing whole arrays takes a twentieth of comparing value by value, and they are almost
+        # always equal.
         if not column.equals(expected):
             same &= np.asarray(pc.equal(column, expected))
     return same
 
 
 def row_array(rows: Rows) -> pa.Array:
-    """Return row numbers as Arrow takes them; without a copy, and faster than `pa.array`."""
+    """Return row numbers as an Arrow array; copies nothing, and is faster than `pa.array`."""
     rows = np.ascontiguousarray(rows)
     return pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows)])

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from lake.read.lookup.background import BackgroundJobs, threads
+from lake.read.lookup.background import BackgroundJobs, copy_threads
 
 WAIT_S = 30
 
@@ -40,7 +40,7 @@ def test_jobs_are_done_a_few_at_a_time_and_their_threads_end() -> None:
             assert not worker.is_alive(), f"round {round_}: nothing is left to do"
 
     assert sorted(done) == sorted([*range(20), *range(20)])
-    assert 1 <= most <= threads()
+    assert 1 <= most <= copy_threads()
 
 
 def test_a_job_that_breaks_is_told_and_not_in_the_way_of_the_next(
@@ -55,10 +55,10 @@ def test_a_job_that_breaks_is_told_and_not_in_the_way_of_the_next(
         message = "broken"
         raise RuntimeError(message)
 
-    for _ in range(threads() + 1):
+    for _ in range(copy_threads() + 1):
         jobs.submit(broken)
     jobs.submit(finished.set)
-    for _ in range(threads() + 1):
+    for _ in range(copy_threads() + 1):
         jobs.submit(lambda: None)
 
     assert finished.wait(timeout=WAIT_S)

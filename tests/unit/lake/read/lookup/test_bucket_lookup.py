@@ -158,7 +158,7 @@ def test_values_are_not_decoded_before_they_are_asked_for() -> None:
 
     assert not lookup.is_resident(["v"])
     lookup.records(found, ["v"])
-    for load in lookup.loads(["v"]):
+    for load in lookup.load_tasks(["v"]):
         load()
 
     assert lookup.is_resident(["k", "v"])

@@ -7,7 +7,7 @@ import pytest
 from lake.read.lookup.bucket_lookup import BucketLookup
 from lake.read.lookup.copy_store import CopyStore
 from lake.read.lookup.joint_index import JOINT_ROWS_MAX
-from lake.read.lookup.key_matches import Found
+from lake.read.lookup.key_matches import KeyMatches
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.wanted_keys import wanted_keys
 from tests.given_tables import GivenTable, given_schema
@@ -35,12 +35,12 @@ def given_lookup(rows_per_file: int) -> tuple[GivenTable, BucketLookup]:
     )
 
 
-def found_in(lookup: BucketLookup, table: GivenTable, keys: list[int]) -> Found:
+def found_in(lookup: BucketLookup, table: GivenTable, keys: list[int]) -> KeyMatches:
     rows = pa.table({"k": pa.array(keys, pa.int32()), "s": [f"text {key % 5}" for key in keys]})
     return lookup.find_all(wanted_keys(rows, table.schema), np.arange(len(keys)))
 
 
-def values(lookup: BucketLookup, found: Found) -> list[tuple[int, int]]:
+def values(lookup: BucketLookup, found: KeyMatches) -> list[tuple[int, int]]:
     records = lookup.records(found, ["v"])
     return list(zip(found.keys.tolist(), records.column("v").to_pylist(), strict=True))
 
@@ -50,7 +50,7 @@ def test_all_records_of_a_key_are_found_newest_file_first(keys: int) -> None:
     table, lookup = given_lookup(50)
     wanted = np.random.default_rng(1).choice(160, keys).tolist()
     one_by_one = values(lookup, found_in(lookup, table, wanted))
-    for load in lookup.loads(["v"]):
+    for load in lookup.load_tasks(["v"]):
         load()
 
     together = values(lookup, found_in(lookup, table, wanted))
@@ -68,7 +68,7 @@ def test_all_records_of_a_key_are_found_newest_file_first(keys: int) -> None:
 
 def test_large_files_are_asked_one_by_one() -> None:
     table, lookup = given_lookup(JOINT_ROWS_MAX // FILES + 1)
-    for load in lookup.loads(["v"]):
+    for load in lookup.load_tasks(["v"]):
         load()
 
     found_in(lookup, table, [1, 2, 3])
@@ -78,7 +78,7 @@ def test_large_files_are_asked_one_by_one() -> None:
 
 def test_a_compaction_that_looks_above_level_0_never_sees_it() -> None:
     table, lookup = given_lookup(50)
-    for load in lookup.loads(["v"]):
+    for load in lookup.load_tasks(["v"]):
         load()
     found_in(lookup, table, [1])
     rows = pa.table(

@@ -20,7 +20,7 @@ from lake.format.system_columns import (
 )
 from lake.read.lookup.background import Job
 from lake.read.lookup.copy_space import CopySpace
-from lake.read.lookup.copy_store import IDLE_SECONDS, YIELDING_SECONDS, CopyStore
+from lake.read.lookup.copy_store import EVICTABLE_SECONDS, IDLE_SECONDS, CopyStore
 from lake.read.lookup.file_lookup import FileLookup
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.lookup.lookup_settings import LookupSettings
@@ -133,15 +133,15 @@ def value(lookup: FileLookup, key: int) -> list[str]:
     positions = lookup.find(keys, np.arange(1))
     if positions[0] < 0:
         return []
-    found: list[str] = lookup.columns(positions, ["v"]).column("v").to_pylist()
+    found: list[str] = lookup.take(positions, ["v"]).column("v").to_pylist()
     return found
 
 
 def ask(cache: LookupCache, name: str, file: GivenFile, key: int = 7) -> list[str] | None:
     """Return the value of a key; None where there is no room for a copy."""
-    lookup = cache.ready(name)
-    if lookup is None or not lookup.has(["v"]):
-        lookup = cache.made(name, file.make, ["v"])
+    lookup = cache.get(name)
+    if lookup is None or not lookup.has_columns(["v"]):
+        lookup = cache.get_or_copy(name, file.make, ["v"])
     return None if lookup is None else value(lookup, key)
 
 
@@ -223,13 +223,13 @@ def test_a_copy_that_was_not_asked_for_in_a_minute_gives_way(tmp_path: Path) -> 
     cache = given.cache(memory=0, disk=3 * size_of_one(on_disk=True) + 1)
     for name in "abc":
         ask(cache, name, GivenFile())
-    given.seconds.now += YIELDING_SECONDS + 1
+    given.seconds.now += EVICTABLE_SECONDS + 1
     for name in "ac":
-        assert cache.ready(name) is not None
+        assert cache.get(name) is not None
 
     assert ask(cache, "d", GivenFile()) == ["value 7"]
 
-    assert [name for name in "abcd" if cache.ready(name)] == ["a", "c", "d"]
+    assert [name for name in "abcd" if cache.get(name)] == ["a", "c", "d"]
     assert len(on_disk(tmp_path)) == 9, "keys, values and index of each"
     given.store.close()
 
@@ -238,26 +238,26 @@ def test_one_file_that_is_larger_than_the_bound_drives_nothing_out() -> None:
     given = Given()
     cache = given.cache(memory=0, disk=3 * size_of_one(on_disk=True))
     ask(cache, "a", GivenFile())
-    given.seconds.now += YIELDING_SECONDS + 1
+    given.seconds.now += EVICTABLE_SECONDS + 1
 
     assert ask(cache, "large", GivenFile(rows=10_000)) is None
 
-    assert cache.ready("a") is not None
+    assert cache.get("a") is not None
     given.store.close()
 
 
 def test_rows_that_were_given_out_outlive_their_copy() -> None:
     given = Given()
     cache = given.cache(memory=0)
-    lookup = cache.made("f", GivenFile().make, ["v"])
+    lookup = cache.get_or_copy("f", GivenFile().make, ["v"])
     assert lookup is not None
-    rows = lookup.columns(np.array([5, 6]), ["v"])
-    one = lookup.columns(np.array([5]), ["v"])
+    rows = lookup.take(np.array([5, 6]), ["v"])
+    one = lookup.take(np.array([5]), ["v"])
 
     given.seconds.now += IDLE_SECONDS + 1
-    given.store.remove_idle()
+    given.store.evict_idle()
 
-    assert cache.ready("f") is None
+    assert cache.get("f") is None
     assert cache.disk_bytes == 0
     assert rows.column("v").to_pylist() == ["value 5", "value 6"]
     assert one.column("v").to_pylist() == ["value 5"]
@@ -271,7 +271,7 @@ def test_what_nobody_asked_for_in_an_hour_goes_whoever_asks() -> None:
     for name in "ab":
         ask(first, name, GivenFile())
     given.seconds.now += IDLE_SECONDS / 2
-    assert first.ready("b") is not None
+    assert first.get("b") is not None
     given.seconds.now += IDLE_SECONDS * 0.6
 
     ask(second, "c", GivenFile())
@@ -284,10 +284,10 @@ def test_files_are_kept_as_long_as_a_table_says() -> None:
     cache = given.cache(idle_seconds=10)
     ask(cache, "f", GivenFile())
     given.seconds.now += 9
-    assert cache.ready("f") is not None
+    assert cache.get("f") is not None
     given.seconds.now += 11
 
-    assert cache.ready("another") is None
+    assert cache.get("another") is None
 
     assert cache.memory_bytes == 0
 
@@ -300,11 +300,11 @@ def test_tables_share_the_bounds_of_their_store(*, is_on_disk: bool) -> None:
 
     assert ask(first, "a", GivenFile()) == ask(second, "b", GivenFile()) == ["value 7"]
     assert ask(second, "c", GivenFile()) is None
-    given.seconds.now += YIELDING_SECONDS + 1
-    assert second.ready("b") is not None
+    given.seconds.now += EVICTABLE_SECONDS + 1
+    assert second.get("b") is not None
     assert ask(second, "c", GivenFile()) == ["value 7"]
 
-    assert first.ready("a") is None
+    assert first.get("a") is None
     assert first.memory_bytes == first.disk_bytes == 0
     assert second.memory_bytes + second.disk_bytes == two
     given.store.close()
@@ -316,12 +316,12 @@ def test_a_table_that_is_opened_again_finds_its_copies() -> None:
 
     again = given.cache()
 
-    assert again.ready("f") is not None
+    assert again.get("f") is not None
     assert again.memory_bytes > 0
 
 
 def test_another_process_has_copies_of_its_own_within_the_same_bounds() -> None:
-    store = pickle.loads(pickle.dumps(CopyStore(LookupSettings(max_memory_bytes=8))))
+    store = pickle.load_tasks(pickle.dumps(CopyStore(LookupSettings(max_memory_bytes=8))))
 
     assert store.max_memory_bytes == 8
 
@@ -333,9 +333,9 @@ def test_a_copy_is_made_in_the_background_when_a_quarter_of_the_file_was_read() 
     made = []
 
     for _ in range(4):
-        cache.was_read("f", file.make, ["v"], of_rows=1_000, rows=100, size=800)
+        cache.record_read("f", file.make, ["v"], of_rows=1_000, rows=100, size=800)
         made.append(given.jobs.run())
-    lookup = cache.ready("f")
+    lookup = cache.get("f")
 
     assert made == [0, 0, 1, 0]
     assert lookup is not None
@@ -349,7 +349,7 @@ def test_a_copy_that_is_on_its_way_is_not_asked_for_again() -> None:
     file = GivenFile()
 
     for _ in range(20):
-        cache.was_read("f", file.make, ["v"], of_rows=100, rows=100, size=800)
+        cache.record_read("f", file.make, ["v"], of_rows=100, rows=100, size=800)
 
     assert given.jobs.run() == 1
 
@@ -360,7 +360,7 @@ def test_row_groups_are_read_for_ever_where_there_is_no_room() -> None:
     file = GivenFile(rows=1_000)
 
     for _ in range(20):
-        cache.was_read("f", file.make, ["v"], of_rows=1_000, rows=100, size=1_200)
+        cache.record_read("f", file.make, ["v"], of_rows=1_000, rows=100, size=1_200)
         given.jobs.run()
 
     assert file.reads == [], "what was read says how large the copy would be"
@@ -371,15 +371,15 @@ def test_a_file_that_cannot_be_copied_in_the_background_is_tried_again() -> None
     given = Given()
     cache = given.cache()
     file = GivenFile(error=CorruptData("broken"))
-    cache.was_read("f", file.make, ["v"], of_rows=100, rows=100, size=800)
+    cache.record_read("f", file.make, ["v"], of_rows=100, rows=100, size=800)
     assert given.jobs.run() == 1
-    assert cache.ready("f") is None
+    assert cache.get("f") is None
     file.error = None
 
-    cache.was_read("f", file.make, ["v"], of_rows=100, rows=100, size=800)
+    cache.record_read("f", file.make, ["v"], of_rows=100, rows=100, size=800)
 
     assert given.jobs.run() == 1
-    assert cache.ready("f") is not None
+    assert cache.get("f") is not None
 
 
 def test_many_who_ask_at_once_read_a_file_once() -> None:
@@ -407,7 +407,7 @@ def test_a_cold_file_is_not_in_the_way_of_others() -> None:
 
         assert ask(cache, "warm", warm) == ["value 7"]
         assert ask(cache, "next", next_one) == ["value 7"]
-        assert cache.ready("cold") is None
+        assert cache.get("cold") is None
         assert not cold.done()
 
         hold.set()
@@ -422,7 +422,7 @@ def test_a_file_that_could_not_be_read_is_read_again_and_leaves_nothing(tmp_path
 
     with pytest.raises(CorruptData):
         ask(cache, "f", file)
-    assert cache.ready("f") is None
+    assert cache.get("f") is None
     assert on_disk(tmp_path) == []
     assert cache.disk_bytes == 0
     file.error = None
@@ -443,7 +443,7 @@ def test_a_full_disk_leaves_a_file_without_a_copy_until_it_is_tried_again(tmp_pa
     away.rename(directory)
     assert ask(cache, "f", file) is None
     assert file.reads == [["k"]], "a disk that refuses is not tried for each key"
-    given.seconds.now += YIELDING_SECONDS
+    given.seconds.now += EVICTABLE_SECONDS
 
     assert ask(cache, "f", file) == ["value 7"]
     given.store.close()
@@ -460,7 +460,7 @@ def test_threads_that_use_more_than_fits_get_right_answers() -> None:
             number, key = int(random.integers(12)), int(random.integers(70))
             expected = [f"value {key}"] if key < 50 + number else []
             # Copies give way all the time.
-            given.seconds.now += YIELDING_SECONDS / 4
+            given.seconds.now += EVICTABLE_SECONDS / 4
             assert ask(cache, f"f{number}", files[f"f{number}"], key) in (expected, None)
 
     with ThreadPoolExecutor(4) as pool:

@@ -78,7 +78,7 @@ def find(rows: GivenRows, *numbers: int) -> list[tuple[int, int]]:
     names = tuple(columns_of(rows.kind, [0]))
     lookup = RowGroupLookup(rows, key_columns=names, on_read=lambda _rows, _size: None)
     # The first of the keys is not looked for.
-    found, positions = lookup.found(keys, np.arange(1, len(numbers) + 1))
+    found, positions = lookup.find_matches(keys, np.arange(1, len(numbers) + 1))
     assert found.tolist() == sorted(found.tolist())
     return [(numbers[key], place) for key, place in zip(found, positions.tolist(), strict=True)]
 
