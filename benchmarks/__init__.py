@@ -1,1 +1,1 @@
-"""Numbers, on demand: `python -m benchmarks`."""
+"""Benchmarks, run on demand: `python -m benchmarks`."""

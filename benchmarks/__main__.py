@@ -1,4 +1,4 @@
-"""Prints what the machine is and what every benchmark gives: `python -m benchmarks [NAME…]`."""
+"""Runner of the benchmarks: prints the machine and the figures of each (`python -m benchmarks [NAME…]`)."""
 
 import argparse
 import importlib

@@ -3,7 +3,7 @@
     python -m benchmarks.arrival [--rows 600000]
 
 Three sequence groups over ten value columns, four level-0 files of overlapping keys. Each form is a
-table of the same records; the tables are read in turn, and the least processor time of each counts.
+table of the same records; the tables are read in turn, and the lowest processor time of each counts.
 Sizes are those of the table after a full compaction. `none` orders each group by one declared
 column, the others have the order of arrival behind it; `today` and those after it have no declared
 column at all.

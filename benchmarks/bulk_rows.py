@@ -1,4 +1,4 @@
-"""The rows that the benchmarks write: functions of the row number, the same on every machine.
+"""Rows of the benchmarks: functions of the row number, the same on every machine.
 
 The seven-column table is that of the reference implementation's bulk writer, so that the same rows
 can be measured there: h(j) = splitmix64(seed + 16 i + j), k = h(0) mod keys, g1 = h(1) mod 10^6

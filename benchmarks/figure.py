@@ -1,4 +1,4 @@
-"""One measured number, and how it is measured."""
+"""Figures of the benchmarks, and the clock that measures them."""
 
 import time
 from collections.abc import Callable
@@ -18,7 +18,7 @@ def figure(name: str, value: float, unit: str, aim: float | None = None) -> dict
 
 
 def best_s(work: Callable[[], object], *, repeats: int) -> float:
-    """Return the seconds of the fastest of several calls: the one least disturbed by others."""
+    """Return the seconds of the fastest of several calls: the one that was disturbed least."""
     seconds = []
     for _ in range(repeats):
         start = time.perf_counter()

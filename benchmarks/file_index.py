@@ -36,8 +36,8 @@ def run() -> list[dict[str, Any]]:
         looked_up = _ratio(table, without, _look_up)
     what = f"{ROWS / 1e6:.0f} million rows"
     return [
-        figure(f"{what}: a scan for a text that is not there, without over with", *scanned),
-        figure(f"{what}: {LOOKUPS} keys that are not there, cold, without over with", *looked_up),
+        figure(f"{what}: a scan for a missing text, without over with", *scanned),
+        figure(f"{what}: {LOOKUPS} missing keys, cold, without over with", *looked_up),
         figure(f"{what}: writing and compacting, with over without", with_s / without_s, "times"),
         figure(f"{what}: two indexes over the data", 100 * index / data, "%"),
     ]
@@ -65,7 +65,7 @@ def _scan(table: Table) -> None:
 
 
 def _look_up(table: Table) -> None:
-    # Between the keys that are there.
+    # Between the existing keys.
     keys = 2 * np.linspace(0, ROWS - 2, LOOKUPS).astype(np.int64) + 1
     assert table.lookup(pa.table({"k": keys})).num_rows == 0
 
@@ -103,7 +103,7 @@ def _codes(numbers: np.ndarray[Any, np.dtype[np.int64]]) -> list[str]:
 
 
 def _index_bytes(table: Table) -> int:
-    """Return the size of the indexes of the live files, beside them or in manifests."""
+    """Return the size of the indexes of the live files, in files of their own or in manifests."""
     size = 0
     for entry in table.scan().source.entries:
         size += len(entry.file.embedded_file_index or b"")

@@ -1,13 +1,12 @@
-"""Thousands of hostile requests against a real service: memory stays flat, /health stays quick.
+"""Hostile requests against a real service, thousands of them: memory stays flat, /health stays quick.
 
     make bench-hostile ARGS="--requests 10000 --rounds 3"
 
-Memory is compared with what it was after the first thousand requests, when everything that is loaded or
-cached once is there, over all rounds. Two services run, of which one is left in peace; a process of
-its own, which does nothing else, asks both for /health all the while. The bound is for the one under
-attack; the other tells what the machine makes of the same question at the same time, where attack,
-services and probe share its cores. Ends with 1 when an answer is no documented problem, or when memory
-or /health is beyond its bound.
+Memory is compared, over all rounds, with that after the first thousand requests, when everything is loaded
+and cached that is loaded or cached once. Two services run, and only one is attacked; a process of its own
+asks both for /health all the time. The bound is for the attacked one; the other shows how the machine
+answers the same request at the same time, because attack, services and probe share its cores. The exit
+status is 1 when an answer is not a documented problem, or when memory or /health exceeds its bound.
 """
 
 import argparse
@@ -33,7 +32,7 @@ from demo.processes import ChildProcess, Supervisor
 from service.problems.problem_table import STATUS_AND_TITLE
 from tests.support.hostile_requests import HostileRequest, hostile_requests
 
-WARM_UP = 1_000  # what is loaded or cached once is then there
+WARM_UP = 1_000  # requests until everything that is loaded or cached once is
 AT_ONCE = 8
 PROBE_SECONDS = 0.02
 MEMORY_GROWTH_MAX = 0.10
@@ -53,7 +52,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench-hostile ARGS=…", description=__doc__)
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=3, help="each of so many other requests")
+    parser.add_argument("--rounds", type=int, default=3, help="each with requests of its own")
     arguments = parser.parse_args()
     with (
         tempfile.TemporaryDirectory(prefix="braid-hostile-") as folder,
@@ -68,7 +67,7 @@ def main() -> int:
                 asyncio.run(
                     _attack(port, attacked.process_id, found, seed=seed, count=arguments.requests)
                 )
-                print(found.told(), flush=True)
+                print(found.progress_line(), flush=True)
     return _report(found, *probe.found)
 
 
@@ -83,10 +82,10 @@ def _start(supervisor: Supervisor, folder: Path, name: str) -> tuple[ChildProces
 
 
 class _Probe:
-    """Asks services for /health, in turn, in a process of its own, until told to end.
+    """Requests /health of services, in turn, in a process of its own, until the block ends.
 
     Attributes:
-        found: The milliseconds of each answer, by service; there when it has ended.
+        found: The milliseconds of each answer, by service; set when it has ended.
     """
 
     def __init__(self, *ports: int) -> None:
@@ -108,11 +107,11 @@ class _Probe:
 
 
 class _Found:
-    """What came of the requests.
+    """The results of the requests.
 
     Attributes:
-        statuses: Of the answers.
-        faults: Answers that are no documented problems, and what else went wrong.
+        statuses: Counts of the answers by status.
+        faults: Counts of answers that are not documented problems, and of other errors.
         memory: Bytes of the service, from the end of the warm-up on.
     """
 
@@ -120,11 +119,11 @@ class _Found:
         self.statuses: Counter[int] = Counter()
         self.faults: Counter[str] = Counter()
         self.memory: list[int] = []
-        self._told = 0
+        self._reported = 0
 
-    def told(self) -> str:
-        """Return a line about what has been found since the line before."""
-        memory, self._told = self.memory[self._told :], len(self.memory)
+    def progress_line(self) -> str:
+        """Return a line about the results since the last line."""
+        memory, self._reported = self.memory[self._reported :], len(self.memory)
         least, most, last = min(memory) / 1e6, max(memory) / 1e6, memory[-1] / 1e6
         answers = sum(self.statuses.values())
         return f"{answers} answers; memory {least:.0f} to {most:.0f} MB, at the end {last:.0f} MB"
@@ -173,16 +172,18 @@ def _fault(answer: httpx.Response, method: str) -> str | None:
     if answer.is_success or (method == "HEAD" and not answer.is_server_error):
         return None
     if answer.headers.get("content-type") != "application/problem+json":
-        return f"{answer.status_code} is no problem"
+        return f"{answer.status_code} is not a problem document"
     code = json.loads(answer.content)["code"]
-    is_busy = code == "overloaded"  # documented, and asked for: more at once than there are places
+    is_busy = (
+        code == "overloaded"
+    )  # documented and provoked: more requests at once than are admitted
     if _CODES.get(code) != answer.status_code or (answer.is_server_error and not is_busy):
         return f"{answer.status_code} {code}"
     return None
 
 
 async def _send_slowly(port: int, request: HostileRequest, found: _Found) -> None:
-    """Send the half of a request and wait for what the service says to that."""
+    """Send a part of a request, and wait for the service's answer."""
     head = f"{request.method} {request.target} HTTP/1.1\r\nhost: localhost\r\n"
     head += "content-type: application/json\r\n"
     full = f"{head}content-length: {len(request.body)}\r\n\r\n".encode() + request.body
@@ -222,8 +223,8 @@ def _report(found: _Found, health: Sequence[float], health_of_other: Sequence[fl
         f"memory after {WARM_UP} requests {first / 1e6:.0f} MB, most {most / 1e6:.0f} MB "
         f"({growth:+.1%}), at the end {last / 1e6:.0f} MB"
     )
-    print(f"/health beside them, {len(health)} times: {_shown(health)}")
-    print(f"/health of the service that is left in peace: {_shown(health_of_other)}")
+    print(f"/health of the attacked service, {len(health)} times: {_shown(health)}")
+    print(f"/health of the other service: {_shown(health_of_other)}")
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     for fault, count in found.faults.most_common(20):
         print(f"fault ({count} times): {fault}")

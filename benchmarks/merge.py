@@ -1,9 +1,9 @@
-"""The column machine from memory: four overlapping runs of a million rows, ten value columns.
+"""Benchmark of the column machine in memory: four overlapping runs of a million rows, ten value columns.
 
 Rates are input rows per second of processor time on one core, so that a busy machine does not
 count. `fold` has all rows at once; `merge_runs` gets batches of 65 536 rows, as a read does.
 
-| case | what is in the runs |
+| case | the runs |
 |---|---|
 | plain | a fifth of the values null, no sequence groups |
 | full | no nulls |

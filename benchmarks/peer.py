@@ -1,4 +1,4 @@
-"""The reference implementation beside ours: the same rows, the same machine, alternating.
+"""Comparison with the reference implementation: the same rows on the same machine, in turn.
 
 Java makes its rows while it writes them; ours are made beforehand and while writing, both figures
 are given. Java's start is not counted. Ours runs on one core; Java uses what it likes.

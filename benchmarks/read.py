@@ -1,4 +1,4 @@
-"""Merge-on-read of overlapping level-0 files from local disk on one core, and its memory."""
+"""Benchmark of merge-on-read: overlapping level-0 files from local disk on one core, and its memory."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from benchmarks.bulk_rows import GROUPED_COLUMNS, GROUPED_OPTIONS, grouped_rows
 from benchmarks.figure import best_s, figure
-from benchmarks.resident import peak_resident_bytes
+from benchmarks.resident_memory import peak_resident_bytes
 from lake import Catalog, Table
 
 REPEATS = 4

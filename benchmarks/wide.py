@@ -1,4 +1,4 @@
-"""Tables of thousands of columns: what one more column costs, in every act on the table."""
+"""Benchmark of tables with thousands of columns: the cost of one more column, in each operation."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""From Arrow to committed level-0 files on local disk, one core."""
+"""Benchmark of writing: from Arrow to committed level-0 files on local disk, on one core."""
 
 import tempfile
 from functools import partial

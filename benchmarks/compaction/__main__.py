@@ -8,7 +8,7 @@ Without a part all four are measured, in about a quarter of an hour on two quiet
     latency        of a commit on a young table and on two with 10,000 commits; three minutes
     memory         at its peak, of 4 and of 40 million records; two tables, two minutes each
 
-Each line says ok or which aim it misses, and the last lines sum that up. The exit status is 1 where
+Each line ends with ok or the aim that it misses, and the last lines sum that up. The exit status is 1 where
 both sides' rows differ, and 0 otherwise, whatever the speed.
 """
 
@@ -61,7 +61,7 @@ class Findings:
 
 
 def main() -> None:
-    """Measure what is chosen and print it."""
+    """Run the chosen measurements and print them."""
     arguments = _arguments()
     print(machine(), flush=True)
     findings = Findings()

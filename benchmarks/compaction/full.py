@@ -43,7 +43,7 @@ def measure_full(
         table: Its directory.
         scratch: A folder on the same file system, for copies.
         records: In its files.
-        progress: Told what is going on.
+        progress: Called with the current step.
 
     Raises:
         SideFailed: A side cannot compact the table.

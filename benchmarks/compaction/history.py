@@ -1,8 +1,8 @@
-"""Tables with a past: so many small commits, looked after as a table is by default, or by nobody.
+"""Commit histories: tables with many small commits, maintained by the default options or not at all.
 
-The past is made without waiting for the disk, which takes a hundred seconds for ten thousand
-commits. A clock of its own lets ten seconds go by between two commits, so that the hour for which
-snapshots are kept by default is one of 360 commits.
+A history is written without waiting for the disk; ten thousand commits take a hundred seconds. A manual
+clock advances by ten seconds between two commits, so that the hour for which snapshots are kept by default
+holds 360 commits.
 """
 
 from concurrent.futures import ProcessPoolExecutor
@@ -29,13 +29,13 @@ _OPTIONS = {**GROUPED_OPTIONS, "fields.d.aggregate-function": "sum"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
-    """What has become of a table so far.
+class CommitHistory:
+    """The history of one table.
 
     Attributes:
-        name: Of the table, and in what is printed.
-        commits: Made so far.
-        is_maintained: What is due is compacted, and snapshots expire by the default options.
+        name: Of the table, also in the printed report.
+        commits: The number of commits so far.
+        is_maintained: Whether due compactions run and snapshots expire, by the default options.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Past:
 
 
 class UnsyncedDisk(SystemDisk):
-    """Files of this machine that a power cut may lose; for one process that writes."""
+    """Local files that a power cut may lose; for one writing process."""
 
     def sync(self, descriptor: int) -> None:
         """Do nothing."""
@@ -53,18 +53,18 @@ class UnsyncedDisk(SystemDisk):
         """Do nothing."""
 
 
-class Caretaker:
-    """Looks after one table, between its commits."""
+class Maintainer:
+    """Maintains one table, between its commits."""
 
-    def __init__(self, table: Table, past: Past, clock: ManualClock) -> None:
+    def __init__(self, table: Table, history: CommitHistory, clock: ManualClock) -> None:
         self._table = table
-        self._is_maintained = past.is_maintained
+        self._is_maintained = history.is_maintained
         self._clock = clock
         self._memory = CompactionMemory()
-        self._commits = past.commits
+        self._commits = history.commits
 
     def after_commit(self) -> None:
-        """Let time go by, and do what is due."""
+        """Advance the clock, and run the maintenance that is due."""
         self._clock.advance(ms=MS_BETWEEN_COMMITS)
         self._commits += 1
         if self._is_maintained and self._commits % COMMITS_PER_COMPACTION == 0:
@@ -78,30 +78,30 @@ def rows_of(number: int) -> pa.Table:
     return grouped_rows(number * ROWS_OF_A_COMMIT, ROWS_OF_A_COMMIT, keys=KEYS)
 
 
-def now_after(past: Past) -> ManualClock:
-    """Return the clock of a table after its past."""
-    return ManualClock(start_ms=1_700_000_000_000 + past.commits * MS_BETWEEN_COMMITS)
+def now_after(history: CommitHistory) -> ManualClock:
+    """Return a clock that shows the end of a table's history."""
+    return ManualClock(start_ms=1_700_000_000_000 + history.commits * MS_BETWEEN_COMMITS)
 
 
-def write_pasts(folder: Path, pasts: list[Past]) -> dict[str, Path]:
-    """Make tables, each in a process of its own, and return their directories by name."""
+def write_histories(folder: Path, histories: list[CommitHistory]) -> dict[str, Path]:
+    """Write tables, each in a process of its own, and return their directories by name."""
     context = get_context("spawn")
     with ProcessPoolExecutor(max_workers=2, mp_context=context) as processes:
-        paths = processes.map(_write_past, [folder] * len(pasts), pasts)
-        return {past.name: Path(path) for past, path in zip(pasts, paths, strict=True)}
+        paths = processes.map(_write_history, [folder] * len(histories), histories)
+        return {history.name: Path(path) for history, path in zip(histories, paths, strict=True)}
 
 
-def _write_past(folder: Path, past: Past) -> str:
+def _write_history(folder: Path, history: CommitHistory) -> str:
     clock = ManualClock()
     catalog = Catalog(str(folder), file_io=LocalFileIO(UnsyncedDisk()), clock=clock)
-    name = past.name.replace(",", "").replace(" ", "_")
+    name = history.name.replace(",", "").replace(" ", "_")
     table = catalog.create_table(
-        f"pasts.{name}", columns=GROUPED_COLUMNS, primary_key=["k"], options=_OPTIONS
+        f"histories.{name}", columns=GROUPED_COLUMNS, primary_key=["k"], options=_OPTIONS
     )
-    caretaker = Caretaker(
-        table, Past(name=name, commits=0, is_maintained=past.is_maintained), clock
+    maintainer = Maintainer(
+        table, CommitHistory(name=name, commits=0, is_maintained=history.is_maintained), clock
     )
-    for number in range(past.commits):
+    for number in range(history.commits):
         table.write_and_commit(rows_of(number))
-        caretaker.after_commit()
+        maintainer.after_commit()
     return table.path

@@ -1,9 +1,9 @@
 """Latency of small commits on a young table and on two with ten thousand commits.
 
-One of the old ones was looked after as a table is by default: compacted, its snapshots expired. The
-other by nobody: every file that was ever written is live, every snapshot is there. The commits that
-are measured go to the tables in turn, so that whatever disturbs the machine disturbs all of them,
-and every one of them waits for the disk. Compactions and expiries between them are not counted.
+One of the old ones was maintained by the default options: compacted, its snapshots expired. The other was
+not: every file that was ever written is live, and every snapshot exists. The commits that are measured go
+to the tables in turn, so that a disturbance of the machine affects all of them, and every commit waits for
+the disk. Compactions and expiries between them are not counted.
 """
 
 import os
@@ -15,7 +15,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from benchmarks.compaction.history import Caretaker, Past, now_after, rows_of, write_pasts
+from benchmarks.compaction.history import (
+    CommitHistory,
+    Maintainer,
+    now_after,
+    rows_of,
+    write_histories,
+)
 from lake import Table
 from lake.files.storage.local import LocalFileIO
 from lake.snapshots.manifest_store import ManifestStore
@@ -29,10 +35,10 @@ COMMITS_PER_OPENING = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitLatency:
-    """What commits to one table cost, writing the file of their rows included.
+    """The cost of commits to one table, writing the file of their rows included.
 
     Attributes:
-        past: Of the table.
+        history: The table's.
         median_ms: Until a commit is durable.
         p99_ms: The same; of two hundred, the third slowest.
         cpu_ms: Processor time, the median.
@@ -43,7 +49,7 @@ class CommitLatency:
         manifests: That the newest snapshot names, at the end.
     """
 
-    past: Past
+    history: CommitHistory
     median_ms: float
     p99_ms: float
     cpu_ms: float
@@ -57,24 +63,26 @@ class CommitLatency:
 def measure_latency(
     folder: Path, progress: Callable[[str], None], *, commits: int, sample: int = SAMPLE
 ) -> list[CommitLatency]:
-    """Return what commits cost, on the young table first.
+    """Return the cost of commits, the young table first.
 
     Args:
         folder: Where the tables are written.
-        progress: Told what is going on.
-        commits: Made before, of the old tables.
+        progress: Called with the current step.
+        commits: Made to the old tables before.
         sample: Commits to measure on each.
     """
-    pasts = [
-        Past(name=f"after {commits:,}, never looked after", commits=commits, is_maintained=False),
-        Past(name=f"after {commits:,}, looked after", commits=commits, is_maintained=True),
-        Past(name=f"after {YOUNG}", commits=YOUNG, is_maintained=True),
+    histories = [
+        CommitHistory(
+            name=f"after {commits:,}, never maintained", commits=commits, is_maintained=False
+        ),
+        CommitHistory(name=f"after {commits:,}, maintained", commits=commits, is_maintained=True),
+        CommitHistory(name=f"after {YOUNG}", commits=YOUNG, is_maintained=True),
     ]
     progress(f"twice {commits:,} commits")
-    paths = write_pasts(folder, pasts)
-    # Or the first commits that are measured wait for what the past left in memory.
+    paths = write_histories(folder, histories)
+    # Else the first commits that are measured would wait for unwritten pages of the history.
     os.sync()
-    tables = [_Measured(past, paths[past.name]) for past in reversed(pasts)]
+    tables = [_Measured(history, paths[history.name]) for history in reversed(histories)]
     progress(f"{sample} commits to each")
     for number in range(sample):
         for table in tables:
@@ -86,9 +94,9 @@ def measure_latency(
 
 @dataclass
 class _Measured:
-    """A table and what its commits have taken so far."""
+    """A table, and the times of its commits so far."""
 
-    past: Past
+    history: CommitHistory
     path: Path
     wall_ms: list[float] = field(default_factory=list, init=False)
     cpu_ms: list[float] = field(default_factory=list, init=False)
@@ -96,16 +104,16 @@ class _Measured:
     calls: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self._clock = now_after(self.past)
+        self._clock = now_after(self.history)
         self._file_io = FaultyFileIO(LocalFileIO())
-        self._number = self.past.commits
+        self._number = self.history.commits
         self._table = self._open()
-        self._caretaker = Caretaker(self._table, self.past, self._clock)
-        # The first commit of a process reads what later ones remember.
+        self._maintainer = Maintainer(self._table, self.history, self._clock)
+        # The first commit of a process reads what later ones have cached.
         self._table.write_and_commit(self._rows())
 
     def commit(self) -> None:
-        """Commit to the table as a process does that has committed before."""
+        """Commit to the table like a process that has committed before."""
         rows = self._rows()
         calls = len(self._file_io.calls)
         wall, cpu = time.perf_counter(), time.process_time()
@@ -113,10 +121,10 @@ class _Measured:
         self.wall_ms.append(1_000 * (time.perf_counter() - wall))
         self.cpu_ms.append(1_000 * (time.process_time() - cpu))
         self.calls += len(self._file_io.calls) - calls
-        self._caretaker.after_commit()
+        self._maintainer.after_commit()
 
     def open_and_commit(self) -> None:
-        """Commit to the table as a process does that begins."""
+        """Commit to the table like a process that has just started."""
         rows = self._rows()
         wall = time.perf_counter()
         self._open().write_and_commit(rows)
@@ -129,7 +137,7 @@ class _Measured:
         assert newest is not None
         manifests = ManifestStore(self._file_io, self._table.paths)
         return CommitLatency(
-            past=self.past,
+            history=self.history,
             median_ms=statistics.median(self.wall_ms),
             p99_ms=sorted(self.wall_ms)[-1 - len(self.wall_ms) // 100],
             cpu_ms=statistics.median(self.cpu_ms),

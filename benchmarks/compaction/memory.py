@@ -1,4 +1,4 @@
-"""The peak memory of a process that compacts a table fully, at two sizes of it.
+"""Peak memory of a process that compacts a table fully, at two sizes of the table.
 
 What a compaction holds is bounded by batches and runs, not by the table: the rows at hand of the
 runs of a section, what folding them takes, and the row group that is being written. The budget is

@@ -1,4 +1,4 @@
-"""The tables that are printed, a row as soon as it is measured, and the same as figures and aims."""
+"""Printed report of the compaction benchmark, row by row as measured, and the same as figures and aims."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -54,7 +54,7 @@ def full_row(case: Case, line: FullLine) -> str:
 
 
 def full_aims(case: Case, line: FullLine) -> list[Aim]:
-    """Return what is aimed at for a case."""
+    """Return the aims of a case."""
     speeds = [
         Aim(
             what=f"{case.name}: full compaction, {cores} core(s): ours over reference",
@@ -111,7 +111,7 @@ def amplification_table(sides: Mapping[str, Written]) -> str:
 
 
 def amplification_aims(sides: Mapping[str, Written]) -> list[Aim]:
-    """Return what is aimed at: to write no more than the reference does."""
+    """Return the aim: to write no more than the reference does."""
     ours, java = sides.values()
     return [
         Aim(
@@ -132,7 +132,7 @@ def amplification_figures(sides: Mapping[str, Written]) -> list[dict[str, Any]]:
 
 def latency_table(tables: Sequence[CommitLatency]) -> str:
     """Return the latency of commits, a row for each table."""
-    width = max(len(table.past.name) for table in tables)
+    width = max(len(table.history.name) for table in tables)
     lines = [
         "",
         "Writing and committing 20 rows, milliseconds; the tables in turn, each commit waits for the disk.",
@@ -144,9 +144,9 @@ def latency_table(tables: Sequence[CommitLatency]) -> str:
     ]
     young = tables[0]
     for table in tables:
-        aims = [aim for aim in latency_aims(tables) if aim.what.endswith(table.past.name)]
+        aims = [aim for aim in latency_aims(tables) if aim.what.endswith(table.history.name)]
         lines.append(
-            f"{table.past.name:<{width}} {table.median_ms:7.1f} {table.median_ms / young.median_ms:5.2f}"
+            f"{table.history.name:<{width}} {table.median_ms:7.1f} {table.median_ms / young.median_ms:5.2f}"
             f" {table.p99_ms:7.1f} {table.cpu_ms:6.1f} {table.cpu_ms / young.cpu_ms:5.2f}"
             f" {table.opened_ms:7.1f} {table.calls:6.1f} {table.snapshots:10,} {table.live_files:11,}"
             f" {table.manifests:10}" + (f" {mark(aims)}" if aims else "")
@@ -155,11 +155,11 @@ def latency_table(tables: Sequence[CommitLatency]) -> str:
 
 
 def latency_aims(tables: Sequence[CommitLatency]) -> list[Aim]:
-    """Return what is aimed at: that no commit notices the age of its table."""
+    """Return the aims: that the age of a table does not slow its commits."""
     young, *old = tables
     return [
         Aim(
-            what=f"a commit over one {young.past.name} commits: {table.past.name}",
+            what=f"a commit over one {young.history.name} commits: {table.history.name}",
             found=table.median_ms / young.median_ms,
             unit="times",
             limit=FLAT_TIMES,
@@ -173,7 +173,7 @@ def latency_figures(tables: Sequence[CommitLatency]) -> list[dict[str, Any]]:
     """Return what commits cost on each table."""
     found = []
     for table in tables:
-        what = f"write and commit 20 rows {table.past.name}"
+        what = f"write and commit 20 rows {table.history.name}"
         found += [
             figure(f"{what}: median", table.median_ms, "ms"),
             figure(f"{what}: p99", table.p99_ms, "ms"),
@@ -191,7 +191,7 @@ def memory_row(case: Case, records: int, peak: Peak, aims: list[Aim]) -> str:
 
 
 def memory_aims(case: Case, peaks: Mapping[int, Peak], budget_mb: float) -> list[Aim]:
-    """Return what is aimed at for the size that was measured last.
+    """Return the aims for the size that was measured last.
 
     Args:
         case: The line.

@@ -1,4 +1,4 @@
-"""Both sides as programs that compact tables on request, and copies of a table for them."""
+"""Both sides of the comparison: programs that compact tables on request, and copies of a table for them."""
 
 import json
 import os
@@ -56,7 +56,7 @@ class JavaSide:
 
 @contextmanager
 def ours(*, cores: int) -> Iterator[OurSide]:
-    """Run our program on so many cores, with a process for each."""
+    """Run our program on some cores, with a process for each."""
     command = [sys.executable, "-m", worker.__name__, str(cores)]
     with running(command, cores=cores) as side:
         yield OurSide(side)
@@ -64,13 +64,13 @@ def ours(*, cores: int) -> Iterator[OurSide]:
 
 @contextmanager
 def java(*, cores: int) -> Iterator[JavaSide]:
-    """Run the reference's program on so many cores, with a thread and a writer for each."""
+    """Run the reference's program on some cores, with a thread and a writer for each."""
     with running(java_reader.command("Driver", heap=JAVA_HEAP), cores=cores) as side:
         yield JavaSide(side, threads=cores)
 
 
 def copy_table(source: Path, target: Path) -> Path:
-    """Return a copy of a table to be compacted; data files are links, for nobody changes them."""
+    """Return a copy of a table to be compacted; its data files are links, because they never change."""
     shutil.copytree(source, target, copy_function=_copy_file)
     return target
 

@@ -1,4 +1,4 @@
-"""Our side in processes of its own: compacts and reads tables as often as it is asked to.
+"""Our side of the compaction benchmark: processes that compact and read tables on request.
 
     python -m benchmarks.compaction.worker PROCESSES
 
@@ -6,7 +6,7 @@ Each line of the input is a request, and one line is printed for it:
 
 - `{"do": "compact", "table": DIR}` compacts fully: wall_ms, cpu_ms;
 - `{"do": "read", "table": DIR}` reads all rows: rows, checksum, wall_ms, cpu_ms;
-- `{"do": "peak"}` says how much memory the processes have held at most: bytes.
+- `{"do": "peak"}` returns the peak memory of the processes: bytes.
 
 With several processes each has a core and its share of the buckets to itself.
 """
@@ -21,8 +21,8 @@ from typing import Any
 import pyarrow as pa
 
 from benchmarks.merging.checksum import checksum
-from benchmarks.resident import peak_resident_bytes
-from benchmarks.shares import Answer, Shares, timed
+from benchmarks.resident_memory import peak_resident_bytes
+from benchmarks.worker_processes import Answer, WorkerProcesses, timed
 from lake import Table
 
 
@@ -34,7 +34,7 @@ class Share:
         self._processes = processes
 
     def answer(self, request: Mapping[str, Any]) -> Answer:
-        """Do what is asked for."""
+        """Answer one request."""
         match request["do"]:
             case "compact":
                 table = Table.open(request["table"])
@@ -68,7 +68,7 @@ def main() -> None:
     """Serve until the input ends."""
     processes = int(sys.argv[1])
     pa.set_cpu_count(len(os.sched_getaffinity(0)))
-    shares = Shares(processes, partial(_share, processes)) if processes > 1 else None
+    shares = WorkerProcesses(processes, partial(_share, processes)) if processes > 1 else None
     alone = Share()
     for line in sys.stdin:
         request = json.loads(line)

@@ -1,1 +1,1 @@
-"""Lookups by primary key: how long a key takes, there or not, and how long a file that is cold."""
+"""Benchmark of lookups by primary key: present and missing keys, and files that are cold."""

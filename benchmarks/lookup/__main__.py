@@ -1,6 +1,6 @@
-"""Prints how fast rows are found by key: `python -m benchmarks.lookup`.
+"""Benchmark of lookups by primary key: `python -m benchmarks.lookup`.
 
-| part | what is asked |
+| part | requests |
 |---|---|
 | `keys` | a bucket of ten million rows for each kind of key, compacted, three small files on top |
 | `wide` | two million rows of 22 columns in four buckets, in process and over HTTP |

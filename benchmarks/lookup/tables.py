@@ -1,4 +1,4 @@
-"""A table of one bucket, compacted, with a few small commits on top, for each kind of key."""
+"""Tables of the lookup benchmark: one bucket, compacted, with a few small commits on top, by kind of key."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -102,7 +102,7 @@ def _codes(numbers: Numbers) -> pa.Array:
 
 
 def write_compacted(table: Table, stretches: Iterable[pa.Table]) -> None:
-    """Write all rows in one commit, and compact what is due."""
+    """Write all rows in one commit, and run the compactions that are due."""
     writer = table.writer()
     for rows in stretches:
         writer.write(rows)

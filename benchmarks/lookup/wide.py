@@ -1,8 +1,8 @@
-"""Rows of the wide table, one by one and a hundred at a time, in process and over HTTP.
+"""Lookups in the wide table, one by one and a hundred at a time, in process and over HTTP.
 
-The server is a process of its own; its clients keep their connections. Each measurement begins with
-a while that is not counted, in which files may be made ready; what the first rows took is told apart. The
-processor time of whoever answers is given besides: a busy machine changes it less.
+The server is a process of its own; its clients keep their connections. Each measurement begins with a time
+that is not counted, in which files are cached; the first rows are reported separately. The processor time of
+the answering process is given as well: a busy machine changes it less.
 """
 
 import http.client
@@ -33,15 +33,15 @@ _ROWS: Final = "/v1/tables/bench/wide/rows"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """How fast one kind of question was answered.
+    """The rate of one kind of request.
 
     Attributes:
-        name: What was asked.
-        first_ms: The median of the first seconds, in which nothing was ready.
+        name: Of the request.
+        first_ms: The median of the first seconds, in which nothing is cached.
         per_s: Keys per second afterwards.
-        median_ms: Of one question.
+        median_ms: Of one request.
         high_ms: Its 99th percentile.
-        processor_ms: Of one question, the server's over HTTP.
+        processor_ms: Of one request; over HTTP the server's.
     """
 
     name: str
@@ -57,7 +57,7 @@ def in_process(path: str, *, rows: int, seconds: float) -> Iterator[Rate]:
 
     Args:
         path: Of the table.
-        rows: It has.
+        rows: The number of its rows.
         seconds: Of each measurement, after as many that are not counted.
     """
     random = np.random.default_rng(1)
@@ -178,7 +178,7 @@ def _answer(
 
 @contextmanager
 def _server(warehouse: str) -> Iterator[tuple[int, Callable[[], float]]]:
-    """Start a server; give its port, and what tells the processor time that it has taken."""
+    """Start a server, and yield its port and a function that returns the processor time it has taken."""
     command = [sys.executable, "-m", "braid", "service", "--warehouse", warehouse, "--port", "0"]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ.copy())
     try:

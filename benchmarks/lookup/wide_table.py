@@ -1,4 +1,4 @@
-"""A table of 22 columns whose files are small on storage and large once decoded.
+"""Wide table of the lookup benchmark: 22 columns, in files that are small on storage and large once decoded.
 
 Its values repeat, as those of event streams do: a compacted file of 11 MB holds 80 MB of columns.
 """

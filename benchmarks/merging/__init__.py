@@ -1,1 +1,1 @@
-"""Merging, line by line, beside the reference implementation: `make bench-merge`."""
+"""Benchmark of merging, compared with the reference implementation: `make bench-merge`."""

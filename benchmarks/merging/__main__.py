@@ -1,4 +1,4 @@
-"""Prints how fast tables merge, beside the reference's Java reader: `python -m benchmarks.merging`.
+"""Benchmark of merging tables, compared with the reference's Java reader: `python -m benchmarks.merging`.
 
 Every line writes its table once and lets both sides read the same files. Speed takes about a
 minute a line; `--memory` writes larger tables and takes about three.
@@ -28,7 +28,7 @@ BUCKETS = 2
 
 
 class Tables:
-    """The tables of a run; each is written when it is first asked for."""
+    """The tables of a run; each is written when it is first needed."""
 
     def __init__(self, folder: Path, *, rows: int) -> None:
         self._catalog = Catalog(str(folder))

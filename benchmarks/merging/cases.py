@@ -1,4 +1,4 @@
-"""The lines of the table: which engine, which columns, which records, and what is aimed at.
+"""Cases of the merge benchmark: engine, columns, records and aim of each line.
 
 Every table has ten value columns unless its functions say otherwise: BIGINT, DOUBLE and STRING in
 turn, a fifth of the values null. Each file holds nine of ten keys, so that a key has 3.6 versions

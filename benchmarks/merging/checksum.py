@@ -1,4 +1,4 @@
-"""One number for all rows of a table, in any order; `Scanning.java` computes the same.
+"""Checksum of all rows of a table, whatever their order; `Scanning.java` computes the same.
 
 All arithmetic is modulo 2**64. A column's number is the sum of its values' numbers: an integer
 itself, a double its bits, a text the sum of its bytes, a list its length plus its elements'; null

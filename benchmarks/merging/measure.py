@@ -1,4 +1,4 @@
-"""Measures one line: both sides in turn, so that a busy machine is busy for both."""
+"""Measurement of one line: both sides in turn, so that a busy machine is busy for both."""
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -78,7 +78,7 @@ def measure(
         table: Its directory.
         records: In its files.
         without: Directory of the same line without deletes, read in turn with this one.
-        progress: Told what is going on.
+        progress: Called with the current step.
 
     Raises:
         SideFailed: A side cannot read the table.

@@ -1,4 +1,4 @@
-"""The peak memory of a process that merges a table from Parquet, at two sizes of it.
+"""Peak memory of a process that merges a table from Parquet, at two sizes of the table.
 
 What a merge holds is bounded by the batch, not by the table: about `batch_rows` records of each of
 the four runs, what folding them takes, and a compressed row group of each. The budget is for the

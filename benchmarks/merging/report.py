@@ -1,4 +1,4 @@
-"""The table that is printed, a row as soon as it is measured, and the same as figures."""
+"""Printed report of the merge benchmark, row by row as measured, and the same as figures."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ DELETES_AIM = 2.0
 HEADER = """
 Millions of records per second. Warm is the best of five readings in one process, the two sides in
 turn; x is ours over the reference's, (cpu) the same by processor time, which a busy machine
-disturbs less. Both sides read the same files and take every value of every row, as whoever uses the
+disturbs less. Both sides read the same files and take every value of every row, as a user of the
 rows has to; [rows] is what x would be if the reference left the values of its rows alone. The rows
 of both sides are compared.
 

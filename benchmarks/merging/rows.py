@@ -1,4 +1,4 @@
-"""The records of a case, the same on every machine.
+"""Records of a case of the merge benchmark, the same on every machine.
 
 Keys are numbers of a universe; whatever the form of the key column, its order is theirs. A file is
 made in stretches of ascending keys, so that a file of any size takes little memory, and inside a

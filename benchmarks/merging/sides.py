@@ -1,4 +1,4 @@
-"""Programs that read a table on request, ours and the reference's, each on cores of its own."""
+"""Both sides of the merge benchmark: programs that read a table on request, each on cores of its own."""
 
 import json
 import os
@@ -27,7 +27,7 @@ class Side:
 
     Args:
         process: The program, with pipes for requests and answers.
-        errors: Where it writes what it says besides.
+        errors: The file of its standard error.
     """
 
     def __init__(self, process: subprocess.Popen[str], errors: IO[bytes]) -> None:
@@ -38,7 +38,7 @@ class Side:
         """Return the answer to one request.
 
         Raises:
-            SideFailed: With what the program said last.
+            SideFailed: With the last error of the program.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -57,8 +57,8 @@ class Side:
         self._process.wait()
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        told = [line for line in lines if line and not line.startswith(("\t", " "))]
-        return (told or [f"exit {self._process.returncode}"])[-1]
+        errors = [line for line in lines if line and not line.startswith(("\t", " "))]
+        return (errors or [f"exit {self._process.returncode}"])[-1]
 
 
 def ours(table: Path | str, *, cores: int) -> AbstractContextManager[Side]:
@@ -89,14 +89,14 @@ def cold_s(start: Any, table: Path | str, *, cores: int) -> float:
 def running(
     command: Sequence[str], *, cores: int, environment: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[Side]:
-    """Run a program on so many cores until the block ends.
+    """Run a program on some cores until the block ends.
 
     Args:
         command: What starts it.
         cores: That it may use.
         environment: What it finds there besides.
     """
-    # A file for errors, not a pipe: nobody reads it while the program runs.
+    # A file for errors, not a pipe: a pipe that is not read would fill and block the program.
     with tempfile.TemporaryFile() as errors:
         with _pinned(cores):
             process = subprocess.Popen(
@@ -114,7 +114,7 @@ def running(
 
 @contextmanager
 def _pinned(cores: int) -> Iterator[None]:
-    """Let what is started inside run on so many cores only."""
+    """Restrict programs that are started in the block to some cores."""
     every = os.sched_getaffinity(0)
     os.sched_setaffinity(0, set(sorted(every)[:cores]))
     try:

@@ -1,13 +1,13 @@
-"""Our side in a process of its own: reads or folds a table as often as it is asked to.
+"""Our side of the merge benchmark: a process that reads or folds a table on request.
 
     python -m benchmarks.merging.worker TABLE_DIR PROCESSES
 
 On each line of the input prints one line, as `Scanning.java` does:
 
 - `read` reads all rows and counts them, values and all: rows, wall_ms, cpu_ms;
-- `checksum` looks at every value as well: rows, checksum;
+- `checksum` reads every value as well: rows, checksum;
 - `fold` merges all records, which are loaded by the first call, in memory: rows, wall_ms, cpu_ms;
-- `peak` says how much memory the process has held: bytes.
+- `peak` returns the peak memory of the process: bytes.
 
 With several processes each has a core and its share of the splits to itself.
 """
@@ -21,8 +21,8 @@ from functools import cached_property, partial
 import pyarrow as pa
 
 from benchmarks.merging.checksum import checksum
-from benchmarks.resident import peak_resident_bytes
-from benchmarks.shares import Answer, Shares, timed
+from benchmarks.resident_memory import peak_resident_bytes
+from benchmarks.worker_processes import Answer, WorkerProcesses, timed
 from lake import Table
 from lake.files.data_file_path import live_file_path
 from lake.files.data_files import DataFileReader
@@ -42,7 +42,7 @@ class Share:
         self._processes = processes
 
     def answer(self, request: str) -> Answer:
-        """Do what is asked for."""
+        """Answer one request."""
         match request:
             case "read":
                 return timed(lambda: {"rows": sum(batch.num_rows for batch in self._batches())})
@@ -98,7 +98,7 @@ def main() -> None:
     if processes == 1:
         serve = Share(path).answer
     else:
-        serve = Shares(processes, partial(_share, path, processes)).answer
+        serve = WorkerProcesses(processes, partial(_share, path, processes)).answer
     for line in sys.stdin:
         print(json.dumps(serve(line.strip())), flush=True)
 

@@ -1,1 +1,1 @@
-"""The other implementations of the format in Python, beside ours."""
+"""Comparison with the other implementations of the format in Python."""

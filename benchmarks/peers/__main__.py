@@ -1,7 +1,7 @@
-"""Several processes commit to one table at once: what is acknowledged, and what is there after.
+"""Benchmark of concurrent commits of several processes to one table: acknowledged and lost rows.
 
 Each process commits rows of its own, one a commit, through its engine: ours, paimon-rust, pypaimon,
-and pypaimon over its Rust core. A row whose commit was acknowledged and that no reader finds is lost.
+and pypaimon over its Rust core. A row is lost when its commit was acknowledged and no reader finds it.
 The exit status is 1 where ours loses one.
 """
 
@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.machine import machine
-from benchmarks.peers import racer
-from benchmarks.peers.racer import TABLE
+from benchmarks.peers import worker
+from benchmarks.peers.worker import TABLE
 from lake import Catalog
 
 PEER_PYTHON: Final = Path(__file__).parents[2] / ".venv-pypaimon" / "bin" / "python"
@@ -33,9 +33,9 @@ class Race:
     """One race of one engine.
 
     Attributes:
-        engine: Whose.
-        acknowledged: Commits that were told to have been made.
-        refused: Commits that were told to have failed.
+        engine: Its name.
+        acknowledged: Commits that returned without an error.
+        refused: Commits that raised one.
         lost: Rows of acknowledged commits that are not in the table.
         seconds: Of the slowest process.
     """
@@ -48,7 +48,7 @@ class Race:
 
 
 def main() -> int:
-    """Let each engine race, in turn, and print what came out; return the exit status."""
+    """Run the race of each engine, in turn, print the results, and return the exit status."""
     arguments = _arguments()
     print(machine())
     print(f"{arguments.processes} processes x {arguments.commits} commits of one row\n")
@@ -70,7 +70,7 @@ def main() -> int:
 
 
 def run(engine: str, *, processes: int, commits: int) -> Race:
-    """Let one engine race on a new table of ours."""
+    """Run the race of one engine on a new table of ours."""
     with tempfile.TemporaryDirectory(prefix="braid-bench-") as folder:
         table = Catalog(folder).create_table(
             TABLE,
@@ -99,7 +99,7 @@ def _race(engine: str, folder: str, *, processes: int, commits: int) -> list[dic
     with ExitStack() as stack:
         running = []
         for number in range(processes):
-            command = [python, "-m", racer.__name__, engine, folder, str(number), str(commits)]
+            command = [python, "-m", worker.__name__, engine, folder, str(number), str(commits)]
             running.append(
                 stack.enter_context(
                     subprocess.Popen(

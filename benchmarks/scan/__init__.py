@@ -1,1 +1,1 @@
-"""Scans: how fast rows of compacted and of growing tables are read, beside others on the same files."""
+"""Benchmark of scans of compacted and of growing tables, compared with other readers of the same files."""

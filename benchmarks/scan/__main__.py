@@ -1,4 +1,4 @@
-"""Prints how fast tables are scanned, beside the reference's Java reader and plain pyarrow.
+"""Benchmark of scans, compared with the reference's Java reader and plain pyarrow.
 
 All sides read the same files on as many cores, in turn, so that a busy machine is busy for all; each
 figure is the best of several readings, planning included, and the rows of all sides are compared.

@@ -28,7 +28,7 @@ class Line:
 
     @property
     def choice(self) -> str:
-        """The line as the readers are told it, in JSON."""
+        """The line as it is sent to the readers, in JSON."""
         choice: dict[str, object] = {}
         if self.columns:
             choice["columns"] = self.columns

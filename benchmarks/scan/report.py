@@ -1,4 +1,4 @@
-"""The table that is printed, a row as soon as it is measured, and the same as figures."""
+"""Printed report of the scan benchmark, row by row as measured, and the same as figures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The table that is scanned: parcels of some days, compacted, and the same with new files on top."""
+"""Tables of the scan benchmark: parcels of some days, compacted, and the same with new files on top."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -84,7 +84,7 @@ def rows_of(day: int, ids: Numbers, *, seed: int) -> pa.Table:
 def codes(day: int, ids: Numbers) -> pa.Array:
     """Return the texts of the indexed column: in no order, each once."""
     mixed = (ids.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)
-    # The day comes last, or the bounds of files would tell where to look.
+    # The day comes last in the key: else files would be skipped by their bounds.
     return pc.binary_join_element_wise(pa.array(mixed).cast(pa.string()), str(day), "x")
 
 

@@ -1,4 +1,4 @@
-"""A process that scans a table as often as it is asked to, with the engine or with plain pyarrow.
+"""Worker process of the scan benchmark: scans a table on request, with the engine or with plain pyarrow.
 
     python -m benchmarks.scan.worker ours|pyarrow TABLE_DIR PROCESSES
 
@@ -23,7 +23,7 @@ import pyarrow.dataset as ds
 import pyarrow.fs as fs
 
 from benchmarks.merging.checksum import checksum
-from benchmarks.shares import Answer, Shares, timed
+from benchmarks.worker_processes import Answer, WorkerProcesses, timed
 from lake import Condition, Table
 from lake.files.data_file_path import live_file_path
 
@@ -118,9 +118,9 @@ def _expression(column: str, operator: str, value: object) -> pc.Expression:
 
 
 def answer(reader: Reader, line: str) -> Answer:
-    """Do what a line of the input says."""
-    request, said = line.split(" ", 1)
-    choice = json.loads(said)
+    """Answer one line of the input."""
+    request, options = line.split(" ", 1)
+    choice = json.loads(options)
     if request != "checksum":
         return timed(lambda: {"rows": sum(batch.num_rows for batch in reader.batches(choice))})
     rows = total = 0
@@ -135,7 +135,7 @@ def main() -> None:
     kind, path, processes = sys.argv[1], sys.argv[2], int(sys.argv[3])
     pa.set_cpu_count(len(os.sched_getaffinity(0)))
     if kind == "ours" and processes > 1:
-        serve = Shares(processes, partial(_share, path, processes)).answer
+        serve = WorkerProcesses(processes, partial(_share, path, processes)).answer
     else:
         serve = partial(answer, PlainArrow(path) if kind == "pyarrow" else Ours(path))
     for line in sys.stdin:

@@ -8,7 +8,13 @@ from benchmarks.compaction import report
 from benchmarks.compaction.aims import Aim, mark, summary
 from benchmarks.compaction.amplification import Written
 from benchmarks.compaction.full import FullLine
-from benchmarks.compaction.history import Caretaker, Past, UnsyncedDisk, now_after, rows_of
+from benchmarks.compaction.history import (
+    CommitHistory,
+    Maintainer,
+    UnsyncedDisk,
+    now_after,
+    rows_of,
+)
 from benchmarks.compaction.latency import CommitLatency
 from benchmarks.merging.cases import CASES
 from benchmarks.merging.measure import Speed
@@ -28,7 +34,7 @@ def line(*, java_s: float, read_after_s: float = 1.0) -> FullLine:
 
 def latency(name: str, median_ms: float) -> CommitLatency:
     return CommitLatency(
-        past=Past(name=name, commits=10, is_maintained=True),
+        history=CommitHistory(name=name, commits=10, is_maintained=True),
         median_ms=median_ms,
         p99_ms=9.0,
         cpu_ms=1.0,
@@ -96,8 +102,8 @@ def test_memory_is_to_be_within_the_budget_and_flat() -> None:
 
 
 def test_a_past_with_upkeep_stays_small(tmp_path: Path) -> None:
-    past = Past(name="t", commits=0, is_maintained=True)
-    clock = ManualClock(start_ms=now_after(past).now_ms())
+    history = CommitHistory(name="t", commits=0, is_maintained=True)
+    clock = ManualClock(start_ms=now_after(history).now_ms())
     catalog = Catalog(str(tmp_path), file_io=LocalFileIO(UnsyncedDisk()), clock=clock)
     table = catalog.create_table(
         "b.t",
@@ -105,13 +111,16 @@ def test_a_past_with_upkeep_stays_small(tmp_path: Path) -> None:
         primary_key=["k"],
         options={"bucket": "1"},
     )
-    caretaker = Caretaker(table, past, clock)
+    maintainer = Maintainer(table, history, clock)
     for number in range(20):
         table.write_and_commit(rows_of(number).select(["k", "d"]))
-        caretaker.after_commit()
+        maintainer.after_commit()
 
     newest = table.latest_snapshot()
     assert newest is not None
     assert newest.id > 20, "compactions were committed"
     assert len(table.live_files(newest)) < 10
-    assert clock.now_ms() == now_after(Past(name="t", commits=20, is_maintained=True)).now_ms()
+    assert (
+        clock.now_ms()
+        == now_after(CommitHistory(name="t", commits=20, is_maintained=True)).now_ms()
+    )

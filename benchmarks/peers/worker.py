@@ -1,8 +1,8 @@
-"""One process of a race: commits of one row each, as fast as they go.
+"""Worker process of a race: commits of one row each, as fast as possible.
 
-Arguments: the engine, the warehouse, the number of the process, how many commits. It says `ready`,
-begins when a line comes in, and answers with what was acknowledged as JSON. It runs in the
-environment of its engine and imports nothing else.
+Arguments: the engine, the warehouse, the number of the process, the number of commits. It prints `ready`,
+starts when it reads a line, and prints the acknowledged keys as JSON. It runs in the environment of its
+engine and imports nothing else.
 """
 
 import json
@@ -21,7 +21,7 @@ Put = Callable[[Any], None]
 
 
 def main(engine: str, warehouse: str, number: str, commits: str) -> None:
-    """Race once."""
+    """Run one race."""
     arrow: Any = import_module("pyarrow")
     put = ours(warehouse) if engine == "ours" else _peer(engine, warehouse, arrow)
     print("ready", flush=True)
@@ -42,7 +42,7 @@ def main(engine: str, warehouse: str, number: str, commits: str) -> None:
 
 
 def ours(warehouse: str) -> Put:
-    """Return what commits rows with this project's engine."""
+    """Return a function that commits rows with this project's engine."""
     table = import_module("lake").Catalog(warehouse).table(TABLE)
     put: Put = table.write_and_commit
     return put

@@ -1,4 +1,4 @@
-"""Our side of a comparison as several processes: each has a core, and its share of the work, to itself."""
+"""Worker processes of our side of a comparison: each has a core and a share of the work to itself."""
 
 import multiprocessing
 import os
@@ -13,15 +13,15 @@ Answer = dict[str, float]
 RequestT = TypeVar("RequestT")
 
 
-class Shares(Generic[RequestT]):
-    """Several processes that do what is asked of them at the same time."""
+class WorkerProcesses(Generic[RequestT]):
+    """Several processes that answer requests at the same time."""
 
     def __init__(self, processes: int, make: Callable[[int], Callable[[RequestT], Answer]]) -> None:
         """Start the processes.
 
         Args:
             processes: How many.
-            make: Called in each of them with its number, from 0; returns what answers requests.
+            make: Called in each of them with its number, from 0; returns the function that answers requests.
         """
         cores = sorted(os.sched_getaffinity(0))
         self._ends: list[Connection] = []
@@ -34,15 +34,15 @@ class Shares(Generic[RequestT]):
             self._ends.append(ours)
 
     def answer(self, request: RequestT, *, by: int | None = None) -> Answer:
-        """Let processes do what is asked for.
+        """Send a request to the processes, and return the sum of their answers.
 
         Args:
             request: The same for each.
-            by: So many, the first ones; None means all.
+            by: The number of processes, the first ones; None means all.
 
         Returns:
-            Sums; `wall_ms` is the time until the last was done, and is there only if each says its
-            own.
+            Sums; `wall_ms` is the time until the last one was done, present only if each answer has
+            one.
         """
         ends = self._ends[:by]
         start = time.perf_counter()
@@ -57,7 +57,7 @@ class Shares(Generic[RequestT]):
 
 
 def timed(work: Callable[[], Answer]) -> Answer:
-    """Return what work answers, with the milliseconds of the clock and of the processor."""
+    """Return the answer of some work, with the milliseconds of the clock and of the processor."""
     wall, processor = time.perf_counter(), time.process_time()
     answer = work()
     return {
