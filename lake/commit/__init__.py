@@ -1,1 +1,1 @@
-"""Files become a snapshot: conflict rules, exclusive publishing, exactly-once streams."""
+"""Commits: files become a snapshot, by conflict rules, exclusive publication and the exactly-once rule."""

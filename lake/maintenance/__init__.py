@@ -1,1 +1,1 @@
-"""Keeping a table small: what is merged and rewritten without changing what readers see."""
+"""Maintenance of tables: compaction, expiry, rescale, rollback, tags and orphan files."""

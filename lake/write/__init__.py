@@ -1,1 +1,1 @@
-"""Rows in, level-0 files out."""
+"""Writing: rows in, level-0 files and commit messages out."""

@@ -1,8 +1,8 @@
-"""Changelog files: rows with their kinds, for whoever follows a table.
+"""Changelog files: rows with their kinds, for readers of a table's changes.
 
-They have the columns of data files and lie beside them, but are no part of the table's state: a key
-may occur more than once, and the kinds are what happened to it. A producer that sees the rows come
-(`input`) writes them as they came; producers that compare (`full-compaction`, `lookup`) write what
+They have the columns of data files and lie beside them, but are not part of the table's state: a key may
+occur more than once, and the kinds are what happened to it. The producer `input` writes the rows as they
+came; the producers `full-compaction` and `lookup` compare old and new rows and write the changes that
 `lake.lsm.changelog` finds.
 
 Source: table-format 17; merge-semantics 6.1.
@@ -28,27 +28,27 @@ def changelog_files(
     new_file_name: Callable[[], str],
     empty_columns: Collection[str],
 ) -> RollingFiles:
-    """Return files that take changelog rows, in order, and roll at the target size.
+    """Return a writer of changelog rows, in order, into files that roll at the target size.
 
     Args:
-        sink: Of the bucket's data files; says where, and which schema.
-        level: 0 for what a flush writes, the output level for what a compaction does.
-        new_file_name: Gives a name with the prefix of changelog files, as that of the sink.
-        empty_columns: Columns in which most likely no row has a value (see `RollingFiles`).
+        sink: Of the bucket's data files.
+        level: 0 for a flush, the output level for a compaction.
+        new_file_name: Returns a unique name with the prefix of changelog files, without suffix.
+        empty_columns: Columns in which probably no row has a value (see `RollingFiles`).
     """
     own = replace(sink, new_file_name=new_file_name, is_changelog=True)
-    # The format calls all of them appended, those of compactions too.
+    # In the format the source of all changelog files is APPEND, of those of compactions too.
     return RollingFiles(
         own, level=level, file_source=FileSource.APPEND, empty_columns=empty_columns
     )
 
 
 def input_changelog(rows: pa.Table, spec: MergeSpec, codes: Uints) -> pa.Table:
-    """Return the rows of a flush as the producer `input` tells of them: all, by key, as they came.
+    """Return the changelog of a flush by the producer `input`: all rows, sorted by key.
 
     Args:
         rows: Key-value table of at least one row, in any order.
-        spec: How they would merge; rows of a key are in that order.
+        spec: How the rows merge; rows of one key are in that order.
         codes: The rows' `key_codes`.
 
     Source:

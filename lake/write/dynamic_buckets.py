@@ -1,9 +1,9 @@
-"""The buckets of a table that makes them as it needs them, and the index that remembers them.
+"""Dynamic buckets: routing by the hash index of a snapshot, and the index files with new keys.
 
-A snapshot's hash index says which bucket each key is in. Rows are routed by it; keys that are new
-are added to it, and the indexes of the buckets that got any are written anew with the commit. Two
-writers that both did so would know nothing of each other's keys, so a commit is only right while
-the index that its rows were routed by is still the table's: see `CommitMessage.index_base`.
+The hash index of a snapshot maps each key to its bucket. Rows are routed by it. New keys are added, and the
+index files of the buckets that got any are replaced with the commit. Of two concurrent writers neither
+knows the keys of the other, and one key could get into two buckets. So a commit is valid only while the
+table still has the index that its rows were routed by, which `CommitMessage.index_base` names.
 
 Source: table-format 15.
 """
@@ -24,11 +24,11 @@ from lake.write.partition_buckets import PartitionBuckets
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutingIndex:
-    """What the messages of one partition say of the index.
+    """The index of one partition, for its commit messages.
 
     Attributes:
         base: Names of the index files that the rows were routed by, sorted.
-        new: By bucket, the index files that replace some of them or are added.
+        new: By bucket, the index files that replace theirs or are added.
     """
 
     base: tuple[str, ...]
@@ -36,7 +36,7 @@ class RoutingIndex:
 
 
 class DynamicBuckets:
-    """Routes the rows of one writer; partitions are read when their first row comes.
+    """Assigns the rows of one writer to buckets; reads the index of a partition with its first row.
 
     Memory: 6 bytes for each key of the partitions written to.
     """
@@ -48,13 +48,13 @@ class DynamicBuckets:
         schema: TableSchema,
         indexes: Iterable[IndexManifestEntry],
     ) -> None:
-        """Take over the index of a snapshot.
+        """Begin with the index of a snapshot.
 
         Args:
             file_io: Storage.
             paths: Of the table.
             schema: Of the table.
-            indexes: All index files of the snapshot; only hash indexes matter.
+            indexes: All index files of the snapshot; others than hash indexes are ignored.
         """
         self._file_io = file_io
         self._paths = paths
@@ -69,8 +69,8 @@ class DynamicBuckets:
         """Return the bucket of each key of a partition, by its hash (see `PartitionBuckets`).
 
         Raises:
-            CorruptData: An index file is absent or is not what its entry says.
-            LimitExceeded: The partition needs more buckets than there can be.
+            CorruptData: An index file is absent or does not match its entry.
+            LimitExceeded: The partition needs more buckets than the format can number.
         """
         buckets = self._partitions.get(partition)
         if buckets is None:
@@ -84,23 +84,24 @@ class DynamicBuckets:
             )
         return buckets.assign(hashes)
 
-    def write_grown(
+    def write_indexes(
         self, partition: bytes, *, new_name: Callable[[], str], on_new_file: Callable[[str], None]
     ) -> RoutingIndex:
         """Write the indexes of the partition's buckets that got keys since the last call.
 
-        From here on they count as the table's: what is routed later is only right after them.
+        Rows that are routed afterwards are based on them, so they are valid only if these index files
+        are committed first.
 
         Args:
-            partition: That rows were routed to.
-            new_name: Gives a file name that nobody else uses.
-            on_new_file: Told the path of each file before it is written, for who cleans up.
+            partition: One that rows were routed to.
+            new_name: Returns a unique file name.
+            on_new_file: Called with the path of each file before it is written, for cleaning up.
         """
         entries = self._entries.setdefault(partition, {})
         base = tuple(sorted(entry.file_name for entry in entries.values()))
         new: dict[int, IndexManifestEntry] = {}
         buckets = self._partitions[partition]
-        for bucket, hashes in buckets.grown().items():
+        for bucket, hashes in buckets.changed_hashes().items():
             name = new_name()
             path = self._paths.index(name)
             data = encode_hash_index(hashes)
@@ -114,8 +115,8 @@ class DynamicBuckets:
                 file_size=len(data),
                 row_count=len(hashes),
             )
-        # Only now: after a failure the next call has to write all of them.
-        buckets.settle()
+        # Only after all are written: if one write fails, the next call writes them all again.
+        buckets.mark_written()
         entries.update(new)
         return RoutingIndex(base=base, new=new)
 
@@ -126,7 +127,7 @@ class DynamicBuckets:
         except FileNotFoundError as error:
             message = (
                 f"index file {path} is listed but absent\n"
-                "hint: was its snapshot expired while the writer was opened"
+                "hint: its snapshot may have expired while the writer was opened; open it again"
             )
             raise CorruptData(message) from error
         with corrupt_at(path):

@@ -1,7 +1,7 @@
-"""Which declarations of formats, codecs and columns no data file can be written for.
+"""Rules for formats, codecs and columns: declarations for which data files can be written.
 
-Avro has no type for a TIMESTAMP of more than 6 digits nor for a TIME of more than 3, and names of
-its fields are those of programming languages.
+Avro has no type for a TIMESTAMP of more than 6 digits nor for a TIME of more than 3, and it restricts the
+names of fields to identifiers.
 
 Source: table-format 12.5; `org.apache.paimon.format.avro.AvroSchemaConverter`.
 """
@@ -22,9 +22,9 @@ _AVRO_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def encoding_problems(schema: TableSchema) -> list[Problem]:
-    """Return why files of a table cannot be written as its options say; none if they can."""
+    """Return why files of a table cannot be written by its options; none if they can."""
     options = schema.table_options
-    problems = file_encodings.encoding_problems(options)
+    problems = file_encodings.option_problems(options)
     if FileFormat.AVRO in file_encodings.formats_of(options):
         for field in schema.fields:
             problems += _avro_problems(field.name, field.name, field.type)
@@ -32,7 +32,13 @@ def encoding_problems(schema: TableSchema) -> list[Problem]:
 
 
 def _avro_problems(column: str, name: str, data_type: DataType) -> Iterator[Problem]:
-    """Yield what Avro cannot hold of a column, or of a field inside of it."""
+    """Yield why Avro cannot hold a column, or a field nested in it.
+
+    Args:
+        column: Name of the column of the table.
+        name: Of the field itself.
+        data_type: Of the field.
+    """
     if not _AVRO_NAME.fullmatch(name):
         yield Problem(
             field=column,
@@ -54,6 +60,8 @@ def _avro_problems(column: str, name: str, data_type: DataType) -> Iterator[Prob
             )
     for inner in (data_type.element, data_type.key, data_type.value):
         if inner is not None:
-            yield from _avro_problems(column, "_", inner)
+            yield from _avro_problems(
+                column, "_", inner
+            )  # has no name of its own, so any valid one
     for field in data_type.fields:
         yield from _avro_problems(column, field.name, field.type)

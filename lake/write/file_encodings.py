@@ -1,12 +1,12 @@
-"""Which encoding the options of a table give a file: by level, and apart for changelogs.
+"""Encodings of files by the options of a table: format and codec, by level and for changelogs.
 
-| what | for a changelog file | else by level | else |
+| | for a changelog file | else by level | else |
 |---|---|---|---|
 | format | `changelog-file.format` | `file.format.per.level` | `file.format` |
 | codec | `changelog-file.compression` | `file.compression.per.level` | `file.compression` |
 
-`parquet.compression`, `orc.compress` and `avro.codec` say the codec of all files of their format,
-whatever else is declared.
+`parquet.compression`, `orc.compress` and `avro.codec` set the codec of all files of their format and
+override the others.
 
 Source: table-format 12.5.
 """
@@ -21,12 +21,15 @@ _FORMATS = ", ".join(FileFormat)
 
 
 def file_encoding(options: TableOptions, *, level: int, is_changelog: bool) -> FileEncoding:
-    """Return how a file of a level is encoded; `encoding_problems` found none.
+    """Return the encoding of a file.
 
     Args:
         options: Of the table.
-        level: That the file is for.
-        is_changelog: It holds changelog rows.
+        level: Of the file.
+        is_changelog: The file holds changelog rows.
+
+    Requires:
+        `option_problems` returns none.
     """
     _, name = _declared_format(options, level, is_changelog=is_changelog)
     _, codec = _declared_codec(options, name, level, is_changelog=is_changelog)
@@ -41,11 +44,11 @@ def formats_of(options: TableOptions) -> frozenset[str]:
     )
 
 
-def encoding_problems(options: TableOptions) -> list[Problem]:
-    """Return what no file can be written with, each once: formats and codecs.
+def option_problems(options: TableOptions) -> list[Problem]:
+    """Return the formats and codecs that no file can be written with, each once.
 
     Args:
-        options: Of the table; those of changelogs count if it has any.
+        options: Of the table; those of changelogs are checked if it has any.
     """
     found: dict[tuple[str, str], Problem] = {}
     for level, is_changelog in _kinds(options):
@@ -62,7 +65,10 @@ def encoding_problems(options: TableOptions) -> list[Problem]:
 
 
 def _kinds(options: TableOptions) -> Iterator[tuple[int, bool]]:
-    """Yield a level and whether it is a changelog's, of each kind of file that a table may get."""
+    """Yield each kind of file that a table may get: its level, and whether it is a changelog file.
+
+    One level stands for all that have no encoding of their own.
+    """
     declared = {
         level
         for level, _ in (*options.file_format_per_level, *options.file_compression_per_level)
@@ -76,7 +82,7 @@ def _kinds(options: TableOptions) -> Iterator[tuple[int, bool]]:
 
 
 def _declared_format(options: TableOptions, level: int, *, is_changelog: bool) -> tuple[str, str]:
-    """Return which option says the format of a file, and what it says."""
+    """Return the option that sets the format of a file, and its value."""
     if is_changelog and options.changelog_file_format is not None:
         return "changelog-file.format", options.changelog_file_format
     is_by_level = level in dict(options.file_format_per_level)
@@ -87,7 +93,7 @@ def _declared_format(options: TableOptions, level: int, *, is_changelog: bool) -
 def _declared_codec(
     options: TableOptions, name: str, level: int, *, is_changelog: bool
 ) -> tuple[str, str]:
-    """Return which option says the codec of a file of some format, and what it says."""
+    """Return the option that sets the codec of a file of some format, and its value."""
     of_format = {
         "parquet": ("parquet.compression", options.parquet_compression),
         "orc": ("orc.compress", options.orc_compress),

@@ -1,4 +1,4 @@
-"""The file index of one data file, gathered while the file is written."""
+"""File index of one data file, built while the file is written."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,23 +12,23 @@ from lake.format.schema import TableSchema
 
 
 class FileIndexWriter:
-    """Takes the rows of a file, and knows in the end which values it does not have.
+    """Builds the Bloom filters of a file's indexed columns.
 
     Memory: that of a `BloomFilterBuilder` for each indexed column.
     """
 
     def __init__(self, schema: TableSchema) -> None:
-        """Begin with no rows."""
+        """Begin without rows."""
         self._columns = [
             (column, BloomFilterBuilder(fpp=column.declared.fpp, items=column.declared.items))
             for column in indexed_columns(schema)
         ]
 
     def add(self, rows: pa.Table) -> None:
-        """Take the values of some rows in.
+        """Add the values of some rows.
 
         Args:
-            rows: With all table columns; also of rows that delete, which are records like others.
+            rows: With all table columns, retracts included: a lookup has to find those as well.
         """
         for column, builder in self._columns:
             builder.add(value_hashes(_values(rows, column), column.type))
@@ -55,7 +55,7 @@ def _values(rows: pa.Table, column: IndexedColumn) -> pa.ChunkedArray:
 
 
 def _of_key(maps: pa.MapArray, key: str) -> pa.Array:
-    """Return what maps have for a key, without those that lack it."""
+    """Return the values of a key, of the maps that have it."""
     entries = elements(maps.drop_null())
     keys, items = entries.field(0), entries.field(1)
     return items.filter(pc.equal(keys, pa.scalar(key, keys.type)))

@@ -1,9 +1,9 @@
-"""What a manifest says about the rows of a data file, gathered while they are written.
+"""Statistics of a data file for its manifest entry, collected while the file is written.
 
-The Parquet writer finds most bounds anyway and keeps them in the footer; looking at the columns
-again would take a tenth of the time of writing them. Columns are looked at here only where it does
-not: floats (Parquet's statistics pass over NaN), and texts too long for a footer. Files of other formats
-have no footer that says bounds, so all columns that have any are looked at.
+The Parquet writer computes most bounds anyway and keeps them in the footer; computing them again would take
+a tenth of the time of writing. Bounds are computed here only where the footer lacks them: of floats
+(Parquet's statistics skip NaN), and of texts too long for a footer. Files of other formats have no footer
+with bounds, so all of their columns that have bounds are scanned.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,37 +28,37 @@ from lake.format.statistics import (
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
 
 _FOOTER_BYTES_MAX: Final = 4_096
-"""Arrow's writer leaves bounds out that are longer."""
+"""Arrow's writer leaves out bounds that are longer."""
 
 _FLOAT_ROOTS: Final = frozenset({TypeRoot.FLOAT, TypeRoot.DOUBLE})
 
 
 class FileStatistics:
-    """Takes the row groups of one file.
+    """Collects the statistics of one file, row group by row group.
 
     Attributes:
-        row_count: Of all of them.
-        delete_row_count: Rows that retract.
-        min_sequence_number: Of all rows.
+        row_count: Of all row groups so far.
+        delete_row_count: The number of retracts (-U and -D) among them.
+        min_sequence_number: Of all rows; 0 without any.
         max_sequence_number: Likewise.
     """
 
     def __init__(self, schema: TableSchema, *, has_footer: bool = True) -> None:
-        """Begin with no rows.
+        """Begin without rows.
 
         Args:
             schema: Of the table.
-            has_footer: Whether the file has a Parquet footer, which says the other bounds.
+            has_footer: The file has a Parquet footer, with the bounds of most columns.
         """
         self._schema = schema
         self._has_footer = has_footer
-        self._looked_at = [
+        self._scanned = [
             field
             for field in schema.fields
             if (_may_lack_bounds(field) if has_footer else has_bounds(field.type))
         ]
         self._null_counts = dict.fromkeys(schema.field_names, 0)
-        self._bounds: dict[str, dict[int, pa.Array]] = {f.name: {} for f in self._looked_at}
+        self._bounds: dict[str, dict[int, pa.Array]] = {f.name: {} for f in self._scanned}
         self._first: pa.Table | None = None
         self._last: pa.Table | None = None
         self._groups = 0
@@ -68,7 +68,8 @@ class FileStatistics:
         self.max_sequence_number = 0
 
     def add(self, rows: pa.Table) -> None:
-        """Take the next row group, a key-value table of at least one row."""
+        """Add the next row group, a key-value table of at least one row, sorted by key."""
+        assert rows.num_rows, "a row group has rows"
         keys = rows.select(self._schema.trimmed_primary_keys)
         sequence = pc.min_max(rows.column(SEQUENCE_NUMBER)).as_py()
         least, greatest = sequence["min"], sequence["max"]
@@ -81,10 +82,10 @@ class FileStatistics:
         self.delete_row_count += _retracts(rows)
         for name in self._null_counts:
             self._null_counts[name] += rows.column(name).null_count
-        for field in self._looked_at:
+        for field in self._scanned:
             column = rows.column(field.name)
             if column.null_count == len(column):
-                continue
+                continue  # no values, no bounds
             if not self._has_footer or _lacks_bounds(column, field):
                 bounds = find_bounds(column, field.type)
                 self._bounds[field.name][self._groups] = pa.array(bounds, to_arrow_type(field.type))
@@ -93,14 +94,14 @@ class FileStatistics:
 
     @property
     def key_range(self) -> tuple[bytes, bytes]:
-        """The first and the last key as serialised binary rows; there must be a row."""
+        """The first and the last key, as serialised binary rows. Requires: at least one row."""
         assert self._first is not None, "no rows"
         assert self._last is not None, "no rows"
         ends = pa.concat_tables([self._first, self._last])
         first, last = encode_rows(ends.columns, self._schema.key_fields)
         return first, last
 
-    def statistics(
+    def of(
         self,
         fields: Sequence[DataField],
         bounds: Mapping[str, ColumnBounds],
@@ -114,7 +115,7 @@ class FileStatistics:
             bounds: Those of the file's footer.
             truncate: As for `collect_statistics`.
         """
-        # A table of only the bounds of the row groups has those of all rows; not the null counts.
+        # The bounds of all rows are those of the row groups' bounds. Null counts are summed by `add`.
         columns = {field.name: self._extremes(field, bounds.get(field.name)) for field in fields}
         longest = max(len(values) for values in columns.values())
         extremes = pa.table(
@@ -127,13 +128,14 @@ class FileStatistics:
         return replace(stats, null_counts=tuple(self._null_counts[field.name] for field in fields))
 
     def _extremes(self, field: DataField, bounds: ColumnBounds | None) -> pa.Array:
-        """Return few values of a column among which are its least and its greatest; [] if unknown."""
+        """Return some values of a column, its least and greatest among them; none where unknown."""
         kind = to_arrow_type(field.type)
         if not has_bounds(field.type):
             return pa.nulls(0, kind)
         found = self._bounds.get(field.name, {})
         parts = list(found.values())
         if bounds is not None:
+            # A row group whose bounds neither the footer nor `add` has may have any values.
             if not set(bounds.groups_without_bounds.tolist()) <= found.keys():
                 return pa.nulls(0, kind)
             parts += [bounds.minima, bounds.maxima]
@@ -148,7 +150,7 @@ def _lacks_bounds(column: pa.ChunkedArray, field: DataField) -> bool:
     """Return whether the footer may lack bounds of these values."""
     if field.type.root in _FLOAT_ROOTS:
         return True
-    # No text among them can be that long where all together are not.
+    # Cheap test first: where all texts together are short, none is long.
     if column.nbytes <= _FOOTER_BYTES_MAX:
         return False
     return bool(pc.max(pc.binary_length(column)).as_py() > _FOOTER_BYTES_MAX)

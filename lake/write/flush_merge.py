@@ -1,8 +1,8 @@
-"""The flushes of one commit, merged where they overlap, so that a snapshot has each key once.
+"""Merge of the flushes of one commit where they overlap, so that a snapshot has each key once.
 
-Only tables ordered by snapshot need it: there all records of a snapshot have one sequence number,
-and which of two records of a key is the newer would be anybody's guess. Everywhere else the numbers
-in the files tell, and reads merge.
+Only tables ordered by snapshot need it: all records of one snapshot have the same sequence number there, so
+the order of two records of a key would be undefined. In all other tables the numbers in the files order
+them, and reads merge.
 
 Source: merge-semantics 3.7: the order inside one snapshot is undefined.
 """
@@ -26,12 +26,12 @@ from lake.write.rolling_files import RollingFiles
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedFlushes:
-    """What became of the files of several flushes.
+    """Files of several flushes after the merge.
 
     Attributes:
-        files: Key-disjoint, in key order.
-        replaced: Files that are of no use any more.
-        rows_folded: Rows merged into another row of their key.
+        files: Key-disjoint, in key order; those that overlapped no other are the given ones.
+        replaced: Given files whose rows are in new ones; to be deleted.
+        rows_folded: The number of rows merged into another row of their key.
     """
 
     files: tuple[DataFileMeta, ...]
@@ -42,15 +42,14 @@ class MergedFlushes:
 def merge_flushes(
     sink: DataFileSink, files: Sequence[DataFileMeta], spec: MergeSpec, *, machine: Machine
 ) -> MergedFlushes:
-    """Return files of level 0 with the rows of these, each key once.
+    """Return files of level 0 with the rows of the given ones, each key once.
 
-    Memory: what merging holds of the overlapping flushes (`lake.lsm.merge_runs`), and a row group
-    (`lake.write.rolling_files`).
+    Memory: that of `merge_runs` for the overlapping flushes, and one row group.
 
     Args:
         sink: Of the bucket that the files are in.
-        files: That one writer made since its last commit; those of later flushes have higher
-            sequence numbers.
+        files: Of one writer since its last commit; those of later flushes have higher sequence
+            numbers.
         spec: How the table's records merge.
         machine: Which execution folds.
 
@@ -62,11 +61,13 @@ def merge_flushes(
     replaced: list[DataFileMeta] = []
     counters = FoldCounters()
     for section in plan_sections(files, sink.schema.key_fields):
+        # A section of one run overlaps no other file, so it has each key once already.
         if len(section.runs) == 1:
             kept.extend(section.runs[0].files)
         else:
             kept.extend(_write_merged(sink, section, spec, machine, counters))
             replaced.extend(file for run in section.runs for file in run.files)
+    assert counters.rows_in >= counters.rows_out, "merging makes no rows"
     return MergedFlushes(
         files=tuple(kept),
         replaced=tuple(replaced),
@@ -108,8 +109,8 @@ def _batches(
 ) -> Iterator[pa.RecordBatch]:
     for file in run.files:
         path = live_file_path(sink.paths, sink.schema, sink.partition, sink.bucket, file)
-        # Its smallest number stands for all of a file's rows here (see `DataFileReader.batches`),
-        # which is enough: no other flush has numbers in between.
+        # All rows of a file are read with its smallest sequence number (see `DataFileReader.batches`).
+        # That orders them among the flushes, because no other flush has numbers in between.
         reader = DataFileReader(sink.file_io, path, file_meta=file, schema=sink.schema)
         yield from reader.batches(
             sink.schema.field_names, batch_rows=batch_rows, batch_bytes=batch_bytes

@@ -1,27 +1,25 @@
 """Default values of columns in sequence groups, where several streams write one table.
 
-The format fills a default into every record without a value, whoever writes it: a record of another
-stream, which has nothing to say about the column, then brings the default along, and a row of which
-nothing else is known shows it. In a table with `braid.defaults-by-group` a default in a group is for
-records that take part in the group, those with an ordering value.
+The format fills a default into every record without a value: so a record of another stream, which does not
+feed the column, brings the default along, and a row of which nothing else is known shows it. In a table
+with `braid.defaults-by-group` a default in a group is filled only into records that take part in the group.
 
-Source: ours; merge-semantics 1.3 has the format's rule.
+Source: this engine; merge-semantics 1.3 has the format's rule.
 """
 
 from collections.abc import Mapping
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.format.arrays import combined_array, validity
 from lake.format.casts.cast import read_text
 from lake.format.schema import TableSchema
 from lake.merge.declared_options import SequenceGroup, declared_groups
+from lake.write.group_participation import takes_part
 
 
 def group_default_columns(schema: TableSchema) -> Mapping[str, SequenceGroup]:
-    """Return the columns with a default that their group's records alone get, with the group."""
+    """Return the columns whose default only records of their group get, with the group."""
     if not schema.table_options.defaults_by_group:
         return {}
     return {
@@ -33,7 +31,7 @@ def group_default_columns(schema: TableSchema) -> Mapping[str, SequenceGroup]:
 
 
 def with_group_defaults(rows: pa.Table, schema: TableSchema) -> pa.Table:
-    """Return rows with the defaults of columns in groups, where a record takes part in the group.
+    """Return the rows with the defaults of columns in groups filled in, where a row takes part.
 
     Args:
         rows: All columns of the table, in its order.
@@ -43,12 +41,9 @@ def with_group_defaults(rows: pa.Table, schema: TableSchema) -> pa.Table:
         column = rows.column(name)
         if not column.null_count:
             continue
-        takes_part = np.zeros(rows.num_rows, dtype=np.bool_)
-        for ordering in group.ordering:
-            takes_part |= validity(combined_array(rows.column(ordering)))
         field = schema.field(name)
         filled = pc.fill_null(column, read_text(str(field.default_value), field.type))
-        chosen = pc.if_else(pa.array(takes_part), filled, column)
+        chosen = pc.if_else(pa.array(takes_part(rows, group)), filled, column)
         index = rows.column_names.index(name)
         rows = rows.set_column(index, rows.schema.field(index), chosen)
     return rows

@@ -1,8 +1,8 @@
-"""Bound of the texts and bytes of a row's key, together.
+"""Upper bound of the length of a row's key: the sum of its texts and bytes.
 
-Every file of a table says its first and its last key, and every process that reads or writes the table
-holds that of all live files in memory. So a key is bounded when it is written: `braid.key.max-bytes`,
-64 KiB unless the table says otherwise. Rows that are there already are read and compacted all the same.
+The metadata of every file has its first and its last key, and every process that reads or writes the table
+holds those of all live files in memory. So the length of a key is bounded when it is written, by
+`braid.key.max-bytes`, 64 KiB by default. Existing rows with longer keys are read and compacted as before.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ _SHOWN_MAX = 60
 
 
 def long_key_problems(rows: pa.Table, schema: TableSchema) -> Iterator[Problem]:
-    """Yield the first row whose key is too long, if there is one.
+    """Yield a problem of the first row whose key is too long, if there is one.
 
     Args:
         rows: All columns of the table, as `conform` returns them.
@@ -28,6 +28,7 @@ def long_key_problems(rows: pa.Table, schema: TableSchema) -> Iterator[Problem]:
     """
     limit = schema.table_options.key_bytes_max
     fields = [f for f in schema.key_fields if f.type.root in (*TEXT_ROOTS, *BYTES_ROOTS)]
+    # No key can be too long where the declared lengths exclude it, the usual case of CHAR and VARCHAR.
     if rows.num_rows == 0 or sum(map(_bytes_max, fields)) <= limit:
         return
     is_long = key_is_long([rows.column(field.name) for field in fields], limit)
@@ -49,11 +50,11 @@ def long_key_problems(rows: pa.Table, schema: TableSchema) -> Iterator[Problem]:
 
 
 def key_is_long(columns: Sequence[pa.ChunkedArray | pa.Array], limit: int) -> pa.ChunkedArray:
-    """Return for each row whether its key's texts and bytes are longer than the limit together.
+    """Return for each row whether the texts and bytes of its key together exceed a limit.
 
     Args:
-        columns: The text and binary columns of the key, at least one; nulls count nothing.
-        limit: In bytes.
+        columns: The text and binary columns of the key, at least one; nulls count 0.
+        limit: Bytes.
     """
     total = pc.fill_null(pc.binary_length(columns[0]), 0).cast(pa.int64())
     for column in columns[1:]:

@@ -1,4 +1,4 @@
-"""One sorted run of a bucket becomes data files and their metadata."""
+"""Writer of data files of one level: rows sorted by key in, a file and its metadata out."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ from lake.write.file_index_writer import FileIndexWriter
 from lake.write.file_statistics import FileStatistics
 
 VALUE_STATISTICS_LENGTH = 16
-"""Characters that bounds of value columns keep: `metadata.stats-mode = truncate(16)`."""
+"""Characters to which bounds of value columns are cut: `metadata.stats-mode = truncate(16)`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFileSink:
-    """Where and how the files of one bucket are written.
+    """Destination and settings of the files of one bucket.
 
     Attributes:
         file_io: Storage.
@@ -35,11 +35,11 @@ class DataFileSink:
         schema: Of the table.
         partition: Serialised partition row.
         bucket: Bucket number.
-        new_file_name: Gives a name that nobody else uses, but for the suffix of the file's format.
-        clock: Says when a file was made.
+        new_file_name: Returns a unique name, without the suffix of the file's format.
+        clock: Gives the creation time of files.
         drop_null_columns: Leave columns without a value out of the file.
-        on_new_file: Told the path of each file before it is written, for who cleans up.
-        is_changelog: Whether the files hold changelog rows.
+        on_new_file: Called with the path of each file before it is written, for cleaning up.
+        is_changelog: The files hold changelog rows.
     """
 
     file_io: FileIO
@@ -55,9 +55,9 @@ class DataFileSink:
 
 
 class LevelFile(StagedWrite):
-    """One file on its way to storage; of its rows, one row group is held.
+    """One file that is being written, row group by row group.
 
-    It is removed unless it is finished.
+    A context manager: the file is deleted unless it is finished.
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class LevelFile(StagedWrite):
         file_source: FileSource,
         without: Collection[str] = (),
     ) -> None:
-        """Take a name; storage hears of it with the first rows.
+        """Choose a name; storage is written to with the first rows.
 
         Args:
-            sink: Where to.
-            level: That the file is for.
-            file_source: Which act writes it.
+            sink: Destination.
+            level: Of the file.
+            file_source: Of the file.
             without: Nullable columns to leave out, in which no row will have a value.
         """
         schema = sink.schema
@@ -97,11 +97,11 @@ class LevelFile(StagedWrite):
             and holds_chars(field.type)
             and field.name not in {*schema.primary_keys, *schema.partition_keys}
         ]
-        self._facts = FileStatistics(schema, has_footer=encoding.format is FileFormat.PARQUET)
+        self._statistics = FileStatistics(schema, has_footer=encoding.format is FileFormat.PARQUET)
 
     @property
     def size(self) -> int:
-        """The bytes that storage has been given so far; a footer is to come."""
+        """The bytes written to storage so far; the footer comes last."""
         return self._writer.size
 
     def write(self, rows: pa.Table) -> None:
@@ -115,57 +115,65 @@ class LevelFile(StagedWrite):
             StorageUnavailable: Storage refused.
         """
         for field in self._cut:
-            place = rows.schema.get_field_index(field.name)
-            column = cut_padding(rows.column(place), field.type)
-            rows = rows.set_column(place, rows.schema.field(place), column)
+            index = rows.schema.get_field_index(field.name)
+            column = cut_padding(rows.column(index), field.type)
+            rows = rows.set_column(index, rows.schema.field(index), column)
         self._writer.write(rows)
-        self._facts.add(rows)
+        self._statistics.add(rows)
         if self._index is not None:
             self._index.add(rows)
 
     def finish(self) -> DataFileMeta:
-        """Make the file durable and return its metadata; at least one row must be in it.
+        """Make the file durable and return its metadata.
+
+        Requires:
+            At least one row was written.
 
         Raises:
-            StorageUnavailable: Storage refused; the file may or may not be there.
+            StorageUnavailable: Storage refused; the file may or may not exist.
         """
-        schema, facts = self._sink.schema, self._facts
+        schema, statistics = self._sink.schema, self._statistics
+        # Before the file: an index beside it must exist when the file does.
         embedded = self._finished_index()
         written = self._writer.finish()
         index_path, self._index_path = self._index_path, None
-        min_key, max_key = facts.key_range
+        min_key, max_key = statistics.key_range
         return DataFileMeta(
             file_name=self._name,
             file_size=written.file_size,
-            row_count=facts.row_count,
+            row_count=statistics.row_count,
             min_key=min_key,
             max_key=max_key,
-            key_stats=facts.statistics(schema.key_fields, written.bounds, truncate=None),
-            value_stats=facts.statistics(
+            key_stats=statistics.of(schema.key_fields, written.bounds, truncate=None),
+            value_stats=statistics.of(
                 schema.fields, written.bounds, truncate=VALUE_STATISTICS_LENGTH
             ),
-            min_sequence_number=facts.min_sequence_number,
-            max_sequence_number=facts.max_sequence_number,
+            min_sequence_number=statistics.min_sequence_number,
+            max_sequence_number=statistics.max_sequence_number,
             schema_id=schema.id,
             level=self._level,
             extra_files=() if index_path is None else (index_path.rpartition("/")[2],),
             embedded_file_index=embedded,
             creation_time_ms=_local_wall_ms(self._sink.clock.now_ms()),
-            delete_row_count=facts.delete_row_count,
+            delete_row_count=statistics.delete_row_count,
             file_source=self._file_source,
         )
 
     def discard(self, error: BaseException | None = None) -> None:
-        """Remove the file unless it is finished."""
+        """Delete the file unless it is finished."""
         self._writer.discard(error)
         if self._index_path is not None:
             delete_best_effort(self._sink.file_io, [self._index_path])
 
     def _finished_index(self) -> bytes | None:
-        """Return the file's index if it is small; else write it beside the file."""
+        """Return the file's index if it fits into the manifest; else write it beside the file.
+
+        Returns:
+            None where the file has no index, or has it beside it.
+        """
         index = None if self._index is None else self._index.finish()
-        largest = self._sink.schema.table_options.file_index_in_manifest_threshold_bytes
-        if index is None or len(index) <= largest:
+        threshold = self._sink.schema.table_options.file_index_in_manifest_threshold_bytes
+        if index is None or len(index) <= threshold:
             return index
         self._index_path = self._path + FILE_INDEX_SUFFIX
         self._sink.on_new_file(self._index_path)
@@ -179,15 +187,15 @@ def write_level_files(
     """Write one sorted run as one or more key-disjoint files.
 
     Args:
-        sink: Where to.
+        sink: Destination.
         table: Key-value table of at least one row with all table columns, sorted by key, each key
             once.
-        level: That the files are for.
-        file_source: Which act writes them.
+        level: Of the files.
+        file_source: Of the files.
 
     Returns:
-        The files in key order; none is larger than the target by much, because the size in memory
-        is taken for the size on disk, which is smaller.
+        The files in key order. None is much larger than the target size: rows are cut by their size in
+        memory, and files are smaller.
     """
     return tuple(
         write_level_file(sink, part, level=level, file_source=file_source)
@@ -198,7 +206,7 @@ def write_level_files(
 def write_level_file(
     sink: DataFileSink, table: pa.Table, *, level: int, file_source: FileSource
 ) -> DataFileMeta:
-    """Write one file, however large; see `write_level_files` for the arguments."""
+    """Write one file of any size; see `write_level_files` for the arguments."""
     without = null_columns_of(table, sink.schema) if sink.drop_null_columns else frozenset()
     rows = row_group_rows(table.num_rows, table.nbytes)
     with LevelFile(sink, level=level, file_source=file_source, without=without) as file:
@@ -222,6 +230,7 @@ def null_columns_of(table: pa.Table, schema: TableSchema) -> frozenset[str]:
 
 
 def _cut(table: pa.Table, target_bytes: int) -> Iterator[pa.Table]:
+    """Yield slices of about the same number of rows, each of at most the target size in memory."""
     count = max(1, -(-table.nbytes // max(1, target_bytes)))
     rows = max(1, -(-table.num_rows // count))
     for start in range(0, table.num_rows, rows):
@@ -229,7 +238,7 @@ def _cut(table: pa.Table, target_bytes: int) -> Iterator[pa.Table]:
 
 
 def _local_wall_ms(now_ms: int) -> int:
-    """Return the local wall time as if it were UTC, which is what the format keeps here."""
+    """Return the local wall time as if it were UTC, which the format stores as creation time."""
     offset = datetime.fromtimestamp(now_ms / 1000, tz=UTC).astimezone().utcoffset()
     assert offset is not None, "a local time knows its offset"
     return now_ms + round(offset.total_seconds() * 1000)

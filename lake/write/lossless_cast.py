@@ -1,6 +1,6 @@
-"""Casts that change no value, beyond what Arrow refuses by itself.
+"""Casts that change no value: Arrow's safe casts, and a check for numbers that become infinite.
 
-Arrow's safe cast takes a number that is too large for FLOAT to infinity without a word.
+Arrow's safe cast turns a number that is too large for FLOAT into infinity without an error.
 
 Source: merge-semantics 1.3 asks for values of the column's type; the reference takes no DOUBLE for a
 FLOAT column.
@@ -13,13 +13,14 @@ import pyarrow.compute as pc
 
 
 def lossless_cast(column: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
-    """Return the column under another type, digits of floating-point numbers rounded at most.
+    """Return the column under another type; only digits of floating-point numbers may be rounded.
 
     Raises:
         pa.ArrowInvalid: A value does not fit, a finite number that becomes infinite included.
         pa.ArrowNotImplementedError: There is no such cast.
     """
     cast = column.cast(target)
+    # Counted, because infinities that were there before are legal.
     if _holds_float(target) and _infinities(cast) > _infinities(column):
         text = "a finite number is not in range and would become infinite"
         raise pa.ArrowInvalid(text)
@@ -33,7 +34,7 @@ def _holds_float(kind: pa.DataType) -> bool:
 
 
 def _infinities(column: pa.ChunkedArray) -> int:
-    """Return how many infinite numbers there are, those inside of nested values included."""
+    """Return the number of infinite values, those inside of nested values included."""
     return sum(
         pc.sum(pc.is_inf(leaf)).as_py() or 0 for chunk in column.chunks for leaf in _floats(chunk)
     )
@@ -49,6 +50,7 @@ def _floats(values: pa.Array) -> Iterator[pa.Array]:
         for part in values.flatten():
             yield from _floats(part)
     elif pa.types.is_map(kind):
+        # `keys` and `items` are those of the whole buffer, of which the array may be a slice.
         start, end = values.offsets[0].as_py(), values.offsets[-1].as_py()
         for part in (values.keys, values.items):
             yield from _floats(part.slice(start, end - start))

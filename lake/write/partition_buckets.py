@@ -1,11 +1,11 @@
-"""Which bucket of a partition holds a key, when buckets are made as they are needed; pure.
+"""Assignment of keys to the dynamic buckets of one partition, by their hashes. Pure.
 
-1. The hash of a key that was seen before stays in its bucket, for good.
-2. A new hash goes into the first bucket that has room for another one.
-3. When none has, a bucket is made, numbered with the smallest free number.
-4. When no more buckets may be made, new hashes are spread over all of them beyond their room.
+1. A known hash stays in its bucket for ever.
+2. A new hash goes into the first bucket with room for another key.
+3. If none has room, a new bucket gets the smallest free number.
+4. If no more buckets are allowed, new hashes are spread over all of them, beyond their room.
 
-Keys of equal hash share a bucket, so hashes are all that is remembered: 6 bytes a key.
+Keys of equal hash share a bucket, so only hashes are stored: 6 bytes per key.
 
 Source: table-format 15.
 """
@@ -30,44 +30,44 @@ class PartitionBuckets:
     def __init__(
         self, hashes_by_bucket: Mapping[int, Int32Array], *, target_rows: int, buckets_max: int
     ) -> None:
-        """Take over what is indexed.
+        """Begin with the hashes of an index.
 
         Args:
-            hashes_by_bucket: Distinct hashes of each bucket, as its index file has them.
+            hashes_by_bucket: Distinct hashes of each bucket, from its index file.
             target_rows: Keys that a bucket has room for.
-            buckets_max: Buckets that may be made; -1 for as many as the format allows.
+            buckets_max: The number of buckets allowed; -1 for as many as the format can number.
 
         Raises:
-            CorruptData: A hash is in two buckets: its keys may be in the table twice.
+            CorruptData: A hash is in two buckets, so its keys may be in the table twice.
         """
         self._target_rows = target_rows
         self._buckets_max = BUCKETS_MAX if buckets_max == -1 else min(buckets_max, BUCKETS_MAX)
         self._is_bounded = buckets_max != -1
         self._counts = {bucket: len(hashes) for bucket, hashes in hashes_by_bucket.items()}
         self._first_free = 0
-        self._hashes = np.zeros(0, dtype=np.int32)  # ascending
-        self._buckets = np.zeros(0, dtype=np.int16)  # of each of them
+        self._hashes = np.zeros(0, dtype=np.int32)  # ascending and distinct
+        self._buckets = np.zeros(0, dtype=np.int16)  # the bucket of each hash
         if hashes_by_bucket:
-            # At once: there may be thousands of buckets, and each insertion copies all hashes.
+            # All at once: there may be thousands of buckets, and each insertion copies all hashes.
             numbers = np.array(list(hashes_by_bucket), dtype=np.int16)
             hashes = np.concatenate(list(hashes_by_bucket.values()))
             self._insert(hashes, np.repeat(numbers, list(self._counts.values())))
         if bool((self._hashes[1:] == self._hashes[:-1]).any()):
             message = "the hash index of a partition has one hash in two buckets"
             raise CorruptData(message)
-        self._grown: set[int] = set()
+        self._changed: set[int] = set()
 
     def assign(self, hashes: Int32Array) -> Int32Array:
-        """Return the bucket of each hash, making buckets where new ones need them.
+        """Return the bucket of each hash, after new buckets were made where needed.
 
         Args:
-            hashes: Of keys in the order they come, repeated or not.
+            hashes: Of keys in arrival order, repeated or not.
 
         Raises:
-            LimitExceeded: More buckets would be needed than the format can number.
+            LimitExceeded: More buckets are needed than the format can number.
         """
-        # Looked up in ascending order, neighbours share the cache lines they are found by; with the
-        # row below the hash, numpy's vectorised sort of plain numbers is stable.
+        # Searched in ascending order, neighbouring hashes share cache lines. With the row number in the
+        # lower bits, numpy's vectorised sort of plain numbers is stable.
         packed = np.sort((hashes.astype(np.int64) << 32) | np.arange(len(hashes)))
         order, ascending = packed & 0xFFFFFFFF, (packed >> 32).astype(np.int32)
         known = self._are_known(ascending)
@@ -77,46 +77,50 @@ class PartitionBuckets:
         buckets[order] = self._buckets[np.searchsorted(self._hashes, ascending)]
         return buckets
 
-    def grown(self) -> dict[int, Int32Array]:
-        """Return all hashes of each bucket that got any since `settle`, by bucket."""
-        grown = np.array(sorted(self._grown), dtype=np.int16)
-        if not len(grown):
+    def changed_hashes(self) -> dict[int, Int32Array]:
+        """Return all hashes of each bucket that got new ones since `mark_written`, by bucket."""
+        changed = np.array(sorted(self._changed), dtype=np.int16)
+        if not len(changed):
             return {}
-        places = np.flatnonzero(np.isin(self._buckets, grown))
-        # Numpy sorts 16 bits by counting: one pass, however many buckets have grown.
-        places = places[np.argsort(self._buckets[places], kind="stable")]
-        ends = np.cumsum([self._counts[bucket] for bucket in grown.tolist()])
-        parts = np.split(self._hashes[places], ends[:-1])
-        return dict(zip(grown.tolist(), parts, strict=True))
+        indexes = np.flatnonzero(np.isin(self._buckets, changed))
+        # Numpy uses radix sort for 16 bits: linear, however many buckets have changed.
+        indexes = indexes[np.argsort(self._buckets[indexes], kind="stable")]
+        ends = np.cumsum([self._counts[bucket] for bucket in changed.tolist()])
+        assert ends[-1] == len(indexes), "each hash is counted in its bucket"
+        parts = np.split(self._hashes[indexes], ends[:-1])
+        return dict(zip(changed.tolist(), parts, strict=True))
 
-    def settle(self) -> None:
-        """Forget which buckets have grown: their indexes are written."""
-        self._grown = set()
+    def mark_written(self) -> None:
+        """Forget which buckets have changed, because their indexes are written."""
+        self._changed = set()
 
     def _are_known(self, hashes: Int32Array) -> npt.NDArray[np.bool_]:
         if not len(self._hashes):
             return np.zeros(len(hashes), dtype=np.bool_)
-        places = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
-        known: npt.NDArray[np.bool_] = self._hashes[places] == hashes
+        # A hash above all known ones would be searched beyond the end.
+        indexes = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
+        known: npt.NDArray[np.bool_] = self._hashes[indexes] == hashes
         return known
 
     def _add(self, hashes: Int32Array, rows: npt.NDArray[np.int64]) -> None:
-        """Put new hashes into buckets in the order they came.
+        """Assign new hashes to buckets in arrival order.
 
         Args:
             hashes: Ascending, repeated or not.
-            rows: Where each came, ascending for equal hashes.
+            rows: The row number of each, ascending for equal hashes.
         """
         is_first = np.ones(len(hashes), dtype=np.bool_)
         np.not_equal(hashes[1:], hashes[:-1], out=is_first[1:])
         distinct = hashes[is_first]
         buckets = np.empty(len(distinct), dtype=np.int16)
+        # Buckets come in the order in which they are filled, and go to the hashes by first arrival.
         buckets[np.argsort(rows[is_first])] = self._make_room(len(distinct))
         self._insert(distinct, buckets)
-        self._grown.update(np.unique(buckets).tolist())
+        self._changed.update(np.unique(buckets).tolist())
 
     def _make_room(self, count: int) -> Int16Array:
-        """Return a bucket for each of so many new hashes, and count them in."""
+        """Return a bucket for each of `count` new hashes, and add them to the buckets' counts."""
+        wanted = count
         taken: dict[int, int] = {}
         for bucket in sorted(self._counts):
             taken[bucket] = min(count, max(0, self._target_rows - self._counts[bucket]))
@@ -128,6 +132,7 @@ class PartitionBuckets:
         buckets = np.repeat(np.array(list(taken), dtype=np.int16), list(taken.values()))
         if count:
             buckets = np.concatenate([buckets, self._beyond_room(count, list(taken))])
+        assert len(buckets) == wanted, "every hash gets a bucket"
         for bucket, added in zip(*np.unique(buckets, return_counts=True), strict=True):
             self._counts[int(bucket)] += int(added)
         return buckets
@@ -139,6 +144,7 @@ class PartitionBuckets:
         return self._first_free
 
     def _beyond_room(self, count: int, buckets: list[int]) -> Int16Array:
+        """Return buckets in turns, for hashes beyond the room of all."""
         if not self._is_bounded:
             message = (
                 f"a partition needs more than {BUCKETS_MAX} buckets of {self._target_rows} keys\n"
@@ -149,6 +155,7 @@ class PartitionBuckets:
 
     def _insert(self, hashes: Int32Array, buckets: Int16Array) -> None:
         order = np.argsort(hashes, kind="stable")
-        places = np.searchsorted(self._hashes, hashes[order])
-        self._hashes = np.insert(self._hashes, places, hashes[order])
-        self._buckets = np.insert(self._buckets, places, buckets[order])
+        indexes = np.searchsorted(self._hashes, hashes[order])
+        self._hashes = np.insert(self._hashes, indexes, hashes[order])
+        self._buckets = np.insert(self._buckets, indexes, buckets[order])
+        assert len(self._hashes) == len(self._buckets), "each hash has a bucket"

@@ -1,9 +1,9 @@
-"""A sorted run of any length becomes files of about the target size, row group by row group.
+"""Writer of a sorted run of any length into files of about the target size.
 
-Rows are held until they make a row group, and then written to the open file. Storage says how large
-the file is by now; how far it is from the target, in rows, is told from how the last row group shrank
-on its way. A file that has reached the target stays open until there are rows enough for the next:
-so no run ends in a file of a few rows.
+Rows are held until they fill a row group, which is then written to the open file. The size of the file so
+far is known from storage; the number of rows up to the target size is estimated from the compression of
+the last row group. A file that has reached the target stays open until enough rows for another one are
+held, so no run ends in a file of a few rows.
 """
 
 from collections.abc import Collection
@@ -17,17 +17,18 @@ from lake.format.data_file import DataFileMeta, FileSource
 from lake.write.level_file import DataFileSink, LevelFile, null_columns_of
 
 _PART_MIN: Final = 4
-"""Less than a part in so many of a row group does not fill a file up, nor of a file make one."""
+"""A remainder counts only if it is at least 1 / `_PART_MIN` of the whole: less room than that part of a row
+group closes a file, and fewer rows than that part of a file are added to the file before."""
 
 _ROW_BYTES_MIN: Final = 1e-3
-"""In a file, however well rows compress."""
+"""Lower bound of the bytes of a row in a file, so that the estimate is finite for rows that vanish."""
 
 
 class RollingFiles(StagedWrite):
-    """Cuts rows into files.
+    """Writes sorted rows into files that roll at the target size.
 
-    A context: a file that is open when it ends is removed; those before it stay. Memory: one row
-    group and what `add` is given.
+    A context manager: a file that is open when it ends is deleted; finished ones stay. Memory: one row
+    group and the argument of `add`.
     """
 
     def __init__(
@@ -39,15 +40,15 @@ class RollingFiles(StagedWrite):
         empty_columns: Collection[str] = (),
         row_group_bytes: int = ROW_GROUP_BYTES,
     ) -> None:
-        """Take over where to write.
+        """Begin without rows; no file is opened yet.
 
         Args:
-            sink: Where to.
-            level: That the files are for.
-            file_source: Which act writes them.
-            empty_columns: Columns in which most likely no row has a value. They are left out where
-                the sink leaves such columns out; when one has a value after all, the next file
-                begins, and from it on none is left out.
+            sink: Destination.
+            level: Of the files.
+            file_source: Of the files.
+            empty_columns: Columns in which probably no row has a value. They are left out if the sink
+                drops such columns. When one has a value after all, another file is begun, and from
+                then on no column is left out.
             row_group_bytes: Upper bound of the rows of a row group, in memory.
         """
         self._sink = sink
@@ -59,12 +60,13 @@ class RollingFiles(StagedWrite):
         self._parts: list[pa.Table] = []
         self._held_rows = 0
         self._held_bytes = 0
-        self._shrunk_to = 1.0  # of its size in memory; as if nothing could be compressed
+        # Bytes in the file per byte in memory; 1 until the first row group has shown the compression.
+        self._shrunk_to = 1.0
         self._file: LevelFile | None = None
         self._files: list[DataFileMeta] = []
 
     def add(self, table: pa.Table) -> None:
-        """Take the next rows, a key-value table of all table columns with keys above all before.
+        """Add the next rows, a key-value table of all table columns with keys above all before.
 
         Raises:
             SchemaMismatch: Values that no data file can hold.
@@ -76,35 +78,37 @@ class RollingFiles(StagedWrite):
         self._held_rows += table.num_rows
         self._held_bytes += table.nbytes
         while self._held_rows and self._held_rows >= (group := self._group_rows()):
+            # Little room left: the next row group begins another file.
             if self._room_rows() * _PART_MIN < group:
                 self._close()
             self._write(min(group, self._room_rows()))
 
     def finish(self) -> tuple[DataFileMeta, ...]:
-        """Write what is left and return all files, in key order.
+        """Write the remaining rows and return all files, in key order.
 
         Raises:
             SchemaMismatch: Values that no data file can hold.
             StorageUnavailable: Storage refused.
         """
         if self._held_rows:
+            # The remaining rows get a file of their own only if it would not be a small one.
             is_full = self._room_rows() * _PART_MIN < self._held_rows
             if is_full and self._held_bytes * self._shrunk_to * _PART_MIN > self._target_bytes:
                 self._close()
             if self._file is None:
-                # These rows are all of the file, so what is empty need not be guessed.
+                # The file has these rows alone, so its empty columns are known.
                 self._without = self._left_out(null_columns_of(self._held(), self._sink.schema))
             self._write(self._held_rows)
         self._close()
         return tuple(self._files)
 
     def discard(self, error: BaseException | None = None) -> None:
-        """Remove the file that is open, if one is; those before it stay."""
+        """Delete the open file, if there is one; those before it stay."""
         if self._file is not None:
             self._file.discard(error)
 
     def _left_out(self, empty_columns: Collection[str]) -> frozenset[str]:
-        """Return which of the columns files lack."""
+        """Return the columns to leave out of files: nullable ones, and only if the sink drops them."""
         if not self._sink.drop_null_columns:
             return frozenset()
         fields = self._sink.schema.fields
@@ -115,26 +119,28 @@ class RollingFiles(StagedWrite):
         return pa.concat_tables(self._parts)
 
     def _group_rows(self) -> int:
-        """Return how many of the rows at hand make a row group."""
+        """Return the number of held rows that make a row group."""
         by_bytes = self._row_group_bytes * self._held_rows // max(1, self._held_bytes)
         rows = row_group_rows(self._held_rows, self._held_bytes)
         return max(1, min(rows, by_bytes, self._rows_in(self._target_bytes)))
 
     def _room_rows(self) -> int:
-        """Return how many rows the open file has room for; a new one has some whatever the target."""
+        """Return the number of rows that the open file has room for; at least 1 for a new file."""
         if self._file is None:
             return max(1, self._rows_in(self._target_bytes))
         return self._rows_in(self._target_bytes - self._file.size)
 
     def _rows_in(self, file_bytes: int) -> int:
-        """Return how many rows like those at hand take so many bytes in a file, about."""
+        """Return about how many rows like those held take `file_bytes` in a file."""
         row_bytes = self._held_bytes * self._shrunk_to / self._held_rows
         return max(0, int(file_bytes / max(_ROW_BYTES_MIN, row_bytes)))
 
     def _write(self, count: int) -> None:
-        """Write the first rows at hand as a row group."""
+        """Write the first held rows as a row group."""
+        assert 0 < count <= self._held_rows, "a row group is made of held rows"
         rows = self._held()
         taken, rest = rows.slice(0, count).combine_chunks(), rows.slice(count)
+        # A column that was expected to be empty has a value: the open file lacks it, so another begins.
         if any(taken.column(name).null_count < count for name in self._without):
             self._close()
             self._without = frozenset()

@@ -1,11 +1,11 @@
-"""Which rows go to which partition and bucket, with as little copying as folding allows.
+"""Routing of rows to their partitions and buckets, with as few copies as possible.
 
-Copying rows to their places is the dearest part of a write, so it is done once where it can be:
+Copying the rows of a bucket together is the most expensive part of a write, so it is done once if possible:
 
-1. All rows in one bucket: nothing is copied here, folding sorts.
-2. No key twice in a bucket: one copy orders all rows by bucket and key; buckets are slices of it,
-   and folding finds nothing to do.
-3. Else each bucket is copied in arrival order and folding copies what is left.
+1. If all rows are in one bucket, nothing is copied here; folding sorts.
+2. If no bucket has a key twice, one copy orders all rows by bucket and key. Buckets are slices of it, and
+   folding has nothing to do.
+3. Else the rows of each bucket are copied in arrival order, and folding copies those that remain.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,8 +31,8 @@ class RoutedRows:
     Attributes:
         partition: Serialised partition row.
         bucket: Bucket number.
-        rows: In the order they came, or ordered by key if no key occurs twice.
-        codes: A number per row that orders rows by key.
+        rows: In arrival order, or ordered by key if no key occurs twice.
+        codes: One number per row, which orders the rows by key (`key_codes`).
     """
 
     partition: bytes
@@ -47,9 +47,10 @@ def route(
     """Yield the rows of each bucket, ordered by partition and bucket.
 
     Args:
-        table: Table columns, and others that go along; one chunk per column is cheapest.
+        table: With the columns of the table, and others, which are routed along; one chunk per column
+            is cheapest.
         schema: Of the table.
-        dynamic: Knows the buckets of a table whose bucket count is not fixed.
+        dynamic: Assigns the buckets of a table whose bucket count is not fixed.
 
     Raises:
         CorruptData, LimitExceeded: See `DynamicBuckets.assign`.
@@ -61,6 +62,7 @@ def route(
         buckets = assign_buckets(table.select(schema.field_names), schema)
     else:
         buckets = _dynamic_buckets(table, schema, dynamic, partitions, partition_rows)
+    # One number per (partition, bucket), which orders by both.
     groups = partitions * (int(buckets.max()) + 1) + buckets
     codes = key_codes([table.column(name) for name in schema.trimmed_primary_keys])
 
@@ -72,6 +74,7 @@ def route(
             codes=member_codes,
         )
 
+    # The ends are compared first, because they mostly differ where there are several buckets.
     if groups[0] == groups[-1] and bool(np.all(groups == groups[0])):
         yield rows_of(0, table, codes)
         return
@@ -105,8 +108,8 @@ def _dynamic_buckets(
 
 
 def _members(groups: Ints) -> list[Ints]:
-    """Return the rows of each group, in the order they came."""
-    # Numpy sorts 16 bits by counting, in linear time.
+    """Return the row numbers of each group, in arrival order."""
+    # Numpy uses radix sort for 16 bits, in linear time.
     narrow = groups.astype(np.int16) if groups.max() <= np.iinfo(np.int16).max else groups
     order = np.argsort(narrow, kind="stable")
     sorted_groups = narrow[order]
@@ -115,7 +118,10 @@ def _members(groups: Ints) -> list[Ints]:
 
 
 def _ordered_by_key(members: Sequence[Ints], codes: npt.NDArray[np.uint64]) -> list[Ints] | None:
-    """Return the rows of each group by key; None as soon as a key is found twice in a group."""
+    """Return the row numbers of each group by key; None if any group has a key twice.
+
+    Stops at the first such group, so that rows with many repeated keys are not sorted in vain.
+    """
     ordered: list[Ints] = []
     for rows in members:
         group_codes = codes[rows]
@@ -138,7 +144,7 @@ def _partitions(table: pa.Table, schema: TableSchema) -> tuple[Ints, list[bytes]
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.combine_chunks()
         values = np.asarray(encoded.indices)
-        # Numbers stay below the row count because they are made dense after each column.
+        # Dense after each column, so codes stay below rows x values and never overflow.
         codes = _dense(codes * len(encoded.dictionary) + values)
     _, first_rows = np.unique(codes, return_index=True)
     examples = [column.take(pa.array(first_rows)) for column in columns]
@@ -146,6 +152,6 @@ def _partitions(table: pa.Table, schema: TableSchema) -> tuple[Ints, list[bytes]
 
 
 def _dense(codes: Ints) -> Ints:
-    """Return numbers 0, 1, 2… in the place of codes, equal for equal."""
+    """Return codes replaced by 0, 1, 2…, equal for equal and in the same order."""
     inverse: Ints = np.unique(codes, return_inverse=True)[1]
     return inverse.astype(np.int64)

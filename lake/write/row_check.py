@@ -1,7 +1,7 @@
-"""Are these rows the table's? Names, types, nulls; then defaults.
+"""Check of rows against the table's schema: names, types, nulls and limits; then defaults.
 
-The order is the format's: a null for a NOT NULL column is refused even where a default would
-replace it (merge-semantics 1.3).
+The order is the format's: a null for a NOT NULL column is refused even where a default would replace it
+(merge-semantics 1.3).
 """
 
 from collections import Counter
@@ -31,14 +31,14 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
     Args:
         batch: Columns by name, in any order; a missing one becomes null. Types that hold the same
             kind of value (narrower integers, large strings, dictionaries, coarser timestamps) are
-            converted as long as no value changes: digits of a second that the column's files hold
+            converted as long as no value changes. Digits of a second that the column's files hold
             (TIME milliseconds; TIMESTAMP milliseconds, from p = 4 microseconds, from p = 7
-            nanoseconds) are kept whatever p says, as the reference keeps them, finer ones refused.
+            nanoseconds) are kept whatever p is, as the reference keeps them; finer ones are refused.
         schema: Of the table.
 
     Returns:
         All columns of the table in its order; columns that fit are not copied. In keys every NaN
-        has the same bits: it is one key for all engines, which look for it by its bits.
+        has the same bits, because engines compare keys by their bits.
 
     Raises:
         SchemaMismatch: An unknown or repeated column, a type or value that does not fit or exceeds
@@ -54,10 +54,11 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
     has_orc_files = FileFormat.ORC in formats_of(schema.table_options)
     for field, arrow_field in zip(schema.fields, schema.arrow_schema, strict=True):
         if given[field.name] > 1:
-            continue  # told already, and which of them is meant nobody knows
+            continue  # a problem already; which of them is meant is unknown
         column = table.column(field.name) if given[field.name] else None
-        told = replace(field, default_value=None) if field.name in of_groups else field
-        column, problem = _conform_column(column, told, arrow_field.type, table.num_rows)
+        # Defaults by group are filled in at the end: they depend on the ordering columns.
+        plain = replace(field, default_value=None) if field.name in of_groups else field
+        column, problem = _conform_column(column, plain, arrow_field.type, table.num_rows)
         columns.append(column)
         if problem is not None:
             problems.append(problem)
@@ -142,7 +143,7 @@ def _convert(
 
 
 def _is_same_kind(source: pa.DataType, target: pa.DataType) -> bool:
-    """Return whether a safe cast keeps the meaning; Arrow would also turn text into numbers."""
+    """Return whether a safe cast keeps the meaning; Arrow would also cast text to numbers."""
     types = pa.types
     if types.is_dictionary(source):
         return _is_same_kind(source.value_type, target)
@@ -200,10 +201,15 @@ def _is_list(data_type: pa.DataType) -> bool:
 
 
 def _first_refused_row(column: pa.ChunkedArray, target: pa.DataType) -> int | None:
-    """Return the first row whose value cannot be cast, by bisection; None if only all cannot."""
+    """Return the first row whose value cannot be cast, by bisection; None without rows.
+
+    Requires:
+        The column as a whole cannot be cast.
+    """
     low, high = 0, len(column)
-    if _casts(column, target):
+    if not high:
         return None
+    # Invariant: all rows before `low` can be cast, and one in [low, high) cannot.
     while high - low > 1:
         middle = (low + high) // 2
         if _casts(column.slice(low, middle - low), target):

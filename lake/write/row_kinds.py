@@ -1,4 +1,4 @@
-"""The kind of each row: given beside the rows, or in the column that `rowkind.field` names.
+"""Row kinds, from an array beside the rows or from the column that `rowkind.field` names.
 
 Source: merge-semantics 1.3.
 """
@@ -23,13 +23,13 @@ def row_kinds(rows: pa.Table, kinds: pa.Array | None, schema: TableSchema) -> pa
 
     Args:
         rows: Under the table's Arrow schema.
-        kinds: Integer row kinds, one per row; None means all +I, or what the column says that
-            `rowkind.field` names: beside that column none may be given.
+        kinds: Integer row kinds, one per row. None: those in the column that `rowkind.field` names, or
+            else all +I. Must be None in a table with such a column.
         schema: Of the table.
 
     Raises:
-        SchemaMismatch: A kind is unknown or null, or their number is not that of the rows; the
-            table has a column for them; or a retract that no merge of the table could ever take.
+        SchemaMismatch: A kind is unknown or null; their number differs from that of the rows; the table
+            has a column for them; or one is a retract that no merge of the table accepts.
     """
     name = schema.table_options.rowkind_field
     if name is None:
@@ -44,7 +44,7 @@ def row_kinds(rows: pa.Table, kinds: pa.Array | None, schema: TableSchema) -> pa
             hint="leave `kinds` out",
         )
         raise SchemaMismatch(_NO_FIT, problems=[problem])
-    _refuse_what_never_merges(found, schema)
+    _refuse_retracts(found, schema)
     return found
 
 
@@ -72,13 +72,14 @@ def _kinds_problem(value: str, message: str) -> Problem:
 
 
 def _is_kind(kinds: pa.Array) -> npt.NDArray[np.bool_]:
+    # A null is replaced by a number that is no kind.
     values = kinds.fill_null(max(RowKind) + 1).to_numpy()
     known: npt.NDArray[np.bool_] = (values >= min(RowKind)) & (values <= max(RowKind))
     return known
 
 
-def _refuse_what_never_merges(kinds: pa.Array, schema: TableSchema) -> None:
-    """Raise for a retract under first-row: no read and no compaction could ever get past it."""
+def _refuse_retracts(kinds: pa.Array, schema: TableSchema) -> None:
+    """Refuse retracts under first-row: once written, every read and compaction would fail on them."""
     options = schema.table_options
     if options.merge_engine is not MergeEngine.FIRST_ROW or options.ignore_delete:
         return

@@ -1,11 +1,11 @@
-"""The writer of one table: rows in, level-0 files and commit messages out.
+"""Writer of one table: rows in, level-0 files and commit messages out.
 
-1. Rows are checked, numbered in the order they come, and buffered.
-2. When the buffer is full, and before a commit, a flush routes them to their buckets, folds each
-   bucket with the merge that reads use, and writes what is left as level-0 files. Where the input
-   is the changelog, it is written beside them, unfolded.
+1. Rows are checked, numbered in arrival order, and buffered.
+2. When the buffer is full, and before a commit, a flush routes the rows to their buckets, folds each
+   bucket with the merge that reads use, and writes the result as level-0 files. Where the input is the
+   changelog, it is written beside them, unfolded.
 3. `prepare_commit` hands the files over as commit messages, with the indexes of dynamic buckets
-   that got new keys; `abort` deletes what was not handed over.
+   that got new keys; `abort` deletes the files that were not handed over.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +21,7 @@ from lake.files.clock import Clock
 from lake.files.data_file_path import live_file_path, with_extra_files
 from lake.files.paths import TablePaths
 from lake.files.storage.file_io import FileIO
+from lake.format.bucket import BucketId
 from lake.format.commit_message import CommitMessage
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.schema import TableSchema
@@ -37,28 +38,28 @@ from lake.write.changelog_files import changelog_files, input_changelog
 from lake.write.dynamic_buckets import DynamicBuckets, RoutingIndex
 from lake.write.flush_merge import merge_flushes
 from lake.write.level_file import DataFileSink, null_columns_of, write_level_files
-from lake.write.null_deletes import without_deleted_values
+from lake.write.null_deletes import apply_null_deletes
 from lake.write.routing import RoutedRows, route
 from lake.write.row_check import conform
 from lake.write.row_kinds import row_kinds
 from lake.write.writable import check_writable
 
 BUFFER_BYTES = 256 * 1024 * 1024
-"""Rows in memory before a flush; a flush needs about twice as much again."""
+"""Bytes of buffered rows before a flush; a flush needs about twice as much again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteResult:
-    """What a writer made since it was opened or last asked.
+    """Files and counts of a writer since it was opened or last prepared a commit.
 
     Every row given to the writer is counted once: accepted, folded or ignored.
 
     Attributes:
         messages: One per (partition, bucket) with new files.
-        rows_accepted: Rows that became a row of a file.
+        rows_accepted: Rows written as a row of a file.
         rows_folded: Rows merged into another row of their key before they were written.
         rows_ignored: Rows that the table's options discard (`ignore-delete` and the like).
-        max_sequence_number: The largest number given out so far; None when there is none.
+        max_sequence_number: The largest number given to a row so far; None without rows.
         bytes_written: Bytes of the new files, changelog files included.
     """
 
@@ -71,9 +72,9 @@ class WriteResult:
 
 
 class TableWriter:
-    """Turns rows into level-0 files of one table.
+    """Writes rows into level-0 files of one table.
 
-    Not for several threads. Memory: `buffer_bytes` and what folding one bucket of it takes.
+    Not thread-safe. Memory: `buffer_bytes`, and that of folding one bucket of it.
     """
 
     def __init__(
@@ -97,16 +98,16 @@ class TableWriter:
             paths: Of the table.
             schema: Of the table.
             first_sequence_number: Above every number in the table; rows count up from it.
-            clock: Says when a file was made.
-            uuid_source: Gives the name that all files of this writer share.
-            buffer_bytes: Rows in memory before a flush.
-            machine: Which execution folds.
+            clock: Gives the creation time of files.
+            uuid_source: Returns the part of file names that all files of this writer share.
+            buffer_bytes: Bytes of buffered rows before a flush.
+            machine: The execution that folds.
             drop_null_columns: Leave columns without a value out of files.
-            dynamic_buckets: Of a table without a fixed bucket count, as the newest snapshot has
-                them; None stands for no index at all.
+            dynamic_buckets: Of a table without a fixed bucket count, from the newest snapshot; None:
+                the table has no index yet.
 
         Raises:
-            UnsupportedFeature: The table needs what this writer does not do.
+            UnsupportedFeature: This writer cannot write the table (see `check_writable`).
         """
         check_writable(schema)
         self._dynamic: DynamicBuckets | None = None
@@ -138,29 +139,30 @@ class TableWriter:
 
     @property
     def schema(self) -> TableSchema:
-        """That rows are written under."""
+        """The schema under which rows are written."""
         return self._schema
 
     @adds_table_to_errors
     def write(self, batch: pa.RecordBatch | pa.Table, *, kinds: pa.Array | None = None) -> None:
-        """Take rows in arrival order.
+        """Add rows, in arrival order.
 
         Args:
             batch: Table columns by name, in any order; missing ones become null.
-            kinds: int8 row kinds (0 +I, 1 -U, 2 +U, 3 -D), one per row; None means all +I. A table
-                with `rowkind.field` takes them from that column, and none may be given.
+            kinds: int8 row kinds (0 +I, 1 -U, 2 +U, 3 -D), one per row; None means all +I. Must be
+                None in a table with `rowkind.field`, whose column has them.
 
         Raises:
             SchemaMismatch: Rows or kinds that do not fit the table, among them a retract under
                 first-row without `ignore-delete` and values that an aggregate function cannot read;
                 none of the batch was taken.
-            StorageUnavailable: A flush failed; `abort` and write everything anew.
+            StorageUnavailable: A flush failed; `abort` and write everything again.
         """
         rows = conform(batch, self._schema)
         self._check_values(rows)
         kind_column = row_kinds(rows, kinds, self._schema)
         rows, kind_column = self._drop_ignored(rows, kind_column)
-        rows, kind_column = without_deleted_values(rows, kind_column, self._schema)
+        rows, kind_column = apply_null_deletes(rows, kind_column, self._schema)
+        # In slices, so that a batch larger than the buffer does not exceed its bound.
         per_slice = self._rows_per_slice(rows)
         for start in range(0, rows.num_rows, per_slice):
             part = rows.slice(start, per_slice)
@@ -170,11 +172,11 @@ class TableWriter:
 
     @adds_table_to_errors
     def flush(self) -> None:
-        """Write everything that is buffered to level-0 files.
+        """Write all buffered rows to level-0 files.
 
         Raises:
             SchemaMismatch: Rows that the table's merge refuses (a retract it does not allow).
-            StorageUnavailable: Storage refused; `abort` and write everything anew.
+            StorageUnavailable: Storage refused; `abort` and write everything again.
         """
         if not self._buffered:
             return
@@ -183,31 +185,32 @@ class TableWriter:
         self._buffered_bytes = 0
         for group in route(table, self._schema, self._dynamic):
             if self._dynamic is not None:
-                # Its index has the keys even if folding leaves none of the rows.
+                # Even if folding leaves none of its rows, the bucket needs a message: its index has
+                # got their keys.
                 self._new_files.setdefault((group.partition, group.bucket), [])
             self._write_bucket(group)
 
     @adds_table_to_errors
     def prepare_commit(self) -> WriteResult:
-        """Flush, and hand over what was written since the last call.
+        """Flush, and hand over the files written since the last call.
 
-        From here on the files belong to the caller: `abort` leaves them alone. Where buckets are
-        dynamic, what is written afterwards is only right once these messages are committed.
+        From here on the files belong to the caller, and `abort` does not delete them. With dynamic
+        buckets, rows that are written afterwards are valid only if these messages are committed first.
 
         Raises:
             SchemaMismatch: As for `flush`.
-            StorageUnavailable: Storage refused; `abort` and write everything anew.
+            StorageUnavailable: Storage refused; `abort` and write everything again.
         """
         self.flush()
         if self._schema.table_options.sequence_snapshot_ordering:
             self._merge_flushes()
-        given_out = self._next_sequence_number > self._first_sequence_number
+        has_numbers = self._next_sequence_number > self._first_sequence_number
         result = WriteResult(
             messages=tuple(self._messages()),
             rows_accepted=self._rows_accepted,
             rows_folded=self._rows_folded,
             rows_ignored=self._rows_ignored,
-            max_sequence_number=self._next_sequence_number - 1 if given_out else None,
+            max_sequence_number=self._next_sequence_number - 1 if has_numbers else None,
             bytes_written=sum(
                 file.file_size
                 for by_bucket in (self._new_files, self._new_changelog)
@@ -220,7 +223,7 @@ class TableWriter:
         return result
 
     def _messages(self) -> Iterator[CommitMessage]:
-        """Yield what was written, bucket by bucket, with the indexes that it takes."""
+        """Yield the message of each bucket, with the index that it was routed by."""
         partitions = dict.fromkeys(partition for partition, _ in self._new_files)
         indexes = {} if self._dynamic is None else self._write_indexes(self._dynamic, partitions)
         for (partition, bucket), files in self._new_files.items():
@@ -241,16 +244,16 @@ class TableWriter:
         self, dynamic: DynamicBuckets, partitions: Iterable[bytes]
     ) -> dict[bytes, RoutingIndex]:
         return {
-            partition: dynamic.write_grown(
+            partition: dynamic.write_indexes(
                 partition, new_name=self._new_index_name, on_new_file=self._uncommitted.append
             )
             for partition in partitions
         }
 
     def abort(self) -> None:
-        """Delete the files that no `prepare_commit` has handed over, and forget the buffer.
+        """Delete the files that no `prepare_commit` has handed over, and drop the buffer.
 
-        What cannot be deleted is left to orphan cleaning.
+        Orphan cleaning finds files that cannot be deleted.
         """
         delete_best_effort(self._file_io, self._uncommitted)
         self._uncommitted = []
@@ -259,8 +262,8 @@ class TableWriter:
         self._reset_result()
 
     def _reset_result(self) -> None:
-        self._new_files: dict[tuple[bytes, int], list[DataFileMeta]] = {}
-        self._new_changelog: dict[tuple[bytes, int], list[DataFileMeta]] = {}
+        self._new_files: dict[BucketId, list[DataFileMeta]] = {}
+        self._new_changelog: dict[BucketId, list[DataFileMeta]] = {}
         self._rows_accepted = 0
         self._rows_folded = 0
         self._rows_ignored = 0
@@ -321,9 +324,10 @@ class TableWriter:
             empty_columns=null_columns_of(rows, self._schema),
         ) as files:
             files.add(rows)
-            place = group.partition, group.bucket
-            self._new_files.setdefault(place, [])
-            self._new_changelog.setdefault(place, []).extend(files.finish())
+            bucket_id = group.partition, group.bucket
+            # A changelog alone needs a message, too: folding may leave no row.
+            self._new_files.setdefault(bucket_id, [])
+            self._new_changelog.setdefault(bucket_id, []).extend(files.finish())
 
     def _sink(self, partition: bytes, bucket: int) -> DataFileSink:
         return DataFileSink(
@@ -339,7 +343,7 @@ class TableWriter:
         )
 
     def _merge_flushes(self) -> None:
-        """Leave each key once in what will be one snapshot (see `lake.write.flush_merge`)."""
+        """Merge the flushes of each bucket, so that each key is once in the snapshot (`flush_merge`)."""
         for (partition, bucket), files in self._new_files.items():
             sink = self._sink(partition, bucket)
             merged = merge_flushes(sink, files, self._spec, machine=self._machine)

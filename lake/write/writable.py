@@ -1,4 +1,4 @@
-"""Which tables the writer can write."""
+"""Check whether this version can write a table."""
 
 from lake.errors import Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
@@ -7,10 +7,10 @@ from lake.write.encoding_rules import encoding_problems
 
 
 def check_writable(schema: TableSchema) -> None:
-    """Refuse tables whose files would be wrong or invisible if this writer made them.
+    """Refuse tables for which this writer would write wrong or invisible files.
 
     Raises:
-        UnsupportedFeature: `problems` names each option, its value and a way out.
+        UnsupportedFeature: `problems` names each option, its value and what to use instead.
     """
     options = schema.table_options
     refused = [

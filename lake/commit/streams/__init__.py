@@ -1,1 +1,1 @@
-"""Streams in snapshots: positions, the order of sequence groups, and the exactly-once rule."""
+"""Streams in snapshots: positions, orders of sequence groups, and the exactly-once rule."""

@@ -1,1 +1,1 @@
-"""Expiry of snapshots and changelogs, and removal of the files that only they name."""
+"""Expiry of snapshots and changelogs, and deletion of the files that only they need."""

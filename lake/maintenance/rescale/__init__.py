@@ -1,1 +1,1 @@
-"""Rescaling: a table is rewritten for another number of buckets."""
+"""Rescale: rewrites a table for another number of buckets."""

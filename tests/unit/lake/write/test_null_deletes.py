@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from lake import Catalog, InvalidRequest, ManualClock, MemoryFileIO, Table, UpdateColumnDefault
-from lake.write.null_deletes import without_deleted_values
+from lake.write.null_deletes import apply_null_deletes
 from tests.given_tables import given_rows, given_schema
 
 COLUMNS = {
@@ -37,7 +37,7 @@ def stored(rows: list[list[Any]], kinds: list[int], **options: str) -> list[Any]
     """Return kinds and rows as they are written."""
     schema = given_schema(COLUMNS, key=["k"], options=OPTIONS | options)
     given = given_rows(schema, rows)
-    found, found_kinds = without_deleted_values(given, pa.array(kinds, pa.int8()), schema)
+    found, found_kinds = apply_null_deletes(given, pa.array(kinds, pa.int8()), schema)
     assert found.schema == given.schema
     times = found.column("at").cast(pa.timestamp("ms")).cast(pa.int64())
     found = found.set_column(4, "at", times)

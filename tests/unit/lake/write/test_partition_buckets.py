@@ -24,9 +24,9 @@ def given_buckets(
     )
 
 
-def grown(buckets: PartitionBuckets) -> dict[int, list[int]]:
-    found = {bucket: sorted(values.tolist()) for bucket, values in buckets.grown().items()}
-    buckets.settle()
+def changed_hashes(buckets: PartitionBuckets) -> dict[int, list[int]]:
+    found = {bucket: sorted(values.tolist()) for bucket, values in buckets.changed_hashes().items()}
+    buckets.mark_written()
     return found
 
 
@@ -34,14 +34,14 @@ def test_new_keys_fill_one_bucket_after_another_in_the_order_they_come() -> None
     buckets = given_buckets()
 
     assert buckets.assign(hashes(9, -5, 9, 7, 3, 1)).tolist() == [0, 0, 0, 1, 1, 2]
-    assert grown(buckets) == {0: [-5, 9], 1: [3, 7], 2: [1]}
+    assert changed_hashes(buckets) == {0: [-5, 9], 1: [3, 7], 2: [1]}
 
 
 def test_a_key_that_is_known_stays_where_it_is() -> None:
     buckets = given_buckets({4: [10, 20, 30], 1: [-7]})
 
     assert buckets.assign(hashes(30, -7, 10)).tolist() == [4, 1, 4]
-    assert grown(buckets) == {}
+    assert changed_hashes(buckets) == {}
 
 
 def test_buckets_with_room_are_filled_before_one_is_made() -> None:
@@ -49,26 +49,26 @@ def test_buckets_with_room_are_filled_before_one_is_made() -> None:
 
     # Bucket 1 has more than its share already; number 0 is the first that is free.
     assert buckets.assign(hashes(11, 12, 13, 1)).tolist() == [2, 3, 0, 3]
-    assert grown(buckets) == {0: [13], 2: [5, 11], 3: [1, 12]}
+    assert changed_hashes(buckets) == {0: [13], 2: [5, 11], 3: [1, 12]}
 
 
 def test_only_buckets_that_grew_are_told_and_only_once() -> None:
     buckets = given_buckets({0: [1, 2], 1: [3]})
     buckets.assign(hashes(1, 4))
 
-    assert grown(buckets) == {1: [3, 4]}
-    assert grown(buckets) == {}
+    assert changed_hashes(buckets) == {1: [3, 4]}
+    assert changed_hashes(buckets) == {}
 
 
 def test_buckets_that_grew_are_told_until_they_are_settled() -> None:
     buckets = given_buckets({0: [5, 1]})
     buckets.assign(hashes(9, 3))
 
-    first = {bucket: values.tolist() for bucket, values in buckets.grown().items()}
+    first = {bucket: values.tolist() for bucket, values in buckets.changed_hashes().items()}
 
     assert first == {1: [3, 9]}
-    assert grown(buckets) == first
-    assert grown(buckets) == {}
+    assert changed_hashes(buckets) == first
+    assert changed_hashes(buckets) == {}
 
 
 def test_beyond_the_allowed_buckets_all_of_them_grow() -> None:
@@ -104,5 +104,5 @@ def test_whatever_comes_the_buckets_are_those_of_one_key_at_a_time(seed: int) ->
             known.setdefault(value, room)
 
         assert buckets.assign(hashes(*batch)).tolist() == [known[value] for value in batch]
-    told = {value: bucket for bucket, values in grown(buckets).items() for value in values}
+    told = {value: bucket for bucket, values in changed_hashes(buckets).items() for value in values}
     assert told == known

@@ -1,0 +1,21 @@
+"""Participation of rows in sequence groups: a row takes part in a group iff it has an ordering value."""
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lake.format.arrays import combined_array, validity
+from lake.merge.declared_options import SequenceGroup
+
+
+def takes_part(rows: pa.Table, group: SequenceGroup) -> npt.NDArray[np.bool_]:
+    """Return for each row whether any ordering column of the group has a value.
+
+    Args:
+        rows: With all columns of the table.
+        group: Of the table.
+    """
+    found = np.zeros(rows.num_rows, dtype=np.bool_)
+    for name in group.ordering:
+        found |= validity(combined_array(rows.column(name)))
+    return found
