@@ -1,1 +1,1 @@
-"""Messages and where they come from. Knows neither Spark nor HTTP."""
+"""Formats of messages, keys and rows, and the Kafka clusters they come from. No Spark, no HTTP."""

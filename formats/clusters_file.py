@@ -1,4 +1,4 @@
-"""The file in which operators name Kafka clusters: TOML, read once when a process starts.
+"""Parser of the operators' file of Kafka clusters: TOML, read once when a process starts.
 
 ```toml
 [clusters.shop]
@@ -30,12 +30,12 @@ from formats.secret_references import unusable_references
 from formats.stream_options import STREAM_OPTIONS
 from lake import InvalidRequest, Problem
 
-SIZE_MAX: Final = 1 << 20
+SIZE_MAX: Final = 1 << 20  # bytes
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 _FIELDS: Final = ("bootstrap_servers", "options", "read", "stream_options", "write")
 _TOP_FIELDS: Final = ("addresses", "clusters")
-# The source of the ingest job sets these itself and refuses a stream whose cluster does.
+# The source of the ingest job sets these itself, and refuses a stream whose cluster sets one.
 _SOURCE_OPTIONS: Final = (
     "auto.offset.reset",
     "bootstrap.servers",
@@ -52,8 +52,8 @@ def load_clusters(path: Path) -> KafkaClusters:
     """Return the clusters of a file.
 
     Raises:
-        InvalidRequest: The file cannot be read, is no TOML, or names what no cluster can be;
-            `problems` has every place.
+        InvalidRequest: The file cannot be read, is no TOML, or does not declare clusters as
+            described above; `problems` has all locations.
     """
     try:
         with path.open("rb") as file:
@@ -77,7 +77,7 @@ def parse_clusters(text: str, *, source: str) -> KafkaClusters:
 
     Args:
         text: TOML.
-        source: What messages call it.
+        source: Name of the file in messages.
 
     Raises:
         InvalidRequest: As `load_clusters`.
@@ -89,7 +89,7 @@ def parse_clusters(text: str, *, source: str) -> KafkaClusters:
         raise InvalidRequest(message) from error
     problems = list(_problems(found))
     if problems:
-        message = f"{source} does not name Kafka clusters as it should"
+        message = f"{source} is no valid file of Kafka clusters"
         raise InvalidRequest(message, problems=problems)
     return KafkaClusters(
         by_name={name: _cluster(name, entry) for name, entry in found.get("clusters", {}).items()},
@@ -116,14 +116,14 @@ def _problems(found: Mapping[str, Any]) -> Iterator[Problem]:
         yield _expected("clusters", clusters, "tables `[clusters.<name>]`")
         return
     for name, entry in clusters.items():
-        place = f"clusters.{name}"
+        path = f"clusters.{name}"
         if not _NAME.fullmatch(name):
             expected = "letters, digits, `-` and `_`, at most 80 characters"
-            yield _expected(place, name, expected)
+            yield _expected(path, name, expected)
         elif not isinstance(entry, dict):
-            yield _expected(place, entry, f"a table `[{place}]`")
+            yield _expected(path, entry, f"a table `[{path}]`")
         else:
-            yield from _check_cluster(entry, f"{place}.")
+            yield from _check_cluster(entry, f"{path}.")
 
 
 def _check_cluster(entry: Mapping[str, Any], prefix: str) -> Iterator[Problem]:
@@ -146,18 +146,19 @@ def _check_cluster(entry: Mapping[str, Any], prefix: str) -> Iterator[Problem]:
         yield from _check_option(f"{prefix}options.{name}", name, value)
 
 
-def _check_option(place: str, name: str, value: object) -> Iterator[Problem]:
+def _check_option(path: str, name: str, value: object) -> Iterator[Problem]:
     if not isinstance(value, str):
-        yield _expected(place, type(value).__name__, "a text, in quotes")
+        # Its type alone: the value may be a secret.
+        yield _expected(path, type(value).__name__, "a text, in quotes")
         return
     for reference in unusable_references(value):
-        yield _expected(place, reference, "`${env:NAME}` or `${file:/path}`")
+        yield _expected(path, reference, "`${env:NAME}` or `${file:/path}`")
     if name.startswith("kafka."):
         hint = f"Kafka's own name, `{name.removeprefix('kafka.')}`"
-        yield _expected(place, name, hint)
+        yield _expected(path, name, hint)
     elif name in _SOURCE_OPTIONS:
         yield Problem(
-            field=place,
+            field=path,
             value=name,
             message="the ingest job sets this option itself",
             hint="use the field `bootstrap_servers`"
@@ -187,4 +188,4 @@ def _check_texts(entry: Mapping[str, Any], field: str, prefix: str) -> Iterator[
 
 def _expected(field: str, value: object, expected: str) -> Problem:
     found = None if value is None else str(value)
-    return Problem(field=field, value=found, message=f"expected {expected}", hint="mend the file")
+    return Problem(field=field, value=found, message=f"expected {expected}", hint="fix the file")

@@ -1,4 +1,4 @@
-"""Values of a row as JSON.
+"""Conversion of a row's values to JSON.
 
 | type                             | JSON                                                      |
 |----------------------------------|-----------------------------------------------------------|
@@ -7,7 +7,7 @@
 | CHAR, VARCHAR, STRING            | text                                                      |
 | BINARY, VARBINARY, BYTES         | base64                                                    |
 | DATE, TIME                       | `"2013-01-31"`, `"05:15:00.000"`                          |
-| TIMESTAMP(p)                     | `"2013-01-31T05:15:00.000"`, as many digits as p says     |
+| TIMESTAMP(p)                     | `"2013-01-31T05:15:00.000"`, with p digits                |
 | ... WITH LOCAL TIME ZONE         | the same in UTC with `Z`                                  |
 | ARRAY                            | list                                                      |
 | MAP, MULTISET                    | list of `{"key": ..., "value": ...}`, in stored order     |
@@ -23,21 +23,21 @@ from typing import Any
 
 from lake import DataField, DataType, TypeRoot
 
-_SECONDS_LENGTH = len("0001-01-31T05:15:00")  # strftime leaves out the zeros of early years
+_SECONDS_LENGTH = len("0001-01-31T05:15:00")  # strftime leaves out leading zeros of early years
 
 
 def json_row(row: Mapping[str, object], fields: Iterable[DataField]) -> dict[str, Any]:
-    """Return the row's values as JSON has them, in the order of the fields.
+    """Return the row's values as JSON values, in the order of the fields.
 
     Args:
-        row: Values as `pa.Array.to_pylist` gives them.
-        fields: The columns to answer; one that the row does not have is null.
+        row: Values as `pa.Array.to_pylist` returns them.
+        fields: The columns to return; one that the row does not have is null.
     """
     return {field.name: json_value(row.get(field.name), field.type) for field in fields}
 
 
 def json_value(value: Any, data_type: DataType) -> Any:
-    """Return one value as JSON has it; None stays None."""
+    """Return one value as a JSON value; None stays None."""
     if value is None:
         return None
     match data_type.root:
@@ -83,7 +83,7 @@ def _json_timestamp(value: Any, data_type: DataType) -> str:
     else:
         assert isinstance(value, datetime)
         moment = value.astimezone(UTC) if is_local else value
-        # Where pandas is installed, Arrow gives its subclass of datetime, with nanoseconds.
+        # If pandas is installed, Arrow returns its subclass of datetime, which has nanoseconds.
         nanoseconds = moment.microsecond * 1_000 + int(getattr(value, "nanosecond", 0))
     text = moment.strftime("%Y-%m-%dT%H:%M:%S").rjust(_SECONDS_LENGTH, "0")
     precision = data_type.precision or 0

@@ -1,8 +1,8 @@
-"""The Kafka clusters that operators have named, and what streams may do there.
+"""Kafka clusters that operators have named, and the permissions of streams on them.
 
-A stream names a cluster; its address, its login and the topics that may be read and written stand
-in a file that services and runners are started with (`clusters_file`). So nobody who may register
-a stream decides where a runner connects to, or what it tells about itself there.
+A stream names a cluster; its address, its login and the topics that may be read and written are in a
+file that services and runners are started with (`clusters_file`). So a client that registers a stream
+cannot choose the address that a runner connects to, or the credentials that it sends there.
 """
 
 import re
@@ -20,7 +20,7 @@ DEAD_LETTERS: Final = ("*.dead-letters",)
 
 _SERVER = re.compile(r"([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.%]+\]):([0-9]{1,5})")
 _PORT_MAX = 65_535
-_INTERNAL = "__"  # topics of Kafka itself: offsets and transactions of everybody
+_INTERNAL = "__"  # prefix of Kafka's internal topics: offsets and transactions of all clients
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +28,11 @@ class NamedCluster:
     """A Kafka cluster as an operator declares it.
 
     Attributes:
-        name: What streams call it.
+        name: The name by which streams refer to it.
         bootstrap_servers: `host:port[,host:port]`.
         options: Client options by Kafka's own names; secrets are references, not yet resolved.
         read: Patterns of topics that streams may read (`*`, `?`, `[a-z]`).
-        write: Patterns of topics that dead letters may go to.
+        write: Patterns of topics that dead letters may be sent to.
         stream_options: Names of the options that a stream may set itself.
     """
 
@@ -48,7 +48,7 @@ class NamedCluster:
         return _is_allowed(topic, self.read)
 
     def may_write(self, topic: str) -> bool:
-        """Return whether a stream's dead letters may go to a topic."""
+        """Return whether a stream's dead letters may be sent to a topic."""
         return _is_allowed(topic, self.write)
 
 
@@ -58,15 +58,15 @@ class KafkaClusters:
 
     Attributes:
         by_name: The clusters.
-        addresses: Patterns of `host:port` that a stream may name instead of a cluster; such a
-            stream gets no login.
+        addresses: Patterns of `host:port` that a stream may name instead of a cluster; the runner
+            connects there without a login.
     """
 
     by_name: Mapping[str, NamedCluster] = field(default_factory=dict)
     addresses: tuple[str, ...] = ()
 
     def at(self, bootstrap_servers: str) -> NamedCluster | None:
-        """Return the cluster of these servers, in whatever order, or None."""
+        """Return the cluster of these servers, in any order, or None."""
         wanted = frozenset(bootstrap_servers.split(","))
         for cluster in self.by_name.values():
             if frozenset(cluster.bootstrap_servers.split(",")) == wanted:
@@ -81,10 +81,10 @@ class KafkaClusters:
         )
 
     def with_default(self, bootstrap_servers: str) -> "KafkaClusters":
-        """Return these clusters and one more for streams that name none, of which all is allowed.
+        """Return these clusters with one more, `default`, on which every topic is allowed.
 
         Raises:
-            InvalidRequest: A cluster `default` is among these already.
+            InvalidRequest: These clusters contain `default` already.
         """
         if DEFAULT_CLUSTER in self.by_name:
             message = f"the file of clusters has a cluster `{DEFAULT_CLUSTER}` already"
@@ -106,6 +106,7 @@ def is_server_list(text: str) -> bool:
 
 
 def _is_allowed(topic: str, patterns: tuple[str, ...]) -> bool:
+    # `*` shall not allow internal topics: only a pattern that names their prefix does.
     if topic.startswith(_INTERNAL):
         patterns = tuple(pattern for pattern in patterns if pattern.startswith(_INTERNAL))
     return any(fnmatchcase(topic, pattern) for pattern in patterns)

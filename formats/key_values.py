@@ -1,4 +1,4 @@
-"""The key of a row out of the text of an address, typed by the table's schema."""
+"""Parser of row keys: texts of an address, or JSON values of a body, as values of the key's types."""
 
 import base64
 import binascii
@@ -44,7 +44,7 @@ _EXAMPLES: Final[Mapping[TypeRoot, str]] = {
 
 
 class KeyRefused(InvalidRequest):
-    """The parameters of an address are not a key of the table; `parameters` says why."""
+    """The parameters of an address are not a key of the table; `parameters` has the problems."""
 
     def __init__(self, problems: Sequence[FieldProblem]) -> None:
         self.parameters = tuple(problems)
@@ -59,8 +59,8 @@ def parse_key(schema: TableSchema, parameters: Sequence[tuple[str, str]]) -> dic
         parameters: Names and texts as they stand in the address.
 
     Raises:
-        KeyRefused: A key column is missing, doubled or unreadable, or a parameter is no key
-            column; every such parameter is named.
+        KeyRefused: A key column is missing, given more than once or not of its type, or a parameter
+            is no key column; the problems name every such parameter.
     """
     fields = {name: schema.field(name) for name in schema.primary_keys}
     problems = [
@@ -89,14 +89,14 @@ def parse_key(schema: TableSchema, parameters: Sequence[tuple[str, str]]) -> dic
 def parse_keys(
     schema: TableSchema, keys: Sequence[Mapping[str, str | int | float]]
 ) -> list[dict[str, object]]:
-    """Return the values of many keys, each as `parse_key` does.
+    """Return the values of several keys, each as `parse_key` does.
 
     Args:
         schema: The table's.
-        keys: From column to text, or to a JSON number or boolean that stands for its text.
+        keys: From column to text, or to a JSON number or boolean, which is parsed by its JSON text.
 
     Raises:
-        KeyRefused: Some are no keys of the table; every such value is named, and where it is.
+        KeyRefused: Some are no keys of the table; the problems locate every wrong value.
     """
     parsed: list[dict[str, object]] = []
     problems: list[FieldProblem] = []
@@ -121,8 +121,10 @@ def parse_keys(
 
 
 def _inexact(schema: TableSchema, key: Mapping[str, str | int | float]) -> Iterator[FieldProblem]:
-    """Yield the values that have lost the digits they were written with."""
+    """Yield the JSON numbers that may not have the digits of the request any more."""
     for name, value in key.items():
+        # As a DOUBLE, 0.10 is 0.1 and 12345678901234567.8 another number: as a key of text or DECIMAL
+        # either could be the key of another row.
         if isinstance(value, float) and name in schema.primary_keys:
             kind = schema.field(name).type
             if kind.root in (TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.DECIMAL):
@@ -133,10 +135,10 @@ def _inexact(schema: TableSchema, key: Mapping[str, str | int | float]) -> Itera
 
 
 def parse_value(text: str, field: DataField) -> object:
-    """Return the value that a text stands for, as `pa.array` takes it for the column's type.
+    """Return the value of a text, in the form that `pa.array` takes for the column's type.
 
     Raises:
-        ValueError: The text is no value of the type; the message says what is wrong with it.
+        ValueError: The text is no value of the type; the message has the reason.
     """
     parse = _PARSERS[field.type.root]
     return parse(text, field.type)
@@ -182,7 +184,8 @@ def _parse_decimal(text: str, data_type: DataType) -> Decimal:
         raise ValueError(message)
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
-    # Digit by digit, and not by arithmetic: the decimal context rounds at 28 digits.
+    # By digits, not by arithmetic, which rounds to the 28 digits of the decimal context: a type has up
+    # to 38. Trailing zeros are dropped and added again, so that 1.50 and 1.5 are one key.
     text_digits = "".join(map(str, digits)).strip("0")
     exponent += len(digits) - len("".join(map(str, digits)).rstrip("0"))
     if text_digits and -exponent > data_type.scale:
@@ -204,7 +207,8 @@ def _parse_text(text: str, data_type: DataType) -> str:
 
 
 def _parse_bytes(text: str, data_type: DataType) -> bytes:
-    # An unescaped `+` of an address arrives as a blank; base64 has no blanks of its own.
+    # An unescaped `+` in an address arrives as a blank, which base64 does not have; `-` and `_` are the
+    # URL-safe alphabet.
     plain = text.replace(" ", "+").replace("-", "+").replace("_", "/")
     try:
         value = base64.b64decode(plain, validate=True)
@@ -221,7 +225,7 @@ def _parse_date(text: str, _: DataType) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        message = "not a date as ISO 8601 writes it"
+        message = "not an ISO 8601 date"
         raise ValueError(message) from error
 
 
@@ -229,10 +233,10 @@ def _parse_time(text: str, data_type: DataType) -> time:
     try:
         value = time.fromisoformat(text)
     except ValueError as error:
-        message = "not a time of day as ISO 8601 writes it"
+        message = "not an ISO 8601 time of day"
         raise ValueError(message) from error
     if value.tzinfo is not None:
-        message = "a time of day without a zone was expected"
+        message = "a time of day has no time zone"
         raise ValueError(message)
     _fraction(text, data_type)
     return value
@@ -244,13 +248,13 @@ def _parse_timestamp(text: str, data_type: DataType) -> datetime | int:
     try:
         value = datetime.fromisoformat(_FRACTION.sub("", text, count=1))
     except ValueError as error:
-        message = "not a date and time as ISO 8601 writes it"
+        message = "not an ISO 8601 date and time"
         raise ValueError(message) from error
     if is_local and value.tzinfo is None:
-        message = "a zone is missing; end with Z for UTC"
+        message = "the time zone is missing; end with Z for UTC"
         raise ValueError(message)
     if not is_local and value.tzinfo is not None:
-        message = "the column has no zone"
+        message = "the column has no time zone"
         raise ValueError(message)
     if is_local:
         try:
@@ -260,7 +264,7 @@ def _parse_timestamp(text: str, data_type: DataType) -> datetime | int:
             raise ValueError(message) from error
     if (data_type.precision or 0) <= 6:
         return value.replace(microsecond=nanoseconds // 1_000)
-    # datetime ends at microseconds: Arrow takes a number of nanoseconds since the epoch.
+    # A datetime has only microseconds; Arrow takes an integer of nanoseconds since the epoch instead.
     count = int(value.replace(tzinfo=UTC).timestamp()) * 1_000_000_000 + nanoseconds
     if not -_NANOSECONDS_BOUND <= count < _NANOSECONDS_BOUND:
         message = "outside the years 1677 to 2262, which nanoseconds of 64 bits reach"
@@ -269,7 +273,11 @@ def _parse_timestamp(text: str, data_type: DataType) -> datetime | int:
 
 
 def _fraction(text: str, data_type: DataType) -> int:
-    """Return the fraction of a second in nanoseconds, which has to fit the type's digits."""
+    """Return the fraction of a second in nanoseconds.
+
+    Raises:
+        ValueError: It has more digits than the type; trailing zeros do not count.
+    """
     found = _FRACTION.search(text)
     digits = found.group(1) if found else ""
     precision = data_type.precision or 0

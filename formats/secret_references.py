@@ -1,7 +1,7 @@
-"""References to secrets, `${env:NAME}` and `${file:/path}`, and what they stand for.
+"""References to secrets, `${env:NAME}` and `${file:/path}`, and their resolution.
 
-They are written in the operators' own files alone. Nothing that arrives over HTTP is given to this
-module: whoever could name a file here could read it.
+They occur in the operators' own files only. Nothing that arrives over HTTP is passed to this module: a
+client that could name a file here could read it.
 """
 
 import os
@@ -33,7 +33,7 @@ def resolve_secrets(
     environment: Mapping[str, str] = os.environ,
     read_file: Callable[[str], str] = lambda path: Path(path).read_text(encoding="utf-8"),
 ) -> dict[str, str]:
-    """Return options with `${env:NAME}` and `${file:/path}` replaced by what they name.
+    """Return options with `${env:NAME}` and `${file:/path}` replaced by the secrets.
 
     Args:
         options: Values by name, as an operator has written them.
@@ -41,7 +41,7 @@ def resolve_secrets(
         read_file: From an absolute path to the file's text.
 
     Raises:
-        InvalidRequest: A reference names nothing; the message has its name, never a value.
+        InvalidRequest: A variable or file cannot be read; the message names it and has no value.
     """
 
     def found(match: re.Match[str]) -> str:

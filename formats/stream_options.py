@@ -1,7 +1,7 @@
-"""Options of Kafka's consumer that a stream may set itself, by name and within bounds.
+"""Options of Kafka's consumer that a stream may set itself: an allow list with bounds.
 
-Everything else (addresses, logins, classes, files) is the operators' to say: a name that is not
-listed here is refused, so that an option which a later client brings is harmless as well.
+All others (addresses, logins, classes, files) are set by operators. A name that is not listed is
+refused, so that an option which a later Kafka client introduces is harmless as well.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ STREAM_OPTIONS: Final[Mapping[str, tuple[int, int]]] = {
 
 
 def unfit_value(name: str, value: str) -> str | None:
-    """Return what is expected of the value of an option in the list, or None where it fits.
+    """Return the expected value of a listed option, or None if the given one is allowed.
 
     >>> unfit_value("fetch.min.bytes", "0")
     'a whole number from 1 to 16777216'

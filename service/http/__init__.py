@@ -1,1 +1,1 @@
-"""The HTTP server: its process, its connections, and what every request passes."""
+"""The HTTP server: its process, its connections, and the outer layers of every request."""

@@ -1,7 +1,8 @@
-"""One line of the log per request: method, path, status, milliseconds and request id.
+"""Access log: one line per request with method, path, status, milliseconds and request id.
 
-Plain ASGI, outside of everything else, so that it sees what every layer below answers. The id is taken
-from the answer, where it is the caller's own or a new one. Parameters are left out: they name rows.
+The outermost ASGI layer, so that it sees the answers of every layer below. The id is taken from the
+answer's header, which has the caller's own or a new one. Query parameters are left out: they contain keys
+of rows.
 """
 
 import logging
@@ -20,14 +21,14 @@ _PATH_CHARACTERS_MAX: Final = 500
 
 
 class AccessLog:
-    """Logs each HTTP request when it has been answered, or given up."""
+    """Logs each HTTP request after its answer, or when it ends without one."""
 
     def __init__(self, app: ASGIApp, *, seconds: Callable[[], float] = time.perf_counter) -> None:
         """Wrap an application.
 
         Args:
-            app: What answers.
-            seconds: A clock that never goes back.
+            app: The application.
+            seconds: A monotonic clock.
         """
         self._app = app
         self._seconds = seconds
@@ -40,7 +41,7 @@ class AccessLog:
         started = self._seconds()
         status, request_id = 0, "-"
 
-        async def note(message: MutableMapping[str, Any]) -> None:
+        async def record(message: MutableMapping[str, Any]) -> None:
             nonlocal status, request_id
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -49,9 +50,9 @@ class AccessLog:
             await send(message)
 
         try:
-            await self._app(scope, receive, note)
+            await self._app(scope, receive, record)
         finally:
-            # As it came: escapes are not resolved, so no path makes a second line.
+            # The raw path: with escapes resolved, one with a line break could forge a log line.
             path = scope.get("raw_path") or scope["path"].encode("unicode_escape")
             logger.info(
                 "%s %s %s %.1f ms request_id=%s",

@@ -1,8 +1,8 @@
-"""The one thread in which bodies are checked, parsed and made into models, one after another.
+"""Thread for request bodies: they are checked, parsed and validated there, one after another.
 
-Parsing and checking run in C, and hold the interpreter for as long as they take. On the event loop, or in
-many threads at once, the requests of a moment would keep `/health` waiting for all of them; here it
-waits for one at most.
+Parsing and validation run in C and hold the interpreter lock until they end. On the event loop, or in
+several threads at once, `/health` would wait for the bodies of all simultaneous requests; with one thread
+it waits for one body at most.
 """
 
 import asyncio
@@ -15,12 +15,12 @@ T = TypeVar("T")
 
 
 class BodyThread:
-    """Runs work on bodies away from the event loop; the thread comes with the first of it."""
+    """Runs work on bodies outside the event loop; the thread starts with the first work."""
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="bodies")
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what the work returns, or raise what it raises, when its turn has come."""
+        """Return the result of the work, or raise its exception, after the work queued before it."""
         future = self._executor.submit(work, *args, **kwargs)
         return await asyncio.wrap_future(future)

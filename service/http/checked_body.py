@@ -1,4 +1,4 @@
-"""Routes whose bodies become models in the thread for bodies, not on the event loop."""
+"""Routes whose bodies are parsed and validated in the thread for bodies, not on the event loop."""
 
 import json
 import re
@@ -11,7 +11,9 @@ from fastapi.exceptions import HTTPException, RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 
-FINDINGS_MAX: Final = 10_000  # of a body; listing more of them takes longer than one turn should
+from schemas.problem import JsonPath
+
+FINDINGS_MAX: Final = 10_000  # of a body; listing more would occupy the thread for too long
 TOO_MANY: Final = "too_many_findings"
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -20,14 +22,14 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class CheckedBody(APIRoute):
-    """A route that hands the framework a model where it expects parsed JSON.
+    """A route that passes the framework a validated model where it expects parsed JSON.
 
-    The framework parses and checks bodies on the event loop. A model that is there passes its check
-    unchanged, and it goes on documenting the route.
+    The framework would parse and validate bodies on the event loop. Its validation returns an instance
+    of the model unchanged, and it still documents the route.
     """
 
     def get_route_handler(self) -> Handler:
-        """Return what handles a request."""
+        """Return the handler of a request."""
         handle = super().get_route_handler()
         model = body_model(self)
         if model is None:
@@ -36,7 +38,7 @@ class CheckedBody(APIRoute):
         async def handle_checked(request: Request) -> Response:
             body = await request.body()
             if not body:
-                return await handle(request)  # the framework says that it is missing
+                return await handle(request)  # the framework reports that it is missing
             bodies = request.app.state.components.bodies
             return await handle(_Checked(request, body, await bodies.run(checked, body, model)))
 
@@ -44,7 +46,7 @@ class CheckedBody(APIRoute):
 
 
 def body_model(route: object) -> type[BaseModel] | None:
-    """Return the model of a route's body, None where it has none."""
+    """Return the model of a route's body; None if it takes no body."""
     field = getattr(route, "body_field", None)
     model = None if field is None else field.field_info.annotation
     assert model is None or issubclass(model, BaseModel), "bodies are models"
@@ -68,8 +70,8 @@ def checked(body: bytes, model: type[BaseModel]) -> BaseModel:
     """Return a body as a model.
 
     Raises:
-        RequestValidationError: It is not as declared, or no JSON.
-        HTTPException: It is no text, or has a number of more digits than are read.
+        RequestValidationError: The body is no JSON, or not valid for the model.
+        HTTPException: The body is not UTF-8, or has a number of too many digits.
     """
     try:
         value = json.loads(body.decode("utf-8-sig"))
@@ -77,6 +79,7 @@ def checked(body: bytes, model: type[BaseModel]) -> BaseModel:
         finding = {"type": "json_invalid", "loc": ("body", error.pos), "ctx": {"error": error.msg}}
         raise RequestValidationError([finding], body=error.doc) from error
     except ValueError as error:
+        # Besides bad UTF-8 only int() raises one, for more digits than `sys.set_int_max_str_digits`.
         is_text = not isinstance(error, UnicodeDecodeError)
         reason = "a number has too many digits" if is_text else "it is not UTF-8"
         detail = f"the body is not JSON that can be read: {reason}"
@@ -85,30 +88,31 @@ def checked(body: bytes, model: type[BaseModel]) -> BaseModel:
         found = model.model_validate(value)
     except ValidationError as error:
         raise RequestValidationError(_findings(error), body=value) from error
-    # Of a name that is nobody's field the model does not look at it, and an answer may quote it.
-    if _SURROGATE.search(body) and (halves := list(_halves(value, ("body",)))):
-        raise RequestValidationError(halves[:FINDINGS_MAX], body=value)
+    # The model does not check names that are no fields, and an answer may quote them. Only an escape
+    # can produce an unpaired surrogate, so most bodies need no walk.
+    if _SURROGATE.search(body) and (findings := list(_unpaired_surrogates(value, ("body",)))):
+        raise RequestValidationError(findings[:FINDINGS_MAX], body=value)
     return found
 
 
-def _halves(value: Any, place: tuple[str | int, ...]) -> Iterator[dict[str, Any]]:
-    """Yield a finding for each text of a JSON value that has no UTF-8; of a name, at its object."""
+def _unpaired_surrogates(value: Any, path: JsonPath) -> Iterator[dict[str, Any]]:
+    """Yield a finding for each text of a JSON value that has no UTF-8; for a name, at its object."""
     if isinstance(value, str) and not _is_text(value):
-        yield _half("a text", value, place)
+        yield _surrogate_finding("a text", value, path)
     elif isinstance(value, list):
         for number, inner in enumerate(value):
-            yield from _halves(inner, (*place, number))
+            yield from _unpaired_surrogates(inner, (*path, number))
     elif isinstance(value, dict):
         for name, inner in value.items():
             if not _is_text(name):
-                yield _half("a name", name, place)
+                yield _surrogate_finding("a name", name, path)
             else:
-                yield from _halves(inner, (*place, name))
+                yield from _unpaired_surrogates(inner, (*path, name))
 
 
-def _half(what: str, text: str, place: tuple[str | int, ...]) -> dict[str, Any]:
+def _surrogate_finding(what: str, text: str, path: JsonPath) -> dict[str, Any]:
     message = f"{what} has half of a surrogate pair, which UTF-8 does not have"
-    return {"type": "string_unicode", "loc": place, "msg": message, "input": text}
+    return {"type": "string_unicode", "loc": path, "msg": message, "input": text}
 
 
 def _is_text(text: str) -> bool:

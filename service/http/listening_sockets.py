@@ -1,7 +1,7 @@
-"""Sockets that a server listens at, made before anything else of it.
+"""Listening sockets of a server, opened before the rest of it is created.
 
-A port that is taken is the commonest mistake of a start; uvicorn finds it last, after saying that the
-application has started.
+A port in use is the most common mistake at a start; uvicorn alone would report it last, after logging that
+the application has started.
 """
 
 import errno
@@ -12,32 +12,32 @@ from lake import InvalidRequest
 
 
 def listening_sockets(host: str, port: int) -> list[socket.socket]:
-    """Return a socket for each address of a host; who connects waits until they are served.
+    """Return a socket for each address of a host; connections wait until the server accepts them.
 
     Args:
         host: Name or address.
-        port: 0: any that is free, the same for all.
+        port: 0: any free port, the same for all addresses.
 
     Raises:
-        InvalidRequest: The host has no address here, or the port is taken or not allowed.
+        InvalidRequest: The host has no address here, or the port is in use or not permitted.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
         raise _refused(host, port, error) from error
     absent: OSError | None = None
-    with ExitStack() as undone:
+    with ExitStack() as opened:
         sockets: list[socket.socket] = []
         for family, kind, protocol, _, address in dict.fromkeys(found):
             try:
-                one = undone.enter_context(socket.socket(family, kind, protocol))
+                one = opened.enter_context(socket.socket(family, kind, protocol))
                 one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 if family == socket.AF_INET6:
                     one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
                 one.bind((address[0], port, *address[2:]))
-                one.listen()  # two sockets may have one address as long as neither listens
+                one.listen()  # at once: SO_REUSEADDR lets two sockets bind as long as none listens
             except OSError as error:
-                # `localhost` has an address of a family that the machine may not have.
+                # `localhost` may have an address of a family that the machine lacks, such as IPv6.
                 if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
                     raise _refused(host, port, error) from error
                 absent = error
@@ -46,7 +46,7 @@ def listening_sockets(host: str, port: int) -> list[socket.socket]:
             sockets.append(one)
         if absent is not None and not sockets:
             raise _refused(host, port, absent) from absent
-        undone.pop_all()
+        opened.pop_all()
         return sockets
 
 
@@ -63,7 +63,7 @@ def _refused(host: str, port: int, error: Exception) -> InvalidRequest:
     number = getattr(error, "errno", None)
     hint = "name an address of this machine with `--host`"
     if number == errno.EADDRINUSE:
-        hint = "name another port with `--port`, or end what listens there"
+        hint = "name another port with `--port`, or stop the process that listens there"
     elif number == errno.EACCES:
         hint = "name a port above 1023 with `--port`"
     reason = getattr(error, "strerror", None) or error

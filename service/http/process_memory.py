@@ -1,16 +1,16 @@
 """Settings of the C library's allocator for a process that serves from many threads.
 
-By itself glibc gives up to eight arenas per core to threads, and each keeps the most that its thread
-has ever held; blocks of up to 32 MiB come from them, too, once one of that size has been freed. So
-memory goes up with each large request that happens to run in another thread, and never down. With few
-arenas, and large blocks of their own, which go back when they are freed, it stays at what is in use.
+By default glibc gives threads up to eight arenas per core, and each arena keeps the most memory that was
+ever allocated from it; blocks of up to 32 MiB come from arenas too once one of that size was freed. So
+memory grows with each large request that happens to run in another thread, and never shrinks. With two
+arenas, and with large blocks mapped on their own and returned when freed, it stays near what is in use.
 """
 
 import ctypes
 from collections.abc import Callable, Mapping
 from typing import Final
 
-# The numbers of mallopt(3), and the variables by which operators decide otherwise.
+# Parameter of mallopt(3), the environment variable by which operators override it, and our value.
 _SETTINGS: Final = (
     (-8, "MALLOC_ARENA_MAX", 2),
     (-3, "MALLOC_MMAP_THRESHOLD_", 128 << 10),
@@ -23,7 +23,7 @@ Mallopt = Callable[[int, int], int]
 
 
 def bound_memory(environ: Mapping[str, str], mallopt: Mallopt | None) -> None:
-    """Set what nobody has set from outside.
+    """Set the parameters that the environment does not set.
 
     Args:
         environ: The process's variables.

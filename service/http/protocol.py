@@ -1,7 +1,13 @@
-"""uvicorn's HTTP protocol with bounds of its own: heads in time, readers in time, connections.
+"""uvicorn's HTTP protocol with bounds on time and size of heads, on slow readers and on connections.
 
-What comes before a request is a request no middleware sees: a head that never ends, a connection
-that says nothing, a client that does not read. Refusals are problems here as well.
+No middleware sees a connection before its request is complete: a head that never ends, a connection
+without data, a client that does not read its answer. Refusals are problem documents here as well.
+
+States of the two timers:
+
+* *Head timer*: runs while a head is awaited or an unread rest of a body is discarded; ends with the
+  request, or closes the connection after `head_seconds`.
+* *Write timer*: runs while the transport's buffer is full; aborts the connection after `write_seconds`.
 """
 
 import asyncio
@@ -20,16 +26,16 @@ from schemas import ProblemCode
 from service.guard.limits import RequestLimits
 from service.problems.problems import MEDIA_TYPE, problem_of
 
-_HEADERS_TOO_LARGE = 431
-_LINGER_SECONDS = 2.0
+_HEADERS_TOO_LARGE = 431  # the status that h11 suggests for heads above its own bound
+_LINGER_SECONDS = 2.0  # for the client to read a refusal before the connection is closed
 _SMALL_CHUNK = 256  # bytes
-_SMALL_CHUNKS_MAX = 2_000
+_SMALL_CHUNKS_MAX = 2_000  # of a request: 20 ms of the event loop at 10 us for each
 
 logger = logging.getLogger(__name__)
 
 
 def protocol_with(limits: RequestLimits) -> type[asyncio.Protocol]:
-    """Return the protocol class for uvicorn, which keeps these bounds."""
+    """Return a protocol class for uvicorn with these bounds."""
 
     class Bounded(_BoundedProtocol):
         LIMITS = limits
@@ -38,7 +44,7 @@ def protocol_with(limits: RequestLimits) -> type[asyncio.Protocol]:
 
 
 class _Refused(h11.RemoteProtocolError):
-    """HTTP that is readable, and not taken."""
+    """A valid HTTP request that exceeds a bound."""
 
     def __init__(self, code: ProblemCode, detail: str) -> None:
         super().__init__(detail)
@@ -46,11 +52,11 @@ class _Refused(h11.RemoteProtocolError):
 
 
 class _Connection(h11.Connection):
-    """A connection that takes heads of so many bytes at most, and so many small chunks of a body.
+    """An h11 connection with bounds on the size of heads and on the number of small chunks.
 
-    h11 bounds what is *incomplete*: a head that comes whole in one read may be as large as the read.
-    Each chunk takes time of the event loop, however small it is: for a megabyte in single bytes ten
-    seconds.
+    h11 bounds *incomplete* heads only: a head that arrives complete in one read may be as large as the
+    read. Each chunk takes time of the event loop, however small it is: a megabyte in chunks of one byte
+    takes ten seconds.
     """
 
     def __init__(self, head_bytes: int) -> None:
@@ -60,6 +66,7 @@ class _Connection(h11.Connection):
         self.is_head_request = False  # whose answer has no body
 
     def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        # The size of a head is the number of buffered bytes that its event has consumed.
         unread = len(self.trailing_data[0]) if self.their_state is h11.IDLE else 0
         event = super().next_event()
         if isinstance(event, h11.Request):
@@ -82,9 +89,10 @@ class _Connection(h11.Connection):
     def _check_head(self, request: h11.Request, size: int) -> None:
         if size > self._head_bytes:
             raise _Refused(ProblemCode.HEADERS_TOO_LARGE, _head_too_large(self._head_bytes))
-        # A proxy may go by the one and we by the other: the rest of a body would be the next request.
+        # Request smuggling: if a proxy trusts one of the two and h11 the other, the rest of the body
+        # would be read as the next request.
         if {b"content-length", b"transfer-encoding"} <= {name for name, _ in request.headers}:
-            detail = "the body's end is told twice: by content-length and by transfer-encoding"
+            detail = "the body's length is given twice: by content-length and by transfer-encoding"
             raise _Refused(ProblemCode.MALFORMED_REQUEST, f"{detail}; send one of them")
 
 
@@ -107,12 +115,14 @@ class _BoundedProtocol(H11Protocol):
         self.conn = _Connection(self.LIMITS.head_bytes)
         self._head_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
-        self._discarded: int | None = None  # bytes since the connection was refused
+        # Bytes received since the refusal of a request; None before. A refused connection reads and
+        # discards: closed with unread bytes it would be reset, and the client could lose the answer.
+        self._discarded: int | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
         super().connection_made(transport)
         if len(self.connections) > self.LIMITS.connections:
-            # An answer would have to be waited for, and there are more of these than of anything.
+            # Without an answer: sending one would keep the connections open that are too many.
             transport.abort()
             return
         self._watch_head()
@@ -154,12 +164,12 @@ class _BoundedProtocol(H11Protocol):
             self._refuse(ProblemCode.MALFORMED_REQUEST, "this is not HTTP/1.1")
 
     def _watch_head(self) -> None:
-        """Wait for a head no longer than allowed, whatever of it has come."""
+        """Start the head timer if a head is awaited, else stop it; bytes of a head do not restart it."""
         if self._discarded is not None:
             return
-        # Between an answer and the first byte of the next head uvicorn's own timer runs.
+        # Between an answer and the first byte of the next head uvicorn's keep-alive timer runs instead.
         is_waiting = self.conn.their_state is h11.IDLE and self.timeout_keep_alive_task is None
-        # An answer that was given before all of its request had come: the rest is not waited for.
+        # The answer is complete and the request is not: its rest is awaited no longer than a head.
         is_waiting = is_waiting or (
             self.conn.our_state is h11.DONE and self.conn.their_state is h11.SEND_BODY
         )
@@ -170,6 +180,7 @@ class _BoundedProtocol(H11Protocol):
 
     def _on_late_head(self) -> None:
         self._head_timer = None
+        # Part of a head has arrived: the client is told. A silent connection is only closed.
         if self.conn.trailing_data[0] and self.conn.our_state is h11.IDLE:
             seconds = self.LIMITS.head_seconds
             detail = f"the head of the request did not come within {seconds:g} seconds"
@@ -193,8 +204,9 @@ class _BoundedProtocol(H11Protocol):
 
     def _refuse(self, code: ProblemCode, detail: str) -> None:
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
-            self.transport.abort()  # in the middle of an answer there is nothing more to say
+            self.transport.abort()  # within an answer no other one can be sent
             return
+        assert self._discarded is None, "a refused connection handles no further data"
         request_id = secrets.token_hex(8)
         logger.warning("request refused code=%s request_id=%s", code.value, request_id)
         problem = problem_of(code, detail, instance="", request_id=request_id)
@@ -211,7 +223,8 @@ class _BoundedProtocol(H11Protocol):
             h11.EndOfMessage(),
         ):
             self.transport.write(self.conn.send(event) or b"")
-        # What is closed with bytes unread is reset, and its client may never see the answer.
+        # Half-close, then read and discard for a while (`data_received`): a socket that is closed with
+        # unread bytes is reset, and the client may never see the answer.
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self._discarded = 0

@@ -1,4 +1,4 @@
-"""Parameters of an address as text: each escape of UTF-8 resolved, and nothing put in the place of others."""
+"""Strict decoding of query parameters: escapes that are not UTF-8 are refused, not replaced."""
 
 from urllib.parse import parse_qsl
 
@@ -11,10 +11,11 @@ from schemas import FieldProblem
 def query_parameters(request: Request) -> list[tuple[str, str]]:
     """Return the names and texts of a request's parameters, in their order.
 
-    The framework reads bytes that are no text as U+FFFD, which is a text, and another row's perhaps.
+    The framework replaces invalid bytes by U+FFFD, which makes another text, perhaps the key of another
+    row.
 
     Raises:
-        KeyRefused: Some are not UTF-8; each is named.
+        KeyRefused: Some are not UTF-8; the problems name each.
     """
     query = request.scope["query_string"].decode("latin-1")
     found = parse_qsl(query, keep_blank_values=True, errors="surrogateescape")
@@ -39,5 +40,5 @@ def _is_utf8(text: str) -> bool:
 
 
 def _shown(text: str) -> str:
-    """Return a text with U+FFFD for each byte that was none of UTF-8."""
+    """Return a text with U+FFFD for each byte that is not UTF-8."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,6 +1,6 @@
-"""Every request has an id, and every failure an answer.
+"""Request ids, and the answer to failures that no handler covers.
 
-Plain ASGI instead of the framework's middleware class, which would buffer and add a task to each
+Plain ASGI instead of the framework's middleware class, which buffers answers and adds a task to each
 request.
 """
 
@@ -18,15 +18,15 @@ from schemas import ProblemCode
 from service.problems.problems import problem_response
 
 HEADER = "x-request-id"
-_USABLE = re.compile(r"[A-Za-z0-9._:-]{1,128}")  # what may stand in a log line and a header
+_USABLE = re.compile(r"[A-Za-z0-9._:-]{1,128}")  # safe in a log line and in a header
 
 logger = logging.getLogger(__name__)
 
 
 class RequestContext:
-    """Gives each request the id that its caller sent, or a new one, and echoes it.
+    """Gives each request the id that its caller sent, or a new one, and returns it in a header.
 
-    What no handler knows becomes a problem without details: the log has them, under the id.
+    An exception without a handler becomes a problem without details; the log has them, with the id.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -51,8 +51,9 @@ class RequestContext:
 
         try:
             await self._app(scope, receive, send_with_id)
-        except Exception:  # the last place that can still answer
+        except Exception:  # the outermost layer that can still answer
             logger.exception("request failed request_id=%s", request_id)
+            # After the status line no other answer is possible: the server closes the connection.
             if has_started:
                 raise
             response = problem_response(

@@ -1,4 +1,4 @@
-"""The service as a process: uvicorn until SIGTERM or Ctrl-C."""
+"""The service's process: uvicorn, until SIGTERM or Ctrl-C."""
 
 import contextlib
 import gc
@@ -16,29 +16,29 @@ from service.http.protocol import protocol_with
 from service.settings import ServiceSettings
 
 _SWITCH_SECONDS = 0.001
-_DIGITS_MAX = 640  # of a whole number: reading one takes time by the square of its length
+_DIGITS_MAX = 640  # of an integer: parsing takes time by the square of its length
 _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
 logger = logging.getLogger(__name__)
 
 
 def serve(settings: ServiceSettings) -> None:
-    """Serve until the process is asked to end; logs to standard error, a line per request.
+    """Serve until the process is told to stop; logs to standard error, one line per request.
 
     Raises:
-        InvalidRequest: The address cannot be listened at, or the settings name no warehouse.
+        InvalidRequest: The server cannot listen at the address, or the settings name no warehouse.
     """
     sockets = listening_sockets(settings.host, settings.port)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=_LOG_FORMAT)
     logging.getLogger("service").setLevel(logging.INFO)
-    # Whoever can reach an address can give it any name: only those that operators know are served.
+    # Any name can be made to resolve to this address (DNS rebinding): only known hosts are served.
     settings = replace(settings, hosts=settings.hosts or ())
     app = create_app(settings)
-    app.openapi()  # made once, which takes half a second: not while others wait
-    # Threads take turns more often than by default (5 ms): /health waits for one turn of each.
+    app.openapi()  # takes half a second and is cached: done before the first request waits for it
+    # Threads switch more often than by default (5 ms): /health waits for one interval of each thread.
     sys.setswitchinterval(_SWITCH_SECONDS)
     sys.set_int_max_str_digits(_DIGITS_MAX)
-    # What is there now stays. A collection stops every thread, and need not look at all of it again.
+    # The objects so far stay for good. A collection stops every thread, and need not traverse them again.
     gc.collect()
     gc.freeze()
     bound_memory(os.environ, glibc_mallopt())

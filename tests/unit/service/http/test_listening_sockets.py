@@ -79,5 +79,5 @@ def test_a_port_that_is_taken_is_told_in_one_line(tmp_path: Path, taken: int) ->
     assert result.exit_code == 2
     assert result.stderr.splitlines() == [
         f"error: cannot listen at 127.0.0.1:{taken}: Address already in use; "
-        "hint: name another port with `--port`, or end what listens there"
+        "hint: name another port with `--port`, or stop the process that listens there"
     ]
