@@ -6,9 +6,9 @@ from functools import partial
 import pyarrow as pa
 
 from lake.commit.commit_result import CommitResult
+from lake.files.best_effort_delete import delete_best_effort
 from lake.files.data_file_path import live_file_path, with_extra_files
 from lake.files.storage.memory import MemoryFileIO
-from lake.files.unused_files import delete_unused
 from lake.format.commit_message import CommitMessage
 from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER
 from lake.merge.fold import Machine
@@ -107,7 +107,7 @@ def delete_uncommitted(table: OpenedTable, messages: Iterable[CommitMessage]) ->
             )
         ]
         paths += [store.paths.index(index.file_name) for index in message.new_index_files]
-        delete_unused(store.file_io, paths)
+        delete_best_effort(store.file_io, paths)
 
 
 def _next(max_sequence_number: int | None) -> int | None:
